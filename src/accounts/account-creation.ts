@@ -1,0 +1,66 @@
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { accounts } from '../db/schema';
+import { Problem } from '../errors';
+import { operatorAccess } from '../http/access';
+import { newId, type OperatorContext, SCOPES, type Shard } from '../http/context';
+import { body, noQuery } from '../http/input';
+import { type Account, accountFields, presentAccount } from './account';
+import { issueUserToken, type UserToken } from './user-token';
+
+const AccountCreation = z.strictObject({
+  email: accountFields.email,
+  name: accountFields.name.optional(),
+  plan: accountFields.plan.default('free'),
+  audit_retention_days: accountFields.audit_retention_days.optional(),
+});
+
+/**
+ * Creates an account on the shard with the most room, with a first user token that has every scope.
+ * @throws Problem `plan_required` for a retention of its own on a plan that has none
+ */
+export async function createAccount(
+  context: OperatorContext,
+  input: z.output<typeof AccountCreation>,
+): Promise<Account & { token: UserToken }> {
+  if (input.audit_retention_days !== undefined && input.plan !== 'enterprise') throw retentionNeedsEnterprise();
+  const shard = await chooseShard(context);
+  const now = context.runtime.now();
+  const row = {
+    id: newId(context.runtime, 'user'),
+    email: input.email,
+    name: input.name ?? null,
+    plan: input.plan,
+    auditRetentionDays: input.audit_retention_days ?? null,
+    isActive: true,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const { token, store } = await issueUserToken(context, shard.name, row.id, {}, SCOPES);
+  await shard.ledger.change((write) => [write.insert(accounts).values(row), store(write)]);
+  return { ...presentAccount(row), token };
+}
+
+/** The refusal of a retention that the plan does not allow. */
+export function retentionNeedsEnterprise(): Problem {
+  return new Problem('plan_required', 'Only the plan enterprise may set audit_retention_days.', {
+    errors: [{ path: 'body.audit_retention_days', message: 'needs the plan enterprise' }],
+  });
+}
+
+async function chooseShard({ shards }: OperatorContext): Promise<Shard> {
+  if (shards.length === 1) return shards[0];
+  const sizes = await Promise.all(shards.map((shard) => shard.size()));
+  return shards[sizes.indexOf(Math.min(...sizes))] ?? shards[0];
+}
+
+export const accountCreation = new Hono().post(
+  '/v1/admin/users',
+  operatorAccess(),
+  noQuery(),
+  body(AccountCreation),
+  async (c) => {
+    const account = await createAccount(c.var.operator, c.req.valid('json'));
+    return c.json(account, 201, { Location: `/v1/admin/users/${account.id}` });
+  },
+);

@@ -1,0 +1,51 @@
+import { and, desc, eq, lt } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { accounts } from '../db/schema';
+import { operatorAccess } from '../http/access';
+import type { OperatorContext } from '../http/context';
+import { queryText } from '../http/fields';
+import { query } from '../http/input';
+import { makePage, type Page, pageParameters, readCursor } from '../http/page';
+import { type Id, parseId } from '../lib/typeid';
+import { type Account, accountFields, presentAccount } from './account';
+
+const AccountList = z.strictObject({
+  ...pageParameters(20, 100),
+  plan: accountFields.plan.optional(),
+  email: queryText.optional(),
+});
+
+/** Lists the accounts of every shard, newest first. */
+export async function listAccounts(
+  { config, shards }: OperatorContext,
+  { limit, cursor, ...filters }: z.output<typeof AccountList>,
+): Promise<Page<Account>> {
+  const binding = { list: 'accounts', owner: 'operator', filters };
+  const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);
+  const { plan, email } = filters;
+  const pages = await Promise.all(
+    shards.map(async ({ reader }) => {
+      const page = reader
+        .select()
+        .from(accounts)
+        .where(
+          and(
+            before ? lt(accounts.id, parseId('user', before) as Id<'user'>) : undefined,
+            plan ? eq(accounts.plan, plan) : undefined,
+            email === undefined ? undefined : eq(accounts.email, email),
+          ),
+        )
+        .orderBy(desc(accounts.id))
+        .limit(limit + 1);
+      const [rows] = await reader.load([page]);
+      return rows;
+    }),
+  );
+  const rows = pages.flat().sort((a, b) => (a.id < b.id ? 1 : -1));
+  return makePage(config.keyring, binding, rows, limit, (row) => row.id, presentAccount);
+}
+
+export const accountList = new Hono().get('/v1/admin/users', operatorAccess(), query(AccountList), async (c) =>
+  c.json(await listAccounts(c.var.operator, c.req.valid('query'))),
+);

@@ -1,0 +1,53 @@
+import { eq } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { accounts } from '../db/schema';
+import { notFound } from '../errors';
+import { operatorAccess } from '../http/access';
+import type { OperatorContext } from '../http/context';
+import { body, noQuery, notEmpty } from '../http/input';
+import { type Account, accountFields, locateAccount, presentAccount } from './account';
+import { retentionNeedsEnterprise } from './account-creation';
+
+const AccountUpdate = notEmpty(
+  z.strictObject({
+    name: accountFields.name.optional(),
+    plan: accountFields.plan.optional(),
+    audit_retention_days: accountFields.audit_retention_days.optional(),
+    is_active: z.boolean().optional(),
+  }),
+);
+
+/**
+ * Changes an account. Leaving the plan enterprise forgets its own retention.
+ * @throws Problem `not_found`, `plan_required`
+ */
+export async function updateAccount(
+  context: OperatorContext,
+  id: string,
+  input: z.output<typeof AccountUpdate>,
+): Promise<Account> {
+  const { shard, row } = await locateAccount(context, id);
+  const plan = input.plan ?? row.plan;
+  if (input.audit_retention_days !== undefined && plan !== 'enterprise') throw retentionNeedsEnterprise();
+  const changes = {
+    name: input.name,
+    plan: input.plan,
+    auditRetentionDays: plan === 'enterprise' ? input.audit_retention_days : null,
+    isActive: input.is_active,
+    updatedAt: context.runtime.now(),
+  };
+  const [[updated]] = await shard.ledger.change((write) => [
+    write.update(accounts).set(changes).where(eq(accounts.number, row.number)).returning(),
+  ]);
+  if (!updated) throw notFound('account');
+  return presentAccount(updated);
+}
+
+export const accountUpdate = new Hono().patch(
+  '/v1/admin/users/:id',
+  operatorAccess(),
+  noQuery(),
+  body(AccountUpdate),
+  async (c) => c.json(await updateAccount(c.var.operator, c.req.param('id'), c.req.valid('json'))),
+);

@@ -1,0 +1,78 @@
+import type { InferSelectModel } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Reader } from '../db/database';
+import { accounts } from '../db/schema';
+import { notFound } from '../errors';
+import type { OperatorContext, Shard } from '../http/context';
+import { text, wholeNumber } from '../http/fields';
+import { MAX_RETENTION_DAYS, PLANS, type Plan, retentionDays } from '../lib/plans';
+import { formatTime } from '../lib/time';
+import { type Id, parseId } from '../lib/typeid';
+
+export type AccountRow = InferSelectModel<typeof accounts>;
+
+/** The part of an account's row that is shown. */
+type ShownAccount = Omit<AccountRow, 'number' | 'erasedSequence' | 'erasedAt'>;
+
+/** An account as the API shows it. */
+export interface Account {
+  id: Id<'user'>;
+  email: string;
+  name: string | null;
+  plan: Plan;
+  audit_retention_days: number;
+  is_active: boolean;
+  created_at: string;
+  updated_at: string;
+}
+
+/** The fields that the operator may set. */
+export const accountFields = {
+  email: z.string().trim().max(254, 'must be at most 254 characters long').pipe(z.email('must be an e-mail address')),
+  name: text(1, 255),
+  plan: z.enum(PLANS, `must be one of ${PLANS.join(', ')}`),
+  audit_retention_days: wholeNumber(1, MAX_RETENTION_DAYS),
+};
+
+export function presentAccount(row: ShownAccount): Account {
+  return {
+    id: row.id,
+    email: row.email,
+    name: row.name,
+    plan: row.plan,
+    audit_retention_days: retentionDays(row),
+    is_active: row.isActive,
+    created_at: formatTime(row.createdAt),
+    updated_at: formatTime(row.updatedAt),
+  };
+}
+
+export function findAccount(reader: Reader, number: number) {
+  return reader.select().from(accounts).where(eq(accounts.number, number));
+}
+
+/**
+ * Asks every shard for an account, as the operator's requests do not say where it lives.
+ * @throws Problem `not_found`
+ */
+export async function locateAccount(
+  { shards }: OperatorContext,
+  id: string,
+): Promise<{ shard: Shard; row: AccountRow }> {
+  const userId = parseId('user', id);
+  if (!userId) throw notFound('account');
+  const found = await Promise.all(
+    shards.map(async (shard) => {
+      const query = shard.reader
+        .select()
+        .from(accounts)
+        .where(and(eq(accounts.id, userId)));
+      const [[row]] = await shard.reader.load([query]);
+      return row && { shard, row };
+    }),
+  );
+  const account = found.find((result) => result !== undefined);
+  if (!account) throw notFound('account');
+  return account;
+}

@@ -1,0 +1,34 @@
+import { Hono } from 'hono';
+import { Problem } from '../errors';
+import { userAccess } from '../http/access';
+import type { UserContext } from '../http/context';
+import { body, noQuery } from '../http/input';
+import { issueUserToken, refuseFullAccount, type UserToken, type UserTokenInput, userTokenFields } from './user-token';
+
+/**
+ * Makes a user token with the scopes that are named, or with those of the token that asks.
+ * @throws Problem `insufficient_scope` for a scope that the asking token lacks
+ */
+export async function createUserToken(context: UserContext, input: UserTokenInput): Promise<UserToken> {
+  const { account, scopes, shard } = context.principal;
+  const foreign = input.scopes?.filter((scope) => !scopes.includes(scope)) ?? [];
+  if (foreign.length > 0) {
+    throw new Problem('insufficient_scope', `The user token lacks what it would grant: ${foreign.join(', ')}.`, {
+      errors: [{ path: 'body.scopes', message: 'must be among the scopes of the token that asks' }],
+    });
+  }
+  const { token, store } = await issueUserToken(context, shard, account.id, input, scopes);
+  await context.ledger.change((write) => [store(write)]).catch(refuseFullAccount);
+  return token;
+}
+
+export const userTokenCreation = new Hono().post(
+  '/v1/me/tokens',
+  userAccess('account:write'),
+  noQuery(),
+  body(userTokenFields),
+  async (c) => {
+    const token = await createUserToken(c.var.context, c.req.valid('json'));
+    return c.json(token, 201, { Location: `/v1/me/tokens/${token.id}` });
+  },
+);

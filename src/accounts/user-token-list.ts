@@ -1,0 +1,48 @@
+import { and, desc, eq, lt } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { userTokens } from '../db/schema';
+import { userAccess } from '../http/access';
+import type { UserContext } from '../http/context';
+import { query } from '../http/input';
+import { makePage, type Page, pageParameters, readCursor } from '../http/page';
+import type { Id } from '../lib/typeid';
+import { presentUserToken, type UserToken } from './user-token';
+
+const UserTokenList = z.strictObject(pageParameters(20, 100));
+
+/** Lists the account's user tokens, newest first, without their secrets. */
+export async function listUserTokens(
+  { reader, principal, config }: UserContext,
+  { limit, cursor }: z.output<typeof UserTokenList>,
+): Promise<Page<UserToken>> {
+  const binding = { list: 'user_tokens', owner: principal.account.id, filters: {} };
+  const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);
+  const page = reader
+    .select()
+    .from(userTokens)
+    .where(
+      and(
+        eq(userTokens.account, principal.account.number),
+        before ? lt(userTokens.id, before as Id<'utok'>) : undefined,
+      ),
+    )
+    .orderBy(desc(userTokens.id))
+    .limit(limit + 1);
+  const [rows] = await reader.load([page]);
+  return makePage(
+    config.keyring,
+    binding,
+    rows,
+    limit,
+    (row) => row.id,
+    (row) => presentUserToken(row),
+  );
+}
+
+export const userTokenList = new Hono().get(
+  '/v1/me/tokens',
+  userAccess('account:read'),
+  query(UserTokenList),
+  async (c) => c.json(await listUserTokens(c.var.context, c.req.valid('query'))),
+);

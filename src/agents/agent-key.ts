@@ -1,0 +1,17 @@
+import type { UserContext } from '../http/context';
+import { hashCredential } from '../http/credentials';
+import { displayPrefix, makeCredential } from '../lib/credential';
+
+/** A new agent API key: the key, what may be shown of it, and its stored form. */
+export interface IssuedKey {
+  key: string;
+  prefix: string;
+  hash: Uint8Array;
+}
+
+/** Makes an agent API key of the account's shard. */
+export async function issueAgentKey({ principal, runtime, config }: UserContext): Promise<IssuedKey> {
+  const key = makeCredential('agent', principal.shard, runtime.random);
+  const [hash] = await hashCredential(config.keyring, key);
+  return { key, prefix: displayPrefix(key), hash };
+}

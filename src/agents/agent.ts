@@ -1,0 +1,52 @@
+import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
+import { agents } from '../db/schema';
+import { jsonObject, text } from '../http/fields';
+import type { JsonObject } from '../lib/json';
+import { formatTime, formatTimeOrNull } from '../lib/time';
+import type { Id } from '../lib/typeid';
+
+type AgentRow = Omit<InferSelectModel<typeof agents>, 'number' | 'account'>;
+
+/** An agent as the API shows it. */
+export interface Agent {
+  id: Id<'agent'>;
+  name: string;
+  description?: string;
+  api_key_prefix: string;
+  metadata: JsonObject;
+  is_active: boolean;
+  last_activity_at: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+/** The fields that a client may set. */
+export const agentFields = {
+  name: text(1, 255),
+  description: text(0, 2_000),
+  metadata: jsonObject(16 * 1024, 10),
+};
+
+export function presentAgent(row: AgentRow): Agent {
+  return {
+    id: row.id,
+    name: row.name,
+    ...(row.description !== null && { description: row.description }),
+    api_key_prefix: row.keyPrefix,
+    metadata: row.metadata,
+    is_active: row.isActive,
+    last_activity_at: formatTimeOrNull(row.lastActivityAt),
+    created_at: formatTime(row.createdAt),
+    updated_at: formatTime(row.updatedAt),
+  };
+}
+
+/** The condition that finds an agent of an account. */
+export function isAgent(account: number, id: Id<'agent'>) {
+  return and(eq(agents.account, account), eq(agents.id, id));
+}
+
+/** An agent's number as SQL; NULL, which NOT NULL columns refuse, when the account has no such agent. */
+export function agentNumber(account: number, id: Id<'agent'>): SQL<number> {
+  return sql<number>`(select ${agents.number} from ${agents} where ${isAgent(account, id)})`;
+}

@@ -1,0 +1,70 @@
+import { sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { ConstraintError } from '../db/database';
+import { accounts, agentKeys, agents } from '../db/schema';
+import { Problem } from '../errors';
+import { userAccess } from '../http/access';
+import { newId, type UserContext } from '../http/context';
+import { body, noQuery } from '../http/input';
+import { type Agent, agentFields, agentNumber, presentAgent } from './agent';
+import { issueAgentKey } from './agent-key';
+
+const MAX_AGENTS = 10_000;
+
+const AgentCreation = z.strictObject({
+  name: agentFields.name,
+  description: agentFields.description.optional(),
+  metadata: agentFields.metadata.default({}),
+});
+
+/** A new agent; `api_key` is shown this once. */
+export type CreatedAgent = Omit<Agent, 'last_activity_at'> & { api_key: string };
+
+/**
+ * Registers an agent and gives it its key.
+ * @throws Problem `conflict` when the account holds as many as it can
+ */
+export async function createAgent(context: UserContext, input: z.output<typeof AgentCreation>): Promise<CreatedAgent> {
+  const account = context.principal.account.number;
+  const { key, prefix, hash } = await issueAgentKey(context);
+  const now = context.runtime.now();
+  const row = {
+    id: newId(context.runtime, 'agent'),
+    name: input.name,
+    description: input.description || null,
+    keyPrefix: prefix,
+    metadata: input.metadata,
+    isActive: true,
+    lastActivityAt: null,
+    createdAt: now,
+    updatedAt: now,
+  };
+  // NOT NULL: finds no account when it is gone or holds its fill, and the batch fails.
+  const owner = sql`(
+    select number from ${accounts} where number = ${account}
+      and not exists (select 1 from ${agents} where account = ${account} limit 1 offset ${MAX_AGENTS - 1})
+  )`;
+  try {
+    await context.ledger.change((write) => [
+      write.insert(agents).values({ ...row, account: owner }),
+      write.insert(agentKeys).values({ hash, agent: agentNumber(account, row.id), createdAt: now }),
+    ]);
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error;
+    throw new Problem('conflict', `The account holds ${MAX_AGENTS} agents, the most it can. Delete one first.`);
+  }
+  const { last_activity_at: _, ...agent } = presentAgent(row);
+  return { ...agent, api_key: key };
+}
+
+export const agentCreation = new Hono().post(
+  '/v1/agents',
+  userAccess('agents:write'),
+  noQuery(),
+  body(AgentCreation),
+  async (c) => {
+    const agent = await createAgent(c.var.context, c.req.valid('json'));
+    return c.json(agent, 201, { Location: `/v1/agents/${agent.id}` });
+  },
+);

@@ -1,0 +1,21 @@
+import { Hono } from 'hono';
+import { agents } from '../db/schema';
+import { notFound } from '../errors';
+import { userAccess } from '../http/access';
+import type { UserContext } from '../http/context';
+import { noQuery } from '../http/input';
+import { parseId } from '../lib/typeid';
+import { type Agent, isAgent, presentAgent } from './agent';
+
+/** Finds an agent of the account. */
+export async function getAgent({ reader, principal }: UserContext, id: string): Promise<Agent> {
+  const agent = parseId('agent', id);
+  if (!agent) throw notFound('agent');
+  const [[row]] = await reader.load([reader.select().from(agents).where(isAgent(principal.account.number, agent))]);
+  if (!row) throw notFound('agent');
+  return presentAgent(row);
+}
+
+export const agentDetail = new Hono().get('/v1/agents/:id', userAccess('agents:read'), noQuery(), async (c) =>
+  c.json(await getAgent(c.var.context, c.req.param('id'))),
+);

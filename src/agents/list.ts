@@ -1,0 +1,40 @@
+import { and, desc, eq, lt } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { agents } from '../db/schema';
+import { userAccess } from '../http/access';
+import type { UserContext } from '../http/context';
+import { queryBoolean } from '../http/fields';
+import { query } from '../http/input';
+import { makePage, type Page, pageParameters, readCursor } from '../http/page';
+import type { Id } from '../lib/typeid';
+import { type Agent, presentAgent } from './agent';
+
+const AgentList = z.strictObject({ ...pageParameters(20, 100), active: queryBoolean.optional() });
+
+/** Lists the account's agents, newest first, without their keys. */
+export async function listAgents(
+  { reader, principal, config }: UserContext,
+  { limit, cursor, active }: z.output<typeof AgentList>,
+): Promise<Page<Agent>> {
+  const binding = { list: 'agents', owner: principal.account.id, filters: { active } };
+  const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);
+  const page = reader
+    .select()
+    .from(agents)
+    .where(
+      and(
+        eq(agents.account, principal.account.number),
+        active === undefined ? undefined : eq(agents.isActive, active),
+        before ? lt(agents.id, before as Id<'agent'>) : undefined,
+      ),
+    )
+    .orderBy(desc(agents.id))
+    .limit(limit + 1);
+  const [rows] = await reader.load([page]);
+  return makePage(config.keyring, binding, rows, limit, (row) => row.id, presentAgent);
+}
+
+export const agentList = new Hono().get('/v1/agents', userAccess('agents:read'), query(AgentList), async (c) =>
+  c.json(await listAgents(c.var.context, c.req.valid('query'))),
+);

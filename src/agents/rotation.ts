@@ -1,0 +1,67 @@
+import { and, eq, isNull } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { ConstraintError } from '../db/database';
+import { agentKeys, agents } from '../db/schema';
+import { notFound } from '../errors';
+import { userAccess } from '../http/access';
+import type { UserContext } from '../http/context';
+import { wholeNumber } from '../http/fields';
+import { body, noQuery } from '../http/input';
+import { formatTime, SECOND } from '../lib/time';
+import { type Id, parseId } from '../lib/typeid';
+import { agentNumber, isAgent } from './agent';
+import { issueAgentKey } from './agent-key';
+
+const KeyRotation = z.strictObject({
+  grace_period: wholeNumber(0, 2_592_000).default(86_400),
+  revoke_immediately: z.boolean().default(false),
+});
+
+/** The outcome of a rotation; `api_key` is shown this once. */
+export interface RotatedKey {
+  id: Id<'agent'>;
+  api_key: string;
+  api_key_prefix: string;
+  old_key_expires_at: string;
+}
+
+/**
+ * Gives an agent a new key. The replaced one works until the grace period is over; with none, every older key ends now.
+ */
+export async function rotateKey(
+  context: UserContext,
+  id: string,
+  input: z.output<typeof KeyRotation>,
+): Promise<RotatedKey> {
+  const agent = parseId('agent', id);
+  if (!agent) throw notFound('agent');
+  const account = context.principal.account.number;
+  const number = agentNumber(account, agent);
+  const { key, prefix, hash } = await issueAgentKey(context);
+  const now = context.runtime.now();
+  const grace = input.revoke_immediately ? 0 : input.grace_period * SECOND;
+  try {
+    await context.ledger.change((write) => [
+      grace === 0
+        ? write.delete(agentKeys).where(eq(agentKeys.agent, number))
+        : write
+            .update(agentKeys)
+            .set({ expiresAt: now + grace })
+            .where(and(eq(agentKeys.agent, number), isNull(agentKeys.expiresAt))),
+      write.insert(agentKeys).values({ hash, agent: number, createdAt: now }),
+      write.update(agents).set({ keyPrefix: prefix, updatedAt: now }).where(isAgent(account, agent)),
+    ]);
+  } catch (error) {
+    throw error instanceof ConstraintError ? notFound('agent') : error;
+  }
+  return { id: agent, api_key: key, api_key_prefix: prefix, old_key_expires_at: formatTime(now + grace) };
+}
+
+export const keyRotation = new Hono().post(
+  '/v1/agents/:id/rotate-key',
+  userAccess('agents:write'),
+  noQuery(),
+  body(KeyRotation),
+  async (c) => c.json(await rotateKey(c.var.context, c.req.param('id'), c.req.valid('json'))),
+);

@@ -1,0 +1,113 @@
+import { and, eq, gte, sql } from 'drizzle-orm';
+import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { agentStatistics, agents } from '../db/schema';
+import { notFound } from '../errors';
+import { userAccess } from '../http/access';
+import type { UserContext } from '../http/context';
+import { query } from '../http/input';
+import { DAY, HOUR } from '../lib/time';
+import { parseId } from '../lib/typeid';
+import { agentNumber, isAgent } from './agent';
+
+const MAX_DAYS = 365;
+const MAX_HOURS = 720;
+
+const AgentStatisticsQuery = z.strictObject({
+  period: z
+    .string()
+    .regex(/^[1-9]\d{0,2}[dh]$/, 'must be days such as 30d (1d to 365d) or hours such as 24h (1h to 720h)')
+    .refine(
+      (period) => Number.parseInt(period, 10) <= (period.endsWith('d') ? MAX_DAYS : MAX_HOURS),
+      `must be at most ${MAX_DAYS}d or ${MAX_HOURS}h`,
+    )
+    .default('30d'),
+});
+
+/** What an agent asked for in a period, and what became of it. */
+export interface AgentStatistics {
+  period: string;
+  total_requests: number;
+  approved_requests: number;
+  denied_requests: number;
+  pending_requests: number;
+  expired_requests: number;
+  tokens_issued: number;
+  tokens_used: number;
+  tokens_revoked: number;
+  /** Mean milliseconds from request to approval; 0 when nothing was approved. */
+  avg_approval_time_ms: number;
+}
+
+/** Reads an agent's counters. Requests that ran out since the last sweep already count as expired. */
+export async function getAgentStatistics(
+  { reader, principal, runtime }: UserContext,
+  id: string,
+  { period }: z.output<typeof AgentStatisticsQuery>,
+): Promise<AgentStatistics> {
+  const agent = parseId('agent', id);
+  if (!agent) throw notFound('agent');
+  const account = principal.account.number;
+  const now = runtime.now();
+  const { unit, length, from } = parsePeriod(period, now);
+  const counters = reader
+    .select({
+      requests: sum(agentStatistics.requests).as('requests'),
+      approved: sum(agentStatistics.approved).as('approved'),
+      denied: sum(agentStatistics.denied).as('denied'),
+      expired: sum(agentStatistics.expired).as('expired'),
+      approvalTime: sum(agentStatistics.approvalTime).as('approval_time'),
+      tokensIssued: sum(agentStatistics.tokensIssued).as('tokens_issued'),
+      tokensUsed: sum(agentStatistics.tokensUsed).as('tokens_used'),
+      tokensRevoked: sum(agentStatistics.tokensRevoked).as('tokens_revoked'),
+    })
+    .from(agents)
+    .leftJoin(
+      agentStatistics,
+      and(eq(agentStatistics.agent, agents.number), eq(agentStatistics.unit, unit), gte(agentStatistics.bucket, from)),
+    )
+    .where(isAgent(account, agent))
+    .groupBy(agents.number);
+  const overdue = reader
+    .select({ count: sql<number>`count(*)`.as('count') })
+    .from(sql`permissions indexed by permissions_due`)
+    .where(
+      sql`status = 0 and expires_at <= ${now} and agent = ${agentNumber(account, agent)}
+        and created_at >= ${from * length}`,
+    );
+  const [[counts], [late]] = await reader.load([counters, overdue]);
+  if (!counts) throw notFound('agent');
+  const expired = counts.expired + (late?.count ?? 0);
+  return {
+    period,
+    total_requests: counts.requests,
+    approved_requests: counts.approved,
+    denied_requests: counts.denied,
+    pending_requests: counts.requests - counts.approved - counts.denied - expired,
+    expired_requests: expired,
+    tokens_issued: counts.tokensIssued,
+    tokens_used: counts.tokensUsed,
+    tokens_revoked: counts.tokensRevoked,
+    avg_approval_time_ms: counts.approved === 0 ? 0 : Math.round(counts.approvalTime / counts.approved),
+  };
+}
+
+/** The unit of a period, and its first bucket: today is the last of n days, the current hour comes on top of n. */
+function parsePeriod(period: string, now: number): { unit: 'day' | 'hour'; length: number; from: number } {
+  const count = Number.parseInt(period, 10);
+  return period.endsWith('d')
+    ? { unit: 'day', length: DAY, from: Math.floor(now / DAY) - count + 1 }
+    : { unit: 'hour', length: HOUR, from: Math.floor(now / HOUR) - count };
+}
+
+function sum(column: AnySQLiteColumn) {
+  return sql<number>`coalesce(sum(${column}), 0)`;
+}
+
+export const agentStatisticsDetail = new Hono().get(
+  '/v1/agents/:id/stats',
+  userAccess('agents:read'),
+  query(AgentStatisticsQuery),
+  async (c) => c.json(await getAgentStatistics(c.var.context, c.req.param('id'), c.req.valid('query'))),
+);

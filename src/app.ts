@@ -1,0 +1,38 @@
+import { Hono } from 'hono';
+import { methodNotAllowed } from 'hono/method-not-allowed';
+import { accountRoutes } from './accounts/routes';
+import { agentRoutes } from './agents/routes';
+import { auditRoutes } from './audit/routes';
+import type { Runtime } from './env';
+import { Problem } from './errors';
+import type { App } from './http/context';
+import { health } from './http/health';
+import { answerError, problemResponse } from './http/problem';
+import { prepareRequest } from './http/request';
+import { permissionRoutes } from './permissions/routes';
+
+/** The whole HTTP service. */
+export function createApp(runtime: Runtime) {
+  const app = new Hono<App>();
+  app.use(prepareRequest(runtime));
+  app.use(
+    methodNotAllowed({
+      app,
+      onMethodNotAllowed: (c, methods) =>
+        problemResponse(
+          new Problem('method_not_allowed', `This path takes ${methods.join(', ')}.`, {
+            headers: { Allow: methods.join(', ') },
+          }),
+          c.get('requestId'),
+        ),
+    }),
+  );
+  app.route('/', health);
+  app.route('/', accountRoutes);
+  app.route('/', agentRoutes);
+  app.route('/', permissionRoutes);
+  app.route('/', auditRoutes);
+  app.notFound((c) => problemResponse(new Problem('not_found', 'There is nothing at this path.'), c.get('requestId')));
+  app.onError(answerError);
+  return app;
+}

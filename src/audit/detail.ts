@@ -1,0 +1,39 @@
+import { and, eq, gt, gte, lt } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { agents, auditEntries } from '../db/schema';
+import { notFound } from '../errors';
+import { userAccess } from '../http/access';
+import type { UserContext } from '../http/context';
+import { noQuery } from '../http/input';
+import { LOG_SPAN } from '../ledger/ledger';
+import { parseId } from '../lib/typeid';
+import { type AuditEntry, entryAgent, entryColumns, logStart, oldestKept, presentEntry } from './entry';
+
+/** Finds an audit entry of the account that its plan still keeps. */
+export async function getAuditEntry(
+  { reader, principal: { account }, runtime }: UserContext,
+  id: string,
+): Promise<AuditEntry> {
+  const entry = parseId('audit', id);
+  if (!entry) throw notFound('audit entry');
+  const [[row]] = await reader.load([
+    reader
+      .select(entryColumns)
+      .from(auditEntries)
+      .innerJoin(agents, entryAgent)
+      .where(
+        and(
+          eq(auditEntries.id, entry),
+          gt(auditEntries.pos, logStart(account)),
+          lt(auditEntries.pos, logStart(account) + LOG_SPAN),
+          gte(auditEntries.createdAt, oldestKept(account, runtime.now())),
+        ),
+      ),
+  ]);
+  if (!row) throw notFound('audit entry');
+  return presentEntry(account, row);
+}
+
+export const auditDetail = new Hono().get('/v1/audit/:id', userAccess('audit:read'), noQuery(), async (c) =>
+  c.json(await getAuditEntry(c.var.context, c.req.param('id'))),
+);

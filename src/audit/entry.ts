@@ -1,0 +1,77 @@
+import { eq } from 'drizzle-orm';
+import { named } from '../db/columns';
+import { agents, auditEntries, type EventType } from '../db/schema';
+import type { AccountRef } from '../http/context';
+import { LOG_SPAN } from '../ledger/ledger';
+import type { JsonObject } from '../lib/json';
+import { retentionDays } from '../lib/plans';
+import { DAY, formatTime } from '../lib/time';
+import type { Id } from '../lib/typeid';
+
+/** The columns of an {@link EntryRow}. */
+export const entryColumns = {
+  pos: auditEntries.pos,
+  id: named(auditEntries.id, 'entry_id'),
+  permission: auditEntries.permission,
+  event: auditEntries.event,
+  createdAt: named(auditEntries.createdAt, 'entry_created_at'),
+  ipAddress: auditEntries.ipAddress,
+  userAgent: auditEntries.userAgent,
+  details: auditEntries.details,
+  agentId: named(agents.id, 'agent_id'),
+};
+
+/** The agent of an entry. Entries of a deleted agent have none: they wait for their erasure, and are not shown. */
+export const entryAgent = eq(agents.number, auditEntries.agent);
+
+export interface EntryRow {
+  pos: number;
+  id: Id<'audit'>;
+  permission: Id<'perm'>;
+  event: EventType;
+  createdAt: number;
+  ipAddress: string;
+  userAgent: string;
+  details: JsonObject;
+  agentId: Id<'agent'>;
+}
+
+/** An audit entry as the API shows it. */
+export interface AuditEntry {
+  id: Id<'audit'>;
+  /** Place in the account's log, from 1. */
+  sequence: number;
+  user_id: Id<'user'>;
+  agent_id: Id<'agent'>;
+  permission_request_id: Id<'perm'>;
+  event_type: EventType;
+  details: JsonObject;
+  ip_address: string;
+  user_agent: string;
+  created_at: string;
+}
+
+export function presentEntry(account: AccountRef, row: EntryRow): AuditEntry {
+  return {
+    id: row.id,
+    sequence: row.pos - logStart(account),
+    user_id: account.id,
+    agent_id: row.agentId,
+    permission_request_id: row.permission,
+    event_type: row.event,
+    details: row.details,
+    ip_address: row.ipAddress,
+    user_agent: row.userAgent,
+    created_at: formatTime(row.createdAt),
+  };
+}
+
+/** The position before an account's first entry; sequence n stands at this + n. */
+export function logStart(account: AccountRef): number {
+  return account.number * LOG_SPAN;
+}
+
+/** The oldest time whose entries the account's plan still keeps, in milliseconds since the epoch. */
+export function oldestKept(account: AccountRef, now: number): number {
+  return now - retentionDays(account) * DAY;
+}

@@ -1,0 +1,80 @@
+import { eq, sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { agents, auditEntries, EVENT_TYPES } from '../db/schema';
+import { invalidRequest } from '../errors';
+import { userAccess } from '../http/access';
+import type { UserContext } from '../http/context';
+import { queryNumber, queryText, rangeEnd } from '../http/fields';
+import { query } from '../http/input';
+import { makePage, type Page, pageParameters, readCursor } from '../http/page';
+import { LOG_SPAN } from '../ledger/ledger';
+import { DAY } from '../lib/time';
+import { parseId } from '../lib/typeid';
+import { type AuditEntry, type EntryRow, entryAgent, entryColumns, logStart, oldestKept, presentEntry } from './entry';
+import { type EntryFilter, selectPositions } from './page-query';
+
+const AuditList = z.strictObject({
+  ...pageParameters(50, 1_000),
+  agent_id: queryText.optional(),
+  permission_id: queryText.optional(),
+  event_type: z.enum(EVENT_TYPES, `must be one of ${EVENT_TYPES.join(', ')}`).optional(),
+  action: queryText.optional(),
+  start_date: rangeEnd(0).optional(),
+  end_date: rangeEnd(DAY).optional(),
+  order: z.enum(['desc', 'asc'], 'must be asc or desc').default('desc'),
+  after_sequence: queryNumber(0, LOG_SPAN - 1).optional(),
+});
+
+type Input = z.output<typeof AuditList>;
+
+/** Searches the account's audit log, newest first or oldest first, as far back as the plan keeps it. */
+export async function listAuditEntries(
+  { reader, principal, config, runtime }: UserContext,
+  input: Input,
+): Promise<Page<AuditEntry>> {
+  refuseContradictions(input);
+  const { account } = principal;
+  const { limit, cursor, after_sequence, ...filters } = input;
+  const binding = { list: 'audit', owner: account.id, filters };
+  const position = cursor === undefined ? after_sequence : Number(await readCursor(config.keyring, binding, cursor));
+  const edge = position === undefined ? undefined : logStart(account) + position;
+  const kept = oldestKept(account, runtime.now());
+  const filter: EntryFilter = {
+    ...(input.agent_id !== undefined && { agent: parseId('agent', input.agent_id) }),
+    ...(input.permission_id !== undefined && { permission: parseId('perm', input.permission_id) }),
+    ...(input.event_type && { event: input.event_type }),
+    ...(input.action !== undefined && { action: input.action }),
+    ...(input.end_date && { to: input.end_date.bound }),
+    ...(edge !== undefined && (input.order === 'asc' ? { after: edge } : { before: edge })),
+    from: Math.max(kept, input.start_date?.bound ?? kept),
+  };
+  const positions = selectPositions(account, filter, input.order, limit + 1);
+  const [rows] = await reader.load([
+    reader
+      .select(entryColumns)
+      .from(sql`(${positions}) as page`)
+      .innerJoin(auditEntries, eq(auditEntries.pos, sql`page.pos`))
+      .leftJoin(agents, entryAgent)
+      .orderBy(sql.raw(`page.pos ${input.order}`)),
+  ]);
+  const sequence = (row: (typeof rows)[number]) => String(row.pos - logStart(account));
+  return makePage(config.keyring, binding, rows, limit, sequence, (row) =>
+    row.agentId === null ? null : presentEntry(account, row as EntryRow),
+  );
+}
+
+function refuseContradictions({ start_date, end_date, after_sequence, order, cursor }: Input): void {
+  if (start_date && end_date && start_date.written > end_date.written) {
+    throw invalidRequest([{ path: 'query.start_date', message: 'must not be after end_date' }]);
+  }
+  if (after_sequence === undefined) return;
+  if (order !== 'asc') throw invalidRequest([{ path: 'query.after_sequence', message: 'needs order=asc' }]);
+  if (cursor !== undefined) {
+    throw invalidRequest([{ path: 'query.after_sequence', message: 'cannot be combined with cursor' }]);
+  }
+}
+
+export const auditList = new Hono().get('/v1/audit', userAccess('audit:read'), query(AuditList), async (c) =>
+  c.json(await listAuditEntries(c.var.context, c.req.valid('query'))),
+);

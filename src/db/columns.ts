@@ -1,0 +1,38 @@
+import { type Column, type GetColumnData, type SQL, sql } from 'drizzle-orm';
+import { customType } from 'drizzle-orm/sqlite-core';
+import { formatId, type Id, idBytes, type Prefix } from '../lib/typeid';
+
+/** Blobs come back from D1 as arrays of numbers. */
+type DriverBlob = Uint8Array | number[];
+
+/** An identifier of one kind, kept as its 16 bytes. */
+export function idColumn<P extends Prefix>(prefix: P) {
+  return customType<{ data: Id<P>; driverData: DriverBlob }>({
+    dataType: () => 'blob',
+    toDriver: (id) => idBytes(id),
+    fromDriver: (bytes) => formatId(prefix, Uint8Array.from(bytes)),
+  });
+}
+
+/** Raw bytes. */
+export const bytesColumn = customType<{ data: Uint8Array; driverData: DriverBlob }>({
+  dataType: () => 'blob',
+  fromDriver: (bytes) => Uint8Array.from(bytes),
+});
+
+/** One word of a fixed list, kept as its place in that list: append to a list, never reorder it. */
+export function codeColumn<const W extends readonly string[]>(words: W) {
+  return customType<{ data: W[number]; driverData: number }>({
+    dataType: () => 'integer',
+    toDriver: (word) => words.indexOf(word),
+    fromDriver: (code) => words[code] as W[number],
+  });
+}
+
+/**
+ * A column under a name of its own. D1 answers rows as objects, so two columns of one name in a join would fall
+ * together.
+ */
+export function named<C extends Column>(column: C, name: string): SQL.Aliased<GetColumnData<C>> {
+  return sql<GetColumnData<C>>`${column}`.mapWith(column).as(name) as SQL.Aliased<GetColumnData<C>>;
+}

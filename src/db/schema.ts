@@ -1,0 +1,201 @@
+import { sql } from 'drizzle-orm';
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { JsonObject } from '../lib/json';
+import { PLANS } from '../lib/plans';
+import { bytesColumn, codeColumn, idColumn } from './columns';
+
+// Times are milliseconds since the epoch. `account` and `agent` columns hold the short numbers of their rows,
+// which stay inside one shard; identifiers are what the world sees.
+
+export const PERMISSION_STATUSES = ['pending', 'approved', 'denied', 'expired'] as const;
+export const TOKEN_STATUSES = ['active', 'used', 'expired', 'revoked'] as const;
+export const EVENT_TYPES = ['request', 'approve', 'deny', 'use', 'expire', 'revoke'] as const;
+
+export type PermissionStatus = (typeof PERMISSION_STATUSES)[number];
+export type TokenStatus = (typeof TOKEN_STATUSES)[number];
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** Numbers are never used twice: an erased account's log positions stay its own. */
+export const accounts = sqliteTable(
+  'accounts',
+  {
+    number: integer().primaryKey({ autoIncrement: true }),
+    id: idColumn('user')().notNull().unique('accounts_by_id'),
+    email: text().notNull(),
+    name: text(),
+    plan: codeColumn(PLANS)().notNull(),
+    /** Set by enterprise accounts alone; the others keep what their plan says. */
+    auditRetentionDays: integer('audit_retention_days'),
+    isActive: integer('is_active', { mode: 'boolean' }).notNull(),
+    /** The highest sequence that was ever erased from the log, and its time: the log goes on from there. */
+    erasedSequence: integer('erased_sequence').notNull().default(0),
+    erasedAt: integer('erased_at').notNull().default(0),
+    createdAt: integer('created_at').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  (table) => [index('accounts_by_email').on(table.email)],
+);
+
+export const userTokens = sqliteTable(
+  'user_tokens',
+  {
+    /** HMAC-SHA-256 of the token. */
+    hash: bytesColumn().primaryKey(),
+    id: idColumn('utok')().notNull(),
+    account: integer().notNull(),
+    name: text(),
+    prefix: text().notNull(),
+    scopes: text({ mode: 'json' }).notNull().$type<string[]>(),
+    expiresAt: integer('expires_at'),
+    lastUsedAt: integer('last_used_at'),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [uniqueIndex('user_tokens_by_account').on(table.account, table.id)],
+);
+
+/** Numbers are never used twice: what an erased agent leaves behind for the sweep stays its own. */
+export const agents = sqliteTable(
+  'agents',
+  {
+    number: integer().primaryKey({ autoIncrement: true }),
+    account: integer().notNull(),
+    id: idColumn('agent')().notNull(),
+    name: text().notNull(),
+    description: text(),
+    keyPrefix: text('key_prefix').notNull(),
+    metadata: text({ mode: 'json' }).notNull().$type<JsonObject>(),
+    isActive: integer('is_active', { mode: 'boolean' }).notNull(),
+    lastActivityAt: integer('last_activity_at'),
+    createdAt: integer('created_at').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  (table) => [
+    uniqueIndex('agents_by_account').on(table.account, table.id),
+    index('agents_by_activity').on(table.account, table.isActive, table.id),
+  ],
+);
+
+export const agentKeys = sqliteTable(
+  'agent_keys',
+  {
+    /** HMAC-SHA-256 of the key. */
+    hash: bytesColumn().primaryKey(),
+    agent: integer().notNull(),
+    /** Null for the current key; a replaced key dies at this time. */
+    expiresAt: integer('expires_at'),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [
+    index('agent_keys_by_agent').on(table.agent),
+    index('agent_keys_by_expiry').on(table.expiresAt).where(sql`expires_at is not null`),
+  ],
+);
+
+/** A permission request and, once approved, its token: they share the 128 bits of their identifiers. */
+export const permissions = sqliteTable(
+  'permissions',
+  {
+    account: integer().notNull(),
+    id: idColumn('perm')().notNull(),
+    agent: integer().notNull(),
+    action: text().notNull(),
+    resource: text().notNull(),
+    scope: text({ mode: 'json' }).notNull().$type<JsonObject>(),
+    reason: text(),
+    /** Requested; an approver may narrow them. Seconds and count. */
+    tokenTtl: integer('token_ttl').notNull(),
+    maxUses: integer('max_uses').notNull(),
+    status: codeColumn(PERMISSION_STATUSES)().notNull(),
+    grantedScope: text('granted_scope', { mode: 'json' }).$type<JsonObject>(),
+    decidedBy: text('decided_by'),
+    decidedAt: integer('decided_at'),
+    decisionReason: text('decision_reason'),
+    policyId: text('policy_id'),
+    tokenStatus: codeColumn(TOKEN_STATUSES)('token_status'),
+    tokenMaxUses: integer('token_max_uses'),
+    tokenUses: integer('token_uses'),
+    tokenIssuedAt: integer('token_issued_at'),
+    tokenExpiresAt: integer('token_expires_at'),
+    /** Which signing key signs the token (RFC 7638 thumbprint). */
+    tokenKeyId: text('token_key_id'),
+    /** The audit entry of the transition that led to this state: no state without its entry. */
+    lastEntry: idColumn('audit')('last_entry').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+    createdAt: integer('created_at').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.account, table.id] }),
+    index('permissions_by_status').on(table.account, table.status, table.id),
+    index('permissions_by_agent').on(table.agent, table.status, table.id),
+    index('permissions_by_action').on(table.account, table.action, table.id),
+    index('permissions_due').on(table.expiresAt).where(sql`status = 0`),
+    index('tokens_due').on(table.tokenExpiresAt).where(sql`token_status = 0 and token_uses = 0`),
+  ],
+);
+
+/**
+ * The audit log. `pos` is account number × 2³² + sequence, so that one integer orders every account's log and no index
+ * needs an account column.
+ */
+export const auditEntries = sqliteTable(
+  'audit_entries',
+  {
+    pos: integer().primaryKey(),
+    id: idColumn('audit')().notNull().unique('audit_by_id'),
+    agent: integer().notNull(),
+    permission: idColumn('perm')().notNull(),
+    event: codeColumn(EVENT_TYPES)().notNull(),
+    action: text().notNull(),
+    createdAt: integer('created_at').notNull(),
+    ipAddress: text('ip_address').notNull(),
+    userAgent: text('user_agent').notNull(),
+    details: text({ mode: 'json' }).notNull().$type<JsonObject>(),
+    /** Random, of this entry alone; hashed with the content, so that a leaf hash tells nothing of an erased entry. */
+    salt: bytesColumn().notNull(),
+  },
+  (table) => [
+    index('audit_by_event').on(table.event, table.pos),
+    index('audit_by_agent').on(table.agent, table.event, table.pos),
+    index('audit_by_action').on(table.action, table.event, table.pos),
+    index('audit_by_agent_action').on(table.agent, table.action, table.event, table.pos),
+    index('audit_by_permission').on(table.permission, table.event, table.pos),
+  ],
+);
+
+export const STATISTICS_UNITS = ['day', 'hour'] as const;
+
+/** Counters an agent and UTC day or hour; they outlive the audit entries that they counted. */
+export const agentStatistics = sqliteTable(
+  'agent_statistics',
+  {
+    agent: integer().notNull(),
+    unit: codeColumn(STATISTICS_UNITS)().notNull(),
+    /** Days or hours since the epoch. */
+    bucket: integer().notNull(),
+    /** Requests made in this bucket, and what has become of them. */
+    requests: integer().notNull(),
+    approved: integer().notNull(),
+    denied: integer().notNull(),
+    expired: integer().notNull(),
+    /** Sum over the approved ones of the milliseconds from request to approval. */
+    approvalTime: integer('approval_time').notNull(),
+    /** Tokens issued, first used and revoked in this bucket. */
+    tokensIssued: integer('tokens_issued').notNull(),
+    tokensUsed: integer('tokens_used').notNull(),
+    tokensRevoked: integer('tokens_revoked').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.agent, table.unit, table.bucket] }),
+    index('agent_statistics_by_age').on(table.unit, table.bucket),
+  ],
+);
+
+export const ERASURE_KINDS = ['agent', 'account'] as const;
+
+/** Deleted agents and accounts whose history the sweep still has to erase, by their numbers. */
+export const erasures = sqliteTable('erasures', {
+  id: integer().primaryKey(),
+  kind: codeColumn(ERASURE_KINDS)().notNull(),
+  number: integer().notNull(),
+});

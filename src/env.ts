@@ -1,0 +1,63 @@
+import { Keyring } from './lib/secrets';
+
+/** The bindings and variables of a deployment (`wrangler.toml`, `.dev.vars`, `wrangler secret put`). */
+export interface Env {
+  DB: D1Database;
+  ADMIN_TOKEN?: string;
+  ROOT_SECRET?: string;
+  PUBLIC_URL?: string;
+  EXPOSE_COST?: string;
+  /** Further shards: `DB_01`, `DB_02`, … */
+  [shard: `DB_${string}`]: D1Database | undefined;
+}
+
+/** What the outside world gives to a request; tests give their own, to move time and to break things. */
+export interface Runtime {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Cryptographically strong random bytes. */
+  random(bytes: number): Uint8Array;
+  /** Resolves after so many milliseconds, or as soon as the signal is aborted. */
+  sleep(milliseconds: number, signal: AbortSignal): Promise<void>;
+}
+
+/** The runtime of production. */
+export const systemRuntime: Runtime = {
+  now: () => Date.now(),
+  random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+  sleep: (milliseconds, signal) =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      signal.addEventListener('abort', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    }),
+};
+
+/** A deployment's settings, checked. */
+export interface Config {
+  adminToken: string;
+  keyring: Keyring;
+  /** The service's origin, without a trailing slash. */
+  publicUrl: string;
+  exposeCost: boolean;
+}
+
+/** Reads the settings, or names those that are missing or malformed. */
+export function readConfig(env: Env): { config: Config } | { faults: string[] } {
+  const faults: string[] = [];
+  const keyring = Keyring.parse(env.ROOT_SECRET ?? '');
+  const publicUrl = parseOrigin(env.PUBLIC_URL ?? '');
+  if (!env.ADMIN_TOKEN) faults.push('the secret ADMIN_TOKEN is not set');
+  if (!keyring) faults.push('the secret ROOT_SECRET is not base64 of 32 bytes');
+  if (!publicUrl) faults.push('the variable PUBLIC_URL is not an http or https origin');
+  if (!env.ADMIN_TOKEN || !keyring || !publicUrl) return { faults };
+  return { config: { adminToken: env.ADMIN_TOKEN, keyring, publicUrl, exposeCost: env.EXPOSE_COST === 'on' } };
+}
+
+function parseOrigin(text: string): string | null {
+  const url = URL.parse(text);
+  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search || url.hash) return null;
+  return url.origin;
+}

@@ -1,0 +1,125 @@
+import type { SQL } from 'drizzle-orm';
+import { createMiddleware } from 'hono/factory';
+import type { Cost, Database, Query, Reader } from '../db/database';
+import { listShards, openShard } from '../db/shards';
+import type { Env } from '../env';
+import { Problem } from '../errors';
+import { Ledger } from '../ledger/ledger';
+import { type Authentication, authenticate, bearerCredential, isOperatorToken } from './authentication';
+import type {
+  AgentPrincipal,
+  App,
+  Context,
+  Incoming,
+  OperatorContext,
+  Principal,
+  Scope,
+  UserPrincipal,
+} from './context';
+
+/**
+ * Makes a query of account data that travels with the authentication, in the same round trip; null when there is
+ * nothing to ask for. The account is not known yet: `owner` is the SQL that finds its number by the credential.
+ */
+export type Preload<Q extends Query> = (
+  c: Incoming,
+  reader: Reader,
+  owner: SQL<number>,
+) => Promise<{ query: Q } | null>;
+
+type Access<P extends Principal, Q extends Query> = {
+  Bindings: App['Bindings'];
+  Variables: App['Variables'] & {
+    context: Context<P>;
+    /** What the preload brought; undefined where it had nothing to ask for. */
+    loaded: Q['_']['result'] | undefined;
+  };
+};
+
+type Operator = {
+  Bindings: App['Bindings'];
+  Variables: App['Variables'] & { operator: OperatorContext };
+};
+
+/** Lets in user tokens that have the scope; `c.var.context` is then the user's. */
+export function userAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) {
+  return createMiddleware<Access<UserPrincipal, Q>>(async (c, next) => {
+    const { principal, database, loaded } = await admit(c, preload);
+    c.set('database', database);
+    c.set('context', makeContext(c, requireUser(principal, scope), database));
+    c.set('loaded', loaded);
+    await next();
+  });
+}
+
+/** Lets in agents; `c.var.context` is then the agent's. */
+export function agentAccess() {
+  return createMiddleware<Access<AgentPrincipal, never>>(async (c, next) => {
+    const { principal, database } = await admit(c);
+    c.set('database', database);
+    if (principal.kind !== 'agent') {
+      throw new Problem('wrong_credential', 'This endpoint takes an agent key, not a user token.');
+    }
+    c.set('context', makeContext(c, principal, database));
+    await next();
+  });
+}
+
+/** Lets in agents, and user tokens that have the scope. */
+export function sharedAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) {
+  return createMiddleware<Access<Principal, Q>>(async (c, next) => {
+    const { principal, database, loaded } = await admit(c, preload);
+    const allowed = principal.kind === 'agent' ? principal : requireUser(principal, scope);
+    c.set('database', database);
+    c.set('context', makeContext<Principal>(c, allowed, database));
+    c.set('loaded', loaded);
+    await next();
+  });
+}
+
+/** Lets in the operator. */
+export function operatorAccess() {
+  return createMiddleware<Operator>(async (c, next) => {
+    const credential = bearerCredential(c);
+    if (!(await isOperatorToken(c, credential))) {
+      await authenticate(c, credential);
+      throw new Problem('wrong_credential', 'This endpoint takes the operator token.');
+    }
+    const { config, runtime, cost } = c.var;
+    c.set('operator', { config, runtime, shards: openShards(c.env, cost) });
+    await next();
+  });
+}
+
+function openShards(env: Env, cost: Cost): OperatorContext['shards'] {
+  const shards = listShards(env).map((name) => {
+    const database = openShard(env, name, cost);
+    if (!database) throw new Error(`shard ${name} is listed but not bound`);
+    return { name, reader: database, ledger: new Ledger(database), size: () => database.size() };
+  });
+  return shards as unknown as OperatorContext['shards'];
+}
+
+async function admit<Q extends Query>(c: Incoming, preload?: Preload<Q>): Promise<Authentication> {
+  const credential = bearerCredential(c);
+  if (await isOperatorToken(c, credential)) {
+    throw new Problem('wrong_credential', 'The operator token opens /v1/admin alone; this endpoint takes another.');
+  }
+  return authenticate(c, credential, preload && ((reader, owner) => preload(c, reader, owner)));
+}
+
+function requireUser(principal: Principal, scope: Scope): UserPrincipal {
+  if (principal.kind !== 'user') {
+    throw new Problem('wrong_credential', 'This endpoint takes a user token, not an agent key.');
+  }
+  if (!principal.scopes.includes(scope)) {
+    throw new Problem('insufficient_scope', `The user token lacks the scope \`${scope}\`.`);
+  }
+  return principal;
+}
+
+function makeContext<P extends Principal>(c: Incoming, principal: P, database: Database): Context<P> {
+  const { config, runtime, origin } = c.var;
+  const ledger = new Ledger(database);
+  return { principal, config, runtime, origin, reader: database, ledger, signal: c.req.raw.signal };
+}

@@ -1,0 +1,108 @@
+import type { Context as HonoContext } from 'hono';
+import type { Cost, Database, Reader } from '../db/database';
+import type { Config, Env, Runtime } from '../env';
+import type { Origin } from '../ledger/entry';
+import type { Ledger } from '../ledger/ledger';
+import type { Plan } from '../lib/plans';
+import { type Id, makeId, type Prefix } from '../lib/typeid';
+
+/** What a user token may be allowed to do. */
+export const SCOPES = [
+  'agents:read',
+  'agents:write',
+  'permissions:read',
+  'permissions:decide',
+  'policies:read',
+  'policies:write',
+  'audit:read',
+  'audit:export',
+  'tokens:use',
+  'webhooks:read',
+  'webhooks:write',
+  'account:read',
+  'account:write',
+] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+/** The account that a request acts in. */
+export interface AccountRef {
+  /** The account's number in its shard. */
+  number: number;
+  id: Id<'user'>;
+  plan: Plan;
+  /** As set on the account; null where the plan decides. */
+  auditRetentionDays: number | null;
+}
+
+/** A person or program that holds a user token. */
+export interface UserPrincipal {
+  kind: 'user';
+  shard: string;
+  account: AccountRef;
+  token: Id<'utok'>;
+  scopes: readonly Scope[];
+}
+
+/** An agent, by its key. */
+export interface AgentPrincipal {
+  kind: 'agent';
+  shard: string;
+  account: AccountRef;
+  agent: { number: number; id: Id<'agent'> };
+}
+
+export type Principal = UserPrincipal | AgentPrincipal;
+
+/** Everything that a service needs to serve one authenticated request. */
+export interface Context<P extends Principal = Principal> {
+  principal: P;
+  config: Config;
+  runtime: Runtime;
+  reader: Reader;
+  ledger: Ledger;
+  origin: Origin;
+  /** Aborted when the client has gone. */
+  signal: AbortSignal;
+}
+
+/** What a service needs to serve the operator: every shard, each with its ledger. */
+export interface OperatorContext {
+  config: Config;
+  runtime: Runtime;
+  shards: readonly [Shard, ...Shard[]];
+}
+
+export interface Shard {
+  /** The two characters that credentials carry. */
+  name: string;
+  reader: Reader;
+  ledger: Ledger;
+  /** Size of the database in bytes. */
+  size(): Promise<number>;
+}
+
+export type UserContext = Context<UserPrincipal>;
+export type AgentContext = Context<AgentPrincipal>;
+
+/** Makes an identifier that sorts by the present time. */
+export function newId<P extends Prefix>(runtime: Runtime, prefix: P): Id<P> {
+  return makeId(prefix, runtime.now(), runtime.random(10));
+}
+
+/** What authentication and input need to see of a request. */
+export type Incoming = Pick<HonoContext<App>, 'req' | 'env' | 'var'>;
+
+/** The Hono environment: bindings of the deployment, and what the first middlewares give to every request. */
+export interface App {
+  Bindings: Env;
+  Variables: {
+    requestId: string;
+    runtime: Runtime;
+    config: Config;
+    cost: Cost;
+    origin: Origin;
+    /** The account's database, once a credential was accepted. */
+    database?: Database;
+  };
+}

@@ -1,0 +1,58 @@
+import { eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { named } from '../db/columns';
+import type { Reader } from '../db/database';
+import { accounts, agentKeys, agents, userTokens } from '../db/schema';
+import type { Keyring } from '../lib/secrets';
+
+/** The stored forms that a credential may have: one for each root secret, newest first. */
+export function hashCredential(keyring: Keyring, credential: string): Promise<[Uint8Array, ...Uint8Array[]]> {
+  return keyring.mac('credential-hash', credential);
+}
+
+const accountColumns = {
+  accountNumber: named(accounts.number, 'account_number'),
+  accountId: named(accounts.id, 'account_id'),
+  plan: accounts.plan,
+  auditRetentionDays: accounts.auditRetentionDays,
+  accountIsActive: named(accounts.isActive, 'account_is_active'),
+};
+
+/** Finds a user token and its account. */
+export function findUserToken(reader: Reader, hashes: Uint8Array[]) {
+  return reader
+    .select({
+      ...accountColumns,
+      token: userTokens.id,
+      scopes: userTokens.scopes,
+      expiresAt: userTokens.expiresAt,
+      lastUsedAt: userTokens.lastUsedAt,
+    })
+    .from(userTokens)
+    .innerJoin(accounts, eq(accounts.number, userTokens.account))
+    .where(inArray(userTokens.hash, hashes));
+}
+
+/** Finds an agent key, its agent and their account. */
+export function findAgentKey(reader: Reader, hashes: Uint8Array[]) {
+  return reader
+    .select({
+      ...accountColumns,
+      agentNumber: named(agents.number, 'agent_number'),
+      agentId: named(agents.id, 'agent_id'),
+      agentIsActive: named(agents.isActive, 'agent_is_active'),
+      expiresAt: agentKeys.expiresAt,
+      lastActivityAt: agents.lastActivityAt,
+    })
+    .from(agentKeys)
+    .innerJoin(agents, eq(agents.number, agentKeys.agent))
+    .innerJoin(accounts, eq(accounts.number, agents.account))
+    .where(inArray(agentKeys.hash, hashes));
+}
+
+/** The number of the account that a credential opens, as SQL, for statements that run before it is known. */
+export function ownerOf(kind: 'user' | 'agent', hashes: Uint8Array[]): SQL<number> {
+  return kind === 'user'
+    ? sql<number>`(select account from ${userTokens} where ${inArray(userTokens.hash, hashes)})`
+    : sql<number>`(select ${agents.account} from ${agentKeys}
+        join ${agents} on ${agents.number} = ${agentKeys.agent} where ${inArray(agentKeys.hash, hashes)})`;
+}

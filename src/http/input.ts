@@ -1,0 +1,106 @@
+import { zValidator } from '@hono/zod-validator';
+import type { Context as HonoContext } from 'hono';
+import { z } from 'zod';
+import { type FieldError, invalidRequest, Problem } from '../errors';
+import type { Incoming } from './context';
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const JSON_TYPE = /^application\/json\s*(;.*)?$/i;
+
+/**
+ * Validates the JSON body of a request: `c.req.valid('json')` is then its parsed form. An absent body counts as `{}`.
+ * @throws Problem 413, 415, or 400 naming the fields
+ */
+export function body<S extends z.ZodType>(schema: S) {
+  const validate = zValidator('json', schema, refuseInvalid);
+  const middleware: typeof validate = async (c, next) => {
+    await readJson(c);
+    return validate(c, next);
+  };
+  return middleware;
+}
+
+/** Validates the query string; without a schema, no parameter is allowed. `c.req.valid('query')` is its parsed form. */
+export function query<S extends z.ZodType>(schema: S) {
+  return zValidator('query', schema, refuseInvalid);
+}
+
+const noParameters = z.strictObject({});
+
+/** Allows no query parameter. */
+export function noQuery() {
+  return query(noParameters);
+}
+
+/** For POST endpoints without fields: the body may be absent or `{}`. */
+export function noBody() {
+  return body(noParameters);
+}
+
+/** Refuses an object in which no field is set: an update that would change nothing is a mistake. */
+export function notEmpty<S extends z.ZodType<object>>(schema: S) {
+  return schema.refine((value) => Object.keys(value).length > 0, 'must set at least one field');
+}
+
+/**
+ * Reads the body as JSON, once; later calls give the same value.
+ * @throws Problem 413 over 1 MiB, counted as it is read; 415 for another content type; 400 for bytes that are not UTF-8
+ *   or text that is not JSON
+ */
+export async function readJson(c: Pick<Incoming, 'req'>): Promise<unknown> {
+  if (c.req.bodyCache.text === undefined) {
+    const text = await readText(c.req.raw);
+    if (text !== '' && !JSON_TYPE.test(c.req.header('Content-Type') ?? '')) {
+      throw new Problem('unsupported_media_type', 'Send the body as JSON, with `Content-Type: application/json`.');
+    }
+    c.req.raw = new Request(c.req.raw, { body: text === '' ? '{}' : text });
+  }
+  try {
+    return JSON.parse(await c.req.text());
+  } catch {
+    throw new Problem('invalid_request', 'The body is not valid JSON.', {
+      errors: [{ path: 'body', message: 'is not valid JSON' }],
+    });
+  }
+}
+
+async function readText(request: Request): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+  let text = '';
+  let size = 0;
+  try {
+    for await (const chunk of request.body ?? []) {
+      size += chunk.byteLength;
+      if (size > MAX_BODY_BYTES) {
+        throw new Problem('payload_too_large', 'Send at most 1 MiB (1,048,576 bytes).');
+      }
+      text += decoder.decode(chunk, { stream: true });
+    }
+    return text + decoder.decode();
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw new Problem('invalid_request', 'The body is not valid UTF-8.', {
+      errors: [{ path: 'body', message: 'is not valid UTF-8' }],
+    });
+  }
+}
+
+const PLACE = { json: 'body', query: 'query' } as const;
+
+function refuseInvalid(
+  result: { success: boolean; error?: z.core.$ZodError; target: string },
+  _c: HonoContext,
+): undefined {
+  if (result.success || !result.error) return;
+  const place = PLACE[result.target as keyof typeof PLACE];
+  throw invalidRequest(result.error.issues.flatMap((issue) => fieldErrors(place, issue)));
+}
+
+function fieldErrors(place: string, issue: z.core.$ZodIssue): FieldError[] {
+  const path = [place, ...issue.path.map(String)].join('.');
+  if (issue.code === 'unrecognized_keys') {
+    const message = place === 'query' ? 'is not a parameter of this endpoint' : 'is not a field of this endpoint';
+    return issue.keys.map((key) => ({ path: `${path}.${key}`, message }));
+  }
+  return [{ path, message: issue.message }];
+}

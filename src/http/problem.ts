@@ -1,0 +1,40 @@
+import type { Context as HonoContext } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import { PROBLEMS, Problem } from '../errors';
+import type { App } from './context';
+
+/** Writes a problem as an answer of RFC 9457, `application/problem+json`. */
+export function problemResponse(problem: Problem, requestId: string): Response {
+  const { status, title } = PROBLEMS[problem.code];
+  const { errors, headers, members } = problem.options;
+  const document = {
+    type: `urn:countersign:problem:${problem.code}`,
+    title,
+    status,
+    detail: problem.detail,
+    code: problem.code,
+    request_id: requestId,
+    ...members,
+    ...(errors && { errors }),
+  };
+  return Response.json(document, {
+    status,
+    headers: { ...headers, 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' },
+  });
+}
+
+/** Maps whatever a handler threw to an answer. What is not a {@link Problem} is told to the log, never to the client. */
+export function answerError(error: Error, c: HonoContext<App>): Response {
+  const requestId = c.get('requestId');
+  if (error instanceof Problem) return problemResponse(error, requestId);
+  if (error instanceof HTTPException && error.status === 400) {
+    return problemResponse(new Problem('invalid_request', 'The body cannot be read.'), requestId);
+  }
+  console.error(
+    JSON.stringify({ event: 'internal_error', request_id: requestId, message: error.message, stack: error.stack }),
+  );
+  return problemResponse(
+    new Problem('internal', 'The service failed in a way that it did not foresee. Tell the operator the request id.'),
+    requestId,
+  );
+}

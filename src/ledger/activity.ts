@@ -1,0 +1,40 @@
+import { and, eq, isNull, lt, or } from 'drizzle-orm';
+import type { Database, Statement } from '../db/database';
+import { agents, userTokens } from '../db/schema';
+import { MINUTE } from '../lib/time';
+import type { Id } from '../lib/typeid';
+
+/** Notes that a user token was used, at most once a minute; null when the minute is not over. */
+export function noteTokenUse(
+  { build }: Database,
+  account: number,
+  token: Id<'utok'>,
+  last: number | null,
+  now: number,
+): Statement | null {
+  if (!isStale(last, now)) return null;
+  const stale = or(isNull(userTokens.lastUsedAt), lt(userTokens.lastUsedAt, now));
+  return build
+    .update(userTokens)
+    .set({ lastUsedAt: now })
+    .where(and(eq(userTokens.account, account), eq(userTokens.id, token), stale));
+}
+
+/** Notes that an agent was active, at most once a minute; null when the minute is not over. */
+export function noteAgentActivity(
+  { build }: Database,
+  agent: number,
+  last: number | null,
+  now: number,
+): Statement | null {
+  if (!isStale(last, now)) return null;
+  const stale = or(isNull(agents.lastActivityAt), lt(agents.lastActivityAt, now));
+  return build
+    .update(agents)
+    .set({ lastActivityAt: now })
+    .where(and(eq(agents.number, agent), stale));
+}
+
+function isStale(last: number | null, now: number): boolean {
+  return last === null || last <= now - MINUTE;
+}

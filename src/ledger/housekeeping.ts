@@ -1,0 +1,35 @@
+import { and, isNotNull, lte, sql } from 'drizzle-orm';
+import type { Database } from '../db/database';
+import { agentKeys } from '../db/schema';
+import { DAY, HOUR } from '../lib/time';
+
+const SLICE = 500;
+/** Longer than the longest period that can be asked for. */
+const DAYS_KEPT = 366;
+const HOURS_KEPT = 722;
+
+/** Deletes agent keys whose grace is over. They opened nothing any more. */
+export async function deleteExpiredKeys(database: Database, now: number): Promise<void> {
+  const { build } = database;
+  await database.run([
+    build.delete(agentKeys).where(and(isNotNull(agentKeys.expiresAt), lte(agentKeys.expiresAt, now))),
+  ]);
+}
+
+/**
+ * Deletes a slice of the counters that are older than every period.
+ * @returns whether there may be more
+ */
+export async function deleteOldStatistics(database: Database, now: number): Promise<boolean> {
+  const older = (unit: number, bucket: number) =>
+    database.build.run(sql`
+      delete from agent_statistics where (agent, unit, bucket) in (
+        select agent, unit, bucket from agent_statistics indexed by agent_statistics_by_age
+        where unit = ${sql.raw(String(unit))} and bucket < ${bucket} limit ${SLICE}
+      )`);
+  const results = await database.run([
+    older(0, Math.floor(now / DAY) - DAYS_KEPT),
+    older(1, Math.floor(now / HOUR) - HOURS_KEPT),
+  ]);
+  return results.some(({ meta }) => meta.changes === SLICE);
+}

@@ -1,0 +1,36 @@
+import { encodeBase62, randomBase62 } from './base62';
+import { crc32 } from './crc32';
+
+/** `user` is a user token (`csu_`), `agent` an agent API key (`csa_`). */
+export type CredentialKind = 'user' | 'agent';
+
+const KIND_PREFIX = { user: 'csu_', agent: 'csa_' } as const;
+const FORM = /^(csu_|csa_)([0-9A-Za-z]{2})[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/;
+const CHECKSUM_LENGTH = 6;
+const DISPLAY_LENGTH = 12;
+
+/**
+ * Makes a credential: kind prefix, two shard characters, 32 random base62 characters, and the CRC-32 of all of these
+ * in base62, so that a scanner can tell a leaked credential from chance text without asking the service.
+ */
+export function makeCredential(kind: CredentialKind, shard: string, random: (bytes: number) => Uint8Array): string {
+  const body = KIND_PREFIX[kind] + shard + randomBase62(32, random);
+  return body + checksum(body);
+}
+
+/** Reads a credential's kind and shard from its form alone; null when prefix, length, alphabet or checksum is wrong. */
+export function parseCredential(text: string): { kind: CredentialKind; shard: string } | null {
+  const match = FORM.exec(text);
+  if (!match?.[2]) return null;
+  if (checksum(text.slice(0, -CHECKSUM_LENGTH)) !== text.slice(-CHECKSUM_LENGTH)) return null;
+  return { kind: match[1] === KIND_PREFIX.user ? 'user' : 'agent', shard: match[2] };
+}
+
+/** The part of a credential that may be shown and stored in the clear. */
+export function displayPrefix(credential: string): string {
+  return credential.slice(0, DISPLAY_LENGTH);
+}
+
+function checksum(body: string): string {
+  return encodeBase62(crc32(body), CHECKSUM_LENGTH);
+}

@@ -1,0 +1,50 @@
+export const SECOND = 1_000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:[Zz]|[+-](\d{2}):(\d{2}))$/;
+
+/** Milliseconds since the epoch as ISO 8601 in UTC with milliseconds. */
+export function formatTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** The same for a time that may be absent. */
+export function formatTimeOrNull(ms: number | null): string | null {
+  return ms === null ? null : formatTime(ms);
+}
+
+/**
+ * Reads a date-time of RFC 3339 section 5.6, whose offset is required.
+ * @returns milliseconds since the epoch (digits beyond are cut off), or null for any other form and for days and
+ *   times that do not exist
+ */
+export function parseDateTime(text: string): number | null {
+  const match = DATE_TIME.exec(text);
+  if (!match) return null;
+  const [, year, month, day, hour, minute, second, offsetHour = '0', offsetMinute = '0'] = match;
+  if (!dayExists(Number(year), Number(month), Number(day))) return null;
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return null;
+  if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return null;
+  // Date.parse knows no leap second; its instant is the first of the next minute.
+  const leap = Number(second) === 60;
+  const plain = text.toUpperCase().replace(' ', 'T');
+  const parsed = Date.parse(leap ? `${plain.slice(0, 17)}59${plain.slice(19).replace(/\.\d+/, '')}` : plain);
+  return Number.isNaN(parsed) ? null : parsed + (leap ? SECOND : 0);
+}
+
+/** Reads a full-date `YYYY-MM-DD` as its midnight in UTC; null for another form or a day that does not exist. */
+export function parseDate(text: string): number | null {
+  const match = DATE.exec(text);
+  if (!match) return null;
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  return dayExists(year, month, day) ? Date.parse(`${text}T00:00:00Z`) : null;
+}
+
+function dayExists(year: number, month: number, day: number): boolean {
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  return date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+}

@@ -1,0 +1,59 @@
+import { TypeID } from 'typeid-js';
+
+/** Every kind prefix that an identifier of this service can carry. */
+export type Prefix =
+  | 'user'
+  | 'utok'
+  | 'agent'
+  | 'key'
+  | 'perm'
+  | 'token'
+  | 'policy'
+  | 'audit'
+  | 'export'
+  | 'report'
+  | 'webhook'
+  | 'dlv'
+  | 'act'
+  | 'req';
+
+/** A TypeID: `<prefix>_<26 characters>`, a UUIDv7 in Crockford base32, which sorts by time. */
+export type Id<P extends Prefix> = `${P}_${string}`;
+
+/**
+ * Makes a new identifier.
+ * @param now milliseconds since the epoch; the identifier sorts by it
+ * @param random 10 random bytes
+ * @see RFC 9562 section 5.7 (UUIDv7)
+ */
+export function makeId<P extends Prefix>(prefix: P, now: number, random: Uint8Array): Id<P> {
+  const uuid = new Uint8Array(16);
+  uuid.set(random.subarray(0, 10), 6);
+  const view = new DataView(uuid.buffer);
+  view.setUint16(0, Math.floor(now / 2 ** 32));
+  view.setUint32(2, now % 2 ** 32);
+  view.setUint8(6, 0x70 | (view.getUint8(6) & 0x0f));
+  view.setUint8(8, 0x80 | (view.getUint8(8) & 0x3f));
+  return formatId(prefix, uuid);
+}
+
+/** Writes 16 bytes as an identifier of the given kind. */
+export function formatId<P extends Prefix>(prefix: P, bytes: Uint8Array): Id<P> {
+  return TypeID.fromUUIDBytes(prefix, bytes).toString() as Id<P>;
+}
+
+/** The 16 bytes of an identifier that {@link parseId} or {@link makeId} gave. */
+export function idBytes(id: string): Uint8Array {
+  return TypeID.fromString(id).toUUIDBytes();
+}
+
+/** Reads an identifier of the given kind; null when the text is not one. */
+export function parseId<P extends Prefix>(prefix: P, text: string): Id<P> | null {
+  if (!/^[a-z]+_[0-7][0-9a-hjkmnp-tv-z]{25}$/.test(text)) return null;
+  return text.startsWith(`${prefix}_`) ? (text as Id<P>) : null;
+}
+
+/** The same 128 bits under another prefix. */
+export function withPrefix<P extends Prefix>(prefix: P, id: string): Id<P> {
+  return `${prefix}_${id.slice(id.indexOf('_') + 1)}` as Id<P>;
+}

@@ -1,0 +1,110 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { mergeSorted } from '../db/merge';
+import { agents, PERMISSION_STATUSES, permissions } from '../db/schema';
+import { sharedAccess } from '../http/access';
+import type { Context } from '../http/context';
+import { queryText } from '../http/fields';
+import { query } from '../http/input';
+import { makePage, type Page, pageParameters, readCursor } from '../http/page';
+import { type Id, idBytes, parseId } from '../lib/typeid';
+import { type Permission, permissionColumns, presentPermission } from './permission';
+import { tokenValueFor } from './token-value';
+
+const PermissionList = z.strictObject({
+  ...pageParameters(20, 100),
+  status: z.enum(PERMISSION_STATUSES, `must be one of ${PERMISSION_STATUSES.join(', ')}`).optional(),
+  agent_id: queryText.optional(),
+  action: queryText.optional(),
+});
+
+type Filters = Omit<z.output<typeof PermissionList>, 'limit' | 'cursor'>;
+
+/** Lists the account's permissions, newest first; an agent sees its own. */
+export async function listPermissions(
+  context: Context,
+  { limit, cursor, ...filters }: z.output<typeof PermissionList>,
+): Promise<Page<Permission>> {
+  const { principal, reader, config, runtime } = context;
+  const owner = principal.kind === 'agent' ? principal.agent.id : principal.account.id;
+  const binding = { list: 'permissions', owner, filters };
+  const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);
+  const now = runtime.now();
+  const page = selectPage(context, filters, before as Id<'perm'> | null, now);
+  const [rows] = await reader.load([
+    reader
+      .select(permissionColumns)
+      .from(sql`(select id from (${page}) limit ${limit + 1}) as page`)
+      .innerJoin(permissions, and(eq(permissions.account, principal.account.number), sql`${permissions.id} = page.id`))
+      .leftJoin(agents, eq(agents.number, permissions.agent))
+      .orderBy(sql`page.id desc`),
+  ]);
+  const values = new Map<string, string | undefined>();
+  if (principal.kind === 'agent') {
+    for (const row of rows) values.set(row.id, await tokenValueFor(context, row, now));
+  }
+  return makePage(
+    config.keyring,
+    binding,
+    rows,
+    limit,
+    (row) => row.id,
+    (row) =>
+      // Permissions of a deleted agent wait for their erasure, and are not shown.
+      row.agentId === null ? null : presentPermission(row, now, values.get(row.id)),
+  );
+}
+
+/**
+ * The ids of the permissions that match, newest first, from the narrowest index: that of the agent or of the account
+ * has the status before the id, so that one range of it is read for each status; that of the action has not.
+ */
+function selectPage({ principal }: Context, filters: Filters, before: Id<'perm'> | null, now: number): SQL {
+  const account = principal.account.number;
+  const agent = agentFilter(principal, filters.agent_id, account);
+  const older = before ? sql`and id < ${idBytes(before)}` : sql``;
+  if (filters.action !== undefined) {
+    const ofAgent = agent ? sql`and agent = ${agent}` : sql``;
+    const inStatus = sql.join(statusRanges(filters.status, now), sql.raw(' or '));
+    return mergeSorted(
+      [
+        sql`select id from permissions indexed by permissions_by_action
+          where account = ${account} and action = ${filters.action} ${ofAgent} and (${inStatus}) ${older}`,
+      ],
+      'id',
+      'desc',
+    );
+  }
+  const range = agent
+    ? sql`permissions indexed by permissions_by_agent where agent = ${agent} and account = ${account}`
+    : sql`permissions indexed by permissions_by_status where account = ${account}`;
+  const arms = statusRanges(filters.status, now).map((status) => sql`select id from ${range} and ${status} ${older}`);
+  return mergeSorted(arms, 'id', 'desc');
+}
+
+function agentFilter(principal: Context['principal'], wanted: string | undefined, account: number): SQL | null {
+  const id = wanted === undefined ? null : parseId('agent', wanted);
+  if (principal.kind === 'agent') {
+    const own = wanted === undefined || id === principal.agent.id;
+    return own ? sql`${principal.agent.number}` : sql`null`;
+  }
+  if (wanted === undefined) return null;
+  return id ? sql`(select number from agents where account = ${account} and id = ${idBytes(id)})` : sql`null`;
+}
+
+/** The stored states that make up a status at this moment: an overdue request is expired, swept or not. */
+function statusRanges(status: Filters['status'], now: number): SQL[] {
+  if (status === undefined) return PERMISSION_STATUSES.map((_, code) => sql`status = ${sql.raw(String(code))}`);
+  const code = PERMISSION_STATUSES.indexOf(status);
+  if (status === 'pending') return [sql`status = ${sql.raw(String(code))} and expires_at > ${now}`];
+  const stored = sql`status = ${sql.raw(String(code))}`;
+  return status === 'expired' ? [stored, sql`status = 0 and expires_at <= ${now}`] : [stored];
+}
+
+export const permissionList = new Hono().get(
+  '/v1/permissions',
+  sharedAccess('permissions:read'),
+  query(PermissionList),
+  async (c) => c.json(await listPermissions(c.var.context, c.req.valid('query'))),
+);

@@ -1,0 +1,82 @@
+import { and, eq, gt } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { permissions } from '../db/schema';
+import { sharedAccess } from '../http/access';
+import type { Context } from '../http/context';
+import { body, noQuery } from '../http/input';
+import { draftEntry } from '../ledger/entry';
+import { isPermission, type PermissionRow, permissionFields, tokenAt } from './permission';
+import { knownToken, permissionOfToken } from './token-lookup';
+import { tokenText } from './token-use';
+
+const TokenRevocation = z
+  .strictObject({
+    token: tokenText.optional(),
+    token_type_hint: z.string().max(128).optional(),
+    token_id: z.string().max(128).optional(),
+    reason: permissionFields.reason.optional(),
+  })
+  .refine(({ token, token_id }) => (token === undefined) !== (token_id === undefined), {
+    path: ['token'],
+    message: 'either token or token_id must be given',
+  });
+
+/**
+ * Ends a token at once. A token that is unknown, or over already, is left as it is, and the answer is the same (RFC
+ * 7009 section 2.2).
+ * @param loaded the permission of the token, as the authentication brought it
+ */
+export async function revokeToken(
+  { principal, runtime, ledger, origin }: Context,
+  loaded: PermissionRow[] | undefined,
+  input: z.output<typeof TokenRevocation>,
+): Promise<void> {
+  const row = knownToken(loaded, principal);
+  const now = runtime.now();
+  const token = row && tokenAt(row, now);
+  if (!row || token?.status !== 'active') return;
+  const entry = draftEntry(runtime, {
+    event: 'revoke',
+    at: now,
+    account: row.account,
+    permission: row.id,
+    details: {
+      action: row.action,
+      resource: row.resource,
+      scope: token.scope,
+      decided_by: principal.kind === 'agent' ? principal.agent.id : principal.account.id,
+      decision_reason: input.reason || null,
+      policy_id: row.policyId,
+      token_id: token.id,
+    },
+    origin,
+  });
+  // A transition that loses finds the token ended by somebody else, which is what was asked for.
+  await ledger.commit({
+    changes: (write) => [
+      write
+        .update(permissions)
+        .set({ tokenStatus: 'revoked', lastEntry: entry.id, updatedAt: now })
+        .where(
+          and(
+            isPermission(row.account, row.id),
+            eq(permissions.tokenStatus, 'active'),
+            gt(permissions.tokenExpiresAt, now),
+          ),
+        ),
+    ],
+    entries: [entry],
+  });
+}
+
+export const tokenRevocation = new Hono().post(
+  '/v1/tokens/revoke',
+  sharedAccess('permissions:decide', permissionOfToken),
+  noQuery(),
+  body(TokenRevocation),
+  async (c) => {
+    await revokeToken(c.var.context, c.var.loaded, c.req.valid('json'));
+    return c.json({});
+  },
+);

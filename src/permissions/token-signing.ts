@@ -1,0 +1,111 @@
+import { CompactSign, calculateJwkThumbprint, compactVerify, exportJWK, importPKCS8, type JWK } from 'jose';
+import type { JsonObject } from '../lib/json';
+import type { Keyring } from '../lib/secrets';
+import { SECOND } from '../lib/time';
+import type { Id } from '../lib/typeid';
+
+/** What a token says: fixed when it is issued, so that signing it again gives the same token. */
+export interface TokenClaims {
+  tokenId: Id<'token'>;
+  permissionId: Id<'perm'>;
+  agentId: Id<'agent'>;
+  action: string;
+  resource: string;
+  scope: JsonObject;
+  /** Milliseconds since the epoch, whole seconds. */
+  issuedAt: number;
+  expiresAt: number;
+}
+
+interface SigningKey {
+  id: string;
+  sign: CryptoKey;
+  publicJwk: JWK;
+}
+
+/** DER of an Ed25519 private key up to its 32-byte seed (RFC 8410 section 7). */
+const PKCS8_HEAD = Uint8Array.fromHex('302e020100300506032b657004220420');
+
+/** The signing keys of a deployment, newest first. Their ids are JWK thumbprints (RFC 7638). */
+export class TokenSigner {
+  private constructor(
+    private readonly keys: readonly [SigningKey, ...SigningKey[]],
+    private readonly issuer: string,
+  ) {}
+
+  /** Derives the keys from the root secrets. The issuer, which is the audience too, is the service's origin. */
+  static async open(keyring: Keyring, issuer: string): Promise<TokenSigner> {
+    const seeds = await keyring.derive('token-signing');
+    const keys = await Promise.all(seeds.map(makeKey));
+    return new TokenSigner(keys as unknown as readonly [SigningKey, ...SigningKey[]], issuer);
+  }
+
+  /** The key that new tokens are signed with. */
+  get newestKeyId(): string {
+    return this.keys[0].id;
+  }
+
+  /** The public keys as a JWK set (RFC 7517 section 5). */
+  jwks(): { keys: JWK[] } {
+    return { keys: this.keys.map((key) => key.publicJwk) };
+  }
+
+  /**
+   * Signs a token (JWT profile of RFC 9068, authorization details of RFC 9396, EdDSA of RFC 8037). The same claims and
+   * key give the same token, byte for byte.
+   * @param keyId the key the token was first signed with; the newest signs where it has been retired
+   */
+  sign(claims: TokenClaims, keyId: string): Promise<string> {
+    const key = this.keys.find(({ id }) => id === keyId) ?? this.keys[0];
+    const payload = {
+      iss: this.issuer,
+      aud: this.issuer,
+      sub: claims.agentId,
+      client_id: claims.agentId,
+      iat: claims.issuedAt / SECOND,
+      exp: claims.expiresAt / SECOND,
+      jti: claims.tokenId,
+      authorization_details: [
+        {
+          type: 'countersign',
+          action: claims.action,
+          resource: claims.resource,
+          scope: claims.scope,
+          permission_id: claims.permissionId,
+        },
+      ],
+    };
+    return new CompactSign(new TextEncoder().encode(JSON.stringify(payload)))
+      .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key.id })
+      .sign(key.sign);
+  }
+
+  /** The token id of a token that this service signed; null for any other text. Says nothing of the token's state. */
+  async readTokenId(token: string): Promise<string | null> {
+    try {
+      const { payload } = await compactVerify(
+        token,
+        async ({ kid }) => {
+          const key = this.keys.find(({ id }) => id === kid);
+          if (!key) throw new Error('unknown key');
+          return key.publicJwk;
+        },
+        { algorithms: ['EdDSA'] },
+      );
+      const { jti } = JSON.parse(new TextDecoder().decode(payload)) as { jti?: unknown };
+      return typeof jti === 'string' ? jti : null;
+    } catch {
+      return null;
+    }
+  }
+}
+
+async function makeKey(seed: Uint8Array): Promise<SigningKey> {
+  const der = new Uint8Array([...PKCS8_HEAD, ...seed]);
+  const pem = `-----BEGIN PRIVATE KEY-----\n${der.toBase64()}\n-----END PRIVATE KEY-----`;
+  const extractable = await importPKCS8(pem, 'EdDSA', { extractable: true });
+  const { kty, crv, x } = await exportJWK(extractable);
+  const jwk = { kty, crv, x } as JWK;
+  const id = await calculateJwkThumbprint(jwk);
+  return { id, sign: extractable, publicJwk: { ...jwk, kid: id, use: 'sig', alg: 'EdDSA' } };
+}

@@ -1,0 +1,160 @@
+import { and, eq, gt, lt, sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { agents, permissions, TOKEN_STATUSES } from '../db/schema';
+import { Problem, unavailable } from '../errors';
+import { sharedAccess } from '../http/access';
+import type { Context } from '../http/context';
+import { body, noQuery } from '../http/input';
+import { draftEntry } from '../ledger/entry';
+import type { JsonObject } from '../lib/json';
+import { formatTime } from '../lib/time';
+import type { Id } from '../lib/typeid';
+import {
+  findPermission,
+  type GrantedToken,
+  isPermission,
+  type PermissionRow,
+  permissionFields,
+  tokenAt,
+} from './permission';
+import { knownToken, permissionOfToken } from './token-lookup';
+
+const MAX_TOKEN_LENGTH = 16 * 1024;
+
+export const tokenText = z.string().min(1, 'must not be empty').max(MAX_TOKEN_LENGTH, 'is longer than any token');
+
+const TokenUse = z.strictObject({
+  token: tokenText,
+  action: permissionFields.action.optional(),
+  resource: permissionFields.resource.optional(),
+});
+
+type Input = z.output<typeof TokenUse>;
+
+/** Why a token cannot be used. */
+type Refusal = 'expired' | 'used' | 'revoked' | 'unknown' | 'mismatch' | 'agent_inactive';
+
+/** What a use of a token allows. */
+export interface UsedToken {
+  active: true;
+  token_id: Id<'token'>;
+  permission_id: Id<'perm'>;
+  agent_id: Id<'agent'>;
+  action: string;
+  resource: string;
+  scope: JsonObject;
+  uses: number;
+  remaining_uses: number;
+  expires_at: string;
+}
+
+/**
+ * Takes one use of a token.
+ * @param loaded the permission of the token, as the authentication brought it
+ * @throws Problem `token_not_active`, with the reason
+ */
+export async function useToken(
+  context: Context,
+  loaded: PermissionRow[] | undefined,
+  input: Input,
+): Promise<UsedToken> {
+  const { principal, runtime, ledger, reader, origin } = context;
+  const row = knownToken(loaded, principal);
+  if (!row) throw notActive('unknown');
+  const now = runtime.now();
+  const token = requireUsable(row, input, now);
+  const { action, resource } = row;
+  const entry = draftEntry(runtime, {
+    event: 'use',
+    at: now,
+    account: row.account,
+    permission: row.id,
+    details: {
+      action,
+      resource,
+      scope: token.scope,
+      decided_by: null,
+      decision_reason: null,
+      policy_id: row.policyId,
+      token_id: token.id,
+    },
+    origin,
+  });
+  const committed = await ledger.commit({
+    changes: (write) => [
+      write
+        .update(permissions)
+        .set({
+          tokenUses: sql`token_uses + 1`,
+          tokenStatus: sql`iif(token_uses + 1 >= token_max_uses,
+            ${TOKEN_STATUSES.indexOf('used')}, ${TOKEN_STATUSES.indexOf('active')})`,
+          lastEntry: entry.id,
+          updatedAt: now,
+        })
+        .where(and(isPermission(row.account, row.id), isUsable(now)))
+        .returning({ uses: permissions.tokenUses }),
+    ],
+    entries: [entry],
+  });
+  if (!committed) {
+    const [again] = await reader.load([findPermission(reader, row.account, row.id)]);
+    if (!again[0]) throw notActive('unknown');
+    requireUsable(again[0], input, now);
+    throw unavailable();
+  }
+  const uses = committed[0][0]?.uses ?? token.uses + 1;
+  return {
+    active: true,
+    token_id: token.id,
+    permission_id: row.id,
+    agent_id: row.agentId,
+    action,
+    resource,
+    scope: token.scope,
+    uses,
+    remaining_uses: token.maxUses - uses,
+    expires_at: formatTime(token.expiresAt),
+  };
+}
+
+/** The guard of a use: finds the permission only while its token is active, of an agent that is switched on. */
+function isUsable(now: number) {
+  return and(
+    eq(permissions.tokenStatus, 'active'),
+    gt(permissions.tokenExpiresAt, now),
+    lt(permissions.tokenUses, permissions.tokenMaxUses),
+    sql`exists (select 1 from ${agents} where ${agents.number} = ${permissions.agent} and ${agents.isActive} = 1)`,
+  );
+}
+
+function requireUsable(row: PermissionRow, input: Input, now: number): GrantedToken {
+  const token = tokenAt(row, now);
+  if (!token) throw notActive('unknown');
+  if (token.status !== 'active') throw notActive(token.status);
+  if (!row.agentIsActive) throw notActive('agent_inactive');
+  const fits = (input.action ?? row.action) === row.action && (input.resource ?? row.resource) === row.resource;
+  if (!fits) throw notActive('mismatch');
+  return token;
+}
+
+const EXPLANATIONS: Record<Refusal, string> = {
+  expired: 'The token has expired. Ask for permission again.',
+  used: 'The token has no use left. Ask for permission again.',
+  revoked: 'The token was revoked. Ask for permission again.',
+  unknown: 'The token is none that this account knows.',
+  mismatch: 'The token allows another action or resource.',
+  agent_inactive: "The token's agent is switched off.",
+};
+
+function notActive(reason: Refusal): Problem {
+  return new Problem('token_not_active', EXPLANATIONS[reason], { members: { reason } });
+}
+
+export const tokenUse = new Hono().post(
+  '/v1/tokens/use',
+  sharedAccess('tokens:use', permissionOfToken),
+  noQuery(),
+  body(TokenUse),
+  async (c) => c.json(await useToken(c.var.context, c.var.loaded, c.req.valid('json'))),
+);

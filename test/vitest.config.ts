@@ -1,0 +1,26 @@
+import { fileURLToPath } from 'node:url';
+import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers';
+import { defineConfig } from 'vitest/config';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+export default defineConfig({
+  root,
+  plugins: [
+    cloudflareTest(async () => ({
+      main: './src/index.ts',
+      wrangler: { configPath: './wrangler.toml' },
+      miniflare: {
+        d1Databases: ['DB', 'DB_01'],
+        bindings: {
+          TEST_MIGRATIONS: await readD1Migrations(`${root}/migrations`),
+          ADMIN_TOKEN: 'operator-token-of-the-tests',
+          ROOT_SECRET: 'dGhpcnR5LXR3byBieXRlcyBvZiB0ZXN0IHNlY3JldCE=',
+          PUBLIC_URL: 'https://countersign.test',
+          EXPOSE_COST: 'on',
+        },
+      },
+    })),
+  ],
+  test: { include: ['test/**/*.test.ts'], setupFiles: ['test/support/setup.ts'] },
+});
