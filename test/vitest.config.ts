@@ -1,8 +1,7 @@
-import { fileURLToPath } from 'node:url';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = `${import.meta.dirname}/..`;
 
 export default defineConfig({
   root,
@@ -22,5 +21,5 @@ export default defineConfig({
       },
     })),
   ],
-  test: { include: ['test/**/*.test.ts'], setupFiles: ['test/support/setup.ts'] },
+  test: { include: ['test/**/*.test.ts'], setupFiles: ['test/support/setup.ts'], silent: 'passed-only' },
 });

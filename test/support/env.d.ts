@@ -1,0 +1,16 @@
+import type { D1Migration } from '@cloudflare/vitest-pool-workers';
+import type { Env } from '../../src/env';
+
+declare global {
+  namespace Cloudflare {
+    interface Env {
+      DB: D1Database;
+      DB_01: D1Database;
+      ADMIN_TOKEN: string;
+      ROOT_SECRET: string;
+      PUBLIC_URL: string;
+      EXPOSE_COST: string;
+      TEST_MIGRATIONS: D1Migration[];
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * Compares the state of every permission and token in a database with the audit log, and the counters with both.
+ * Reads the tables, not the service.
+ * @returns what disagrees, in words; nothing when all is well
+ */
+export async function checkIntegrity(database: D1Database): Promise<string[]> {
+  const checks: [string, string][] = [
+    [
+      'a state without its entry',
+      `select hex(p.id) as subject from permissions p
+       where not exists (select 1 from audit_entries e where e.id = p.last_entry and e.permission = p.id)`,
+    ],
+    [
+      'an entry without its permission',
+      `select hex(e.id) as subject from audit_entries e
+       where not exists (select 1 from permissions p where p.id = e.permission and p.agent = e.agent
+         and p.account = e.pos / 4294967296)`,
+    ],
+    [
+      'a permission whose events do not lead to its state',
+      `select hex(id) as subject from (
+         select p.*, coalesce(sum(e.event = 0), 0) as requests, coalesce(sum(e.event = 1), 0) as approvals,
+           coalesce(sum(e.event = 2), 0) as denials, coalesce(sum(e.event = 3), 0) as uses,
+           coalesce(sum(e.event = 4), 0) as expiries, coalesce(sum(e.event = 5), 0) as revocations
+         from permissions p left join audit_entries e on e.permission = p.id group by p.account, p.id
+       ) where not (
+         requests = 1
+         and approvals = (status = 1) and denials = (status = 2)
+         and expiries = (status = 3) + (token_status is not null and token_status = 2)
+         and revocations = (token_status is not null and token_status = 3)
+         and uses = coalesce(token_uses, 0)
+         and (token_status is null) = (status <> 1)
+         and (token_status is null or token_status <> 1 or token_uses = token_max_uses)
+       )`,
+    ],
+    [
+      'a gap or a double in an account’s sequence, or time that runs backwards',
+      `select pos as subject from (
+         select pos, created_at, lag(pos) over w as before, lag(created_at) over w as earlier from audit_entries
+         window w as (partition by pos / 4294967296 order by pos)
+       ) where (before is null and pos % 4294967296 <> 1) or pos <> before + 1 or created_at < earlier`,
+    ],
+    [
+      'counters that differ from the permissions',
+      `select g.number as subject from agents g
+       left join (select agent, sum(requests) as requests, sum(approved) as approved, sum(denied) as denied,
+           sum(expired) as expired, sum(tokens_issued) as issued, sum(tokens_used) as used, sum(tokens_revoked) as revoked
+         from agent_statistics where unit = 0 group by agent) s on s.agent = g.number
+       left join (select agent, count(*) as requests, sum(status = 1) as approved, sum(status = 2) as denied,
+           sum(status = 3) as expired, sum(token_status is not null) as issued, sum(coalesce(token_uses, 0) > 0) as used,
+           sum(coalesce(token_status, 0) = 3) as revoked
+         from permissions group by agent) p on p.agent = g.number
+       where (s.requests, s.approved, s.denied, s.expired, s.issued, s.used, s.revoked)
+         is not (p.requests, p.approved, p.denied, p.expired, p.issued, p.used, p.revoked)`,
+    ],
+    [
+      'hours that do not add up to days',
+      `select agent as subject from agent_statistics group by agent, iif(unit = 0, bucket, bucket / 24)
+       having sum(requests * iif(unit = 0, 1, -1)) <> 0 or sum(approved * iif(unit = 0, 1, -1)) <> 0
+         or sum(tokens_used * iif(unit = 0, 1, -1)) <> 0 or sum(approval_time * iif(unit = 0, 1, -1)) <> 0`,
+    ],
+  ];
+  const faults: string[] = [];
+  for (const [fault, sql] of checks) {
+    const { results } = await database.prepare(sql).all<{ subject: string }>();
+    if (results.length > 0) faults.push(`${fault}: ${results.map(({ subject }) => subject).join(', ')}`);
+  }
+  return faults;
+}

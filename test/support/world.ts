@@ -1,0 +1,187 @@
+import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
+import { createApp } from '../../src/app';
+import { runCron, SWEEP_CRON } from '../../src/cron';
+import type { Env, Runtime } from '../../src/env';
+
+export const ORIGIN = 'https://countersign.test';
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are looked into by many tests, each of which asserts what it sees
+export type Json = any;
+
+/** An answer of the service, read whole. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The body as JSON; undefined when there is none. */
+  body: Json;
+  /** What the answer cost the database. */
+  cost: { trips: number; read: number; written: number };
+}
+
+export interface Call {
+  token?: string;
+  body?: unknown;
+  /** Sent as it stands, instead of `body`. */
+  raw?: BodyInit;
+  headers?: Record<string, string>;
+}
+
+/** The service with a clock that stands still until it is moved. */
+export class World {
+  now = Date.UTC(2026, 0, 31, 12, 0, 0, 0);
+  /** How long the service slept, one number a pause. */
+  pauses: number[] = [];
+  /** Called at every pause, after the clock has moved by it. */
+  whileAsleep: () => Promise<unknown> = async () => undefined;
+  readonly runtime: Runtime = {
+    now: () => this.now,
+    random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+    sleep: async (milliseconds) => {
+      this.pauses.push(milliseconds);
+      this.now += milliseconds;
+      await this.whileAsleep();
+    },
+  };
+  readonly app = createApp(this.runtime);
+  readonly env: Env;
+
+  constructor(overrides: Partial<Env> = {}) {
+    const { DB, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST } = env;
+    this.env = { DB, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, ...overrides };
+  }
+
+  /** Moves the clock. */
+  advance(milliseconds: number): void {
+    this.now += milliseconds;
+  }
+
+  /** Sends a request as a client would, and waits for the work that the answer left behind. */
+  async call(method: string, path: string, { token, body, raw, headers }: Call = {}): Promise<Answer> {
+    const context = createExecutionContext();
+    const request = new Request(ORIGIN + path, {
+      method,
+      headers: {
+        ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      body: raw ?? (body === undefined ? null : JSON.stringify(body)),
+    });
+    const response = await this.app.fetch(request, this.env, context);
+    const text = await response.text();
+    await waitOnExecutionContext(context);
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: response.headers.get('Content-Type')?.includes('json') ? JSON.parse(text) : undefined,
+      cost: readCost(response.headers),
+    };
+  }
+
+  /** The same, for an answer that must have the given status. */
+  async must(status: number, method: string, path: string, call: Call = {}): Promise<Answer> {
+    const answer = await this.call(method, path, call);
+    if (answer.status !== status) {
+      throw new Error(`${method} ${path} answered ${answer.status}, not ${status}: ${answer.text}`);
+    }
+    return answer;
+  }
+
+  /** Runs the minute's sweep. */
+  async sweep(): Promise<void> {
+    await runCron(SWEEP_CRON, this.env, this.runtime);
+  }
+
+  /** A new account with a token of every scope. */
+  async account(fields: Record<string, unknown> = {}): Promise<TestAccount> {
+    const body = { email: 'owner@example.com', ...fields };
+    const { body: account } = await this.must(201, 'POST', '/v1/admin/users', {
+      token: this.env.ADMIN_TOKEN ?? '',
+      body,
+    });
+    return new TestAccount(this, account.id, account.token.token, account.token.id);
+  }
+}
+
+/** An account of a world, with a user token. */
+export class TestAccount {
+  constructor(
+    readonly world: World,
+    readonly id: string,
+    readonly token: string,
+    readonly tokenId: string,
+  ) {}
+
+  call(method: string, path: string, body?: unknown): Promise<Answer> {
+    return this.world.call(method, path, { token: this.token, ...(body !== undefined && { body }) });
+  }
+
+  must(status: number, method: string, path: string, body?: unknown): Promise<Answer> {
+    return this.world.must(status, method, path, { token: this.token, ...(body !== undefined && { body }) });
+  }
+
+  /** A new agent of the account. */
+  async agent(fields: Record<string, unknown> = {}): Promise<TestAgent> {
+    const { body } = await this.must(201, 'POST', '/v1/agents', { name: 'Mailer', ...fields });
+    return new TestAgent(this, body.id, body.api_key);
+  }
+
+  /** A user token with these scopes alone. */
+  async limitedToken(...scopes: string[]): Promise<string> {
+    return (await this.must(201, 'POST', '/v1/me/tokens', { scopes })).body.token;
+  }
+
+  /** Every entry of the log, oldest first. */
+  async log(query = ''): Promise<Json[]> {
+    const entries: Json[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: Answer = await this.must(
+        200,
+        'GET',
+        `/v1/audit?limit=1000&order=asc${query}${cursor && `&cursor=${cursor}`}`,
+      );
+      entries.push(...page.body.data);
+      cursor = page.body.next_cursor;
+    }
+    return entries;
+  }
+}
+
+/** An agent of a test account, with its key. */
+export class TestAgent {
+  constructor(
+    readonly account: TestAccount,
+    readonly id: string,
+    readonly key: string,
+  ) {}
+
+  call(method: string, path: string, body?: unknown): Promise<Answer> {
+    return this.account.world.call(method, path, { token: this.key, ...(body !== undefined && { body }) });
+  }
+
+  must(status: number, method: string, path: string, body?: unknown): Promise<Answer> {
+    return this.account.world.must(status, method, path, { token: this.key, ...(body !== undefined && { body }) });
+  }
+
+  /** Asks for a permission. */
+  async request(fields: Record<string, unknown> = {}): Promise<Json> {
+    const body = { action: 'email.send', resource: 'mailbox:support', ...fields };
+    return (await this.must(201, 'POST', '/v1/permissions', body)).body;
+  }
+
+  /** Asks for a permission and has it approved; the answer is the permission as the agent reads it, with the token. */
+  async approved(fields: Record<string, unknown> = {}, approval: Record<string, unknown> = {}): Promise<Json> {
+    const { id } = await this.request(fields);
+    await this.account.must(200, 'POST', `/v1/permissions/${id}/approve`, approval);
+    return (await this.must(200, 'GET', `/v1/permissions/${id}`)).body;
+  }
+}
+
+function readCost(headers: Headers): Answer['cost'] {
+  const [trips, read, written] = [...(headers.get('Server-Timing') ?? '').matchAll(/=(\d+)/g)].map(([, n]) =>
+    Number(n),
+  );
+  return { trips: trips ?? 0, read: read ?? 0, written: written ?? 0 };
+}
