@@ -1,4 +1,4 @@
-import { and, eq, gt, lt, sql } from 'drizzle-orm';
+import { and, eq, gt, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { z } from 'zod';
 import { agents, permissions, TOKEN_STATUSES } from '../db/schema';
@@ -123,7 +123,6 @@ function isUsable(now: number) {
   return and(
     eq(permissions.tokenStatus, 'active'),
     gt(permissions.tokenExpiresAt, now),
-    lt(permissions.tokenUses, permissions.tokenMaxUses),
     sql`exists (select 1 from ${agents} where ${agents.number} = ${permissions.agent} and ${agents.isActive} = 1)`,
   );
 }

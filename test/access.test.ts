@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest';
+import { World } from './support/world';
+
+/** Every route of the service, from the router's own list. */
+const routes = [
+  ...new Set(
+    new World().app.routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => `${method} ${path}`),
+  ),
+];
+
+/** Who may call each route: everybody, the operator, agents, or user tokens with a scope (`user:` names it). */
+const rules: Record<string, string[]> = {
+  'GET /healthz': ['everybody'],
+  'GET /.well-known/jwks.json': ['everybody'],
+  'POST /v1/admin/users': ['operator'],
+  'GET /v1/admin/users': ['operator'],
+  'GET /v1/admin/users/:id': ['operator'],
+  'PATCH /v1/admin/users/:id': ['operator'],
+  'DELETE /v1/admin/users/:id': ['operator'],
+  'POST /v1/admin/users/:id/tokens': ['operator'],
+  'GET /v1/me': ['user:account:read'],
+  'GET /v1/me/tokens': ['user:account:read'],
+  'POST /v1/me/tokens': ['user:account:write'],
+  'DELETE /v1/me/tokens/:id': ['user:account:write'],
+  'GET /v1/agents': ['user:agents:read'],
+  'POST /v1/agents': ['user:agents:write'],
+  'GET /v1/agents/:id': ['user:agents:read'],
+  'PUT /v1/agents/:id': ['user:agents:write'],
+  'DELETE /v1/agents/:id': ['user:agents:write'],
+  'POST /v1/agents/:id/rotate-key': ['user:agents:write'],
+  'GET /v1/agents/:id/stats': ['user:agents:read'],
+  'POST /v1/permissions': ['agent'],
+  'GET /v1/permissions': ['agent', 'user:permissions:read'],
+  'GET /v1/permissions/:id': ['agent', 'user:permissions:read'],
+  'POST /v1/permissions/:id/approve': ['user:permissions:decide'],
+  'POST /v1/permissions/:id/deny': ['user:permissions:decide'],
+  'POST /v1/tokens/use': ['agent', 'user:tokens:use'],
+  'POST /v1/tokens/revoke': ['agent', 'user:permissions:decide'],
+  'GET /v1/audit': ['user:audit:read'],
+  'GET /v1/audit/:id': ['user:audit:read'],
+};
+
+/** A path whose `:id` belongs to the scene's account, and a body that is good enough to get past validation. */
+function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
+  const [method = '', pattern = ''] = route.split(' ');
+  const ids: [RegExp, string][] = [
+    [/^\/v1\/admin\/users/, scene.account.id],
+    [/^\/v1\/me\/tokens/, scene.spareToken],
+    [/^\/v1\/agents/, scene.agent.id],
+    [/^\/v1\/permissions/, scene.permission.id],
+    [/^\/v1\/audit/, scene.entry],
+  ];
+  const id = ids.find(([start]) => start.test(pattern))?.[1] ?? '';
+  const bodies: Record<string, unknown> = {
+    'POST /v1/admin/users': { email: 'new@example.com' },
+    'PATCH /v1/admin/users/:id': { name: 'Changed' },
+    'POST /v1/agents': { name: 'Another' },
+    'PUT /v1/agents/:id': { name: 'Changed' },
+    'POST /v1/permissions': { action: 'file.read', resource: 'file:a' },
+    'POST /v1/tokens/use': { token: scene.token },
+    'POST /v1/tokens/revoke': { token: scene.token },
+  };
+  return { method, path: pattern.replace(':id', id), ...(bodies[route] !== undefined && { body: bodies[route] }) };
+}
+
+async function makeScene(world = new World()) {
+  const account = await world.account();
+  const agent = await account.agent();
+  const granted = await agent.approved({ max_uses: 5 });
+  const permission = await agent.request();
+  const [entry] = await account.log();
+  const { body: spare } = await account.must(201, 'POST', '/v1/me/tokens', {});
+  return { world, account, agent, permission, token: granted.token.value, entry: entry.id, spareToken: spare.id };
+}
+
+it('has a rule for every route, and no rule for another', () => {
+  expect(Object.keys(rules).toSorted()).toEqual(routes.toSorted());
+});
+
+describe.each(routes)('%s', (route) => {
+  const allowed = rules[route] ?? [];
+  const open = allowed.includes('everybody');
+  const scope = allowed.find((who) => who.startsWith('user:'))?.slice('user:'.length);
+  const call = async (scene: Awaited<ReturnType<typeof makeScene>>, token?: string) => {
+    const { method, path, body } = aim(route, scene);
+    return scene.world.call(method, path, {
+      ...(token !== undefined && { token }),
+      ...(body !== undefined && { body }),
+    });
+  };
+
+  it('answers those who may call it', async () => {
+    const scene = await makeScene();
+    const credentials = {
+      everybody: undefined,
+      operator: scene.world.env.ADMIN_TOKEN,
+      agent: scene.agent.key,
+      [`user:${scope}`]: scope && (await scene.account.limitedToken(scope)),
+    };
+    for (const who of allowed) {
+      const { status } = await call(scene, credentials[who as keyof typeof credentials]);
+      expect(status).toBeGreaterThanOrEqual(200);
+      expect(status).toBeLessThan(300);
+    }
+  });
+
+  it.skipIf(open)('turns away no credential and unknown, expired, deleted and malformed ones', async () => {
+    const scene = await makeScene();
+    const { world, account } = scene;
+    const expiring = await account.must(201, 'POST', '/v1/me/tokens', {
+      expires_at: new Date(world.now + 1_000).toISOString(),
+    });
+    const rotated = await account.agent();
+    await account.must(200, 'POST', `/v1/agents/${rotated.id}/rotate-key`, { revoke_immediately: true });
+    const deletedToken = await account.must(201, 'POST', '/v1/me/tokens', {});
+    await account.must(204, 'DELETE', `/v1/me/tokens/${deletedToken.body.id}`);
+    const deleted = await account.agent();
+    await account.must(204, 'DELETE', `/v1/agents/${deleted.id}`);
+    const gone = await world.account();
+    const orphan = await gone.agent();
+    await world.must(202, 'DELETE', `/v1/admin/users/${gone.id}`, { token: world.env.ADMIN_TOKEN ?? '' });
+    world.advance(1_000);
+    const dead = [
+      undefined,
+      '',
+      'nonsense',
+      `${world.env.ADMIN_TOKEN}x`,
+      scene.token,
+      account.token.slice(0, -1),
+      `${account.token.slice(0, -1)}${account.token.endsWith('0') ? '1' : '0'}`,
+      scene.agent.key.toLowerCase(),
+      expiring.body.token,
+      rotated.key,
+      deletedToken.body.token,
+      deleted.key,
+      gone.token,
+      orphan.key,
+    ];
+    for (const token of dead) {
+      const answer = await call(scene, token);
+      expect([token, answer.status, answer.body?.code]).toEqual([token, 401, 'unauthorized']);
+      expect(answer.headers.get('WWW-Authenticate')).toBe('Bearer');
+    }
+  });
+
+  it.skipIf(open)('turns away credentials of the wrong kind', async () => {
+    const scene = await makeScene();
+    const kinds = { operator: scene.world.env.ADMIN_TOKEN ?? '', agent: scene.agent.key, user: scene.account.token };
+    for (const [kind, token] of Object.entries(kinds)) {
+      if (allowed.some((who) => who.startsWith(kind))) continue;
+      const { status, body } = await call(scene, token);
+      expect([kind, status, body.code]).toEqual([kind, 403, 'wrong_credential']);
+    }
+  });
+
+  it.skipIf(scope === undefined)('turns away a user token that has every scope but the one', async () => {
+    const scene = await makeScene();
+    const { body: me } = await scene.account.must(200, 'GET', '/v1/me/tokens?limit=100');
+    const all: string[] = me.data.at(-1).scopes;
+    const token = await scene.account.limitedToken(...all.filter((other) => other !== scope));
+    const { status, body } = await call(scene, token);
+    expect([status, body.code]).toEqual([403, 'insufficient_scope']);
+  });
+
+  it.skipIf(open)('turns away credentials of an account that is switched off', async () => {
+    const scene = await makeScene();
+    const { world, account, agent } = scene;
+    const operator = world.env.ADMIN_TOKEN ?? '';
+    await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { token: operator, body: { is_active: false } });
+    for (const token of [account.token, agent.key]) {
+      const { status, body } = await call(scene, token);
+      expect([status, body.code]).toEqual([403, 'account_inactive']);
+    }
+  });
+
+  it.skipIf(scope === undefined && !allowed.includes('agent'))(
+    'shows and changes nothing of another account',
+    async () => {
+      const world = new World();
+      const scene = await makeScene(world);
+      const stranger = await makeScene(world);
+      const before = await snapshot(scene);
+      const tokens = [stranger.account.token, stranger.agent.key];
+      for (const token of tokens) {
+        const answer = await call(scene, token);
+        for (const secret of [scene.account.id, scene.agent.id, scene.permission.id, scene.entry, scene.spareToken]) {
+          expect(answer.text.replaceAll(scene.token, '')).not.toContain(secret);
+        }
+      }
+      expect(await snapshot(scene)).toEqual(before);
+    },
+  );
+});
+
+/** Everything that an account can see of itself. */
+async function snapshot({ account }: Awaited<ReturnType<typeof makeScene>>) {
+  const paths = ['/v1/me', '/v1/agents', '/v1/permissions', '/v1/audit', '/v1/me/tokens'];
+  const answers = await Promise.all(paths.map((path) => account.must(200, 'GET', path)));
+  return answers.map(({ text }) => text.replaceAll(/"last_(used|activity)_at":[^,}]+/g, ''));
+}
