@@ -17,22 +17,15 @@ export interface Runtime {
   now(): number;
   /** Cryptographically strong random bytes. */
   random(bytes: number): Uint8Array;
-  /** Resolves after so many milliseconds, or as soon as the signal is aborted. */
-  sleep(milliseconds: number, signal: AbortSignal): Promise<void>;
+  /** Resolves after so many milliseconds. */
+  sleep(milliseconds: number): Promise<void>;
 }
 
 /** The runtime of production. */
 export const systemRuntime: Runtime = {
   now: () => Date.now(),
   random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
-  sleep: (milliseconds, signal) =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds);
-      signal.addEventListener('abort', () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    }),
+  sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
 };
 
 /** A deployment's settings, checked. */

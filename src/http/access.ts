@@ -121,5 +121,5 @@ function requireUser(principal: Principal, scope: Scope): UserPrincipal {
 function makeContext<P extends Principal>(c: Incoming, principal: P, database: Database): Context<P> {
   const { config, runtime, origin } = c.var;
   const ledger = new Ledger(database);
-  return { principal, config, runtime, origin, reader: database, ledger, signal: c.req.raw.signal };
+  return { principal, config, runtime, origin, reader: database, ledger };
 }

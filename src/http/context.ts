@@ -62,8 +62,6 @@ export interface Context<P extends Principal = Principal> {
   reader: Reader;
   ledger: Ledger;
   origin: Origin;
-  /** Aborted when the client has gone. */
-  signal: AbortSignal;
 }
 
 /** What a service needs to serve the operator: every shard, each with its ledger. */

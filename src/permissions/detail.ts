@@ -30,14 +30,14 @@ export async function getPermission(
   loaded: PermissionRow[] | undefined,
   { wait }: z.output<typeof PermissionQuery>,
 ): Promise<Permission> {
-  const { runtime, signal, principal, reader } = context;
+  const { runtime, principal, reader } = context;
   const deadline = runtime.now() + wait * SECOND;
   let row = visiblePermission(loaded, principal);
-  for (let look = 0; statusAt(row, runtime.now()) === 'pending' && !signal.aborted; look++) {
+  for (let look = 0; statusAt(row, runtime.now()) === 'pending'; look++) {
     const left = deadline - runtime.now();
     if (left <= 0) break;
     const pause = PAUSES[Math.min(look, PAUSES.length - 1)] ?? left;
-    await runtime.sleep(Math.min(pause, left), signal);
+    await runtime.sleep(Math.min(pause, left));
     const [rows] = await reader.load([findPermission(reader, principal.account.number, row.id)]);
     row = visiblePermission(rows, principal);
   }
