@@ -1,23 +1,14 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
-import { permissions } from '../db/schema';
 import { type FieldError, Problem } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
-import { draftEntry } from '../ledger/entry';
 import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
-import { isPending, notPending, requirePending } from './decision';
+import { decide, openPermission } from './decision';
 import { findWidening } from './narrowing';
-import {
-  type Permission,
-  type PermissionRow,
-  permissionFields,
-  permissionOfPath,
-  presentPermission,
-  visiblePermission,
-} from './permission';
+import { type Permission, type PermissionRow, permissionFields, permissionOfPath } from './permission';
 import { TokenSigner } from './token-signing';
 
 const Approval = z.strictObject({
@@ -29,60 +20,36 @@ const Approval = z.strictObject({
 
 /**
  * Approves a permission, as requested or narrowed, which issues its token.
- * @throws Problem `not_found`, `scope_widened`, `not_pending` when it is decided or ran out, or when another decision
- *   was faster
+ * @throws Problem `not_found`, `not_pending`, `scope_widened`
  */
 export async function approvePermission(
   context: UserContext,
   loaded: PermissionRow[] | undefined,
   input: z.output<typeof Approval>,
 ): Promise<Permission> {
-  const { principal, runtime, config, ledger, origin } = context;
-  const row = visiblePermission(loaded, principal);
+  const { runtime, config } = context;
   const now = runtime.now();
-  requirePending(row, now);
+  const row = openPermission(context, loaded, now);
   refuseWidening(row, input);
   const scope = input.scope ?? row.scope;
-  const entry = draftEntry(runtime, {
-    event: 'approve',
-    at: now,
-    account: row.account,
-    permission: row.id,
-    details: {
-      action: row.action,
-      resource: row.resource,
-      scope,
-      decided_by: principal.account.id,
-      decision_reason: input.reason || null,
-      policy_id: null,
-      token_id: withPrefix('token', row.id),
-    },
-    origin,
-  });
   // A JWT counts in whole seconds; cut off, so that the token never outlives what was asked for.
   const issuedAt = Math.floor(now / SECOND) * SECOND;
   const signer = await TokenSigner.open(config.keyring, config.publicUrl);
-  const approved = {
-    status: 'approved',
-    grantedScope: scope,
-    decidedBy: principal.account.id,
-    decidedAt: now,
-    decisionReason: input.reason || null,
-    tokenStatus: 'active',
-    tokenMaxUses: input.max_uses ?? row.maxUses,
-    tokenUses: 0,
-    tokenIssuedAt: issuedAt,
-    tokenExpiresAt: issuedAt + (input.token_ttl ?? row.tokenTtl) * SECOND,
-    tokenKeyId: signer.newestKeyId,
-    lastEntry: entry.id,
-    updatedAt: now,
-  } as const;
-  const committed = await ledger.commit({
-    changes: (write) => [write.update(permissions).set(approved).where(isPending(row, now))],
-    entries: [entry],
+  return decide(context, row, now, {
+    event: 'approve',
+    reason: input.reason,
+    details: { scope, token_id: withPrefix('token', row.id) },
+    columns: {
+      status: 'approved',
+      grantedScope: scope,
+      tokenStatus: 'active',
+      tokenMaxUses: input.max_uses ?? row.maxUses,
+      tokenUses: 0,
+      tokenIssuedAt: issuedAt,
+      tokenExpiresAt: issuedAt + (input.token_ttl ?? row.tokenTtl) * SECOND,
+      tokenKeyId: signer.newestKeyId,
+    },
   });
-  if (!committed) throw notPending();
-  return presentPermission({ ...row, ...approved }, now);
 }
 
 function refuseWidening(row: PermissionRow, input: z.output<typeof Approval>): void {

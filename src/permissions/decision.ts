@@ -1,19 +1,67 @@
 import { and, eq, gt } from 'drizzle-orm';
 import { permissions } from '../db/schema';
 import { Problem } from '../errors';
-import { isPermission, type PermissionRow, statusAt } from './permission';
+import type { UserContext } from '../http/context';
+import { draftEvent, type EventDetails } from './event';
+import {
+  isPermission,
+  type Permission,
+  type PermissionRow,
+  presentPermission,
+  statusAt,
+  visiblePermission,
+} from './permission';
 
-/** The refusal of a decision that comes after another, or after the request ran out. */
-export function notPending(): Problem {
-  return new Problem('not_pending', 'The permission is already decided or has expired; read it to see which.');
-}
-
-/** @throws Problem `not_pending` when a permission is not open for a decision */
-export function requirePending(row: PermissionRow, now: number): void {
+/**
+ * The permission that a person is to decide.
+ * @throws Problem `not_found`; `not_pending` when it is decided or has run out
+ */
+export function openPermission(context: UserContext, loaded: PermissionRow[] | undefined, now: number): PermissionRow {
+  const row = visiblePermission(loaded, context.principal);
   if (statusAt(row, now) !== 'pending') throw notPending();
+  return row;
 }
 
-/** The guard of a decision: finds the permission only while it is open. */
-export function isPending({ account, id }: PermissionRow, now: number) {
-  return and(isPermission(account, id), eq(permissions.status, 'pending'), gt(permissions.expiresAt, now));
+/** What a person decided on a permission. */
+interface Decision {
+  event: 'approve' | 'deny';
+  reason: string | undefined;
+  details: EventDetails;
+  /** The columns that the decision sets, beside who decided, when and why. */
+  columns: Partial<PermissionRow> & Pick<PermissionRow, 'status'>;
+}
+
+/**
+ * Writes down a person's decision.
+ * @throws Problem `not_pending` when another decision was faster
+ */
+export async function decide(
+  context: UserContext,
+  row: PermissionRow,
+  now: number,
+  { event, reason, details, columns }: Decision,
+): Promise<Permission> {
+  const decidedBy = context.principal.account.id;
+  const decisionReason = reason || null;
+  const entry = draftEvent(context, row, event, now, {
+    ...details,
+    decided_by: decidedBy,
+    decision_reason: decisionReason,
+  });
+  const decided = { ...columns, decidedBy, decidedAt: now, decisionReason, lastEntry: entry.id, updatedAt: now };
+  const isPending = and(
+    isPermission(row.account, row.id),
+    eq(permissions.status, 'pending'),
+    gt(permissions.expiresAt, now),
+  );
+  const committed = await context.ledger.commit({
+    changes: (write) => [write.update(permissions).set(decided).where(isPending)],
+    entries: [entry],
+  });
+  if (!committed) throw notPending();
+  return presentPermission({ ...row, ...decided }, now);
+}
+
+function notPending(): Problem {
+  return new Problem('not_pending', 'The permission is already decided or has expired; read it to see which.');
 }

@@ -2,10 +2,11 @@ import { and, eq, lte, sql } from 'drizzle-orm';
 import type { Reader } from '../db/database';
 import { agents, permissions } from '../db/schema';
 import type { Runtime } from '../env';
-import { draftEntry, type Entry, SERVICE_ORIGIN } from '../ledger/entry';
+import { type Entry, SERVICE_ORIGIN } from '../ledger/entry';
 import type { Ledger } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import { idBytes, withPrefix } from '../lib/typeid';
+import { draftEvent } from './event';
 import { type PermissionRow, permissionColumns } from './permission';
 
 const SLICE = 100;
@@ -82,22 +83,11 @@ function findDue(reader: Reader, name: 'permissions_due' | 'tokens_due', now: nu
 }
 
 function draftExpiry(runtime: Runtime, row: PermissionRow, expired: 'request' | 'token', now: number): Entry {
-  return draftEntry(runtime, {
-    event: 'expire',
-    at: now,
-    account: row.account,
-    permission: row.id,
-    details: {
-      action: row.action,
-      resource: row.resource,
-      scope: row.grantedScope ?? row.scope,
-      decided_by: null,
-      decision_reason: null,
-      policy_id: row.policyId,
-      ...(expired === 'token' && { token_id: withPrefix('token', row.id) }),
-      expired,
-    },
-    origin: SERVICE_ORIGIN,
+  return draftEvent({ runtime, origin: SERVICE_ORIGIN }, row, 'expire', now, {
+    scope: row.grantedScope ?? row.scope,
+    policy_id: row.policyId,
+    ...(expired === 'token' && { token_id: withPrefix('token', row.id) }),
+    expired,
   });
 }
 

@@ -6,8 +6,8 @@ import { Problem } from '../errors';
 import { agentAccess } from '../http/access';
 import { type AgentContext, newId } from '../http/context';
 import { body, noQuery } from '../http/input';
-import { draftEntry } from '../ledger/entry';
 import { SECOND } from '../lib/time';
+import { draftEvent } from './event';
 import { type Permission, permissionFields, presentPermission } from './permission';
 
 const PermissionRequest = z.strictObject({
@@ -25,24 +25,15 @@ export async function requestPermission(
   context: AgentContext,
   input: z.output<typeof PermissionRequest>,
 ): Promise<Permission> {
-  const { principal, runtime, ledger, origin } = context;
+  const { principal, runtime, ledger } = context;
   const { account, agent } = principal;
   const now = runtime.now();
   const id = newId(runtime, 'perm');
   const { action, resource, scope } = input;
-  const entry = draftEntry(runtime, {
-    event: 'request',
-    at: now,
-    account: account.number,
-    permission: id,
-    details: { action, resource, scope, decided_by: null, decision_reason: null, policy_id: null },
-    origin,
-  });
+  const permission = { account: account.number, id, action, resource };
+  const entry = draftEvent(context, permission, 'request', now, { scope });
   const row = {
-    account: account.number,
-    id,
-    action,
-    resource,
+    ...permission,
     scope,
     reason: input.reason || null,
     tokenTtl: input.token_ttl,

@@ -5,7 +5,7 @@ import { permissions } from '../db/schema';
 import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
 import { body, noQuery } from '../http/input';
-import { draftEntry } from '../ledger/entry';
+import { draftEvent } from './event';
 import { isPermission, type PermissionRow, permissionFields, tokenAt } from './permission';
 import { knownToken, permissionOfToken } from './token-lookup';
 import { tokenText } from './token-use';
@@ -28,29 +28,21 @@ const TokenRevocation = z
  * @param loaded the permission of the token, as the authentication brought it
  */
 export async function revokeToken(
-  { principal, runtime, ledger, origin }: Context,
+  context: Context,
   loaded: PermissionRow[] | undefined,
   input: z.output<typeof TokenRevocation>,
 ): Promise<void> {
+  const { principal, runtime, ledger } = context;
   const row = knownToken(loaded, principal);
   const now = runtime.now();
   const token = row && tokenAt(row, now);
   if (!row || token?.status !== 'active') return;
-  const entry = draftEntry(runtime, {
-    event: 'revoke',
-    at: now,
-    account: row.account,
-    permission: row.id,
-    details: {
-      action: row.action,
-      resource: row.resource,
-      scope: token.scope,
-      decided_by: principal.kind === 'agent' ? principal.agent.id : principal.account.id,
-      decision_reason: input.reason || null,
-      policy_id: row.policyId,
-      token_id: token.id,
-    },
-    origin,
+  const entry = draftEvent(context, row, 'revoke', now, {
+    scope: token.scope,
+    decided_by: principal.kind === 'agent' ? principal.agent.id : principal.account.id,
+    decision_reason: input.reason || null,
+    policy_id: row.policyId,
+    token_id: token.id,
   });
   // A transition that loses finds the token ended by somebody else, which is what was asked for.
   await ledger.commit({

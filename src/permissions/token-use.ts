@@ -6,10 +6,10 @@ import { Problem, unavailable } from '../errors';
 import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
 import { body, noQuery } from '../http/input';
-import { draftEntry } from '../ledger/entry';
 import type { JsonObject } from '../lib/json';
 import { formatTime } from '../lib/time';
 import type { Id } from '../lib/typeid';
+import { draftEvent } from './event';
 import {
   findPermission,
   type GrantedToken,
@@ -59,27 +59,16 @@ export async function useToken(
   loaded: PermissionRow[] | undefined,
   input: Input,
 ): Promise<UsedToken> {
-  const { principal, runtime, ledger, reader, origin } = context;
+  const { principal, runtime, ledger, reader } = context;
   const row = knownToken(loaded, principal);
   if (!row) throw notActive('unknown');
   const now = runtime.now();
   const token = requireUsable(row, input, now);
   const { action, resource } = row;
-  const entry = draftEntry(runtime, {
-    event: 'use',
-    at: now,
-    account: row.account,
-    permission: row.id,
-    details: {
-      action,
-      resource,
-      scope: token.scope,
-      decided_by: null,
-      decision_reason: null,
-      policy_id: row.policyId,
-      token_id: token.id,
-    },
-    origin,
+  const entry = draftEvent(context, row, 'use', now, {
+    scope: token.scope,
+    policy_id: row.policyId,
+    token_id: token.id,
   });
   const committed = await ledger.commit({
     changes: (write) => [

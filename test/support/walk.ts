@@ -264,7 +264,7 @@ export class Walk {
   private async sweep(): Promise<void> {
     const { world, account, model } = this;
     const due = model.due(world.now);
-    const last = (await account.must(200, 'GET', '/v1/audit?limit=1')).body.data[0]?.sequence ?? 0;
+    const last = (await account.log()).at(-1)?.sequence ?? 0;
     await world.sweep();
     const entries = (await account.log()).filter(({ sequence }) => sequence > last);
     const order = entries.map((entry) => entry.permission_request_id);
