@@ -56,7 +56,8 @@ async function waitUntilWell(origin: string, ended: AbortSignal): Promise<string
   let deadline = Date.now() + START_LIMIT;
   let outcome = 'does not answer';
   while (Date.now() < deadline && !ended.aborted) {
-    const response = await fetch(`${origin}/healthz`).catch(() => null);
+    const signal = AbortSignal.timeout(START_LIMIT);
+    const response = await fetch(`${origin}/healthz`, { signal }).catch(() => null);
     if (response?.ok) return 'well';
     if (response) {
       outcome = `runs but is not well: GET /healthz is answered ${response.status}`;
