@@ -1,0 +1,36 @@
+import { createServer } from 'node:net';
+import { Complaint } from './complaint.ts';
+
+export const HOST = '127.0.0.1';
+export const DEFAULT_PORT = 8787;
+
+/**
+ * The port of the local service: PORT, or 8787.
+ * @throws Complaint when PORT is not a port
+ */
+export function readPort(): number {
+  const text = process.env.PORT || String(DEFAULT_PORT);
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535) throw new Complaint(`PORT=${text} is not a port number.`);
+  return port;
+}
+
+/** The origin of the local service on a port. */
+export function localOrigin(port: number): string {
+  return `http://${HOST}:${port}`;
+}
+
+/**
+ * Makes sure that nobody listens on a port of this machine.
+ * @throws Complaint when somebody does, or when the system refuses the port
+ */
+export async function requireFreePort(port: number): Promise<void> {
+  const fault = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
+    const probe = createServer();
+    probe.once('error', resolve);
+    probe.listen(port, HOST, () => probe.close(() => resolve(null)));
+  });
+  if (!fault) return;
+  const reason = fault.code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${fault.code})`;
+  throw new Complaint(`Port ${port} ${reason}. Free it, or choose another: PORT=${port + 1} npm start`);
+}

@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Complaint } from './complaint.ts';
+
+const MINUTE = 60_000;
+
+/**
+ * Makes sure that the crons are written with `*` and single numbers, which is what {@link isDue} knows.
+ * @throws Complaint for another
+ */
+export function requireKnownCrons(crons: string[]): void {
+  const unknown = crons.find((cron) => !/^(\*|\d+)( (\*|\d+)){4}$/.test(cron));
+  if (unknown) throw new Complaint(`npm start cannot fire the cron "${unknown}": it knows * and single numbers.`);
+}
+
+/** Fires the crons of the local service, which wrangler leaves to its user: each at once, and then in its minutes. */
+export async function fireCrons(origin: string, crons: string[], signal: AbortSignal): Promise<void> {
+  const running = new Set<string>();
+  const fire = async (cron: string) => {
+    if (running.has(cron)) return;
+    running.add(cron);
+    await fireCron(origin, cron, signal);
+    running.delete(cron);
+  };
+  for (const cron of crons) void fire(cron);
+  while (!signal.aborted) {
+    const next = (Math.floor(Date.now() / MINUTE) + 1) * MINUTE;
+    await sleep(next - Date.now(), undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    for (const cron of crons) if (isDue(cron, new Date(next))) void fire(cron);
+  }
+}
+
+/** Whether a cron is due in a minute, in UTC. */
+function isDue(cron: string, minute: Date): boolean {
+  const parts = [
+    minute.getUTCMinutes(),
+    minute.getUTCHours(),
+    minute.getUTCDate(),
+    minute.getUTCMonth() + 1,
+    // Cloudflare counts the days of the week from 1, which is Sunday.
+    minute.getUTCDay() + 1,
+  ];
+  return cron.split(' ').every((field, place) => field === '*' || Number(field) === parts[place]);
+}
+
+async function fireCron(origin: string, cron: string, signal: AbortSignal): Promise<void> {
+  const address = `${origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent(cron)}`;
+  try {
+    const response = await fetch(address, { signal });
+    if (!response.ok) console.error(`The cron ${cron} failed: ${response.status} ${await response.text()}`);
+  } catch (error) {
+    if (!signal.aborted) console.error(`The cron ${cron} could not be fired: ${error}`);
+  }
+}

@@ -1,0 +1,121 @@
+import { localOrigin, readPort } from './address.ts';
+import { Api } from './api.ts';
+import { Complaint, runProgram } from './complaint.ts';
+import { registerAgents, rotateKey } from './demo/agents.ts';
+import { type Attempt, approveOwnRequest, misuseToken, useRevokedToken } from './demo/attempts.ts';
+import { countEvents, searchAudit } from './demo/audit.ts';
+import { askForPermissions, decide } from './demo/requests.ts';
+import { revokeTokens, useTokens } from './demo/tokens.ts';
+import type { Actor, Request } from './demo/types.ts';
+import { readDemoAccount } from './demo-account.ts';
+
+/** Plays the service's main job against the running service, and says what happened. */
+async function play(): Promise<void> {
+  const origin = process.env.PUBLIC_URL?.replace(/\/$/, '') ?? localOrigin(readPort());
+  const user = await signIn(origin);
+  const begun = Date.now();
+
+  const actors = await registerAgents(origin, user);
+  heading(`Agents on ${origin}`);
+  for (const { name, id } of actors) say(`${name.padEnd(18)} ${id}`);
+
+  const requests = await askForPermissions(actors);
+  const decisions = await decide(user, actors, requests);
+  heading('Permissions');
+  say(`${requests.length} asked for by the agents`);
+  say(
+    `${decisions.approved} approved as asked, ${decisions.narrowed} with a narrower scope, ${decisions.denied} denied`,
+  );
+  say(`${decisions.waiting} left waiting for you`);
+
+  const { tokens, uses, usedUp, spare } = await useTokens(actors, requests);
+  const attempts = await playRefusals(user, requests, spare);
+  heading('Tokens');
+  say(`${tokens} issued, used ${uses} times; ${usedUp} are used up, ${attempts.revoked} were revoked`);
+  for (const { what, answer } of attempts.refused) {
+    const { code, reason } = answer.body;
+    say(`Refused: ${what} (${answer.status} ${code}${reason ? `, ${reason}` : ''})`);
+  }
+
+  await playRotation(origin, user, actors);
+  await showAudit(user, actors, requests);
+  await showStatistics(user, actors);
+  console.log(`\nAll of it took ${((Date.now() - begun) / 1_000).toFixed(1)} seconds.`);
+}
+
+/** @throws Complaint when the service does not run, or does not know the demo account */
+async function signIn(origin: string): Promise<Api> {
+  const account = readDemoAccount();
+  const user = account && new Api(origin, account.token);
+  const answer = await user?.ask('GET', '/v1/me').catch(() => null);
+  if (user && answer?.status === 200) return user;
+  throw new Complaint(
+    answer
+      ? `The service on ${origin} does not know the demo account (${answer.status}). Start it again with npm start.`
+      : `Nothing answers on ${origin}. Start the service with npm start, then run this again in a second terminal.`,
+  );
+}
+
+async function playRefusals(
+  user: Api,
+  requests: Request[],
+  spare: Request[],
+): Promise<{ refused: Attempt[]; revoked: number }> {
+  const refused: Attempt[] = [];
+  const [first] = spare;
+  const waiting = requests.find(({ permission }) => permission.status === 'pending');
+  if (first) refused.push(await misuseToken(first));
+  const revoked = await revokeTokens(user, spare);
+  if (first) refused.push(await useRevokedToken(first));
+  if (waiting) refused.push(await approveOwnRequest(waiting));
+  return { refused, revoked };
+}
+
+async function playRotation(origin: string, user: Api, actors: Actor[]): Promise<void> {
+  const [actor] = actors;
+  if (!actor) return;
+  const { prefix, oldKey, newKey } = await rotateKey(origin, user, actor);
+  heading('Key rotation');
+  say(`${actor.name} has a new key, ${prefix}…: it is answered ${newKey}, the old one ${oldKey}`);
+}
+
+async function showAudit(user: Api, actors: Actor[], requests: Request[]): Promise<void> {
+  heading('Audit log');
+  const mine = (await Promise.all(actors.map(({ id }) => searchAudit(user, { agent_id: id })))).flat();
+  const counts = countEvents(mine).map(([event, count]) => `${count} ${event}`);
+  say(`${mine.length} entries of these agents: ${counts.join(', ')}`);
+
+  const today = new Date().toISOString().slice(0, 10);
+  const denied = await searchAudit(user, { event_type: 'deny', action: 'secret.read', start_date: today });
+  say(`${denied.length} denials of secret.read today; the newest says: ${denied[0]?.details.decision_reason}`);
+
+  const longest = requests.find(({ verdict, duty }) => typeof verdict === 'object' && duty.uses > 2);
+  if (!longest) return;
+  const { id, action, resource } = longest.permission;
+  say(`The story of ${id}, ${action} on ${resource}:`);
+  for (const entry of await searchAudit(user, { permission_id: id, order: 'asc' })) {
+    const remark = entry.details.decision_reason;
+    say(`  #${entry.sequence}  ${entry.created_at}  ${entry.event_type}${remark ? ` (${remark})` : ''}`);
+  }
+}
+
+async function showStatistics(user: Api, actors: Actor[]): Promise<void> {
+  heading('Statistics of the last 24 hours');
+  const columns = ['total', 'approved', 'denied', 'pending', 'expired'].map((name) => `${name}_requests`);
+  columns.push('tokens_issued', 'tokens_used', 'tokens_revoked');
+  say(' '.repeat(18) + columns.map((name) => name.replace(/_requests|tokens_/, '').padStart(9)).join(''));
+  for (const { id, name } of actors) {
+    const counts = await user.call<Record<string, number>>('GET', `/v1/agents/${id}/stats?period=24h`);
+    say(name.padEnd(18) + columns.map((column) => String(counts[column]).padStart(9)).join(''));
+  }
+}
+
+function heading(text: string): void {
+  console.log(`\n${text}`);
+}
+
+function say(text: string): void {
+  console.log(`  ${text}`);
+}
+
+await runProgram(play);

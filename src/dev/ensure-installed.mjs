@@ -1,0 +1,66 @@
+// Runs before the npm scripts, on whatever Node the machine has and with nothing installed: plain JavaScript.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const OLDEST_NODE = 20;
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** @typedef {Record<string, { version?: string, integrity?: string, link?: boolean, optional?: boolean }>} Packages */
+
+/**
+ * The packages of a lock file, by their paths; null when it is absent or cut short.
+ * @param {string} file
+ * @returns {Packages | null}
+ */
+function readPackages(file) {
+  try {
+    return JSON.parse(readFileSync(join(root, file), 'utf8')).packages ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Why the installed packages are not those of the lock file; null when they are. Compares what npm noted of its last
+ * installation with the lock file itself, as the times of files change with every checkout and copy.
+ * @returns {string | null}
+ */
+function findFault() {
+  const installed = readPackages('node_modules/.package-lock.json');
+  if (!installed) return 'nothing is installed yet';
+  const locked = readPackages('package-lock.json') ?? {};
+  for (const [path, { version, integrity, optional }] of Object.entries(locked)) {
+    const present = installed[path];
+    // Optional packages are those of other systems, which npm leaves out.
+    if (path === '' || (!present && optional)) continue;
+    if (present?.version !== version || (present?.integrity ?? integrity) !== integrity) {
+      return `${path.replace(/^node_modules\//, '')} is not as package-lock.json has it`;
+    }
+  }
+  const foreign = Object.keys(installed).find((path) => !locked[path]);
+  if (foreign) return `${foreign.replace(/^node_modules\//, '')} is not in package-lock.json`;
+  return existsSync(join(root, 'node_modules/.bin/node')) ? null : 'the installation was not finished';
+}
+
+/** Installs with the npm that runs this script; answers its exit code. */
+function install() {
+  const npm = process.env.npm_execpath ?? '';
+  // Node 24 comes with the packages and runs the tools, so npm's warnings about this machine's Node would mislead.
+  const options = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
+  const { status } = npm.endsWith('npm-cli.js')
+    ? spawnSync(process.execPath, [npm, ...options], { cwd: root, stdio: 'inherit' })
+    : spawnSync('npm', options, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' });
+  return status ?? 1;
+}
+
+if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
+  console.error(`Countersign needs Node ${OLDEST_NODE} or newer; this is Node ${process.versions.node}.`);
+  process.exit(1);
+}
+const fault = findFault();
+if (fault) {
+  console.log(`Installing packages (${fault}) …`);
+  process.exitCode = install();
+}

@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { DEFAULT_PORT, localOrigin } from './address.ts';
+import { ROOT } from './project.ts';
+
+const FILE = join(ROOT, '.dev.vars');
+
+/** The settings that local development cannot do without. */
+export interface LocalSettings {
+  ADMIN_TOKEN: string;
+  ROOT_SECRET: string;
+  PUBLIC_URL: string;
+  EXPOSE_COST: string;
+}
+
+/** The settings of .dev.vars, where wrangler looks for them. Those that are missing are made; the others stay as they are. */
+export function ensureLocalSettings(): LocalSettings {
+  const text = existsSync(FILE) ? readFileSync(FILE, 'utf8') : '';
+  const present = parseEnv(text);
+  const settings = { ...makeSettings(), ...present };
+  const missing = Object.entries(settings).filter(([name]) => present[name] === undefined);
+  if (missing.length > 0) {
+    const gap = text === '' || text.endsWith('\n') ? '' : '\n';
+    const lines = missing.map(([name, value]) => `${name}="${value}"\n`).join('');
+    writeFileSync(FILE, text + gap + lines, { mode: 0o600 });
+    // The mode above holds for a new file only.
+    chmodSync(FILE, 0o600);
+  }
+  return settings;
+}
+
+function makeSettings(): LocalSettings {
+  return {
+    ADMIN_TOKEN: randomBytes(32).toString('base64url'),
+    ROOT_SECRET: randomBytes(32).toString('base64'),
+    PUBLIC_URL: localOrigin(DEFAULT_PORT),
+    EXPOSE_COST: 'on',
+  };
+}

@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HOST, localOrigin } from './address.ts';
+import { Complaint } from './complaint.ts';
+import { runWrangler } from './wrangler.ts';
+
+/** Milliseconds that the service may take until it answers, and that it may answer without being well. */
+const START_LIMIT = 60_000;
+const ILL_LIMIT = 3_000;
+
+/** The local service. */
+export interface Server {
+  origin: string;
+  /** Its exit code, once it is gone. */
+  exit: Promise<number>;
+}
+
+/**
+ * Starts the service on a port of this machine and waits until it is well. From then on shows what it says; before, only
+ * if it fails, as wrangler starts with advice that `npm start` follows already.
+ * @param variables take the place of those in .dev.vars
+ * @throws Complaint when it ends, or does not become well
+ */
+export async function startServer(
+  port: number,
+  variables: Record<string, string>,
+  signal: AbortSignal,
+): Promise<Server> {
+  const { output, exit } = runWrangler(
+    [
+      ...['dev', '--ip', HOST, '--port', String(port), '--show-interactive-dev-session=false'],
+      ...Object.entries(variables).flatMap(([name, value]) => ['--var', `${name}:${value}`]),
+    ],
+    signal,
+  );
+  let held: string | null = '';
+  for (const stream of output) {
+    stream.setEncoding('utf8');
+    stream.on('data', (text: string) => {
+      if (held === null) process.stderr.write(text);
+      else held += text;
+    });
+  }
+  const origin = localOrigin(port);
+  const ended = new AbortController();
+  const end = exit.then((code) => {
+    ended.abort();
+    return `ended (exit code ${code})`;
+  });
+  const outcome = await Promise.race([waitUntilWell(origin, ended.signal), end]);
+  if (outcome !== 'well' && !signal.aborted) throw new Complaint(`${held}The service ${outcome}.`);
+  held = null;
+  return { origin, exit };
+}
+
+async function waitUntilWell(origin: string, ended: AbortSignal): Promise<string> {
+  let deadline = Date.now() + START_LIMIT;
+  let outcome = 'does not answer';
+  while (Date.now() < deadline && !ended.aborted) {
+    const signal = AbortSignal.timeout(START_LIMIT);
+    const response = await fetch(`${origin}/healthz`, { signal }).catch(() => null);
+    if (response?.ok) return 'well';
+    if (response) {
+      outcome = `runs but is not well: GET /healthz is answered ${response.status}`;
+      deadline = Math.min(deadline, Date.now() + ILL_LIMIT);
+    }
+    await sleep(response ? ILL_LIMIT / 2 : 100);
+  }
+  return outcome;
+}

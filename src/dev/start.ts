@@ -1,0 +1,84 @@
+import { DEFAULT_PORT, localOrigin, readPort, requireFreePort } from './address.ts';
+import { Complaint, runProgram } from './complaint.ts';
+import { fireCrons, requireKnownCrons } from './crons.ts';
+import { type DemoAccount, ensureDemoAccount } from './demo-account.ts';
+import { applyMigrations } from './migrations.ts';
+import { readDeployment } from './project.ts';
+import { ensureLocalSettings } from './secrets.ts';
+import { startServer } from './server.ts';
+
+/**
+ * Runs the whole service on this machine until `signal` is aborted.
+ * @throws Complaint when it cannot start, or ends by itself
+ */
+async function start(signal: AbortSignal): Promise<void> {
+  const port = readPort();
+  await requireFreePort(port);
+  const { databases, crons } = readDeployment();
+  requireKnownCrons(crons);
+  const settings = ensureLocalSettings();
+
+  console.log('Preparing the database …');
+  for (const database of databases) {
+    await applyMigrations(database, signal);
+    if (signal.aborted) return;
+  }
+
+  console.log('Starting the service …');
+  const server = await startServer(port, chooseVariables(port, settings.PUBLIC_URL), signal);
+  if (signal.aborted) return;
+  const account = await ensureDemoAccount(server.origin, settings.ADMIN_TOKEN);
+  void fireCrons(server.origin, crons, signal);
+  printWelcome(server.origin, account);
+
+  await server.exit;
+  if (!signal.aborted) throw new Complaint('The service ended by itself. Start it again: npm start');
+}
+
+/** Stops with the signals that mean so, and when npm is gone: it passes a signal on to its shell, which may keep it. */
+function listenForStop(): AbortController {
+  const stopping = new AbortController();
+  const stop = () => stopping.abort();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
+  if (process.env.npm_lifecycle_event) {
+    const parent = process.ppid;
+    setInterval(() => process.ppid !== parent && stop(), 500).unref();
+  }
+  return stopping;
+}
+
+/** The service's address follows the port, unless .dev.vars has been given another on purpose. */
+function chooseVariables(port: number, publicUrl: string): Record<string, string> {
+  return publicUrl === localOrigin(DEFAULT_PORT) ? { PUBLIC_URL: localOrigin(port) } : {};
+}
+
+function printWelcome(origin: string, { email, token }: DemoAccount): void {
+  console.log(`
+Countersign runs on ${origin}
+
+  Demo account  ${email}
+  User token    ${token}
+
+Create a first agent:
+
+  curl -X POST ${origin}/v1/agents \\
+    -H 'Authorization: Bearer ${token}' \\
+    -H 'Content-Type: application/json' \\
+    -d '{"name": "My first agent"}'
+
+See it all at work in a second terminal:  npm run demo
+Stop with Ctrl-C. Data stays in .wrangler/state, secrets in .dev.vars.
+`);
+}
+
+const stopping = listenForStop();
+await runProgram(async () => {
+  try {
+    await start(stopping.signal);
+  } catch (error) {
+    // What fails because it is being stopped is no fault.
+    if (!stopping.signal.aborted) throw error;
+  } finally {
+    stopping.abort();
+  }
+});
