@@ -1,5 +1,4 @@
 import type { D1Migration } from '@cloudflare/vitest-pool-workers';
-import type { Env } from '../../src/env';
 
 declare global {
   namespace Cloudflare {
