@@ -61,13 +61,14 @@ export async function listPermissions(
 
 /**
  * The ids of the permissions that match, newest first, from the narrowest index: that of the agent or of the account
- * has the status before the id, so that one range of it is read for each status; that of the action has not.
+ * has the status before the id, so that one range of it is read for each status; that of the action has not. Open
+ * requests are few, however many of an action were ever made: they are looked through by status.
  */
 function selectPage({ principal }: Context, filters: Filters, before: Id<'perm'> | null, now: number): SQL {
   const account = principal.account.number;
   const agent = agentFilter(principal, filters.agent_id, account);
   const older = before ? sql`and id < ${idBytes(before)}` : sql``;
-  if (filters.action !== undefined) {
+  if (filters.action !== undefined && filters.status !== 'pending') {
     const ofAgent = agent ? sql`and agent = ${agent}` : sql``;
     const inStatus = sql.join(statusRanges(filters.status, now), sql.raw(' or '));
     return mergeSorted(
@@ -82,7 +83,10 @@ function selectPage({ principal }: Context, filters: Filters, before: Id<'perm'>
   const range = agent
     ? sql`permissions indexed by permissions_by_agent where agent = ${agent} and account = ${account}`
     : sql`permissions indexed by permissions_by_status where account = ${account}`;
-  const arms = statusRanges(filters.status, now).map((status) => sql`select id from ${range} and ${status} ${older}`);
+  const ofAction = filters.action === undefined ? sql`` : sql`and action = ${filters.action}`;
+  const arms = statusRanges(filters.status, now).map(
+    (status) => sql`select id from ${range} and ${status} ${ofAction} ${older}`,
+  );
   return mergeSorted(arms, 'id', 'desc');
 }
 
