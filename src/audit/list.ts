@@ -54,10 +54,12 @@ export async function listAuditEntries(
     reader
       .select(entryColumns)
       .from(sql`(${positions}) as page`)
-      .innerJoin(auditEntries, eq(auditEntries.pos, sql`page.pos`))
+      .crossJoin(auditEntries)
       .leftJoin(agents, entryAgent)
-      .orderBy(sql.raw(`page.pos ${input.order}`)),
+      .where(eq(auditEntries.pos, sql`page.pos`)),
   ]);
+  // Sorted here: SQLite would read each row once more to sort what is sorted already.
+  rows.sort((a, b) => (input.order === 'asc' ? a.pos - b.pos : b.pos - a.pos));
   const sequence = (row: (typeof rows)[number]) => String(row.pos - logStart(account));
   return makePage(config.keyring, binding, rows, limit, sequence, (row) =>
     row.agentId === null ? null : presentEntry(account, row as EntryRow),

@@ -73,13 +73,20 @@ export class Ledger {
 }
 
 /**
- * Entries as rows of a JSON array. `mark` is the id that the permission's `last_entry` must have: that of the last
+ * Entries as rows of a JSON array. `rank` is an entry's place among those of its account, from 1. `mark` is the id that the permission's `last_entry` must have: that of the last
  * entry on this permission.
  */
 function draftRows(entries: readonly Entry[]): SQL {
   const marks = new Map(entries.map((entry) => [entry.permission, entry.id]));
+  const ranks = new Map<number, number>();
+  const nextRank = (account: number) => {
+    const rank = (ranks.get(account) ?? 0) + 1;
+    ranks.set(account, rank);
+    return rank;
+  };
   const rows = entries.map((entry) => [
     entry.account,
+    nextRank(entry.account),
     toHex(idBytes(entry.id)),
     toHex(idBytes(entry.permission)),
     toHex(idBytes(marks.get(entry.permission) ?? entry.id)),
@@ -92,9 +99,9 @@ function draftRows(entries: readonly Entry[]): SQL {
     toHex(entry.salt),
   ]);
   return sql`(
-    select key as ordinal, value ->> 0 as account, unhex(value ->> 1) as id, unhex(value ->> 2) as permission,
-      unhex(value ->> 3) as mark, value ->> 4 as event, value ->> 5 as action, value ->> 6 as at,
-      value ->> 7 as ip_address, value ->> 8 as user_agent, value ->> 9 as details, unhex(value ->> 10) as salt
+    select value ->> 0 as account, value ->> 1 as rank, unhex(value ->> 2) as id, unhex(value ->> 3) as permission,
+      unhex(value ->> 4) as mark, value ->> 5 as event, value ->> 6 as action, value ->> 7 as at,
+      value ->> 8 as ip_address, value ->> 9 as user_agent, value ->> 10 as details, unhex(value ->> 11) as salt
     from json_each(${JSON.stringify(rows)})
   )`;
 }
@@ -111,7 +118,7 @@ function appendEntries(drafts: SQL): SQL {
     select
       draft.account * ${sql.raw(String(LOG_SPAN))}
         + max(coalesce(head.pos - draft.account * ${sql.raw(String(LOG_SPAN))}, 0), coalesce(accounts.erased_sequence, 0))
-        + row_number() over (partition by draft.account order by draft.ordinal),
+        + draft.rank,
       draft.id, iif(accounts.number is null, null, agents.number), draft.permission, draft.event, draft.action,
       max(draft.at, coalesce(head.created_at, 0), coalesce(accounts.erased_at, 0)),
       draft.ip_address, draft.user_agent, draft.details, draft.salt

@@ -36,10 +36,13 @@ export async function listPermissions(
     reader
       .select(permissionColumns)
       .from(sql`(select id from (${page}) limit ${limit + 1}) as page`)
-      .innerJoin(permissions, and(eq(permissions.account, principal.account.number), sql`${permissions.id} = page.id`))
+      // A cross join is taken in the order written: left to choose, SQLite starts with every permission of the account.
+      .crossJoin(permissions)
       .leftJoin(agents, eq(agents.number, permissions.agent))
-      .orderBy(sql`page.id desc`),
+      .where(and(eq(permissions.account, principal.account.number), sql`${permissions.id} = page.id`)),
   ]);
+  // Sorted here: SQLite would read each row once more to sort what is sorted already.
+  rows.sort((a, b) => (a.id < b.id ? 1 : -1));
   const values = new Map<string, string | undefined>();
   if (principal.kind === 'agent') {
     for (const row of rows) values.set(row.id, await tokenValueFor(context, row, now));
@@ -57,32 +60,28 @@ export async function listPermissions(
 }
 
 /**
- * The ids of the permissions that match, newest first, from the narrowest index: that of the agent or of the account
- * has the status before the id, so that one range of it is read for each status; that of the action has not.
+ * The ids of the permissions that match, newest first. Every index has the status before the id, so that a page is one
+ * range of it for each status, merged, however many match.
  */
 function selectPage({ principal }: Context, filters: Filters, before: Id<'perm'> | null, now: number): SQL {
   const account = principal.account.number;
-  const agent = agentFilter(principal, filters.agent_id, account);
+  const range = chooseRange(account, agentFilter(principal, filters.agent_id, account), filters.action);
   const older = before ? sql`and id < ${idBytes(before)}` : sql``;
-  if (filters.action !== undefined) {
-    const ofAgent = agent ? sql`and agent = ${agent}` : sql``;
-    const inStatus = sql.join(statusRanges(filters.status, now), sql.raw(' or '));
-    return mergeSorted(
-      [
-        sql`select id from permissions indexed by permissions_by_action
-          where account = ${account} and action = ${filters.action} ${ofAgent} and (${inStatus}) ${older}`,
-      ],
-      'id',
-      'desc',
-    );
-  }
-  const range = agent
-    ? sql`permissions indexed by permissions_by_agent where agent = ${agent} and account = ${account}`
-    : sql`permissions indexed by permissions_by_status where account = ${account}`;
   const arms = statusRanges(filters.status, now).map((status) => sql`select id from ${range} and ${status} ${older}`);
   return mergeSorted(arms, 'id', 'desc');
 }
 
+function chooseRange(account: number, agent: SQL | null, action: string | undefined): SQL {
+  if (agent && action !== undefined) {
+    return sql`permissions indexed by permissions_by_agent_action where agent = ${agent} and action = ${action}`;
+  }
+  if (agent) return sql`permissions indexed by permissions_by_agent where agent = ${agent}`;
+  return action === undefined
+    ? sql`permissions indexed by permissions_by_status where account = ${account}`
+    : sql`permissions indexed by permissions_by_action where account = ${account} and action = ${action}`;
+}
+
+/** The number of the agent whose permissions are wanted, as SQL; null for those of all agents. */
 function agentFilter(principal: Context['principal'], wanted: string | undefined, account: number): SQL | null {
   const id = wanted === undefined ? null : parseId('agent', wanted);
   if (principal.kind === 'agent') {

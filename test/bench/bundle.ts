@@ -1,0 +1,49 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { median, type Report } from './report.ts';
+import { runWrangler } from './service.ts';
+
+const MAX_BYTES = 400 * 1024;
+const MAX_STARTUP = 50;
+const RUNS = 5;
+
+/** Builds what would be deployed and measures its size. */
+export async function measureBundle(report: Report, state: string): Promise<void> {
+  report.heading('The bundle');
+  const folder = join(state, 'bundle');
+  mkdirSync(folder);
+  await runWrangler(state, 'deploy', '--dry-run', '--outdir', folder);
+  const modules = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.m?js$/.test(name));
+  const size = modules.reduce((sum, name) => sum + gzipSync(readFileSync(join(folder, name))).length, 0);
+  report.atMost(MAX_BYTES / 1024, Math.ceil(size / 1024), 'KiB of JavaScript, gzipped');
+}
+
+interface Profile {
+  nodes: { id: number; callFrame: { functionName: string } }[];
+  samples: number[];
+  timeDeltas: number[];
+}
+
+/**
+ * Profiles the start of the worker on this machine. What counts is the time in which the isolate did anything at all:
+ * the script, garbage collection and native code, that is everything but `(idle)`. Other work on the machine can only
+ * add to it, so that the best of some runs comes nearest to the truth.
+ */
+export async function measureStartup(report: Report, state: string): Promise<void> {
+  const figures: number[] = [];
+  for (let run = 0; run < RUNS; run++) {
+    const file = join(state, 'startup.cpuprofile');
+    await runWrangler(state, 'check', 'startup', '--outfile', file);
+    figures.push(activeMilliseconds(JSON.parse(readFileSync(file, 'utf8')) as Profile));
+    rmSync(file);
+  }
+  report.below(MAX_STARTUP, Math.min(...figures), `ms to start, the best of ${RUNS} (median ${median(figures)})`);
+}
+
+function activeMilliseconds({ nodes, samples, timeDeltas }: Profile): number {
+  const idle = nodes.find(({ callFrame }) => callFrame.functionName === '(idle)')?.id;
+  // A sample's delta is the time since the one before it.
+  const active = samples.reduce((sum, node, at) => sum + (node === idle ? 0 : (timeDeltas[at] ?? 0)), 0);
+  return Math.round(active / 100) / 10;
+}

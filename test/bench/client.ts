@@ -1,0 +1,99 @@
+import { Agent, request } from 'node:http';
+
+/** What an answer cost the database, by D1's own count. */
+export interface Cost {
+  trips: number;
+  read: number;
+  written: number;
+}
+
+/** What one statement cost; known from the metered worker alone. */
+export interface StatementCost {
+  sql: string;
+  read: number;
+  written: number;
+}
+
+export interface Answer<T> {
+  status: number;
+  cost: Cost;
+  statements: StatementCost[];
+  body: T;
+}
+
+/** Calls the service with one credential. */
+export class Client {
+  /** The most round trips of any call so far, of all clients, and what was called. */
+  static worstTrips = { trips: 0, calls: 0, call: '' };
+  private static readonly connections = new Agent({ keepAlive: true });
+
+  private readonly origin: string;
+  private readonly credential: string;
+
+  constructor(origin: string, credential: string) {
+    this.origin = origin;
+    this.credential = credential;
+  }
+
+  get<T>(path: string, parameters: Record<string, string | number> = {}): Promise<Answer<T>> {
+    const search = new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
+    return this.call('GET', search.size === 0 ? path : `${path}?${search}`);
+  }
+
+  /** Calls and insists on the status, so that a benchmark never measures a failure by mistake. */
+  async expect<T>(status: number, method: string, path: string, body?: object): Promise<Answer<T>> {
+    const answer = await this.call<T>(method, path, body);
+    if (answer.status !== status) {
+      throw new Error(`${method} ${path}: ${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`);
+    }
+    return answer;
+  }
+
+  call<T>(method: string, path: string, body?: object): Promise<Answer<T>> {
+    const payload = body && JSON.stringify(body);
+    return new Promise((resolve, reject) => {
+      const outgoing = request(
+        `${this.origin}${path}`,
+        {
+          method,
+          agent: Client.connections,
+          headers: {
+            Authorization: `Bearer ${this.credential}`,
+            'User-Agent': 'countersign-bench',
+            ...(payload && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(payload) }),
+          },
+        },
+        (incoming) => {
+          const chunks: Buffer[] = [];
+          incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+          incoming.on('error', reject);
+          incoming.on('end', () => {
+            const text = Buffer.concat(chunks).toString();
+            const cost = readCost(incoming.headers['server-timing']);
+            this.note(`${method} ${path}`, cost.trips);
+            resolve({
+              status: incoming.statusCode ?? 0,
+              cost,
+              statements: JSON.parse(String(incoming.headers['x-statements'] ?? '[]')) as StatementCost[],
+              body: (text === '' ? undefined : JSON.parse(text)) as T,
+            });
+          });
+        },
+      );
+      outgoing.on('error', reject);
+      outgoing.end(payload);
+    });
+  }
+
+  private note(call: string, trips: number): void {
+    const worst = Client.worstTrips;
+    worst.calls += 1;
+    if (trips > worst.trips) Object.assign(worst, { trips, call });
+  }
+}
+
+function readCost(header: string | string[] | undefined): Cost {
+  const match = /trips=(\d+) read=(\d+) written=(\d+)/.exec(String(header));
+  if (!match) throw new Error(`no cost in Server-Timing: ${header}`);
+  return { trips: Number(match[1]), read: Number(match[2]), written: Number(match[3]) };
+}

@@ -1,0 +1,57 @@
+import { createApp } from '../../src/app';
+import { Cost } from '../../src/db/database';
+import { openShard } from '../../src/db/shards';
+import { type Env, systemRuntime } from '../../src/env';
+import { Ledger } from '../../src/ledger/ledger';
+import { expireSlice } from '../../src/permissions/expiry';
+import type { StatementCost } from './client.ts';
+
+const app = createApp(systemRuntime);
+
+/**
+ * The service with a meter between it and its database, which tells what each single statement of a request cost in
+ * the header `X-Statements`. `POST /bench/expire` runs one slice of the sweep that writes down what has run out.
+ */
+export default {
+  async fetch(request, env, execution) {
+    const statements: StatementCost[] = [];
+    const metered = { ...env, DB: meter(env.DB, statements) };
+    const answer =
+      new URL(request.url).pathname === '/bench/expire'
+        ? await expire(metered)
+        : await app.fetch(request, metered, execution);
+    const response = new Response(answer.body, answer);
+    response.headers.set('X-Statements', JSON.stringify(statements));
+    return response;
+  },
+} satisfies ExportedHandler<Env>;
+
+async function expire(env: Env): Promise<Response> {
+  const cost = new Cost();
+  const database = openShard(env, '00', cost);
+  if (!database) throw new Error('no database');
+  const slice = await expireSlice({ reader: database, ledger: new Ledger(database), runtime: systemRuntime });
+  return Response.json(slice, { headers: { 'Server-Timing': cost.toString() } });
+}
+
+/** A database that notes the cost of every statement of its batches. */
+function meter(database: D1Database, statements: StatementCost[]): D1Database {
+  const texts = new WeakMap<D1PreparedStatement, string>();
+  return {
+    prepare: (sql: string) => ({
+      bind: (...values: unknown[]) => {
+        const bound = database.prepare(sql).bind(...values);
+        texts.set(bound, sql);
+        return bound;
+      },
+    }),
+    batch: async <T>(batch: D1PreparedStatement[]) => {
+      const results = await database.batch<T>(batch);
+      for (const [at, { meta }] of results.entries()) {
+        const sql = texts.get(batch[at] as D1PreparedStatement) ?? '';
+        statements.push({ sql: sql.trim().slice(0, 40), read: meta.rows_read, written: meta.rows_written });
+      }
+      return results;
+    },
+  } as D1Database;
+}

@@ -1,0 +1,54 @@
+import { type Answer, Client, type StatementCost } from './client.ts';
+import type { Report } from './report.ts';
+import type { LoadedTenant } from './tenant.ts';
+
+const MAX_WRITTEN_BY_ENTRY = 7;
+
+type Permission = { id: string; token: { id: string; value?: string } | null };
+
+/**
+ * Takes permissions through their life, in the large account, and measures each step: the whole request, and the
+ * statement that appends the audit entry by itself. Needs the metered worker.
+ */
+export async function measureOperations(report: Report, origin: string, { token, agents }: LoadedTenant) {
+  report.heading('State changes: rows of the whole request, and of the audit entry by itself');
+  const user = new Client(origin, token);
+  const agent = new Client(origin, agents[0]?.key ?? '');
+  const request = () =>
+    agent.expect<Permission>(201, 'POST', '/v1/permissions', {
+      ...{ action: 'area-0.verb-0', resource: 'mailbox:support', scope: { max_recipients: 10 }, max_uses: 3 },
+      ...{ expires_in: 60, token_ttl: 30 },
+    });
+  const approve = ({ body }: Answer<Permission>) =>
+    user.expect<Permission>(200, 'POST', `/v1/permissions/${body.id}/approve`, { reason: 'agreed' });
+
+  // The first call of a minute also notes that the credential was used.
+  await request().then(approve);
+  const requested = await request();
+  measure(report, 'request', requested);
+  const approved = await approve(requested);
+  measure(report, 'approve', approved);
+  const denied = await request();
+  measure(report, 'deny', await user.expect(200, 'POST', `/v1/permissions/${denied.body.id}/deny`, {}));
+  const { body } = await agent.expect<Permission>(200, 'GET', `/v1/permissions/${requested.body.id}`);
+  const value = { token: body.token?.value };
+  measure(report, 'use', await agent.expect(200, 'POST', '/v1/tokens/use', value));
+  measure(report, 'revoke', await agent.expect(200, 'POST', '/v1/tokens/revoke', value));
+}
+
+/** Lets overdue requests run out and measures the sweep, by entry. Needs the metered worker. */
+export async function measureExpiry(report: Report, origin: string): Promise<void> {
+  const anybody = new Client(origin, '');
+  const swept = await anybody.expect<{ expired: number }>(200, 'POST', '/bench/expire');
+  const count = swept.body.expired;
+  if (count === 0) throw new Error('nothing had run out');
+  measure(report, 'expire', swept, count);
+}
+
+function measure(report: Report, name: string, { cost, statements }: Answer<unknown>, entries = 1): void {
+  const append = statements.find(({ sql }) => sql.startsWith('insert into audit_entries')) as StatementCost;
+  const each = (rows: number) => Math.round((rows / entries) * 100) / 100;
+  const of = entries === 1 ? '' : ` (each of ${entries} in one sweep)`;
+  const whole = `${name.padEnd(8)}${of} reads ${each(cost.read)}, writes ${each(cost.written)}`;
+  report.atMost(MAX_WRITTEN_BY_ENTRY, each(append.written), `${whole}; its entry reads ${each(append.read)}, writes`);
+}

@@ -1,0 +1,113 @@
+import { Client } from './client.ts';
+import type { Report } from './report.ts';
+import { ADMIN_TOKEN } from './service.ts';
+import { createTenant } from './tenant.ts';
+
+type Permission = { id: string; token: { id: string; value?: string } | null };
+
+/**
+ * Calls every endpoint, as it is meant to be called and in ways that it refuses, and counts round trips to the
+ * database, authentication included. (That a credential was used is noted after a refusal, once a minute, which the
+ * answer does not wait for.)
+ */
+export async function measureRoundTrips(report: Report, origin: string): Promise<void> {
+  report.heading('Round trips to the database');
+  const { id, token, agents } = await createTenant(origin, 'team', 2);
+  const [first, second] = agents as [(typeof agents)[number], (typeof agents)[number]];
+  const operator = new Client(origin, ADMIN_TOKEN);
+  const user = new Client(origin, token);
+  const agent = new Client(origin, first.key);
+  const anybody = new Client(origin, 'nobody');
+
+  await callAccounts(operator, user, id);
+  await callAgents(user, first.id, second.id);
+  await callPermissions(user, agent);
+  await callAudit(user, first.id);
+  await callAsStranger(operator, user, agent, anybody);
+  await operator.expect(202, 'DELETE', `/v1/admin/users/${id}`);
+  const { trips, calls, call } = Client.worstTrips;
+  report.atMost(2, trips, `the most of ${calls} calls, by ${call}`);
+}
+
+async function callAccounts(operator: Client, user: Client, id: string): Promise<void> {
+  await operator.expect(200, 'GET', '/v1/admin/users?plan=team&limit=2');
+  await operator.expect(200, 'GET', `/v1/admin/users/${id}`);
+  await operator.expect(200, 'PATCH', `/v1/admin/users/${id}`, { name: 'Bench' });
+  await operator.expect(404, 'GET', '/v1/admin/users/user_01h2xcejqtf2nbrexx3vqjhp41');
+  await operator.expect(403, 'PATCH', `/v1/admin/users/${id}`, { audit_retention_days: 3 });
+  await operator.expect(201, 'POST', `/v1/admin/users/${id}/tokens`, { name: 'second' });
+  await user.expect(200, 'GET', '/v1/me');
+  await user.expect(200, 'GET', '/v1/me/tokens');
+  const created = await user.expect<{ id: string }>(201, 'POST', '/v1/me/tokens', { scopes: ['audit:read'] });
+  await user.expect(204, 'DELETE', `/v1/me/tokens/${created.body.id}`);
+  await user.expect(404, 'DELETE', `/v1/me/tokens/${created.body.id}`);
+}
+
+async function callAgents(user: Client, first: string, second: string): Promise<void> {
+  await user.expect(200, 'GET', '/v1/agents?active=true');
+  await user.expect(200, 'GET', `/v1/agents/${first}`);
+  await user.expect(200, 'PUT', `/v1/agents/${second}`, { is_active: false, description: 'switched off' });
+  await user.expect(400, 'PUT', `/v1/agents/${second}`, {});
+  await user.expect(200, 'POST', `/v1/agents/${second}/rotate-key`, { grace_period: 60 });
+  await user.expect(200, 'GET', `/v1/agents/${first}/stats?period=365d`);
+  await user.expect(204, 'DELETE', `/v1/agents/${second}`);
+  for (const [method, path] of [
+    ['GET', ''],
+    ['PUT', ''],
+    ['DELETE', ''],
+    ['POST', '/rotate-key'],
+    ['GET', '/stats'],
+  ] as const) {
+    await user.expect(404, method, `/v1/agents/${second}${path}`, method === 'PUT' ? { name: 'gone' } : undefined);
+  }
+}
+
+async function callPermissions(user: Client, agent: Client): Promise<void> {
+  const wanted = { action: 'mail.send', resource: 'mailbox:support', scope: { max: 3 } };
+  const [first, second] = [
+    (await agent.expect<Permission>(201, 'POST', '/v1/permissions', wanted)).body,
+    (await agent.expect<Permission>(201, 'POST', '/v1/permissions', { ...wanted, max_uses: 2 })).body,
+  ];
+  await agent.expect(400, 'POST', '/v1/permissions', { action: 'mail' });
+  for (const caller of [user, agent]) {
+    await caller.expect(200, 'GET', '/v1/permissions?status=pending&action=mail.send');
+    await caller.expect(200, 'GET', `/v1/permissions/${first.id}`);
+  }
+  await user.expect(400, 'POST', `/v1/permissions/${second.id}/approve`, { scope: { max: 4 } });
+  await user.expect(200, 'POST', `/v1/permissions/${first.id}/deny`, { reason: 'no' });
+  await user.expect(409, 'POST', `/v1/permissions/${first.id}/approve`);
+  await user.expect(200, 'POST', `/v1/permissions/${second.id}/approve`, { scope: { max: 2 } });
+  await user.expect(409, 'POST', `/v1/permissions/${second.id}/deny`);
+  await user.expect(404, 'POST', '/v1/permissions/perm_01h2xcejqtf2nbrexx3vqjhp41/deny');
+  const { body } = await agent.expect<Permission>(200, 'GET', `/v1/permissions/${second.id}`);
+  const token = { token: body.token?.value };
+  await agent.expect(409, 'POST', '/v1/tokens/use', { ...token, action: 'mail.read' });
+  await agent.expect(200, 'POST', '/v1/tokens/use', token);
+  await user.expect(200, 'POST', '/v1/tokens/use', token);
+  await user.expect(409, 'POST', '/v1/tokens/use', token);
+  await user.expect(200, 'POST', '/v1/tokens/revoke', { token_id: body.token?.id });
+  await user.expect(409, 'POST', '/v1/tokens/use', { token: 'none' });
+  await user.expect(200, 'GET', '/.well-known/jwks.json');
+}
+
+async function callAudit(user: Client, agent: string): Promise<void> {
+  type Page = { data: { id: string }[]; next_cursor: string };
+  const page = await user.expect<Page>(200, 'GET', `/v1/audit?agent_id=${agent}&limit=2`);
+  await user.expect(200, 'GET', `/v1/audit?agent_id=${agent}&limit=2&cursor=${page.body.next_cursor}`);
+  await user.expect(400, 'GET', `/v1/audit?limit=2&cursor=${page.body.next_cursor}`);
+  await user.expect(400, 'GET', '/v1/audit?start_date=yesterday');
+  await user.expect(200, 'GET', '/v1/audit?order=asc&after_sequence=3');
+  await user.expect(200, 'GET', `/v1/audit/${page.body.data[0]?.id}`);
+  await user.expect(404, 'GET', '/v1/audit/audit_01h2xcejqtf2nbrexx3vqjhp41');
+}
+
+async function callAsStranger(operator: Client, user: Client, agent: Client, anybody: Client): Promise<void> {
+  await anybody.expect(200, 'GET', '/healthz');
+  await anybody.expect(401, 'GET', '/v1/agents');
+  await operator.expect(403, 'GET', '/v1/agents');
+  await user.expect(403, 'GET', '/v1/admin/users');
+  await agent.expect(403, 'GET', '/v1/audit');
+  await user.expect(403, 'POST', '/v1/permissions', { action: 'mail.send', resource: 'mailbox:support' });
+  await user.expect(404, 'GET', '/v1/nothing');
+  await user.expect(405, 'PATCH', '/v1/agents');
+}

@@ -1,0 +1,113 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const root = join(import.meta.dirname, '../..');
+const wranglerScript = join(root, 'node_modules/wrangler/bin/wrangler.js');
+
+export const ADMIN_TOKEN = 'operator-token-of-the-bench';
+
+const VARIABLES = {
+  ADMIN_TOKEN,
+  ROOT_SECRET: 'dGhpcnR5LXR3byBieXRlcyBvZiB0ZXN0IHNlY3JldCE=',
+  PUBLIC_URL: 'http://127.0.0.1',
+  EXPOSE_COST: 'on',
+  RATE_LIMITS: 'off',
+};
+
+/** Runs wrangler once and gives what it printed. */
+export async function runWrangler(state: string, ...args: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [wranglerScript, ...args], {
+    cwd: root,
+    env: environment(state),
+  });
+  return stdout;
+}
+
+/** Makes an empty database with the schema of the migrations, and the variables of the service. */
+export async function prepareState(state: string): Promise<void> {
+  mkdirSync(join(state, 'registry'));
+  const lines = Object.entries(VARIABLES).map(([name, value]) => `${name}="${value}"\n`);
+  writeFileSync(join(state, 'variables.env'), lines.join(''));
+  await runWrangler(state, 'd1', 'migrations', 'apply', 'DB', '--local', '--persist-to', state);
+}
+
+/** The file of the local D1 database. Nobody else may have it open while it is written to. */
+export function databaseFile(state: string): string {
+  const folder = join(state, 'v3/d1/miniflare-D1DatabaseObject');
+  const files = readdirSync(folder).filter((name) => /^[0-9a-f]+\.sqlite$/.test(name));
+  if (files.length !== 1) throw new Error(`expected one database in ${folder}, found ${files.length}`);
+  return join(folder, files[0] as string);
+}
+
+/** A running service. */
+export interface Service {
+  origin: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the service on a free loopback port, on the database of `state`.
+ * @param entry a worker to run instead of the service's own, as a path from the project's root
+ */
+export async function startService(state: string, entry?: string): Promise<Service> {
+  const [port, inspectorPort] = [await freePort(), await freePort()];
+  const child = spawn(
+    process.execPath,
+    [
+      ...[wranglerScript, 'dev', ...(entry ? [entry] : [])],
+      ...['--ip', '127.0.0.1', '--port', String(port), '--inspector-port', String(inspectorPort)],
+      ...['--persist-to', state, '--env-file', join(state, 'variables.env')],
+      ...['--log-level', 'warn', '--show-interactive-dev-session=false'],
+    ],
+    { cwd: root, env: environment(state), stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output = (output + chunk.toString()).slice(-10_000);
+    });
+  }
+  const origin = `http://127.0.0.1:${port}`;
+  for (const deadline = Date.now() + 60_000; ; ) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      await stop(child);
+      throw new Error(`the service did not start:\n${output}`);
+    }
+    const answer = await fetch(`${origin}/healthz`).catch(() => null);
+    if (answer?.ok) return { origin, stop: () => stop(child) };
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGINT');
+  await ended;
+}
+
+function environment(state: string): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    CI: 'true',
+    WRANGLER_SEND_METRICS: 'false',
+    WRANGLER_LOG_PATH: join(state, 'logs'),
+    WRANGLER_REGISTRY_PATH: join(state, 'registry'),
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() =>
+        address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
+      );
+    });
+  });
+}
