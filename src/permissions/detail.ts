@@ -14,7 +14,7 @@ import {
   statusAt,
   visiblePermission,
 } from './permission';
-import { tokenValueFor } from './token-value';
+import { tokenValues } from './token-value';
 
 const PermissionQuery = z.strictObject({ wait: queryNumber(0, 25).default(0) });
 
@@ -42,7 +42,8 @@ export async function getPermission(
     row = visiblePermission(rows, principal);
   }
   const now = runtime.now();
-  return presentPermission(row, now, await tokenValueFor(context, row, now));
+  const values = await tokenValues(context, [row], now);
+  return presentPermission(row, now, values.get(row.id));
 }
 
 export const permissionDetail = new Hono().get(

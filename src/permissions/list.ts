@@ -9,8 +9,8 @@ import { queryText } from '../http/fields';
 import { query } from '../http/input';
 import { makePage, type Page, pageParameters, readCursor } from '../http/page';
 import { type Id, idBytes, parseId } from '../lib/typeid';
-import { type Permission, permissionColumns, presentPermission } from './permission';
-import { tokenValueFor } from './token-value';
+import { type Permission, type PermissionRow, permissionColumns, presentPermission } from './permission';
+import { tokenValues } from './token-value';
 
 const PermissionList = z.strictObject({
   ...pageParameters(20, 100),
@@ -43,20 +43,20 @@ export async function listPermissions(
   ]);
   // Sorted here: SQLite would read each row once more to sort what is sorted already.
   rows.sort((a, b) => (a.id < b.id ? 1 : -1));
-  const values = new Map<string, string | undefined>();
-  if (principal.kind === 'agent') {
-    for (const row of rows) values.set(row.id, await tokenValueFor(context, row, now));
-  }
+  // Permissions of a deleted agent wait for their erasure, and are not shown.
+  const values = await tokenValues(context, rows.filter(hasAgent), now);
   return makePage(
     config.keyring,
     binding,
     rows,
     limit,
     (row) => row.id,
-    (row) =>
-      // Permissions of a deleted agent wait for their erasure, and are not shown.
-      row.agentId === null ? null : presentPermission(row, now, values.get(row.id)),
+    (row) => (hasAgent(row) ? presentPermission(row, now, values.get(row.id)) : null),
   );
+}
+
+function hasAgent(row: { [C in keyof PermissionRow]: PermissionRow[C] | null }): row is PermissionRow {
+  return row.agentId !== null;
 }
 
 /**

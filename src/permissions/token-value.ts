@@ -1,19 +1,33 @@
 import type { Context } from '../http/context';
-import { type GrantedToken, type PermissionRow, tokenAt } from './permission';
+import type { Id } from '../lib/typeid';
+import { type PermissionRow, tokenAt } from './permission';
 import { TokenSigner } from './token-signing';
 
-/** The token of a permission, for its own agent and while it is active; undefined otherwise. */
-export async function tokenValueFor(context: Context, row: PermissionRow, now: number): Promise<string | undefined> {
-  const token = tokenAt(row, now);
-  if (context.principal.kind !== 'agent' || token?.status !== 'active') return undefined;
-  const signer = await TokenSigner.open(context.config.keyring, context.config.publicUrl);
-  return signToken(signer, row, token);
-}
-
-/** Signs the token of a permission. */
-export function signToken(signer: TokenSigner, row: PermissionRow, token: GrantedToken): Promise<string> {
-  const { action, resource } = row;
-  const { id: tokenId, scope, issuedAt, expiresAt, keyId } = token;
-  const claims = { tokenId, permissionId: row.id, agentId: row.agentId, action, resource, scope, issuedAt, expiresAt };
-  return signer.sign(claims, keyId);
+/** The tokens of those permissions whose token is active, for their own agent; nobody else is given any. */
+export async function tokenValues(
+  { principal, config }: Context,
+  rows: PermissionRow[],
+  now: number,
+): Promise<Map<Id<'perm'>, string>> {
+  const values = new Map<Id<'perm'>, string>();
+  const granted = rows.map((row) => ({ row, token: tokenAt(row, now) }));
+  if (principal.kind !== 'agent' || !granted.some(({ token }) => token?.status === 'active')) return values;
+  const signer = await TokenSigner.open(config.keyring, config.publicUrl);
+  for (const { row, token } of granted) {
+    if (token?.status !== 'active') continue;
+    const { action, resource } = row;
+    const { id: tokenId, scope, issuedAt, expiresAt, keyId } = token;
+    const claims = {
+      tokenId,
+      permissionId: row.id,
+      agentId: row.agentId,
+      action,
+      resource,
+      scope,
+      issuedAt,
+      expiresAt,
+    };
+    values.set(row.id, await signer.sign(claims, keyId));
+  }
+  return values;
 }
