@@ -32,7 +32,10 @@ export function parseDateTime(text: string): number | null {
   const leap = Number(second) === 60;
   const plain = text.toUpperCase().replace(' ', 'T');
   const parsed = Date.parse(leap ? `${plain.slice(0, 17)}59${plain.slice(19).replace(/\.\d+/, '')}` : plain);
-  return Number.isNaN(parsed) ? null : parsed + (leap ? SECOND : 0);
+  if (!leap) return Number.isNaN(parsed) ? null : parsed;
+  // Leap seconds end a month in UTC, and stand nowhere else (RFC 3339 section 5.7).
+  const next = new Date(parsed + SECOND);
+  return next.getUTCDate() === 1 && next.getTime() % DAY === 0 ? next.getTime() : null;
 }
 
 /** Reads a full-date `YYYY-MM-DD` as its midnight in UTC; null for another form or a day that does not exist. */
