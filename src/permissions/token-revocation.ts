@@ -6,15 +6,22 @@ import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { draftEntry } from '../ledger/entry';
+import { textFault } from '../lib/json';
 import { isPermission, type PermissionRow, permissionFields, tokenAt } from './permission';
 import { knownToken, permissionOfToken } from './token-lookup';
 import { tokenText } from './token-use';
 
+/** A text that is compared and never stored. */
+const wordText = z
+  .string()
+  .max(128, 'must be at most 128 characters long')
+  .refine((value) => textFault(value) === null, 'must contain neither NUL nor a lone surrogate');
+
 const TokenRevocation = z
   .strictObject({
     token: tokenText.optional(),
-    token_type_hint: z.string().max(128).optional(),
-    token_id: z.string().max(128).optional(),
+    token_type_hint: wordText.optional(),
+    token_id: wordText.optional(),
     reason: permissionFields.reason.optional(),
   })
   .refine(({ token, token_id }) => (token === undefined) !== (token_id === undefined), {

@@ -7,7 +7,7 @@ import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { draftEntry } from '../ledger/entry';
-import type { JsonObject } from '../lib/json';
+import { type JsonObject, textFault } from '../lib/json';
 import { formatTime } from '../lib/time';
 import type { Id } from '../lib/typeid';
 import {
@@ -22,7 +22,11 @@ import { knownToken, permissionOfToken } from './token-lookup';
 
 const MAX_TOKEN_LENGTH = 16 * 1024;
 
-export const tokenText = z.string().min(1, 'must not be empty').max(MAX_TOKEN_LENGTH, 'is longer than any token');
+export const tokenText = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(MAX_TOKEN_LENGTH, 'is longer than any token')
+  .refine((value) => textFault(value) === null, 'must contain neither NUL nor a lone surrogate');
 
 const TokenUse = z.strictObject({
   token: tokenText,
