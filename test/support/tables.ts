@@ -7,6 +7,16 @@ export async function countRows(database: D1Database): Promise<Record<string, nu
   return counts;
 }
 
+/** Everything that a database holds, but for the notes of when a credential was last used. */
+export async function dumpTables(database: D1Database): Promise<Record<string, unknown[]>> {
+  const dump: Record<string, unknown[]> = {};
+  for (const name of await listTables(database)) {
+    const { results } = await database.prepare(`select * from ${name}`).all();
+    dump[name] = results.map(({ last_used_at: _, last_activity_at: __, ...row }) => row);
+  }
+  return dump;
+}
+
 /** Empties every table of a database. */
 export async function emptyTables(database: D1Database): Promise<void> {
   const tables = await listTables(database);
