@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { env } from 'cloudflare:test';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { RETENTION_CRON, runCron } from '../src/cron';
+import { countRows, emptyTables } from './support/tables';
 import { type Json, type TestAgent, World } from './support/world';
 
 const MINUTE = 60_000;
@@ -16,6 +19,8 @@ const NOTHING = {
   tokens_revoked: 0,
   avg_approval_time_ms: 0,
 };
+
+beforeEach(() => emptyTables(env.DB));
 
 async function makeAgent() {
   const account = await new World().account();
@@ -228,4 +233,19 @@ it('counts each agent for itself, and outlives the retention of the log', async 
   await world.sweep();
   expect(await account.log('&event_type=request')).toEqual([]);
   expect([await total(agent, '30d'), await total(other, '30d')]).toEqual([1, 2]);
+});
+
+it('keeps every counter that a period can ask for, and no others, when old ones are cleared away', async () => {
+  const { world, agent } = await makeAgent();
+  await agent.request();
+  const clear = () => runCron(RETENTION_CRON, world.env, world.runtime);
+  world.advance(720 * HOUR);
+  await clear();
+  expect(await total(agent, '720h')).toBe(1);
+  world.now = Date.UTC(2027, 0, 30);
+  await clear();
+  expect([await total(agent, '365d'), await countRows(env.DB)]).toMatchObject([1, { agent_statistics: 1 }]);
+  world.advance(3 * DAY);
+  await clear();
+  expect((await countRows(env.DB)).agent_statistics).toBe(0);
 });
