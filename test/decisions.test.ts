@@ -118,6 +118,13 @@ describe('a decision', () => {
     expect(await account.log()).toHaveLength(2);
   });
 
+  it('comes too late whatever it asks for', async () => {
+    const { decide } = await makeRequest();
+    await decide('deny');
+    const answer = await decide('approve', { max_uses: 1_000, scope: { amount: 1 } });
+    expect([answer.status, answer.body.code]).toEqual([409, 'not_pending']);
+  });
+
   it.each(['approve', 'deny'])('is no agent’s, not even of the one that asked (%s)', async (decision) => {
     const { account, agent, permission } = await makeRequest();
     for (const caller of [agent, await account.agent()]) {
