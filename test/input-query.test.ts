@@ -1,4 +1,6 @@
+import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
+import { dumpTables } from './support/tables';
 import { type Answer, type Json, type TestAccount, type TestAgent, World } from './support/world';
 
 interface Scene {
@@ -42,11 +44,13 @@ describe.each(ROUTES)('%s', (route) => {
 
   it('refuses parameters that it does not know', async () => {
     const scene = await makeScene();
+    const before = await dumpTables(env.DB);
     const unknown = ['unknown', 'Limit', 'limits', 'constructor', '__proto__', 'toString', 'user_id', 'access_token'];
     for (const name of unknown) {
       expectRefusal(await send(scene, method, `${path}?${name}=1`), name, name);
       expectRefusal(await send(scene, method, `${path}?${name}`), name, name);
     }
+    expect(await dumpTables(env.DB)).toEqual(before);
   });
 });
 
