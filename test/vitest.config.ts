@@ -21,5 +21,10 @@ export default defineConfig({
       },
     })),
   ],
-  test: { include: ['test/**/*.test.ts'], setupFiles: ['test/support/setup.ts'], silent: 'passed-only' },
+  test: {
+    include: ['test/**/*.test.ts'],
+    setupFiles: ['test/support/setup.ts'],
+    silent: 'passed-only',
+    testTimeout: 30_000,
+  },
 });

@@ -14,8 +14,8 @@ export function text(min: number, max: number) {
     });
 }
 
-/** Free-form data: a JSON object of at most `maxBytes` bytes and, where given, `maxDepth` levels. */
-export function jsonObject(maxBytes: number, maxDepth = Number.POSITIVE_INFINITY) {
+/** Free-form data: a JSON object of at most `maxBytes` bytes and `maxDepth` levels; by default as many as fit. */
+export function jsonObject(maxBytes: number, maxDepth = maxBytes / 2) {
   return z.custom<JsonObject>(isJsonObject, 'must be a JSON object').superRefine((value, refinement) => {
     if (jsonDepth(value) > maxDepth) refuse(refinement, `must be at most ${maxDepth} levels deep`);
     else if (jsonSize(value) > maxBytes) refuse(refinement, `must be at most ${maxBytes} bytes of JSON`);

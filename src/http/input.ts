@@ -43,25 +43,28 @@ export function notEmpty<S extends z.ZodType<object>>(schema: S) {
 }
 
 /**
- * Reads the body as JSON, once; later calls give the same value.
+ * Reads the body as JSON, once; later calls give the same value, or fail alike.
  * @throws Problem 413 over 1 MiB, counted as it is read; 415 for another content type; 400 for bytes that are not UTF-8
  *   or text that is not JSON
  */
 export async function readJson(c: Pick<Incoming, 'req'>): Promise<unknown> {
-  if (c.req.bodyCache.text === undefined) {
-    const text = await readText(c.req.raw);
-    if (text !== '' && !JSON_TYPE.test(c.req.header('Content-Type') ?? '')) {
-      throw new Problem('unsupported_media_type', 'Send the body as JSON, with `Content-Type: application/json`.');
-    }
-    c.req.raw = new Request(c.req.raw, { body: text === '' ? '{}' : text });
-  }
+  // Hono keeps promises here. A failure is kept too: the second time there would be no body left to find fault with.
+  c.req.bodyCache.text ??= readJsonText(c) as unknown as string;
+  const text = await c.req.text();
   try {
-    return JSON.parse(await c.req.text());
+    return JSON.parse(text);
   } catch {
     throw new Problem('invalid_request', 'The body is not valid JSON.', {
       errors: [{ path: 'body', message: 'is not valid JSON' }],
     });
   }
+}
+
+async function readJsonText(c: Pick<Incoming, 'req'>): Promise<string> {
+  const text = await readText(c.req.raw);
+  if (text === '') return '{}';
+  if (JSON_TYPE.test(c.req.header('Content-Type') ?? '')) return text;
+  throw new Problem('unsupported_media_type', 'Send the body as JSON, with `Content-Type: application/json`.');
 }
 
 async function readText(request: Request): Promise<string> {

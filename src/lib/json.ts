@@ -8,8 +8,14 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 /** Levels of nesting: 0 for a scalar, 1 for an object or array of scalars. */
 export function jsonDepth(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  return 1 + Object.values(value).reduce((deepest: number, member) => Math.max(deepest, jsonDepth(member)), 0);
+  let depth = 0;
+  // Level by level: a body of the allowed size can be nested deeper than the stack reaches.
+  for (let level = containers([value]); level.length > 0; level = containers(level.flatMap(Object.values))) depth++;
+  return depth;
+}
+
+function containers(values: unknown[]): object[] {
+  return values.filter((value) => typeof value === 'object' && value !== null);
 }
 
 /** Size of a value as compact JSON in UTF-8 bytes. */

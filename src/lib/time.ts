@@ -6,6 +6,9 @@ export const DAY = 24 * HOUR;
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:[Zz]|[+-](\d{2}):(\d{2}))$/;
 
+const FIRST_TIME = Date.parse('0000-01-01T00:00:00.000Z');
+const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
+
 /** Milliseconds since the epoch as ISO 8601 in UTC with milliseconds. */
 export function formatTime(ms: number): string {
   return new Date(ms).toISOString();
@@ -32,7 +35,15 @@ export function parseDateTime(text: string): number | null {
   const leap = Number(second) === 60;
   const plain = text.toUpperCase().replace(' ', 'T');
   const parsed = Date.parse(leap ? `${plain.slice(0, 17)}59${plain.slice(19).replace(/\.\d+/, '')}` : plain);
-  return Number.isNaN(parsed) ? null : parsed + (leap ? SECOND : 0);
+  const time = leap ? parsed + SECOND : parsed;
+  // An offset can lead out of the years that four digits write.
+  if (!(time >= FIRST_TIME && time <= LAST_TIME)) return null;
+  return leap && !isMonthStart(time) ? null : time;
+}
+
+/** Leap seconds end a month in UTC, and stand nowhere else (RFC 3339 section 5.7). */
+function isMonthStart(time: number): boolean {
+  return time % DAY === 0 && new Date(time).getUTCDate() === 1;
 }
 
 /** Reads a full-date `YYYY-MM-DD` as its midnight in UTC; null for another form or a day that does not exist. */

@@ -1,12 +1,28 @@
 import type { SQL } from 'drizzle-orm';
+import { z } from 'zod';
 import type { Reader } from '../db/database';
 import { Problem } from '../errors';
 import type { Incoming, Principal } from '../http/context';
 import { readJson } from '../http/input';
-import { isJsonObject } from '../lib/json';
+import { isJsonObject, textFault } from '../lib/json';
 import { parseId, withPrefix } from '../lib/typeid';
 import { findPermission, type PermissionRow } from './permission';
 import { TokenSigner } from './token-signing';
+
+const MAX_TOKEN_LENGTH = 16 * 1024;
+
+/** A token as a client sends it. */
+export const tokenText = boundedText(MAX_TOKEN_LENGTH).min(1, 'must not be empty');
+
+/** A short text that is compared and never stored. */
+export const wordText = boundedText(128);
+
+function boundedText(max: number) {
+  return z
+    .string()
+    .max(max, `must be at most ${max} characters long`)
+    .refine((value) => textFault(value) === null, 'must contain neither NUL nor a lone surrogate');
+}
 
 /**
  * A preload of the permission whose token the body names, as `token` or as `token_id`. Asks for nothing when there is

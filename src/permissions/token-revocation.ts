@@ -7,14 +7,13 @@ import type { Context } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { draftEvent } from './event';
 import { isPermission, type PermissionRow, permissionFields, tokenAt } from './permission';
-import { knownToken, permissionOfToken } from './token-lookup';
-import { tokenText } from './token-use';
+import { knownToken, permissionOfToken, tokenText, wordText } from './token-lookup';
 
 const TokenRevocation = z
   .strictObject({
     token: tokenText.optional(),
-    token_type_hint: z.string().max(128).optional(),
-    token_id: z.string().max(128).optional(),
+    token_type_hint: wordText.optional(),
+    token_id: wordText.optional(),
     reason: permissionFields.reason.optional(),
   })
   .refine(({ token, token_id }) => (token === undefined) !== (token_id === undefined), {

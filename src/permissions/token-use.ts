@@ -18,11 +18,7 @@ import {
   permissionFields,
   tokenAt,
 } from './permission';
-import { knownToken, permissionOfToken } from './token-lookup';
-
-const MAX_TOKEN_LENGTH = 16 * 1024;
-
-export const tokenText = z.string().min(1, 'must not be empty').max(MAX_TOKEN_LENGTH, 'is longer than any token');
+import { knownToken, permissionOfToken, tokenText } from './token-lookup';
 
 const TokenUse = z.strictObject({
   token: tokenText,

@@ -1,0 +1,85 @@
+import { env } from 'cloudflare:test';
+import { beforeEach, expect, it } from 'vitest';
+import { countRows, emptyTables } from './support/tables';
+import { type TestAccount, World } from './support/world';
+
+beforeEach(() => emptyTables(env.DB));
+
+function deleteAccount({ world, id }: TestAccount) {
+  return world.must(202, 'DELETE', `/v1/admin/users/${id}`, { token: world.env.ADMIN_TOKEN ?? '' });
+}
+
+/** An account with something in every table. */
+async function makeLife(world: World) {
+  const account = await world.account({ plan: 'pro' });
+  const agents = [await account.agent(), await account.agent()];
+  for (const agent of agents) {
+    const { token } = await agent.approved({ max_uses: 2 });
+    await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
+    await agent.request();
+    await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, { grace_period: 60 });
+  }
+  const further = await account.limitedToken('account:read');
+  return { account, agents, further };
+}
+
+it('kills every credential of a deleted account at once', async () => {
+  const world = new World();
+  const { account, agents, further } = await makeLife(world);
+  await deleteAccount(account);
+  const credentials = [account.token, further, ...agents.map(({ key }) => key)];
+  for (const token of credentials) {
+    const answer = await world.call('GET', '/v1/permissions', { token });
+    expect([answer.status, answer.body.code]).toEqual([401, 'unauthorized']);
+  }
+});
+
+it('finds a deleted account nowhere', async () => {
+  const world = new World();
+  const account = await world.account({ email: 'gone@example.com' });
+  await deleteAccount(account);
+  const token = world.env.ADMIN_TOKEN ?? '';
+  await world.must(404, 'GET', `/v1/admin/users/${account.id}`, { token });
+  await world.must(404, 'PATCH', `/v1/admin/users/${account.id}`, { token, body: { name: 'x' } });
+  await world.must(404, 'POST', `/v1/admin/users/${account.id}/tokens`, { token });
+  await world.must(404, 'DELETE', `/v1/admin/users/${account.id}`, { token });
+  const { body } = await world.must(200, 'GET', '/v1/admin/users?email=gone@example.com', { token });
+  expect(body.data).toEqual([]);
+});
+
+it('leaves no row of a deleted account in any table once the sweep has passed', async () => {
+  const world = new World();
+  const before = await countRows(env.DB);
+  const { account } = await makeLife(world);
+  const lived = await countRows(env.DB);
+  const untouched = Object.keys(lived).filter((table) => lived[table] === before[table]);
+  expect(untouched).toEqual(['erasures']);
+  await deleteAccount(account);
+  await world.sweep();
+  await world.sweep();
+  expect(await countRows(env.DB)).toEqual(before);
+});
+
+it('erases nothing of another account', async () => {
+  const world = new World();
+  const { account } = await makeLife(world);
+  const other = await makeLife(world);
+  const log = await other.account.log();
+  const { text } = await other.account.must(200, 'GET', '/v1/permissions');
+  await deleteAccount(account);
+  await world.sweep();
+  expect(await other.account.log()).toEqual(log);
+  expect((await other.account.must(200, 'GET', '/v1/permissions')).text).toBe(text);
+  await world.must(200, 'GET', '/v1/me', { token: other.further });
+});
+
+it('lets what falls due in a deleted account fall', async () => {
+  const world = new World();
+  const before = await countRows(env.DB);
+  const { account } = await makeLife(world);
+  await deleteAccount(account);
+  world.advance(24 * 3_600_000);
+  await world.sweep();
+  await world.sweep();
+  expect(await countRows(env.DB)).toEqual(before);
+});

@@ -1,0 +1,252 @@
+import { env } from 'cloudflare:test';
+import { describe, expect, it } from 'vitest';
+import { dumpTables } from './support/tables';
+import * as values from './support/values';
+import { type Answer, type Json, type TestAccount, type TestAgent, World } from './support/world';
+
+interface Scene {
+  world: World;
+  account: TestAccount;
+  agent: TestAgent;
+  /** The id of a permission that waits. */
+  pending: string;
+}
+
+interface Endpoint {
+  method: string;
+  path: (scene: Scene) => string;
+  by: 'operator' | 'account' | 'agent';
+  /** The fields that cannot be left out. */
+  base?: Json;
+  fields: Record<string, values.Field>;
+  /** Fields of the answer, which no body may set. */
+  owned: string[];
+}
+
+const { textField, wordField, numberField, booleanField, objectField } = values;
+const plan = wordField('free', 'pro', 'team', 'enterprise');
+const retention = { ...numberField(1, 2_557), rest: { email: 'owner@example.com', plan: 'enterprise' } };
+const userToken = { name: textField(1, 255), scopes: values.scopesField, expires_at: values.futureField };
+const nullable = (field: values.Field) => ({
+  good: [...field.good, null],
+  bad: field.bad.filter((value) => value !== null),
+});
+
+const ENDPOINTS: Record<string, Endpoint> = {
+  'create account': {
+    method: 'POST',
+    path: () => '/v1/admin/users',
+    by: 'operator',
+    base: { email: 'owner@example.com' },
+    fields: {
+      email: {
+        required: true,
+        good: ['a@b.co', ' a.b+c@example.com ', `${'a'.repeat(60)}@${'b'.repeat(60)}.${'c'.repeat(60)}.example.com`],
+        bad: [1, true, null, [], {}, '', 'x', 'a@', '@b.co', 'a b@c.de', 'a@b.co,c@d.eu', 'a\0@b.co', '\ud800@b.co'],
+      },
+      name: textField(1, 255),
+      plan,
+      audit_retention_days: retention,
+    },
+    owned: ['id', 'is_active', 'token', 'created_at', 'updated_at', 'user_id', 'number'],
+  },
+  'update account': {
+    method: 'PATCH',
+    path: ({ account }) => `/v1/admin/users/${account.id}`,
+    by: 'operator',
+    base: { name: 'Owner' },
+    fields: {
+      name: textField(1, 255),
+      plan,
+      audit_retention_days: { ...retention, rest: { plan: 'enterprise' } },
+      is_active: booleanField(),
+    },
+    owned: ['id', 'email', 'token', 'created_at', 'updated_at', 'erased_at'],
+  },
+  'create token by the operator': {
+    method: 'POST',
+    path: ({ account }) => `/v1/admin/users/${account.id}/tokens`,
+    by: 'operator',
+    fields: userToken,
+    owned: ['id', 'user_id', 'token', 'token_prefix', 'last_used_at', 'created_at'],
+  },
+  'create token': {
+    method: 'POST',
+    path: () => '/v1/me/tokens',
+    by: 'account',
+    fields: userToken,
+    owned: ['id', 'user_id', 'account', 'token', 'token_prefix', 'last_used_at', 'created_at'],
+  },
+  'create agent': {
+    method: 'POST',
+    path: () => '/v1/agents',
+    by: 'account',
+    base: { name: 'Mailer' },
+    fields: {
+      name: { ...textField(1, 255), required: true },
+      description: textField(0, 2_000),
+      metadata: objectField(16 * 1024, 10),
+    },
+    owned: ['id', 'user_id', 'api_key', 'api_key_prefix', 'is_active', 'last_activity_at', 'created_at', 'updated_at'],
+  },
+  'update agent': {
+    method: 'PUT',
+    path: ({ agent }) => `/v1/agents/${agent.id}`,
+    by: 'account',
+    base: { name: 'Mailer' },
+    fields: {
+      name: textField(1, 255),
+      description: nullable(textField(0, 2_000)),
+      metadata: objectField(16 * 1024, 10),
+      is_active: booleanField(),
+    },
+    owned: ['id', 'user_id', 'api_key', 'api_key_prefix', 'last_activity_at', 'created_at', 'updated_at'],
+  },
+  'rotate key': {
+    method: 'POST',
+    path: ({ agent }) => `/v1/agents/${agent.id}/rotate-key`,
+    by: 'account',
+    fields: { grace_period: numberField(0, 2_592_000), revoke_immediately: booleanField() },
+    owned: ['id', 'api_key', 'old_key_expires_at'],
+  },
+  'request permission': {
+    method: 'POST',
+    path: () => '/v1/permissions',
+    by: 'agent',
+    base: { action: 'a.b', resource: 'c:d' },
+    fields: {
+      action: { ...values.actionField, required: true },
+      resource: { ...values.resourceField, required: true },
+      scope: objectField(2 * 1024),
+      reason: textField(0, 1_000),
+      expires_in: numberField(60, 604_800),
+      token_ttl: numberField(30, 86_400),
+      max_uses: numberField(1, 1_000),
+    },
+    owned: ['id', 'agent_id', 'status', 'granted_scope', 'decided_by', 'policy_id', 'token', 'expires_at', 'user_id'],
+  },
+  approve: {
+    method: 'POST',
+    path: ({ pending }) => `/v1/permissions/${pending}/approve`,
+    by: 'account',
+    fields: {
+      reason: textField(0, 1_000),
+      scope: objectField(2 * 1024),
+      token_ttl: numberField(30, 86_400),
+      max_uses: numberField(1, 1_000),
+    },
+    owned: ['id', 'status', 'decided_by', 'policy_id', 'granted_scope', 'expires_in', 'action'],
+  },
+  deny: {
+    method: 'POST',
+    path: ({ pending }) => `/v1/permissions/${pending}/deny`,
+    by: 'account',
+    fields: { reason: textField(0, 1_000) },
+    owned: ['id', 'status', 'decided_by', 'policy_id', 'scope'],
+  },
+  'use token': {
+    method: 'POST',
+    path: () => '/v1/tokens/use',
+    by: 'agent',
+    base: { token: 'x' },
+    fields: {
+      token: { ...values.tokenField, required: true },
+      action: { ...values.actionField, good: [] },
+      resource: { ...values.resourceField, good: [] },
+    },
+    owned: ['token_id', 'uses', 'agent_id', 'scope', 'active'],
+  },
+  'revoke token': {
+    method: 'POST',
+    path: () => '/v1/tokens/revoke',
+    by: 'account',
+    base: { token_id: 'x' },
+    fields: {
+      token: { ...values.tokenField, rest: {} },
+      token_id: { ...values.idField, rest: {} },
+      token_type_hint: { ...values.idField, good: ['access_token', 'refresh_token'] },
+      reason: textField(0, 1_000),
+    },
+    owned: ['status', 'agent_id', 'permission_id'],
+  },
+};
+
+async function makeScene(): Promise<Scene> {
+  const world = new World();
+  const account = await world.account({ plan: 'enterprise' });
+  const agent = await account.agent();
+  const { id } = await agent.request({ token_ttl: 86_400, max_uses: 1_000 });
+  return { world, account, agent, pending: id };
+}
+
+function send(scene: Scene, { method, path, by }: Endpoint, body: Json): Promise<Answer> {
+  const token = { operator: scene.world.env.ADMIN_TOKEN ?? '', account: scene.account.token, agent: scene.agent.key }[
+    by
+  ];
+  const headers = { 'Content-Type': 'application/json' };
+  return scene.world.call(method, path(scene), { token, headers, raw: values.writeBody(body) });
+}
+
+function expectRefusal({ status, body, text }: Answer, field: string, sent: Json) {
+  const what = values.writeBody(sent).slice(0, 100);
+  expect([status, body.code, what]).toEqual([400, 'invalid_request', what]);
+  const paths: string[] = body.errors.map(({ path }: Json) => path.split('.').slice(0, 2).join('.'));
+  expect([new Set(paths), what]).toEqual([new Set([field]), what]);
+  for (const { message } of body.errors) expect(message).toMatch(/./);
+  expect(text.length).toBeLessThan(5_000);
+}
+
+describe.each(Object.entries(ENDPOINTS))('%s', (_, endpoint) => {
+  const base = endpoint.base ?? {};
+  const fields = Object.entries(endpoint.fields);
+
+  it.each(fields)('refuses every %s that is out of bounds or of another type', async (name, { bad, rest = base }) => {
+    const scene = await makeScene();
+    const before = await dumpTables(env.DB);
+    for (const value of bad) {
+      const body = { ...rest, [name]: value };
+      expectRefusal(await send(scene, endpoint, body), `body.${name}`, body);
+    }
+    expect(bad.length).toBeGreaterThan(5);
+    expect(await dumpTables(env.DB)).toEqual(before);
+  });
+
+  it.each(fields.filter(([, { good }]) => good.length > 0))(
+    'takes every %s at its bounds',
+    async (name, { good, rest = base }) => {
+      for (const value of good) {
+        const scene = await makeScene();
+        const { status, text } = await send(scene, endpoint, { ...rest, [name]: value });
+        expect([Math.floor(status / 100), text.slice(0, 300)]).toEqual([2, text.slice(0, 300)]);
+      }
+    },
+  );
+
+  it.each(fields.filter(([, { required }]) => required))('refuses a body without its %s', async (name) => {
+    const scene = await makeScene();
+    const before = await dumpTables(env.DB);
+    const { [name]: __, ...body } = base;
+    expectRefusal(await send(scene, endpoint, body), `body.${name}`, body);
+    expect(await dumpTables(env.DB)).toEqual(before);
+  });
+
+  it('refuses fields that it does not know, and those that are the service’s own', async () => {
+    const scene = await makeScene();
+    const before = await dumpTables(env.DB);
+    const foreign = [...endpoint.owned, 'nmae', 'Name', '', 'constructor', '__proto__', 'toString', 'errors'];
+    for (const name of foreign) {
+      const body = Object.fromEntries([...Object.entries(base), [name, null]]);
+      expectRefusal(await send(scene, endpoint, body), `body.${name}`, body);
+    }
+    expect(await dumpTables(env.DB)).toEqual(before);
+  });
+
+  it('refuses a body that is no object', async () => {
+    const scene = await makeScene();
+    const before = await dumpTables(env.DB);
+    for (const body of [null, [], [base], 1, true, 'x', values.HUGE]) {
+      expectRefusal(await send(scene, endpoint, body), 'body', body);
+    }
+    expect(await dumpTables(env.DB)).toEqual(before);
+  });
+});

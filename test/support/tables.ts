@@ -1,0 +1,32 @@
+/** How many rows each table of a database holds. */
+export async function countRows(database: D1Database): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const name of await listTables(database)) {
+    counts[name] = (await database.prepare(`select count(*) as rows from ${name}`).first<number>('rows')) ?? 0;
+  }
+  return counts;
+}
+
+/** Everything that a database holds, but for the notes of when a credential was last used. */
+export async function dumpTables(database: D1Database): Promise<Record<string, unknown[]>> {
+  const dump: Record<string, unknown[]> = {};
+  for (const name of await listTables(database)) {
+    const { results } = await database.prepare(`select * from ${name}`).all();
+    dump[name] = results.map(({ last_used_at: _, last_activity_at: __, ...row }) => row);
+  }
+  return dump;
+}
+
+/** Empties every table of a database. */
+export async function emptyTables(database: D1Database): Promise<void> {
+  const tables = await listTables(database);
+  await database.batch(tables.map((name) => database.prepare(`delete from ${name}`)));
+}
+
+async function listTables(database: D1Database): Promise<string[]> {
+  const { results } = await database
+    .prepare(`select name from sqlite_schema where type = 'table' and name not like '\\_%' escape '\\'
+      and name not like 'sqlite%' and name <> 'd1_migrations' order by name`)
+    .all<{ name: string }>();
+  return results.map(({ name }) => name);
+}

@@ -1,0 +1,116 @@
+import type { Json } from './world';
+
+/** Stands for a number that no double holds: see {@link writeBody}. */
+export const HUGE = '@1e400@';
+
+/** A body as JSON, in which {@link HUGE} is the number 1e400. */
+export function writeBody(body: Json): string {
+  return JSON.stringify(body).replaceAll(`"${HUGE}"`, '1e400').replaceAll(`"-${HUGE}"`, '-1e400');
+}
+
+/** A field of a body: values that must be taken, and values that must be refused. */
+export interface Field {
+  good: Json[];
+  bad: Json[];
+  /** Cannot be left out. */
+  required?: true;
+  /** The rest of the body, where this field needs another one. */
+  rest?: Json;
+}
+
+const NOT_TEXTS = [1, 0, true, null, [], ['x'], {}, HUGE];
+const UNKEPT_TEXTS = ['a\0b', '\0', '\ud800', 'x\udc00y', '\ude00\ud83d'];
+
+/** A text that is trimmed, of so many code points. */
+export function textField(min: number, max: number): Field {
+  const tooShort = min > 0 ? ['', ' ', '\t\n\u00a0'] : [];
+  return {
+    good: ['x'.repeat(Math.max(min, 1)), 'x'.repeat(max), '😀'.repeat(max), ` ${'x'.repeat(max)}\n`, 'é'],
+    bad: [...NOT_TEXTS, ...UNKEPT_TEXTS, ...tooShort, 'x'.repeat(max + 1), '😀'.repeat(max + 1)],
+  };
+}
+
+/** One of some words. */
+export function wordField(...words: string[]): Field {
+  const [first = ''] = words;
+  return { good: words, bad: [...NOT_TEXTS, '', 'x', first.toUpperCase(), `${first} `, words.join()] };
+}
+
+/** A whole number within bounds. */
+export function numberField(min: number, max: number): Field {
+  const others = [`${min}`, '', true, false, null, [], [min], {}, HUGE, `-${HUGE}`];
+  return { good: [min, max], bad: [min - 1, max + 1, min + 0.5, max - 1e-9, -max - 1, 1e21, ...others] };
+}
+
+export function booleanField(): Field {
+  return { good: [true, false], bad: ['true', '', 0, 1, null, [], {}, HUGE] };
+}
+
+/** A JSON object of so many bytes, and levels where there is a bound. */
+export function objectField(bytes: number, levels?: number): Field {
+  const sized = (size: number) => ({ a: 'x'.repeat(size - 8) });
+  const nested = (depth: number) => JSON.parse(`${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`);
+  const mixed = (depth: number) => ({ a: JSON.parse('['.repeat(depth - 1) + ']'.repeat(depth - 1)) });
+  const wide = { a: '😀'.repeat((bytes - 8) / 4) };
+  return {
+    good: [{}, sized(bytes), wide, ...(levels ? [nested(levels), mixed(levels)] : [nested(60)])],
+    bad: [
+      ...[1, true, null, 'x', '{}', [], [{}], HUGE],
+      ...[sized(bytes + 1), { ...wide, b: 'é' }],
+      ...UNKEPT_TEXTS.flatMap((text) => [{ a: text }, { [text]: 1 }, { a: [{ b: { [text]: 1 } }] }, { a: [[text]] }]),
+      ...[{ a: HUGE }, { a: [1, { b: `-${HUGE}` }] }],
+      ...(levels ? [nested(levels + 1), mixed(levels + 1)] : []),
+      mixed(50_000),
+    ],
+  };
+}
+
+export const actionField: Field = {
+  good: ['a.b', 'a-1.b_2.c', '0.-', `a.${'b'.repeat(126)}`],
+  bad: [
+    ...[...NOT_TEXTS, ...UNKEPT_TEXTS],
+    ...['', 'a', 'a.', '.a', 'a..b', 'A.b', 'é.b', ' a.b', 'a.b ', 'a.b\n', 'a b.c', 'a.b\0', `a.${'b'.repeat(127)}`],
+  ],
+};
+
+export const resourceField: Field = {
+  good: ['k:x', 'k:a:b', 'k-1_x: ', 'k:“é”\n', `k:${'x'.repeat(510)}`, `k:${'😀'.repeat(510)}`],
+  bad: [
+    ...[...NOT_TEXTS, ...UNKEPT_TEXTS.map((text) => `k:${text}`)],
+    ...['', 'k', 'k:', ':x', 'K:x', 'é:x', ' k:x', 'k :x', `k:${'x'.repeat(511)}`, `k:${'😀'.repeat(511)}`],
+  ],
+};
+
+/** A time that has not passed in a world that has not moved. */
+export const futureField: Field = {
+  good: ['2026-01-31T12:00:00.001Z', '2026-02-01t00:00:00z', '2026-01-31T13:30:00+01:00', '9999-12-31T23:59:59Z'],
+  bad: [
+    ...[...NOT_TEXTS, ...UNKEPT_TEXTS],
+    ...['', '2026-02-01', '2026-02-01T00:00:00', '2026-02-30T00:00:00Z', '2026-02-01T24:00:00Z', 'tomorrow'],
+    ...['2026-01-31T12:00:00Z', '2025-12-31T00:00:00Z', '2026-01-31T12:30:00+01:00', 1_800_000_000_000],
+  ],
+};
+
+export const scopesField: Field = {
+  good: [['audit:read'], ['audit:read', 'agents:write', 'audit:read']],
+  bad: [
+    'audit:read',
+    1,
+    true,
+    null,
+    {},
+    [],
+    ['x'],
+    ['AUDIT:READ'],
+    [''],
+    [1],
+    [null],
+    [['audit:read']],
+    ['audit:read', 'x'],
+  ],
+};
+
+/** An id, of which one that is malformed is one that is unknown. */
+export const idField: Field = { good: ['x', 'token_01h455vb4pex5vsknk084sn02q'], bad: [...NOT_TEXTS, ...UNKEPT_TEXTS] };
+
+export const tokenField: Field = { good: [], bad: [...idField.bad, ''] };
