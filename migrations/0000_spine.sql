@@ -114,7 +114,8 @@ CREATE INDEX `permissions_by_status` ON `permissions` (`account`,`status`,`id`);
 CREATE INDEX `permissions_by_agent` ON `permissions` (`agent`,`status`,`id`);--> statement-breakpoint
 CREATE INDEX `permissions_by_action` ON `permissions` (`account`,`action`,`status`,`id`);--> statement-breakpoint
 CREATE INDEX `permissions_by_agent_action` ON `permissions` (`agent`,`action`,`status`,`id`);--> statement-breakpoint
-CREATE INDEX `permissions_due` ON `permissions` (`expires_at`,`agent`,`created_at`) WHERE status = 0;--> statement-breakpoint
+CREATE INDEX `permissions_due` ON `permissions` (`expires_at`) WHERE status = 0;--> statement-breakpoint
+CREATE INDEX `permissions_overdue` ON `permissions` (`agent`,`expires_at`,`created_at`) WHERE status = 0;--> statement-breakpoint
 CREATE INDEX `tokens_due` ON `permissions` (`token_expires_at`) WHERE token_status = 0 and token_uses = 0;--> statement-breakpoint
 CREATE TABLE `user_tokens` (
 	`hash` blob PRIMARY KEY NOT NULL,

@@ -1,7 +1,7 @@
 import { Cost, type Database } from './db/database';
 import { listShards, openShard } from './db/shards';
 import type { Env, Runtime } from './env';
-import { eraseSlice } from './ledger/erasure';
+import { eraseAccounts, eraseAgents } from './ledger/erasure';
 import { deleteExpiredKeys, deleteOldStatistics } from './ledger/housekeeping';
 import { Ledger } from './ledger/ledger';
 import { expireSlice } from './permissions/expiry';
@@ -9,40 +9,58 @@ import { expireSlice } from './permissions/expiry';
 export const SWEEP_CRON = '* * * * *';
 export const RETENTION_CRON = '17 * * * *';
 
-/** Slices of one kind of work in one run: the next run goes on. Keeps a run below D1's 1,000 queries. */
-const MAX_SLICES = 60;
+/** D1 takes 1,000 statements an invocation; a slice takes few. What is left is found by the next run. */
+const MAX_STATEMENTS = 900;
 
-/** Does what is due on every shard; work that fails is logged, keeps no other from its turn, and is due again. */
+/** A kind of work on one shard. */
+interface Work {
+  name: string;
+  shard: string;
+  /** Does a slice of it, and answers whether there is more. */
+  slice: () => Promise<boolean>;
+}
+
+/**
+ * Does what is due on every shard: a slice of each kind of work in turn, so that much of one keeps no other waiting. Work
+ * that fails is logged and left to the next run.
+ */
 export async function runCron(cron: string, env: Env, runtime: Runtime): Promise<void> {
-  for (const shard of listShards(env)) {
-    const database = openShard(env, shard, new Cost());
-    if (!database) continue;
-    const work = cron === RETENTION_CRON ? retention(database, runtime) : sweep(database, runtime);
-    for (const [name, slice] of Object.entries(work)) {
-      try {
-        for (let slices = 0; slices < MAX_SLICES && (await slice()); slices++);
-      } catch (error) {
-        console.error(JSON.stringify({ event: 'cron_failed', cron, shard, work: name, message: String(error) }));
-      }
+  const cost = new Cost();
+  let waiting = listShards(env).flatMap((shard) => {
+    const database = openShard(env, shard, cost);
+    return database ? listWork(cron, shard, database, runtime) : [];
+  });
+  while (waiting.length > 0) {
+    const unfinished: Work[] = [];
+    for (const work of waiting) {
+      if (cost.statements > MAX_STATEMENTS) return;
+      if (await doSlice(cron, work)) unfinished.push(work);
     }
+    waiting = unfinished;
   }
 }
 
-/** A piece of work, cut into slices; answers whether there is more. */
-type Work = Record<string, () => Promise<boolean>>;
-
-function sweep(database: Database, runtime: Runtime): Work {
+function listWork(cron: string, shard: string, database: Database, runtime: Runtime): Work[] {
   const context = { reader: database, ledger: new Ledger(database), runtime };
-  return {
-    expire: async () => (await expireSlice(context)).more,
-    erase: () => eraseSlice(database),
-    deleteExpiredKeys: async () => {
-      await deleteExpiredKeys(database, runtime.now());
-      return false;
-    },
+  const sweep: Record<string, Work['slice']> = {
+    expire: () => expireSlice(context),
+    'erase accounts': () => eraseAccounts(database),
+    'erase agents, oldest first': () => eraseAgents(database, 'oldest'),
+    'erase agents, newest first': () => eraseAgents(database, 'newest'),
+    'delete expired keys': () => deleteExpiredKeys(database, runtime.now()),
   };
+  const retention: Record<string, Work['slice']> = {
+    'delete old statistics': () => deleteOldStatistics(database, runtime.now()),
+  };
+  const work = cron === RETENTION_CRON ? retention : sweep;
+  return Object.entries(work).map(([name, slice]) => ({ name, shard, slice }));
 }
 
-function retention(database: Database, runtime: Runtime): Work {
-  return { deleteOldStatistics: () => deleteOldStatistics(database, runtime.now()) };
+async function doSlice(cron: string, { name, shard, slice }: Work): Promise<boolean> {
+  try {
+    return await slice();
+  } catch (error) {
+    console.error(JSON.stringify({ event: 'cron_failed', cron, shard, work: name, message: String(error) }));
+    return false;
+  }
 }

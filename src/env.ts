@@ -43,8 +43,10 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
   const keyring = Keyring.parse(env.ROOT_SECRET ?? '');
   const publicUrl = parseOrigin(env.PUBLIC_URL ?? '');
   if (!env.ADMIN_TOKEN) faults.push('the secret ADMIN_TOKEN is not set');
-  if (!keyring) faults.push('the secret ROOT_SECRET is not base64 of 32 bytes');
-  if (!publicUrl) faults.push('the variable PUBLIC_URL is not an http or https origin');
+  if (!env.ROOT_SECRET) faults.push('the secret ROOT_SECRET is not set');
+  else if (!keyring) faults.push('the secret ROOT_SECRET is not base64 of 32 bytes');
+  if (!env.PUBLIC_URL) faults.push('the variable PUBLIC_URL is not set');
+  else if (!publicUrl) faults.push('the variable PUBLIC_URL is not an http or https origin');
   if (!env.ADMIN_TOKEN || !keyring || !publicUrl) return { faults };
   return { config: { adminToken: env.ADMIN_TOKEN, keyring, publicUrl, exposeCost: env.EXPOSE_COST === 'on' } };
 }

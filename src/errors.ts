@@ -50,7 +50,7 @@ export class Problem extends Error {
 
 /** The answer for everything that does not exist or belongs to somebody else. */
 export function notFound(what: string): Problem {
-  return new Problem('not_found', `No ${what} with this id exists in this account.`);
+  return new Problem('not_found', `There is no ${what} with this id.`);
 }
 
 /** A refusal that names the fields at fault. */

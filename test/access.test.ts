@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { World } from './support/world';
 
 /** Every route of the service, from the router's own list. */
@@ -77,9 +77,14 @@ it('has a rule for every route, and no rule for another', () => {
   expect(Object.keys(rules).toSorted()).toEqual(routes.toSorted());
 });
 
-describe.each(routes)('%s', (route) => {
+/** The routes that take a credential, those that take a user token's scope, and those that act in an account. */
+const guarded = routes.filter((route) => !rules[route]?.includes('everybody'));
+const scoped = guarded.filter((route) => rules[route]?.some((who) => who.startsWith('user:')));
+const ofAccounts = guarded.filter((route) => !rules[route]?.includes('operator'));
+
+/** Who may call a route, and how to. */
+function about(route: string) {
   const allowed = rules[route] ?? [];
-  const open = allowed.includes('everybody');
   const scope = allowed.find((who) => who.startsWith('user:'))?.slice('user:'.length);
   const call = async (scene: Awaited<ReturnType<typeof makeScene>>, token?: string) => {
     const { method, path, body } = aim(route, scene);
@@ -88,108 +93,112 @@ describe.each(routes)('%s', (route) => {
       ...(body !== undefined && { body }),
     });
   };
+  return { allowed, scope, call };
+}
 
-  it('answers those who may call it', async () => {
-    const scene = await makeScene();
-    const credentials = {
-      everybody: undefined,
-      operator: scene.world.env.ADMIN_TOKEN,
-      agent: scene.agent.key,
-      [`user:${scope}`]: scope && (await scene.account.limitedToken(scope)),
-    };
-    for (const who of allowed) {
-      const { status } = await call(scene, credentials[who as keyof typeof credentials]);
-      expect(status).toBeGreaterThanOrEqual(200);
-      expect(status).toBeLessThan(300);
-    }
+it.each(routes)('%s answers those who may call it', async (route) => {
+  const { allowed, scope, call } = about(route);
+  const scene = await makeScene();
+  const credentials = {
+    everybody: undefined,
+    operator: scene.world.env.ADMIN_TOKEN,
+    agent: scene.agent.key,
+    [`user:${scope}`]: scope && (await scene.account.limitedToken(scope)),
+  };
+  for (const who of allowed) {
+    const { status } = await call(scene, credentials[who as keyof typeof credentials]);
+    expect(status).toBeGreaterThanOrEqual(200);
+    expect(status).toBeLessThan(300);
+  }
+});
+
+it.each(guarded)('%s turns away no credential and unknown, expired, deleted and malformed ones', async (route) => {
+  const { call } = about(route);
+  const scene = await makeScene();
+  const { world, account } = scene;
+  const expiring = await account.must(201, 'POST', '/v1/me/tokens', {
+    expires_at: new Date(world.now + 1_000).toISOString(),
   });
+  const rotated = await account.agent();
+  await account.must(200, 'POST', `/v1/agents/${rotated.id}/rotate-key`, { revoke_immediately: true });
+  const deletedToken = await account.must(201, 'POST', '/v1/me/tokens', {});
+  await account.must(204, 'DELETE', `/v1/me/tokens/${deletedToken.body.id}`);
+  const deleted = await account.agent();
+  await account.must(204, 'DELETE', `/v1/agents/${deleted.id}`);
+  const gone = await world.account();
+  const orphan = await gone.agent();
+  await world.must(202, 'DELETE', `/v1/admin/users/${gone.id}`, { token: world.env.ADMIN_TOKEN ?? '' });
+  world.advance(1_000);
+  const dead = [
+    undefined,
+    '',
+    'nonsense',
+    `${world.env.ADMIN_TOKEN}x`,
+    scene.token,
+    account.token.slice(0, -1),
+    `${account.token.slice(0, -1)}${account.token.endsWith('0') ? '1' : '0'}`,
+    scene.agent.key.toLowerCase(),
+    expiring.body.token,
+    rotated.key,
+    deletedToken.body.token,
+    deleted.key,
+    gone.token,
+    orphan.key,
+  ];
+  for (const token of dead) {
+    const answer = await call(scene, token);
+    expect([token, answer.status, answer.body?.code]).toEqual([token, 401, 'unauthorized']);
+    expect(answer.headers.get('WWW-Authenticate')).toBe('Bearer');
+  }
+});
 
-  it.skipIf(open)('turns away no credential and unknown, expired, deleted and malformed ones', async () => {
-    const scene = await makeScene();
-    const { world, account } = scene;
-    const expiring = await account.must(201, 'POST', '/v1/me/tokens', {
-      expires_at: new Date(world.now + 1_000).toISOString(),
-    });
-    const rotated = await account.agent();
-    await account.must(200, 'POST', `/v1/agents/${rotated.id}/rotate-key`, { revoke_immediately: true });
-    const deletedToken = await account.must(201, 'POST', '/v1/me/tokens', {});
-    await account.must(204, 'DELETE', `/v1/me/tokens/${deletedToken.body.id}`);
-    const deleted = await account.agent();
-    await account.must(204, 'DELETE', `/v1/agents/${deleted.id}`);
-    const gone = await world.account();
-    const orphan = await gone.agent();
-    await world.must(202, 'DELETE', `/v1/admin/users/${gone.id}`, { token: world.env.ADMIN_TOKEN ?? '' });
-    world.advance(1_000);
-    const dead = [
-      undefined,
-      '',
-      'nonsense',
-      `${world.env.ADMIN_TOKEN}x`,
-      scene.token,
-      account.token.slice(0, -1),
-      `${account.token.slice(0, -1)}${account.token.endsWith('0') ? '1' : '0'}`,
-      scene.agent.key.toLowerCase(),
-      expiring.body.token,
-      rotated.key,
-      deletedToken.body.token,
-      deleted.key,
-      gone.token,
-      orphan.key,
-    ];
-    for (const token of dead) {
-      const answer = await call(scene, token);
-      expect([token, answer.status, answer.body?.code]).toEqual([token, 401, 'unauthorized']);
-      expect(answer.headers.get('WWW-Authenticate')).toBe('Bearer');
-    }
-  });
-
-  it.skipIf(open)('turns away credentials of the wrong kind', async () => {
-    const scene = await makeScene();
-    const kinds = { operator: scene.world.env.ADMIN_TOKEN ?? '', agent: scene.agent.key, user: scene.account.token };
-    for (const [kind, token] of Object.entries(kinds)) {
-      if (allowed.some((who) => who.startsWith(kind))) continue;
-      const { status, body } = await call(scene, token);
-      expect([kind, status, body.code]).toEqual([kind, 403, 'wrong_credential']);
-    }
-  });
-
-  it.skipIf(scope === undefined)('turns away a user token that has every scope but the one', async () => {
-    const scene = await makeScene();
-    const { body: me } = await scene.account.must(200, 'GET', '/v1/me/tokens?limit=100');
-    const all: string[] = me.data.at(-1).scopes;
-    const token = await scene.account.limitedToken(...all.filter((other) => other !== scope));
+it.each(guarded)('%s turns away credentials of the wrong kind', async (route) => {
+  const { allowed, call } = about(route);
+  const scene = await makeScene();
+  const kinds = { operator: scene.world.env.ADMIN_TOKEN ?? '', agent: scene.agent.key, user: scene.account.token };
+  for (const [kind, token] of Object.entries(kinds)) {
+    if (allowed.some((who) => who.startsWith(kind))) continue;
     const { status, body } = await call(scene, token);
-    expect([status, body.code]).toEqual([403, 'insufficient_scope']);
-  });
+    expect([kind, status, body.code]).toEqual([kind, 403, 'wrong_credential']);
+  }
+});
 
-  it.skipIf(open)('turns away credentials of an account that is switched off', async () => {
-    const scene = await makeScene();
-    const { world, account, agent } = scene;
-    const operator = world.env.ADMIN_TOKEN ?? '';
-    await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { token: operator, body: { is_active: false } });
-    for (const token of [account.token, agent.key]) {
-      const { status, body } = await call(scene, token);
-      expect([status, body.code]).toEqual([403, 'account_inactive']);
+it.each(scoped)('%s turns away a user token that has every scope but the one', async (route) => {
+  const { scope, call } = about(route);
+  const scene = await makeScene();
+  const { body: me } = await scene.account.must(200, 'GET', '/v1/me/tokens?limit=100');
+  const all: string[] = me.data.at(-1).scopes;
+  const token = await scene.account.limitedToken(...all.filter((other) => other !== scope));
+  const { status, body } = await call(scene, token);
+  expect([status, body.code]).toEqual([403, 'insufficient_scope']);
+});
+
+it.each(guarded)('%s turns away credentials of an account that is switched off', async (route) => {
+  const { call } = about(route);
+  const scene = await makeScene();
+  const { world, account, agent } = scene;
+  const operator = world.env.ADMIN_TOKEN ?? '';
+  await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { token: operator, body: { is_active: false } });
+  for (const token of [account.token, agent.key]) {
+    const { status, body } = await call(scene, token);
+    expect([status, body.code]).toEqual([403, 'account_inactive']);
+  }
+});
+
+it.each(ofAccounts)('%s shows and changes nothing of another account', async (route) => {
+  const { call } = about(route);
+  const world = new World();
+  const scene = await makeScene(world);
+  const stranger = await makeScene(world);
+  const before = await snapshot(scene);
+  const tokens = [stranger.account.token, stranger.agent.key];
+  for (const token of tokens) {
+    const answer = await call(scene, token);
+    for (const secret of [scene.account.id, scene.agent.id, scene.permission.id, scene.entry, scene.spareToken]) {
+      expect(answer.text.replaceAll(scene.token, '')).not.toContain(secret);
     }
-  });
-
-  it.skipIf(scope === undefined && !allowed.includes('agent'))(
-    'shows and changes nothing of another account',
-    async () => {
-      const world = new World();
-      const scene = await makeScene(world);
-      const stranger = await makeScene(world);
-      const before = await snapshot(scene);
-      const tokens = [stranger.account.token, stranger.agent.key];
-      for (const token of tokens) {
-        const answer = await call(scene, token);
-        for (const secret of [scene.account.id, scene.agent.id, scene.permission.id, scene.entry, scene.spareToken]) {
-          expect(answer.text.replaceAll(scene.token, '')).not.toContain(secret);
-        }
-      }
-      expect(await snapshot(scene)).toEqual(before);
-    },
-  );
+  }
+  expect(await snapshot(scene)).toEqual(before);
 });
 
 /** Everything that an account can see of itself. */

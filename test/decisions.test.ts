@@ -54,7 +54,7 @@ describe('an approval', () => {
     ['a larger number', { scope: { amount: 101, to: ['a', 'b'] } }, 'body.scope.amount'],
     ['another type', { scope: { amount: '1', to: ['a', 'b'] } }, 'body.scope.amount'],
     ['a key less', { scope: { to: ['a'] } }, 'body.scope.amount'],
-    ['no scope at all', { scope: {} }, 'body.scope.amount'],
+    ['another type of list', { scope: { amount: 100, to: 'a' } }, 'body.scope.to'],
     ['a foreign member', { scope: { amount: 100, to: ['c'] } }, 'body.scope.to'],
     ['a member twice', { scope: { amount: 100, to: ['a', 'a'] } }, 'body.scope.to'],
     ['no member left', { scope: { amount: 100, to: [] } }, 'body.scope.to'],
@@ -67,6 +67,22 @@ describe('an approval', () => {
     expect(answer.body.errors).toEqual([{ path, message: expect.any(String) }]);
     expect((await account.must(200, 'GET', `/v1/permissions/${permission.id}`)).body).toEqual(permission);
     expect(await account.log()).toHaveLength(1);
+  });
+
+  it('tells of everything that is wider at once', async () => {
+    const { decide } = await makeRequest({ scope: { amount: 100, to: ['a'], where: { country: 'PT' }, dry: true } });
+    const { body } = await decide('approve', {
+      scope: { amount: 101, where: { country: 'ES', city: 'Porto' }, dry: false },
+      token_ttl: 901,
+    });
+    expect(body.errors).toEqual([
+      { path: 'body.scope.amount', message: 'must be a number of at most the requested 100' },
+      { path: 'body.scope.to', message: 'was left out: repeat or narrow what was requested' },
+      { path: 'body.scope.where.city', message: 'was not requested' },
+      { path: 'body.scope.where.country', message: 'must equal what was requested' },
+      { path: 'body.scope.dry', message: 'must equal what was requested' },
+      { path: 'body.token_ttl', message: 'must be at most the requested 900' },
+    ]);
   });
 
   it('names everything that it would widen', async () => {

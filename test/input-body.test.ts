@@ -144,3 +144,17 @@ describe('a body', () => {
     }
   });
 });
+
+it('answers much that is wrong with little', async () => {
+  const { account, agent } = await makeScene();
+  const unknown = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`field_${i}`, 0]));
+  const answers = [
+    await agent.call('POST', '/v1/permissions', unknown),
+    await account.call('POST', '/v1/me/tokens', { scopes: Array.from({ length: 300_000 }, () => 0) }),
+  ];
+  for (const { status, body, text } of answers) {
+    expect([status, body.code]).toEqual([400, 'invalid_request']);
+    expect(body.errors.length).toBeLessThanOrEqual(50);
+    expect(text.length).toBeLessThan(16_384);
+  }
+});

@@ -1,5 +1,6 @@
+import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { World } from './support/world';
+import { type TestAccount, World } from './support/world';
 
 async function makeAgent() {
   const account = await new World().account();
@@ -148,12 +149,39 @@ describe('a waiting reader', () => {
     expect([body.status, world.pauses]).toEqual(['expired', [500, 1_000, 2_000]]);
   });
 
-  it('is told when the agent is deleted meanwhile', async () => {
+  it.each<[string, number, string, (account: TestAccount, agentId: string) => Promise<unknown>]>([
+    ['agent is deleted', 401, 'unauthorized', (account, id) => account.must(204, 'DELETE', `/v1/agents/${id}`)],
+    [
+      'key is revoked',
+      401,
+      'unauthorized',
+      (account, id) => account.must(200, 'POST', `/v1/agents/${id}/rotate-key`, { revoke_immediately: true }),
+    ],
+    [
+      'agent is switched off',
+      403,
+      'agent_inactive',
+      (account, id) => account.must(200, 'PUT', `/v1/agents/${id}`, { is_active: false }),
+    ],
+    ['account is switched off', 403, 'account_inactive', (account) => switchOff(account)],
+  ])('is given nothing more when the %s meanwhile', async (_, status, code, end) => {
     const { world, account, agent } = await makeAgent();
     const { id } = await agent.request();
-    world.whileAsleep = () => account.call('DELETE', `/v1/agents/${agent.id}`);
-    const { status, body } = await agent.call('GET', `/v1/permissions/${id}?wait=25`);
-    expect([status, body.code, world.pauses]).toEqual([404, 'not_found', [500]]);
+    world.whileAsleep = async () => {
+      await account.must(200, 'POST', `/v1/permissions/${id}/approve`);
+      await end(account, agent.id);
+    };
+    const answer = await agent.call('GET', `/v1/permissions/${id}?wait=25`);
+    expect([answer.status, answer.body.code, world.pauses]).toEqual([status, code, [500]]);
+    expect(answer.text).not.toContain('eyJ');
+  });
+
+  it('waits no longer than it said when the clock is set back', async () => {
+    const { world, agent } = await makeAgent();
+    const { id } = await agent.request();
+    world.whileAsleep = async () => world.advance(-600_000);
+    await agent.must(200, 'GET', `/v1/permissions/${id}?wait=3`);
+    expect(world.pauses).toEqual([500, 1_000, 1_500]);
   });
 
   it('does not wait for what is decided already', async () => {
@@ -163,3 +191,7 @@ describe('a waiting reader', () => {
     expect(world.pauses).toEqual([]);
   });
 });
+
+function switchOff({ world, id }: TestAccount) {
+  return world.must(200, 'PATCH', `/v1/admin/users/${id}`, { token: env.ADMIN_TOKEN, body: { is_active: false } });
+}

@@ -34,6 +34,17 @@ describe('the health of the service', () => {
     await world.must(200, 'GET', '/healthz');
   });
 
+  it('is 503 when a database is not bound, or has no tables yet', async () => {
+    const empty = {
+      prepare: () => ({ bind: () => ({}) }),
+      batch: () => Promise.reject(new Error('D1_ERROR: no such table: accounts: SQLITE_ERROR')),
+    };
+    for (const DB of [undefined, empty]) {
+      const world = new World({ DB: DB as unknown as D1Database });
+      expectProblem(await world.call('GET', '/healthz'), 503, 'unavailable');
+    }
+  });
+
   it('is 503 when one of several databases fails', async () => {
     const second = new FaultyDatabase(env.DB_01);
     const world = new World({ DB_01: second.binding });
@@ -163,7 +174,6 @@ describe('a failure inside', () => {
     ['GET', '/v1/agents'],
     ['POST', '/v1/agents'],
     ['GET', '/v1/audit'],
-    ['GET', '/healthz'],
   ])('of %s %s tells nothing of itself', async (method, path) => {
     const { token } = await new World().account();
     const answer = await new World({ DB: broken }).call(method, path, { token });

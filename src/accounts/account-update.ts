@@ -1,8 +1,8 @@
-import { eq } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { z } from 'zod';
 import { accounts } from '../db/schema';
-import { notFound } from '../errors';
+import { Problem } from '../errors';
 import { operatorAccess } from '../http/access';
 import type { OperatorContext } from '../http/context';
 import { body, noQuery, notEmpty } from '../http/input';
@@ -20,7 +20,7 @@ const AccountUpdate = notEmpty(
 
 /**
  * Changes an account. Leaving the plan enterprise forgets its own retention.
- * @throws Problem `not_found`, `plan_required`
+ * @throws Problem `not_found`, `plan_required`; `conflict` when the plan was changed at the same time
  */
 export async function updateAccount(
   context: OperatorContext,
@@ -38,9 +38,13 @@ export async function updateAccount(
     updatedAt: context.runtime.now(),
   };
   const [[updated]] = await shard.ledger.change((write) => [
-    write.update(accounts).set(changes).where(eq(accounts.number, row.number)).returning(),
+    write
+      .update(accounts)
+      .set(changes)
+      .where(and(eq(accounts.number, row.number), eq(accounts.plan, row.plan)))
+      .returning(),
   ]);
-  if (!updated) throw notFound('account');
+  if (!updated) throw new Problem('conflict', 'The account was changed at the same time. Send the request again.');
   return presentAccount(updated);
 }
 

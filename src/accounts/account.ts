@@ -1,5 +1,5 @@
 import type { InferSelectModel } from 'drizzle-orm';
-import { and, eq } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Reader } from '../db/database';
 import { accounts } from '../db/schema';
@@ -64,10 +64,7 @@ export async function locateAccount(
   if (!userId) throw notFound('account');
   const found = await Promise.all(
     shards.map(async (shard) => {
-      const query = shard.reader
-        .select()
-        .from(accounts)
-        .where(and(eq(accounts.id, userId)));
+      const query = shard.reader.select().from(accounts).where(eq(accounts.id, userId));
       const [[row]] = await shard.reader.load([query]);
       return row && { shard, row };
     }),

@@ -17,8 +17,11 @@ const MAX_TOKENS = 100;
 export const userTokenFields = z.strictObject({
   name: text(1, 255).optional(),
   scopes: z
-    .array(z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`))
+    // Counted before they are looked at, so that a long list of wrong ones earns one complaint.
+    .array(z.unknown())
     .min(1, 'must name at least one scope')
+    .max(SCOPES.length, `must name at most ${SCOPES.length} scopes`)
+    .pipe(z.array(z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`)))
     .optional(),
   expires_at: dateTime.optional(),
 });

@@ -71,7 +71,7 @@ export async function getAgentStatistics(
     .groupBy(agents.number);
   const overdue = reader
     .select({ count: sql<number>`count(*)`.as('count') })
-    .from(sql`permissions indexed by permissions_due`)
+    .from(sql`permissions indexed by permissions_overdue`)
     .where(
       sql`status = 0 and expires_at <= ${now} and agent = ${agentNumber(account, agent)}
         and created_at >= ${from * length}`,

@@ -5,7 +5,7 @@ import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
-import { LOG_SPAN } from '../ledger/ledger';
+import { LOG_SPAN } from '../ledger/append';
 import { parseId } from '../lib/typeid';
 import { type AuditEntry, entryAgent, entryColumns, logStart, oldestKept, presentEntry } from './entry';
 

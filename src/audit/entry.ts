@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm';
 import { named } from '../db/columns';
 import { agents, auditEntries, type EventType } from '../db/schema';
 import type { AccountRef } from '../http/context';
-import { LOG_SPAN } from '../ledger/ledger';
+import { LOG_SPAN } from '../ledger/append';
 import type { JsonObject } from '../lib/json';
 import { retentionDays } from '../lib/plans';
 import { DAY, formatTime } from '../lib/time';

@@ -8,7 +8,7 @@ import type { UserContext } from '../http/context';
 import { queryNumber, queryText, rangeEnd } from '../http/fields';
 import { query } from '../http/input';
 import { makePage, type Page, pageParameters, readCursor } from '../http/page';
-import { LOG_SPAN } from '../ledger/ledger';
+import { LOG_SPAN } from '../ledger/append';
 import { DAY } from '../lib/time';
 import { parseId } from '../lib/typeid';
 import { type AuditEntry, type EntryRow, entryAgent, entryColumns, logStart, oldestKept, presentEntry } from './entry';

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { mergeSorted } from '../db/merge';
 import { EVENT_TYPES, type EventType } from '../db/schema';
 import type { AccountRef } from '../http/context';
-import { LOG_SPAN } from '../ledger/ledger';
+import { LOG_SPAN } from '../ledger/append';
 import { type Id, idBytes } from '../lib/typeid';
 import { logStart } from './entry';
 

@@ -25,7 +25,11 @@ export function codeColumn<const W extends readonly string[]>(words: W) {
   return customType<{ data: W[number]; driverData: number }>({
     dataType: () => 'integer',
     toDriver: (word) => words.indexOf(word),
-    fromDriver: (code) => words[code] as W[number],
+    fromDriver: (code) => {
+      const word = words[code];
+      if (word === undefined) throw new Error(`${code} stands for none of ${words.join(', ')}`);
+      return word;
+    },
   });
 }
 
@@ -35,4 +39,9 @@ export function codeColumn<const W extends readonly string[]>(words: W) {
  */
 export function named<C extends Column>(column: C, name: string): SQL.Aliased<GetColumnData<C>> {
   return sql<GetColumnData<C>>`${column}`.mapWith(column).as(name) as SQL.Aliased<GetColumnData<C>>;
+}
+
+/** The stored form of a word of a {@link codeColumn}, for raw SQL. */
+export function codeOf<const W extends readonly string[]>(words: W, word: W[number]): SQL<number> {
+  return sql.raw(String(words.indexOf(word))) as SQL<number>;
 }

@@ -5,6 +5,7 @@ import { unavailable } from '../errors';
 /** What a request cost so far, as D1 reports it. */
 export class Cost {
   trips = 0;
+  statements = 0;
   rowsRead = 0;
   rowsWritten = 0;
 
@@ -107,6 +108,7 @@ export class Database implements Reader {
 
   private async execute(statements: D1PreparedStatement[]): Promise<D1Result[]> {
     this.cost.trips += 1;
+    this.cost.statements += statements.length;
     try {
       const results = await this.client.batch(statements);
       for (const { meta } of results) {

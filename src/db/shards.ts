@@ -1,5 +1,4 @@
 import type { Env } from '../env';
-import { encodeBase62 } from '../lib/base62';
 import { type Cost, Database } from './database';
 
 const FIRST_SHARD = '00';
@@ -10,9 +9,8 @@ export function openShard(env: Env, shard: string, cost: Cost): Database | null 
   return client ? new Database(client, cost) : null;
 }
 
-/** The shards of this deployment: `00`, then `01`, `02`, … as far as they are bound without a gap. */
+/** The shards of this deployment: `00`, and one for each binding `DB_01`, `DB_02`, … */
 export function listShards(env: Env): [string, ...string[]] {
-  const shards: [string, ...string[]] = [FIRST_SHARD];
-  for (let next = 1; env[`DB_${encodeBase62(next, 2)}`]; next++) shards.push(encodeBase62(next, 2));
-  return shards;
+  const further = Object.keys(env).flatMap((name) => /^DB_([0-9A-Za-z]{2})$/.exec(name)?.[1] ?? []);
+  return [FIRST_SHARD, ...further.sort()];
 }

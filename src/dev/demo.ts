@@ -8,10 +8,11 @@ import { askForPermissions, decide } from './demo/requests.ts';
 import { revokeTokens, useTokens } from './demo/tokens.ts';
 import type { Actor, Request } from './demo/types.ts';
 import { readDemoAccount } from './demo-account.ts';
+import { findInstance } from './instance.ts';
 
 /** Plays the service's main job against the running service, and says what happened. */
 async function play(): Promise<void> {
-  const origin = process.env.PUBLIC_URL?.replace(/\/$/, '') ?? localOrigin(readPort());
+  const origin = findInstance()?.origin ?? localOrigin(readPort());
   const user = await signIn(origin);
   const begun = Date.now();
 

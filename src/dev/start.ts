@@ -2,6 +2,7 @@ import { DEFAULT_PORT, localOrigin, readPort, requireFreePort } from './address.
 import { Complaint, runProgram } from './complaint.ts';
 import { fireCrons, requireKnownCrons } from './crons.ts';
 import { type DemoAccount, ensureDemoAccount } from './demo-account.ts';
+import { claimData } from './instance.ts';
 import { applyMigrations } from './migrations.ts';
 import { readDeployment } from './project.ts';
 import { ensureLocalSettings } from './secrets.ts';
@@ -13,6 +14,15 @@ import { startServer } from './server.ts';
  */
 async function start(signal: AbortSignal): Promise<void> {
   const port = readPort();
+  const release = claimData(localOrigin(port));
+  try {
+    await serve(port, signal);
+  } finally {
+    release();
+  }
+}
+
+async function serve(port: number, signal: AbortSignal): Promise<void> {
   await requireFreePort(port);
   const { databases, crons } = readDeployment();
   requireKnownCrons(crons);

@@ -36,6 +36,14 @@ type Access<P extends Principal, Q extends Query> = {
   };
 };
 
+type SharedAccess<Q extends Query> = {
+  Bindings: App['Bindings'];
+  Variables: Access<Principal, Q>['Variables'] & {
+    /** Authenticates anew, as if the request came now, and brings what the preload asks for. */
+    reload: () => Promise<Q['_']['result'] | undefined>;
+  };
+};
+
 type Operator = {
   Bindings: App['Bindings'];
   Variables: App['Variables'] & { operator: OperatorContext };
@@ -67,12 +75,16 @@ export function agentAccess() {
 
 /** Lets in agents, and user tokens that have the scope. */
 export function sharedAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) {
-  return createMiddleware<Access<Principal, Q>>(async (c, next) => {
-    const { principal, database, loaded } = await admit(c, preload);
-    const allowed = principal.kind === 'agent' ? principal : requireUser(principal, scope);
-    c.set('database', database);
-    c.set('context', makeContext<Principal>(c, allowed, database));
+  return createMiddleware<SharedAccess<Q>>(async (c, next) => {
+    const enter = async () => {
+      const { principal, database, loaded } = await admit(c, preload);
+      c.set('database', database);
+      return { principal: principal.kind === 'agent' ? principal : requireUser(principal, scope), database, loaded };
+    };
+    const { principal, database, loaded } = await enter();
+    c.set('context', makeContext<Principal>(c, principal, database));
     c.set('loaded', loaded);
+    c.set('reload', async () => (await enter()).loaded);
     await next();
   });
 }

@@ -21,7 +21,7 @@ type PreloadOf = (database: Database, owner: SQL<number>) => Promise<{ query: Qu
 /** The credential of `Authorization: Bearer …` (RFC 6750 section 2.1). */
 export function bearerCredential(c: Incoming): string {
   const match = /^Bearer +(\S+)$/i.exec(c.req.header('Authorization') ?? '');
-  if (!match?.[1]) throw unauthorized();
+  if (!match?.[1]) throw unauthorized('Send a credential as `Authorization: Bearer <credential>`.');
   return match[1];
 }
 
@@ -119,8 +119,8 @@ function activeAccount(row: {
   return { number: row.accountNumber, id: row.accountId, plan, auditRetentionDays };
 }
 
-function unauthorized(): Problem {
-  return new Problem('unauthorized', 'Send a valid credential as `Authorization: Bearer <credential>`.', {
+function unauthorized(detail = 'The credential is malformed, unknown, expired or revoked. Send a valid one.'): Problem {
+  return new Problem('unauthorized', detail, {
     headers: { 'WWW-Authenticate': 'Bearer' },
   });
 }

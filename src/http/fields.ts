@@ -65,7 +65,10 @@ export function rangeEnd(dayLength: number) {
     const date = parseDate(value);
     const time = date ?? parseDateTime(value);
     if (time === null) {
-      refuse(refinement, 'must be a date that exists, such as 2026-01-31, or an RFC 3339 date-time with an offset');
+      refuse(
+        refinement,
+        'must be a date such as 2026-01-31, or an RFC 3339 date-time such as 2026-01-31T12:00:00Z (write + as %2B)',
+      );
     }
     return { written: time ?? 0, bound: (time ?? 0) + (date === null ? 0 : dayLength) };
   });

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { accounts } from '../db/schema';
 import { listShards, openShard } from '../db/shards';
+import { unavailable } from '../errors';
 import type { App } from './context';
 import { noQuery } from './input';
 
@@ -9,8 +10,14 @@ import { noQuery } from './input';
 export const health = new Hono<App>().get('/healthz', noQuery(), async (c) => {
   const reads = listShards(c.env).map(async (shard) => {
     const database = openShard(c.env, shard, c.var.cost);
-    await database?.load([database.select({ one: sql`1` }).from(accounts).limit(1)]);
+    if (!database) throw new Error(`shard ${shard} is not bound`);
+    await database.load([database.select({ one: sql`1` }).from(accounts).limit(1)]);
   });
-  await Promise.all(reads);
+  try {
+    await Promise.all(reads);
+  } catch (error) {
+    console.error(JSON.stringify({ event: 'unhealthy', message: String(error) }));
+    throw unavailable();
+  }
   return c.json({ status: 'ok' });
 });

@@ -1,10 +1,11 @@
 import { zValidator } from '@hono/zod-validator';
-import type { Context as HonoContext } from 'hono';
 import { z } from 'zod';
 import { type FieldError, invalidRequest, Problem } from '../errors';
 import type { Incoming } from './context';
 
 const MAX_BODY_BYTES = 1024 * 1024;
+/** An answer must not grow with what was wrong. */
+const MAX_ERRORS = 50;
 const JSON_TYPE = /^application\/json\s*(;.*)?$/i;
 
 /**
@@ -12,7 +13,7 @@ const JSON_TYPE = /^application\/json\s*(;.*)?$/i;
  * @throws Problem 413, 415, or 400 naming the fields
  */
 export function body<S extends z.ZodType>(schema: S) {
-  const validate = zValidator('json', schema, refuseInvalid);
+  const validate = zValidator('json', schema, refuseInvalid('body', schema));
   const middleware: typeof validate = async (c, next) => {
     await readJson(c);
     return validate(c, next);
@@ -22,7 +23,7 @@ export function body<S extends z.ZodType>(schema: S) {
 
 /** Validates the query string; without a schema, no parameter is allowed. `c.req.valid('query')` is its parsed form. */
 export function query<S extends z.ZodType>(schema: S) {
-  return zValidator('query', schema, refuseInvalid);
+  return zValidator('query', schema, refuseInvalid('query', schema));
 }
 
 const noParameters = z.strictObject({});
@@ -32,14 +33,12 @@ export function noQuery() {
   return query(noParameters);
 }
 
-/** For POST endpoints without fields: the body may be absent or `{}`. */
-export function noBody() {
-  return body(noParameters);
-}
-
 /** Refuses an object in which no field is set: an update that would change nothing is a mistake. */
 export function notEmpty<S extends z.ZodType<object>>(schema: S) {
-  return schema.refine((value) => Object.keys(value).length > 0, 'must set at least one field');
+  return schema.refine((value) => Object.keys(value).length > 0, {
+    error: 'must set at least one field',
+    when: ({ issues }) => issues.length === 0,
+  });
 }
 
 /**
@@ -88,22 +87,39 @@ async function readText(request: Request): Promise<string> {
   }
 }
 
-const PLACE = { json: 'body', query: 'query' } as const;
+const EXPECTED: Record<string, string> = {
+  string: 'must be text',
+  number: 'must be a number',
+  int: 'must be a whole number',
+  boolean: 'must be true or false',
+  array: 'must be a list',
+  object: 'must be a JSON object',
+};
 
-function refuseInvalid(
-  result: { success: boolean; error?: z.core.$ZodError; target: string },
-  _c: HonoContext,
-): undefined {
-  if (result.success || !result.error) return;
-  const place = PLACE[result.target as keyof typeof PLACE];
-  throw invalidRequest(result.error.issues.flatMap((issue) => fieldErrors(place, issue)));
+// Where a schema says nothing of its own, Zod's messages tell of its types; these tell what to send instead.
+z.config({
+  customError: (issue) => {
+    if (issue.code !== 'invalid_type') return undefined;
+    return issue.input === undefined ? 'is required' : EXPECTED[issue.expected];
+  },
+});
+
+type Place = 'body' | 'query';
+
+function refuseInvalid(place: Place, schema: z.ZodType) {
+  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape).join(', ') : '';
+  return (result: { success: boolean; error?: z.core.$ZodError }): undefined => {
+    if (result.success || !result.error) return;
+    const issues = result.error.issues.slice(0, MAX_ERRORS);
+    throw invalidRequest(issues.flatMap((issue) => fieldErrors(place, known, issue)).slice(0, MAX_ERRORS));
+  };
 }
 
-function fieldErrors(place: string, issue: z.core.$ZodIssue): FieldError[] {
+const NOUNS = { body: 'field', query: 'parameter' };
+
+function fieldErrors(place: Place, known: string, issue: z.core.$ZodIssue): FieldError[] {
   const path = [place, ...issue.path.map(String)].join('.');
-  if (issue.code === 'unrecognized_keys') {
-    const message = place === 'query' ? 'is not a parameter of this endpoint' : 'is not a field of this endpoint';
-    return issue.keys.map((key) => ({ path: `${path}.${key}`, message }));
-  }
-  return [{ path, message: issue.message }];
+  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
+  const message = `is not a ${NOUNS[place]} of this endpoint, which takes ${known || `no ${NOUNS[place]}s`}`;
+  return issue.keys.map((key) => ({ path: `${path}.${key}`, message }));
 }

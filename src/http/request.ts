@@ -23,7 +23,7 @@ export function prepareRequest(runtime: Runtime) {
     c.set('cost', cost);
     c.set('origin', {
       ipAddress: c.req.header('CF-Connecting-IP') ?? '',
-      userAgent: (c.req.header('User-Agent') ?? '').slice(0, MAX_USER_AGENT_LENGTH),
+      userAgent: (c.req.header('User-Agent') ?? '').slice(0, MAX_USER_AGENT_LENGTH).toWellFormed(),
     });
     await answer(c, next, c.env);
     c.res.headers.set('X-Request-Id', requestId);

@@ -1,54 +1,83 @@
-import { asc, eq, type SQL, sql } from 'drizzle-orm';
+import { asc, desc, eq, sql } from 'drizzle-orm';
 import type { Database } from '../db/database';
-import { agentKeys, agents, erasures, userTokens } from '../db/schema';
-import { LOG_SPAN } from './ledger';
+import { agentKeys, agents, ERASURE_KINDS, erasures, userTokens } from '../db/schema';
+import { LOG_SPAN } from './append';
 
-/** Rows of one kind that one statement deletes: D1 answers nobody else meanwhile. */
+/** Rows of one table that one statement deletes: D1 answers nobody else meanwhile. */
 const SLICE = 500;
 
+/** Agents that one slice looks at: many small ones go together. */
+const AGENTS = 50;
+
+const span = sql.raw(String(LOG_SPAN));
+const agentKind = sql.raw(String(ERASURE_KINDS.indexOf('agent')));
+
 /**
- * Erases a slice of what deleted agents and accounts left behind. May be stopped and called again at any point.
+ * Erases a slice of the permissions, audit entries and statistics of deleted agents. May be stopped and called again at
+ * any point.
+ * @param first which deletions to begin with: from both ends, so that a large history holds up no small one
  * @returns whether there is more to erase
  */
-export async function eraseSlice(database: Database): Promise<boolean> {
-  const [[next]] = await database.load([database.select().from(erasures).orderBy(asc(erasures.id)).limit(1)]);
-  if (!next) return false;
-  const erase = next.kind === 'agent' ? eraseOfAgent : eraseOfAccount;
-  const done = await erase(database, next.number);
-  if (done) await database.run([database.build.delete(erasures).where(eq(erasures.id, next.id))]);
+export async function eraseAgents(database: Database, first: 'oldest' | 'newest'): Promise<boolean> {
+  const order = first === 'oldest' ? asc(erasures.id) : desc(erasures.id);
+  const [next] = await database.load([
+    database
+      .select({ number: erasures.number })
+      .from(erasures)
+      .where(eq(erasures.kind, 'agent'))
+      .orderBy(order)
+      .limit(AGENTS),
+  ]);
+  if (next.length === 0) return false;
+  const gone = sql`(select value from json_each(${JSON.stringify(next.map(({ number }) => number))}))`;
+  const entries = sql`
+    select pos from audit_entries indexed by audit_by_agent where agent in ${gone} order by agent, event, pos limit ${SLICE}`;
+  const { build } = database;
+  await database.run([
+    // The log goes on after what was erased: sequences are never used twice, and time never runs backwards.
+    build.run(sql`
+      update accounts set
+        erased_sequence = max(erased_sequence, last.pos - number * ${span}),
+        erased_at = max(erased_at, last.created_at)
+      from (
+        select pos / ${span} as account, max(pos) as pos, max(created_at) as created_at
+        from audit_entries where pos in (${entries}) group by pos / ${span}
+      ) as last
+      where number = last.account`),
+    build.run(sql`delete from audit_entries where pos in (${entries})`),
+    build.run(sql`delete from permissions where (account, id) in (
+      select account, id from permissions indexed by permissions_by_agent where agent in ${gone} limit ${SLICE})`),
+    build.run(sql`delete from agent_statistics where (agent, unit, bucket) in (
+      select agent, unit, bucket from agent_statistics where agent in ${gone} limit ${SLICE})`),
+    build.run(sql`delete from erasures where kind = ${agentKind} and number in ${gone}
+      and not exists (select 1 from audit_entries indexed by audit_by_agent where agent = erasures.number)
+      and not exists (select 1 from permissions indexed by permissions_by_agent where agent = erasures.number)
+      and not exists (select 1 from agent_statistics where agent = erasures.number)`),
+  ]);
   return true;
 }
 
-/** Erases permissions, audit entries and statistics of an agent that is gone. */
-async function eraseOfAgent(database: Database, agent: number): Promise<boolean> {
-  const entries = sql`select pos from audit_entries indexed by audit_by_agent where agent = ${agent} limit ${SLICE}`;
-  const rows = (table: string, key: string, index: string): SQL =>
-    sql
-      .raw(`delete from ${table} where (${key}) in (select ${key} from ${table} ${index} where agent = `)
-      .append(sql`${agent} limit ${SLICE})`);
-  const results = await database.run([
-    // The log goes on after what was erased: sequences are never used twice, and time never runs backwards.
-    database.build.run(sql`
-      update accounts set
-        erased_sequence = max(erased_sequence, last.pos - number * ${sql.raw(String(LOG_SPAN))}),
-        erased_at = max(erased_at, last.created_at)
-      from (select pos, created_at from audit_entries where pos = (select max(pos) from (${entries}))) as last
-      where number = last.pos / ${sql.raw(String(LOG_SPAN))}`),
-    database.build.run(sql`delete from audit_entries where pos in (${entries})`),
-    database.build.run(rows('permissions', 'account, id', 'indexed by permissions_by_agent')),
-    database.build.run(rows('agent_statistics', 'agent, unit, bucket', '')),
+/**
+ * Gives a slice of a deleted account's agents up for erasure, to which everything else belongs, and lastly its tokens.
+ * May be stopped and called again at any point.
+ * @returns whether there is more to give up
+ */
+export async function eraseAccounts(database: Database): Promise<boolean> {
+  const [[next]] = await database.load([
+    database.select().from(erasures).where(eq(erasures.kind, 'account')).orderBy(asc(erasures.id)).limit(1),
   ]);
-  return results.slice(1).every(({ meta }) => meta.changes === 0);
-}
-
-/** Gives up an account's agents for erasure, which everything else belongs to, and lastly its tokens. */
-async function eraseOfAccount(database: Database, account: number): Promise<boolean> {
-  const slice = sql`(select ${agents.number} from ${agents} where ${agents.account} = ${account} limit ${SLICE})`;
-  const [, , gone] = await database.run([
-    database.build.run(sql`insert into erasures (kind, number) select 0, number from agents where number in ${slice}`),
-    database.build.delete(agentKeys).where(sql`${agentKeys.agent} in ${slice}`),
-    database.build.delete(agents).where(sql`${agents.number} in ${slice}`),
-    database.build.delete(userTokens).where(eq(userTokens.account, account)),
+  if (!next) return false;
+  const { build } = database;
+  const slice = sql`(select number from agents where account = ${next.number} order by number limit ${SLICE})`;
+  await database.run([
+    build.run(
+      sql`insert into erasures (kind, number) select ${agentKind}, number from agents where number in ${slice}`,
+    ),
+    build.delete(agentKeys).where(sql`${agentKeys.agent} in ${slice}`),
+    build.delete(agents).where(sql`${agents.number} in ${slice}`),
+    build.delete(userTokens).where(eq(userTokens.account, next.number)),
+    build.run(sql`delete from erasures where id = ${next.id}
+      and not exists (select 1 from agents where account = ${next.number})`),
   ]);
-  return gone.meta.changes === 0;
+  return true;
 }

@@ -1,6 +1,5 @@
-import { and, isNotNull, lte, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { Database } from '../db/database';
-import { agentKeys } from '../db/schema';
 import { DAY, HOUR } from '../lib/time';
 
 const SLICE = 500;
@@ -8,12 +7,19 @@ const SLICE = 500;
 const DAYS_KEPT = 366;
 const HOURS_KEPT = 722;
 
-/** Deletes agent keys whose grace is over. They opened nothing any more. */
-export async function deleteExpiredKeys(database: Database, now: number): Promise<void> {
-  const { build } = database;
-  await database.run([
-    build.delete(agentKeys).where(and(isNotNull(agentKeys.expiresAt), lte(agentKeys.expiresAt, now))),
+/**
+ * Deletes a slice of the agent keys whose grace is over. They opened nothing any more.
+ * @returns whether there may be more
+ */
+export async function deleteExpiredKeys(database: Database, now: number): Promise<boolean> {
+  const [{ meta }] = await database.run([
+    database.build.run(sql`
+      delete from agent_keys where hash in (
+        select hash from agent_keys indexed by agent_keys_by_expiry
+        where expires_at is not null and expires_at <= ${now} limit ${SLICE}
+      )`),
   ]);
+  return meta.changes === SLICE;
 }
 
 /**

@@ -1,4 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../db/columns';
+import { EVENT_TYPES, type EventType, PERMISSION_STATUSES, STATISTICS_UNITS } from '../db/schema';
+import { DAY, HOUR } from '../lib/time';
+
+const is = (event: EventType) => sql`event = ${codeOf(EVENT_TYPES, event)}`;
+const unit = (name: 'day' | 'hour', length: number) =>
+  sql`select ${codeOf(STATISTICS_UNITS, name)} as code, ${sql.raw(String(length))} as length`;
 
 /**
  * Counts the drafts of a transition in their agents' statistics, per UTC day and hour. Requests and what became of them
@@ -14,15 +21,19 @@ export function countEvents(drafts: SQL): SQL {
     select agent, unit.code, at / unit.length, sum(requests), sum(approved), sum(denied), sum(expired),
       sum(approval_time), sum(tokens_issued), sum(tokens_used), sum(tokens_revoked)
     from (
-      select agent, created_at as at, event = 0 as requests, event = 1 as approved, event = 2 as denied,
-        event = 4 as expired, iif(event = 1, decided_at - created_at, 0) as approval_time,
+      select agent, created_at as at, ${is('request')} as requests, ${is('approve')} as approved,
+        ${is('deny')} as denied, ${is('expire')} as expired,
+        iif(${is('approve')}, max(decided_at - created_at, 0), 0) as approval_time,
         0 as tokens_issued, 0 as tokens_used, 0 as tokens_revoked
-      from (${counted(drafts)}) where event in (0, 1, 2) or (event = 4 and status = 3)
+      from (${counted(drafts)})
+      where ${is('request')} or ${is('approve')} or ${is('deny')}
+        or (${is('expire')} and status = ${codeOf(PERMISSION_STATUSES, 'expired')})
       union all
-      select agent, at, 0, 0, 0, 0, 0, event = 1, event = 3, event = 5
-      from (${counted(drafts)}) where event in (1, 5) or (event = 3 and token_uses = 1)
+      select agent, at, 0, 0, 0, 0, 0, ${is('approve')}, ${is('use')}, ${is('revoke')}
+      from (${counted(drafts)})
+      where ${is('approve')} or ${is('revoke')} or (${is('use')} and token_uses = 1)
     ) as counts
-    cross join (select 0 as code, 86400000 as length union all select 1, 3600000) as unit
+    cross join (${unit('day', DAY)} union all ${unit('hour', HOUR)}) as unit
     group by agent, unit.code, at / unit.length
     on conflict (agent, unit, bucket) do update set
       requests = requests + excluded.requests, approved = approved + excluded.approved,

@@ -7,7 +7,7 @@ import { body, noQuery } from '../http/input';
 import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
 import { decide, openPermission } from './decision';
-import { findWidening } from './narrowing';
+import { findWidenings } from './narrowing';
 import { type Permission, type PermissionRow, permissionFields, permissionOfPath } from './permission';
 import { TokenSigner } from './token-signing';
 
@@ -53,9 +53,7 @@ export async function approvePermission(
 }
 
 function refuseWidening(row: PermissionRow, input: z.output<typeof Approval>): void {
-  const errors: FieldError[] = [];
-  const wider = input.scope && findWidening(row.scope, input.scope);
-  if (wider) errors.push({ path: wider, message: 'goes beyond the scope that was requested' });
+  const errors: FieldError[] = input.scope ? findWidenings(row.scope, input.scope) : [];
   if ((input.token_ttl ?? 0) > row.tokenTtl) {
     errors.push({ path: 'body.token_ttl', message: `must be at most the requested ${row.tokenTtl}` });
   }

@@ -18,7 +18,8 @@ import {
  */
 export function openPermission(context: UserContext, loaded: PermissionRow[] | undefined, now: number): PermissionRow {
   const row = visiblePermission(loaded, context.principal);
-  if (statusAt(row, now) !== 'pending') throw notPending();
+  const status = statusAt(row, now);
+  if (status !== 'pending') throw notPending(`is ${status} already`);
   return row;
 }
 
@@ -58,10 +59,10 @@ export async function decide(
     changes: (write) => [write.update(permissions).set(decided).where(isPending)],
     entries: [entry],
   });
-  if (!committed) throw notPending();
+  if (!committed) throw notPending('was decided at the same time; read it to see how');
   return presentPermission({ ...row, ...decided }, now);
 }
 
-function notPending(): Problem {
-  return new Problem('not_pending', 'The permission is already decided or has expired; read it to see which.');
+function notPending(why: string): Problem {
+  return new Problem('not_pending', `The permission ${why}.`);
 }

@@ -1,33 +1,40 @@
+import type { FieldError } from '../errors';
 import { isJsonObject, type Json, type JsonObject } from '../lib/json';
 
 /**
- * Where a granted scope goes beyond the requested one. A scope states upper limits: a number may only fall, an array
- * only lose members (not all of them; order is free and duplicates count), an object is compared member by member, any
- * other value stays equal. At the top level a key may be added, which is one more limit; none may be removed.
- * @returns the path of the first value that is wider (`body.scope.amount`), or null
+ * Where a granted scope goes beyond the requested one, and how. A scope states upper limits: a number may only fall, an
+ * array only lose members (not all of them; order is free and duplicates count), an object is compared member by member,
+ * any other value stays equal. At the top level a key may be added, which is one more limit; none may be removed.
  */
-export function findWidening(requested: JsonObject, granted: JsonObject, path = 'body.scope'): string | null {
-  return compareMembers(requested, granted, path, true);
+export function findWidenings(requested: JsonObject, granted: JsonObject, path = 'body.scope'): FieldError[] {
+  return compareMembers(requested, granted, path);
 }
 
-function compareMembers(requested: JsonObject, granted: JsonObject, path: string, mayAdd: boolean): string | null {
-  for (const key of Object.keys(granted)) {
-    if (!mayAdd && !Object.hasOwn(requested, key)) return `${path}.${key}`;
-  }
-  for (const [key, limit] of Object.entries(requested)) {
-    const wider = Object.hasOwn(granted, key)
-      ? compareValues(limit, granted[key] as Json, `${path}.${key}`)
-      : `${path}.${key}`;
-    if (wider) return wider;
-  }
-  return null;
+function compareMembers(requested: JsonObject, granted: JsonObject, path: string): FieldError[] {
+  return Object.entries(requested).flatMap(([key, limit]) => {
+    const place = `${path}.${key}`;
+    if (!Object.hasOwn(granted, key))
+      return [{ path: place, message: 'was left out: repeat or narrow what was requested' }];
+    return compareValues(limit, granted[key] as Json, place);
+  });
 }
 
-function compareValues(requested: Json, granted: Json, path: string): string | null {
-  if (typeof requested === 'number') return typeof granted === 'number' && granted <= requested ? null : path;
-  if (Array.isArray(requested)) return Array.isArray(granted) && isSubset(granted, requested) ? null : path;
-  if (isJsonObject(requested)) return isJsonObject(granted) ? compareMembers(requested, granted, path, false) : path;
-  return requested === granted ? null : path;
+function compareValues(requested: Json, granted: Json, path: string): FieldError[] {
+  if (typeof requested === 'number') {
+    const fits = typeof granted === 'number' && granted <= requested;
+    return fits ? [] : [{ path, message: `must be a number of at most the requested ${requested}` }];
+  }
+  if (Array.isArray(requested)) {
+    const fits = Array.isArray(granted) && isSubset(granted, requested);
+    return fits ? [] : [{ path, message: 'must be a list of some of the requested members, at least one' }];
+  }
+  if (isJsonObject(requested)) {
+    if (!isJsonObject(granted)) return [{ path, message: 'must be an object, as requested' }];
+    const added = Object.keys(granted).filter((key) => !Object.hasOwn(requested, key));
+    const unknown = added.map((key) => ({ path: `${path}.${key}`, message: 'was not requested' }));
+    return [...unknown, ...compareMembers(requested, granted, path)];
+  }
+  return requested === granted ? [] : [{ path, message: 'must equal what was requested' }];
 }
 
 /** Whether an array is another one with members taken out: a member counts as often as it stands there. */

@@ -1,0 +1,74 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../db/columns';
+import { EVENT_TYPES } from '../db/schema';
+import { toHex } from '../lib/bytes';
+import { idBytes } from '../lib/typeid';
+import type { Entry } from './entry';
+
+/** Sequence numbers of one account stay below this; `pos` is account number × this + sequence. */
+export const LOG_SPAN = 2 ** 32;
+
+const span = sql.raw(String(LOG_SPAN));
+
+/**
+ * Entries as rows of a JSON array. `rank` is an entry's place among those of its account, from 1. `mark` is the id that the permission's `last_entry` must have: that of the last
+ * entry on this permission.
+ */
+export function draftRows(entries: readonly Entry[]): SQL {
+  const marks = new Map(entries.map((entry) => [entry.permission, entry.id]));
+  const ranks = new Map<number, number>();
+  const nextRank = (account: number) => {
+    const rank = (ranks.get(account) ?? 0) + 1;
+    ranks.set(account, rank);
+    return rank;
+  };
+  const rows = entries.map((entry) => [
+    entry.account,
+    nextRank(entry.account),
+    toHex(idBytes(entry.id)),
+    toHex(idBytes(entry.permission)),
+    toHex(idBytes(marks.get(entry.permission) ?? entry.id)),
+    EVENT_TYPES.indexOf(entry.event),
+    entry.details.action,
+    entry.at,
+    entry.origin.ipAddress,
+    entry.origin.userAgent,
+    JSON.stringify(entry.details),
+    toHex(entry.salt),
+  ]);
+  return sql`(
+    select value ->> 0 as account, value ->> 1 as rank, unhex(value ->> 2) as id, unhex(value ->> 3) as permission,
+      unhex(value ->> 4) as mark, value ->> 5 as event, value ->> 6 as action, value ->> 7 as at,
+      value ->> 8 as ip_address, value ->> 9 as user_agent, value ->> 10 as details, unhex(value ->> 11) as salt
+    from json_each(${JSON.stringify(rows)})
+  )`;
+}
+
+/**
+ * Appends the drafts to their accounts' logs. `agent` is NOT NULL and comes from the state row, found only if this very
+ * transition won, of an agent that still exists and an account that is switched on (what runs out by itself also runs
+ * out while it is off): otherwise the statement fails, and the batch with it. The sequence is the account's highest + 1
+ * and time never runs backwards, in the statement itself: no gap, no lock.
+ */
+export function appendEntries(drafts: SQL): SQL {
+  return sql`
+    insert into audit_entries
+      (pos, id, agent, permission, event, action, created_at, ip_address, user_agent, details, salt)
+    select
+      draft.account * ${span}
+        + max(coalesce(head.pos - draft.account * ${span}, 0), coalesce(accounts.erased_sequence, 0)) + draft.rank,
+      draft.id,
+      case when accounts.is_active or draft.event = ${codeOf(EVENT_TYPES, 'expire')} then agents.number end,
+      draft.permission, draft.event, draft.action,
+      max(draft.at, coalesce(head.created_at, 0), coalesce(accounts.erased_at, 0)),
+      draft.ip_address, draft.user_agent, draft.details, draft.salt
+    from ${drafts} as draft
+    left join accounts on accounts.number = draft.account
+    left join permissions on permissions.account = draft.account and permissions.id = draft.permission
+      and permissions.last_entry = draft.mark
+    left join agents on agents.number = permissions.agent and agents.account = accounts.number
+    left join audit_entries as head on head.pos = (
+      select pos from audit_entries
+      where pos > draft.account * ${span} and pos < (draft.account + 1) * ${span} order by pos desc limit 1
+    )`;
+}
