@@ -12,6 +12,8 @@ export interface StatementCost {
   sql: string;
   read: number;
   written: number;
+  /** Rows of the table itself that it inserted, updated or deleted. */
+  changes: number;
 }
 
 export interface Answer<T> {

@@ -30,8 +30,8 @@ async function expire(env: Env): Promise<Response> {
   const cost = new Cost();
   const database = openShard(env, '00', cost);
   if (!database) throw new Error('no database');
-  const slice = await expireSlice({ reader: database, ledger: new Ledger(database), runtime: systemRuntime });
-  return Response.json(slice, { headers: { 'Server-Timing': cost.toString() } });
+  const more = await expireSlice({ reader: database, ledger: new Ledger(database), runtime: systemRuntime });
+  return Response.json({ more }, { headers: { 'Server-Timing': cost.toString() } });
 }
 
 /** A database that notes the cost of every statement of its batches. */
@@ -49,7 +49,8 @@ function meter(database: D1Database, statements: StatementCost[]): D1Database {
       const results = await database.batch<T>(batch);
       for (const [at, { meta }] of results.entries()) {
         const sql = texts.get(batch[at] as D1PreparedStatement) ?? '';
-        statements.push({ sql: sql.trim().slice(0, 40), read: meta.rows_read, written: meta.rows_written });
+        const { rows_read: read, rows_written: written, changes } = meta;
+        statements.push({ sql: sql.trim().slice(0, 40), read, written, changes });
       }
       return results;
     },

@@ -39,14 +39,20 @@ export async function measureOperations(report: Report, origin: string, { token,
 /** Lets overdue requests run out and measures the sweep, by entry. Needs the metered worker. */
 export async function measureExpiry(report: Report, origin: string): Promise<void> {
   const anybody = new Client(origin, '');
-  const swept = await anybody.expect<{ expired: number }>(200, 'POST', '/bench/expire');
-  const count = swept.body.expired;
-  if (count === 0) throw new Error('nothing had run out');
+  const swept = await anybody.expect(200, 'POST', '/bench/expire');
+  const count = findAppend(swept)?.changes;
+  if (!count) throw new Error('nothing had run out');
   measure(report, 'expire', swept, count);
 }
 
-function measure(report: Report, name: string, { cost, statements }: Answer<unknown>, entries = 1): void {
-  const append = statements.find(({ sql }) => sql.startsWith('insert into audit_entries')) as StatementCost;
+/** The statement that appends audit entries. */
+function findAppend({ statements }: Answer<unknown>): StatementCost | undefined {
+  return statements.find(({ sql }) => sql.startsWith('insert into audit_entries'));
+}
+
+function measure(report: Report, name: string, answer: Answer<unknown>, entries = 1): void {
+  const { cost } = answer;
+  const append = findAppend(answer) as StatementCost;
   const each = (rows: number) => Math.round((rows / entries) * 100) / 100;
   const of = entries === 1 ? '' : ` (each of ${entries} in one sweep)`;
   const whole = `${name.padEnd(8)}${of} reads ${each(cost.read)}, writes ${each(cost.written)}`;
