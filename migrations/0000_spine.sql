@@ -107,7 +107,8 @@ CREATE TABLE `permissions` (
 	`expires_at` integer NOT NULL,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
-	PRIMARY KEY(`account`, `id`)
+	PRIMARY KEY(`account`, `id`),
+	CONSTRAINT "token_uses_left" CHECK(token_uses <= token_max_uses)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `permissions_by_status` ON `permissions` (`account`,`status`,`id`);--> statement-breakpoint

@@ -36,6 +36,7 @@ it('gives 50 concurrent uses of a token with 10 uses exactly 10', async () => {
   expect(new Set(refused.map(({ status, body }) => `${status} ${body.code} ${body.reason}`))).toEqual(
     new Set(['409 token_not_active used']),
   );
+  expect(Math.max(...answers.map(({ cost }) => cost.trips))).toBe(2);
   expect((await account.log('&event_type=use')).length).toBe(10);
   const { body: statistics } = await account.must(200, 'GET', `/v1/agents/${agent.id}/stats`);
   expect(statistics.tokens_used).toBe(1);

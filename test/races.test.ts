@@ -74,11 +74,21 @@ it('gives no retention of its own to an account that leaves the plan enterprise 
   expect((await account.must(200, 'GET', '/v1/me')).body.audit_retention_days).toBe(2557);
 });
 
-it('asks once more for the reason when it loses the last use to another', async () => {
+it('tells who loses the last use to another that it is used', async () => {
   const { account, agent, other, meanwhile } = await makeScene();
   const { token } = await agent.approved();
   meanwhile(() => other.must(200, 'POST', '/v1/tokens/use', { token: account.token, body: { token: token.value } }));
   const answer = await account.call('POST', '/v1/tokens/use', { token: token.value });
-  expect([answer.status, answer.body.reason, answer.cost.trips]).toEqual([409, 'used', 3]);
+  expect([answer.status, answer.body.reason, answer.cost.trips]).toEqual([409, 'used', 2]);
+  expect(await account.log('&event_type=use')).toHaveLength(1);
   expect(await checkIntegrity(env.DB)).toEqual([]);
+});
+
+it('asks once more for the reason when a token is revoked at the same time', async () => {
+  const { account, agent, other, meanwhile } = await makeScene();
+  const { token } = await agent.approved();
+  meanwhile(() => other.must(200, 'POST', '/v1/tokens/revoke', { token: account.token, body: { token_id: token.id } }));
+  const answer = await account.call('POST', '/v1/tokens/use', { token: token.value });
+  expect([answer.status, answer.body.reason, answer.cost.trips]).toEqual([409, 'revoked', 3]);
+  expect(await account.log('&event_type=use')).toEqual([]);
 });

@@ -102,7 +102,7 @@ export async function issueUserToken(
 
 /** Tells a full account from other failures of storing a token. */
 export function refuseFullAccount(error: unknown): never {
-  if (error instanceof ConstraintError && error.column === 'user_tokens.account') {
+  if (error instanceof ConstraintError && error.subject === 'user_tokens.account') {
     throw new Problem('conflict', `The account holds ${MAX_TOKENS} user tokens, the most it can. Delete one first.`);
   }
   throw error;

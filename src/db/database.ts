@@ -27,11 +27,11 @@ export type Batch = readonly [BatchItem<'sqlite'>, ...BatchItem<'sqlite'>[]];
 /** A constraint of the schema refused a batch; nothing of it was written. */
 export class ConstraintError extends Error {
   constructor(
-    readonly kind: 'not null' | 'unique',
-    /** `table.column`, the first one where there are several. */
-    readonly column: string,
+    readonly kind: 'not null' | 'unique' | 'check',
+    /** `table.column`, the first one where there are several; of a check, its name. */
+    readonly subject: string,
   ) {
-    super(`${kind} constraint of ${column}`);
+    super(`${kind} constraint of ${subject}`);
   }
 }
 
@@ -124,9 +124,9 @@ export class Database implements Reader {
 
 function translateFailure(error: unknown): unknown {
   const message = String(error instanceof Error ? error.message : error);
-  const constraint = /(NOT NULL|UNIQUE) constraint failed: ([\w.]+)/.exec(message);
-  if (constraint?.[2]) {
-    return new ConstraintError(constraint[1] === 'UNIQUE' ? 'unique' : 'not null', constraint[2]);
+  const constraint = /(NOT NULL|UNIQUE|CHECK) constraint failed: ([\w.]+)/.exec(message);
+  if (constraint?.[1] && constraint[2]) {
+    return new ConstraintError(constraint[1].toLowerCase() as ConstraintError['kind'], constraint[2]);
   }
   // A statement that SQLite cannot compile or compute is a fault of this program, not of the database's health.
   if (/SQLITE_(ERROR|RANGE|MISMATCH|TOOBIG)/.test(message)) return error;

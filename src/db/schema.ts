@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { JsonObject } from '../lib/json';
 import { PLANS } from '../lib/plans';
 import { bytesColumn, codeColumn, idColumn } from './columns';
@@ -126,6 +126,7 @@ export const permissions = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.account, table.id] }),
+    check('token_uses_left', sql`token_uses <= token_max_uses`),
     index('permissions_by_status').on(table.account, table.status, table.id),
     index('permissions_by_agent').on(table.agent, table.status, table.id),
     index('permissions_by_action').on(table.account, table.action, table.status, table.id),

@@ -58,7 +58,8 @@ export class Ledger {
       ] as unknown as Batch);
       return (results as readonly unknown[]).slice(0, changes.length) as unknown as BatchResponse<C>;
     } catch (error) {
-      if (error instanceof ConstraintError && error.kind === 'not null' && error.column.endsWith('.agent')) return null;
+      if (error instanceof ConstraintError && error.kind === 'not null' && error.subject.endsWith('.agent'))
+        return null;
       throw error;
     }
   }

@@ -1,11 +1,14 @@
-import { and, eq, gt, sql } from 'drizzle-orm';
+import { and, gt, inArray, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { z } from 'zod';
+import { codeOf } from '../db/columns';
+import { ConstraintError } from '../db/database';
 import { agents, permissions, TOKEN_STATUSES } from '../db/schema';
 import { Problem, unavailable } from '../errors';
 import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
 import { body, noQuery } from '../http/input';
+import type { Entry } from '../ledger/entry';
 import type { JsonObject } from '../lib/json';
 import { formatTime } from '../lib/time';
 import type { Id } from '../lib/typeid';
@@ -55,7 +58,7 @@ export async function useToken(
   loaded: PermissionRow[] | undefined,
   input: Input,
 ): Promise<UsedToken> {
-  const { principal, runtime, ledger, reader } = context;
+  const { principal, runtime, reader } = context;
   const row = knownToken(loaded, principal);
   if (!row) throw notActive('unknown');
   const now = runtime.now();
@@ -66,29 +69,13 @@ export async function useToken(
     policy_id: row.policyId,
     token_id: token.id,
   });
-  const committed = await ledger.commit({
-    changes: (write) => [
-      write
-        .update(permissions)
-        .set({
-          tokenUses: sql`token_uses + 1`,
-          tokenStatus: sql`iif(token_uses + 1 >= token_max_uses,
-            ${TOKEN_STATUSES.indexOf('used')}, ${TOKEN_STATUSES.indexOf('active')})`,
-          lastEntry: entry.id,
-          updatedAt: now,
-        })
-        .where(and(isPermission(row.account, row.id), isUsable(now)))
-        .returning({ uses: permissions.tokenUses }),
-    ],
-    entries: [entry],
-  });
-  if (!committed) {
+  const uses = await takeUse(context, row, entry, now);
+  if (uses === null) {
     const [again] = await reader.load([findPermission(reader, row.account, row.id)]);
     if (!again[0]) throw notActive('unknown');
     requireUsable(again[0], input, now);
     throw unavailable();
   }
-  const uses = committed[0][0]?.uses ?? token.uses + 1;
   return {
     active: true,
     token_id: token.id,
@@ -103,10 +90,42 @@ export async function useToken(
   };
 }
 
-/** The guard of a use: finds the permission only while its token is active, of an agent that is switched on. */
+/**
+ * Takes one use, with its entry.
+ * @returns the uses taken so far, or null when the token ended at the same time
+ * @throws Problem `token_not_active` when the last use went to somebody else at the same time
+ */
+async function takeUse({ ledger }: Context, row: PermissionRow, entry: Entry, now: number): Promise<number | null> {
+  try {
+    const committed = await ledger.commit({
+      changes: (write) => [
+        write
+          .update(permissions)
+          .set({
+            tokenUses: sql`token_uses + 1`,
+            tokenStatus: sql`iif(token_uses + 1 >= token_max_uses,
+              ${codeOf(TOKEN_STATUSES, 'used')}, ${codeOf(TOKEN_STATUSES, 'active')})`,
+            lastEntry: entry.id,
+            updatedAt: now,
+          })
+          .where(and(isPermission(row.account, row.id), isUsable(now)))
+          .returning({ uses: permissions.tokenUses }),
+      ],
+      entries: [entry],
+    });
+    return committed && (committed[0][0]?.uses ?? null);
+  } catch (error) {
+    throw error instanceof ConstraintError && error.subject === 'token_uses_left' ? notActive('used') : error;
+  }
+}
+
+/**
+ * The guard of a use: finds the permission only while its token is neither revoked nor expired, of an agent that is
+ * switched on. That a use is left is the schema's to say, which refuses one too many.
+ */
 function isUsable(now: number) {
   return and(
-    eq(permissions.tokenStatus, 'active'),
+    inArray(permissions.tokenStatus, ['active', 'used']),
     gt(permissions.tokenExpiresAt, now),
     sql`exists (select 1 from ${agents} where ${agents.number} = ${permissions.agent} and ${agents.isActive} = 1)`,
   );
