@@ -118,6 +118,25 @@ CREATE INDEX `permissions_by_agent_action` ON `permissions` (`agent`,`action`,`s
 CREATE INDEX `permissions_due` ON `permissions` (`expires_at`) WHERE status = 0;--> statement-breakpoint
 CREATE INDEX `permissions_overdue` ON `permissions` (`agent`,`expires_at`,`created_at`) WHERE status = 0;--> statement-breakpoint
 CREATE INDEX `tokens_due` ON `permissions` (`token_expires_at`) WHERE token_status = 0 and token_uses = 0;--> statement-breakpoint
+CREATE TABLE `policies` (
+	`account` integer NOT NULL,
+	`id` blob NOT NULL,
+	`name` text NOT NULL,
+	`effect` integer NOT NULL,
+	`actions` text NOT NULL,
+	`resources` text NOT NULL,
+	`agent_ids` text,
+	`conditions` text NOT NULL,
+	`token_ttl` integer,
+	`max_uses` integer,
+	`reason` text,
+	`priority` integer NOT NULL,
+	`is_active` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	PRIMARY KEY(`account`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `user_tokens` (
 	`hash` blob PRIMARY KEY NOT NULL,
 	`id` blob NOT NULL,

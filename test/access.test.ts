@@ -36,6 +36,12 @@ const rules: Record<string, string[]> = {
   'POST /v1/permissions/:id/deny': ['user:permissions:decide'],
   'POST /v1/tokens/use': ['agent', 'user:tokens:use'],
   'POST /v1/tokens/revoke': ['agent', 'user:permissions:decide'],
+  'GET /v1/policies': ['user:policies:read'],
+  'POST /v1/policies': ['user:policies:write'],
+  'POST /v1/policies/simulate': ['user:policies:read'],
+  'GET /v1/policies/:id': ['user:policies:read'],
+  'PUT /v1/policies/:id': ['user:policies:write'],
+  'DELETE /v1/policies/:id': ['user:policies:write'],
   'GET /v1/audit': ['user:audit:read'],
   'GET /v1/audit/:id': ['user:audit:read'],
 };
@@ -49,6 +55,7 @@ function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
     [/^\/v1\/agents/, scene.agent.id],
     [/^\/v1\/permissions/, scene.permission.id],
     [/^\/v1\/audit/, scene.entry],
+    [/^\/v1\/policies/, scene.policy],
   ];
   const id = ids.find(([start]) => start.test(pattern))?.[1] ?? '';
   const bodies: Record<string, unknown> = {
@@ -57,11 +64,16 @@ function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
     'POST /v1/agents': { name: 'Another' },
     'PUT /v1/agents/:id': { name: 'Changed' },
     'POST /v1/permissions': { action: 'file.read', resource: 'file:a' },
+    'POST /v1/policies': POLICY,
+    'PUT /v1/policies/:id': { name: 'Changed' },
+    'POST /v1/policies/simulate': { action: 'file.read', resource: 'file:a' },
     'POST /v1/tokens/use': { token: scene.token },
     'POST /v1/tokens/revoke': { token: scene.token },
   };
   return { method, path: pattern.replace(':id', id), ...(bodies[route] !== undefined && { body: bodies[route] }) };
 }
+
+const POLICY = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
 
 async function makeScene(world = new World()) {
   const account = await world.account();
@@ -69,8 +81,18 @@ async function makeScene(world = new World()) {
   const granted = await agent.approved({ max_uses: 5 });
   const permission = await agent.request();
   const [entry] = await account.log();
+  const { body: policy } = await account.must(201, 'POST', '/v1/policies', POLICY);
   const { body: spare } = await account.must(201, 'POST', '/v1/me/tokens', {});
-  return { world, account, agent, permission, token: granted.token.value, entry: entry.id, spareToken: spare.id };
+  return {
+    world,
+    account,
+    agent,
+    permission,
+    token: granted.token.value,
+    entry: entry.id,
+    spareToken: spare.id,
+    policy: policy.id,
+  };
 }
 
 it('has a rule for every route, and no rule for another', () => {
@@ -194,7 +216,8 @@ it.each(ofAccounts)('%s shows and changes nothing of another account', async (ro
   const tokens = [stranger.account.token, stranger.agent.key];
   for (const token of tokens) {
     const answer = await call(scene, token);
-    for (const secret of [scene.account.id, scene.agent.id, scene.permission.id, scene.entry, scene.spareToken]) {
+    const { account, agent, permission, entry, spareToken, policy } = scene;
+    for (const secret of [account.id, agent.id, permission.id, entry, spareToken, policy]) {
       expect(answer.text.replaceAll(scene.token, '')).not.toContain(secret);
     }
   }
@@ -203,7 +226,7 @@ it.each(ofAccounts)('%s shows and changes nothing of another account', async (ro
 
 /** Everything that an account can see of itself. */
 async function snapshot({ account }: Awaited<ReturnType<typeof makeScene>>) {
-  const paths = ['/v1/me', '/v1/agents', '/v1/permissions', '/v1/audit', '/v1/me/tokens'];
+  const paths = ['/v1/me', '/v1/agents', '/v1/permissions', '/v1/audit', '/v1/me/tokens', '/v1/policies'];
   const answers = await Promise.all(paths.map((path) => account.must(200, 'GET', path)));
   return answers.map(({ text }) => text.replaceAll(/"last_(used|activity)_at":[^,}]+/g, ''));
 }

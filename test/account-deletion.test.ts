@@ -20,6 +20,8 @@ async function makeLife(world: World) {
     await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, { grace_period: 60 });
   }
   const further = await account.limitedToken('account:read');
+  const policy = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
+  await account.must(201, 'POST', '/v1/policies', policy);
   return { account, agents, further };
 }
 

@@ -104,6 +104,25 @@ describe.each(operations)('$name', ({ prepare, act, event }) => {
   });
 });
 
+it.each(modes)(
+  'writes both entries of a request that a policy decides or none, when a call fails %s its work',
+  async (mode) => {
+    for (const effect of ['approve', 'deny']) {
+      for (const call of [1, 2]) {
+        const database = new FaultyDatabase(env.DB);
+        const { account, agent } = await makeScene(database, async () => ({ id: '', token: null }));
+        await account.must(201, 'POST', '/v1/policies', { name: 'All', effect, actions: ['*'], resources: ['*'] });
+        database.arm({ call, mode });
+        expect((await agent.call('POST', '/v1/permissions', { action: 'a.b', resource: 'c:d' })).status).toBe(503);
+        database.arm(null);
+        const events = (await account.log()).map(({ event_type }) => event_type);
+        expect(events).toEqual(call === 2 && mode === 'after' ? ['request', effect] : []);
+        expect(await checkIntegrity(env.DB)).toEqual([]);
+      }
+    }
+  },
+);
+
 /** A use whose answer was lost was a use all the same: trying again takes another. */
 function usesAgain(event: string, lostAnswer: boolean): string[] {
   return event === 'use' && lostAnswer ? [event, event] : [event];

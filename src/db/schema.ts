@@ -137,6 +137,33 @@ export const permissions = sqliteTable(
   ],
 );
 
+export const POLICY_EFFECTS = ['approve', 'deny'] as const;
+
+/** Rules that decide requests on the spot. */
+export const policies = sqliteTable(
+  'policies',
+  {
+    account: integer().notNull(),
+    id: idColumn('policy')().notNull(),
+    name: text().notNull(),
+    effect: codeColumn(POLICY_EFFECTS)().notNull(),
+    /** Patterns, of which one must match. */
+    actions: text({ mode: 'json' }).notNull().$type<string[]>(),
+    resources: text({ mode: 'json' }).notNull().$type<string[]>(),
+    /** Null for every agent. */
+    agentIds: text('agent_ids', { mode: 'json' }).$type<string[]>(),
+    conditions: text({ mode: 'json' }).notNull().$type<JsonObject>(),
+    tokenTtl: integer('token_ttl'),
+    maxUses: integer('max_uses'),
+    reason: text(),
+    priority: integer().notNull(),
+    isActive: integer('is_active', { mode: 'boolean' }).notNull(),
+    createdAt: integer('created_at').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.account, table.id] })],
+);
+
 /**
  * The audit log. `pos` is account number × 2³² + sequence, so that one integer orders every account's log and no index
  * needs an account column.

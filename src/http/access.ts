@@ -61,14 +61,15 @@ export function userAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) 
 }
 
 /** Lets in agents; `c.var.context` is then the agent's. */
-export function agentAccess() {
-  return createMiddleware<Access<AgentPrincipal, never>>(async (c, next) => {
-    const { principal, database } = await admit(c);
+export function agentAccess<Q extends Query>(preload?: Preload<Q>) {
+  return createMiddleware<Access<AgentPrincipal, Q>>(async (c, next) => {
+    const { principal, database, loaded } = await admit(c, preload);
     c.set('database', database);
     if (principal.kind !== 'agent') {
       throw new Problem('wrong_credential', 'This endpoint takes an agent key, not a user token.');
     }
     c.set('context', makeContext(c, principal, database));
+    c.set('loaded', loaded);
     await next();
   });
 }

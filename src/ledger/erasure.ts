@@ -1,6 +1,6 @@
 import { asc, desc, eq, sql } from 'drizzle-orm';
 import type { Database } from '../db/database';
-import { agentKeys, agents, ERASURE_KINDS, erasures, userTokens } from '../db/schema';
+import { agentKeys, agents, ERASURE_KINDS, erasures, policies, userTokens } from '../db/schema';
 import { LOG_SPAN } from './append';
 
 /** Rows of one table that one statement deletes: D1 answers nobody else meanwhile. */
@@ -58,7 +58,7 @@ export async function eraseAgents(database: Database, first: 'oldest' | 'newest'
 }
 
 /**
- * Gives a slice of a deleted account's agents up for erasure, to which everything else belongs, and lastly its tokens.
+ * Gives a slice of a deleted account's agents up for erasure, to which everything else belongs, and lastly its tokens and policies.
  * May be stopped and called again at any point.
  * @returns whether there is more to give up
  */
@@ -76,6 +76,7 @@ export async function eraseAccounts(database: Database): Promise<boolean> {
     build.delete(agentKeys).where(sql`${agentKeys.agent} in ${slice}`),
     build.delete(agents).where(sql`${agents.number} in ${slice}`),
     build.delete(userTokens).where(eq(userTokens.account, next.number)),
+    build.delete(policies).where(eq(policies.account, next.number)),
     build.run(sql`delete from erasures where id = ${next.id}
       and not exists (select 1 from agents where account = ${next.number})`),
   ]);

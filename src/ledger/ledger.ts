@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { BatchResponse } from 'drizzle-orm/batch';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import { type Batch, ConstraintError, type Database, type Statement } from '../db/database';
-import type { accounts, agentKeys, agents, erasures, permissions, userTokens } from '../db/schema';
+import type { accounts, agentKeys, agents, erasures, permissions, policies, userTokens } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
 import { appendEntries, draftRows } from './append';
@@ -10,7 +10,13 @@ import type { Entry } from './entry';
 import { countEvents } from './statistics';
 
 /** Tables of records about the account, which change without an audit entry. */
-type RecordTable = typeof accounts | typeof userTokens | typeof agents | typeof agentKeys | typeof erasures;
+type RecordTable =
+  | typeof accounts
+  | typeof userTokens
+  | typeof agents
+  | typeof agentKeys
+  | typeof policies
+  | typeof erasures;
 
 /** Builds statements on records. States are out of its reach. */
 export interface RecordWriter {

@@ -43,3 +43,13 @@ export function textFault(text: string): string | null {
   if (text.includes('\0')) return 'must not contain NUL';
   return text.isWellFormed() ? null : 'must not contain a lone surrogate';
 }
+
+/** A value as JSON text that does not depend on the order of keys. */
+export function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;
+  if (!isJsonObject(value)) return JSON.stringify(value);
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] as Json)}`);
+  return `{${members.join()}}`;
+}

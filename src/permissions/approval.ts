@@ -4,12 +4,11 @@ import { type FieldError, Problem } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
-import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
 import { decide, openPermission } from './decision';
 import { findWidenings } from './narrowing';
 import { type Permission, type PermissionRow, permissionFields, permissionOfPath } from './permission';
-import { TokenSigner } from './token-signing';
+import { grantToken } from './token-grant';
 
 const Approval = z.strictObject({
   reason: permissionFields.reason.optional(),
@@ -27,28 +26,17 @@ export async function approvePermission(
   loaded: PermissionRow[] | undefined,
   input: z.output<typeof Approval>,
 ): Promise<Permission> {
-  const { runtime, config } = context;
-  const now = runtime.now();
+  const now = context.runtime.now();
   const row = openPermission(context, loaded, now);
   refuseWidening(row, input);
   const scope = input.scope ?? row.scope;
-  // A JWT counts in whole seconds; cut off, so that the token never outlives what was asked for.
-  const issuedAt = Math.floor(now / SECOND) * SECOND;
-  const signer = await TokenSigner.open(config.keyring, config.publicUrl);
+  const tokenTtl = input.token_ttl ?? row.tokenTtl;
+  const maxUses = input.max_uses ?? row.maxUses;
   return decide(context, row, now, {
     event: 'approve',
     reason: input.reason,
     details: { scope, token_id: withPrefix('token', row.id) },
-    columns: {
-      status: 'approved',
-      grantedScope: scope,
-      tokenStatus: 'active',
-      tokenMaxUses: input.max_uses ?? row.maxUses,
-      tokenUses: 0,
-      tokenIssuedAt: issuedAt,
-      tokenExpiresAt: issuedAt + (input.token_ttl ?? row.tokenTtl) * SECOND,
-      tokenKeyId: signer.newestKeyId,
-    },
+    columns: { status: 'approved', ...(await grantToken(context.config, { scope, tokenTtl, maxUses }, now)) },
   });
 }
 

@@ -1,5 +1,5 @@
 import type { FieldError } from '../errors';
-import { isJsonObject, type Json, type JsonObject } from '../lib/json';
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../lib/json';
 
 /**
  * Where a granted scope goes beyond the requested one, and how. A scope states upper limits: a number may only fall, an
@@ -40,21 +40,11 @@ function compareValues(requested: Json, granted: Json, path: string): FieldError
 /** Whether an array is another one with members taken out: a member counts as often as it stands there. */
 function isSubset(granted: Json[], requested: Json[]): boolean {
   if (granted.length === 0) return requested.length === 0;
-  const left = requested.map(canonical);
+  const left = requested.map(canonicalJson);
   return granted.every((member) => {
-    const place = left.indexOf(canonical(member));
+    const place = left.indexOf(canonicalJson(member));
     if (place < 0) return false;
     left.splice(place, 1);
     return true;
   });
-}
-
-/** A value as JSON text that does not depend on the order of keys. */
-function canonical(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (!isJsonObject(value)) return JSON.stringify(value);
-  const members = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonical(value[key] as Json)}`);
-  return `{${members.join()}}`;
 }

@@ -6,9 +6,15 @@ import { Problem } from '../errors';
 import { agentAccess } from '../http/access';
 import { type AgentContext, newId } from '../http/context';
 import { body, noQuery } from '../http/input';
+import type { Entry } from '../ledger/entry';
 import { SECOND } from '../lib/time';
+import { withPrefix } from '../lib/typeid';
 import { draftEvent } from './event';
-import { type Permission, permissionFields, presentPermission } from './permission';
+import { type Permission, type PermissionRow, permissionFields, presentPermission } from './permission';
+import { evaluate } from './policies/evaluation';
+import { activePolicies, type PolicyRow } from './policies/policy';
+import { grantToken } from './token-grant';
+import { tokenValues } from './token-value';
 
 const PermissionRequest = z.strictObject({
   action: permissionFields.action,
@@ -20,18 +26,26 @@ const PermissionRequest = z.strictObject({
   max_uses: permissionFields.max_uses.default(1),
 });
 
-/** Asks for permission to do one thing. It then waits for a decision until it runs out. */
+type Input = z.output<typeof PermissionRequest>;
+
+/**
+ * Asks for permission to do one thing. A policy decides it on the spot; where none applies, it waits for a person until
+ * it runs out.
+ * @param policies those of the account that are switched on
+ */
 export async function requestPermission(
   context: AgentContext,
-  input: z.output<typeof PermissionRequest>,
+  policies: PolicyRow[],
+  input: Input,
 ): Promise<Permission> {
   const { principal, runtime, ledger } = context;
   const { account, agent } = principal;
   const now = runtime.now();
-  const id = newId(runtime, 'perm');
   const { action, resource, scope } = input;
-  const permission = { account: account.number, id, action, resource };
-  const entry = draftEvent(context, permission, 'request', now, { scope });
+  const permission = { account: account.number, id: newId(runtime, 'perm'), action, resource };
+  const request = draftEvent(context, permission, 'request', now, { scope });
+  const { policy } = evaluate(policies, { agentId: agent.id, action, resource, scope });
+  const decision = policy && (await decideByPolicy(context, permission, policy, input, now));
   const row = {
     ...permission,
     scope,
@@ -39,10 +53,11 @@ export async function requestPermission(
     tokenTtl: input.token_ttl,
     maxUses: input.max_uses,
     status: 'pending',
-    lastEntry: entry.id,
     expiresAt: now + input.expires_in * SECOND,
     createdAt: now,
     updatedAt: now,
+    ...decision?.columns,
+    lastEntry: (decision?.entry ?? request).id,
   } as const;
   // NOT NULL: finds no agent when it was deleted or switched off since it was authenticated, and nothing is written.
   const requester = sql`(select number from ${agents} where number = ${agent.number} and is_active = 1)`;
@@ -53,20 +68,51 @@ export async function requestPermission(
         .values({ ...row, agent: requester })
         .returning(),
     ],
-    entries: [entry],
+    entries: decision ? [request, decision.entry] : [request],
   });
   const [[inserted]] = committed ?? [[]];
   if (!inserted) throw new Problem('agent_inactive', 'The agent was switched off or deleted.');
-  return presentPermission({ ...inserted, agentId: agent.id, agentIsActive: true }, now);
+  const stored: PermissionRow = { ...inserted, agentId: agent.id, agentIsActive: true };
+  const values = await tokenValues(context, [stored], now);
+  return presentPermission(stored, now, values.get(stored.id));
+}
+
+/** What a policy's decision makes of a request: its entry, and the columns that it sets. */
+async function decideByPolicy(
+  context: AgentContext,
+  permission: Pick<PermissionRow, 'account' | 'id' | 'action' | 'resource'>,
+  policy: PolicyRow,
+  input: Input,
+  now: number,
+): Promise<{ entry: Entry; columns: Partial<PermissionRow> & Pick<PermissionRow, 'status'> }> {
+  const { scope } = input;
+  const decision = { decided_by: policy.id, decision_reason: policy.reason, policy_id: policy.id };
+  const decided = { decidedBy: policy.id, decidedAt: now, decisionReason: policy.reason, policyId: policy.id };
+  if (policy.effect === 'deny') {
+    const entry = draftEvent(context, permission, 'deny', now, { scope, ...decision });
+    return { entry, columns: { status: 'denied', ...decided } };
+  }
+  const granted = await grantToken(
+    context.config,
+    {
+      scope,
+      tokenTtl: Math.min(input.token_ttl, policy.tokenTtl ?? input.token_ttl),
+      maxUses: Math.min(input.max_uses, policy.maxUses ?? input.max_uses),
+    },
+    now,
+  );
+  const token_id = withPrefix('token', permission.id);
+  const entry = draftEvent(context, permission, 'approve', now, { scope, ...decision, token_id });
+  return { entry, columns: { status: 'approved', ...decided, ...granted } };
 }
 
 export const permissionRequest = new Hono().post(
   '/v1/permissions',
-  agentAccess(),
+  agentAccess(activePolicies),
   noQuery(),
   body(PermissionRequest),
   async (c) => {
-    const permission = await requestPermission(c.var.context, c.req.valid('json'));
+    const permission = await requestPermission(c.var.context, c.var.loaded ?? [], c.req.valid('json'));
     return c.json(permission, 201, { Location: `/v1/permissions/${permission.id}` });
   },
 );

@@ -4,27 +4,44 @@ import { openShard } from '../../src/db/shards';
 import { type Env, systemRuntime } from '../../src/env';
 import { Ledger } from '../../src/ledger/ledger';
 import { expireSlice } from '../../src/permissions/expiry';
+import { type Asked, evaluate } from '../../src/permissions/policies/evaluation';
+import type { Policy, PolicyRow } from '../../src/permissions/policies/policy';
 import type { StatementCost } from './client.ts';
 
 const app = createApp(systemRuntime);
 
 /**
  * The service with a meter between it and its database, which tells what each single statement of a request cost in
- * the header `X-Statements`. `POST /bench/expire` runs one slice of the sweep that writes down what has run out.
+ * the header `X-Statements`. `POST /bench/expire` runs one slice of the sweep that writes down what has run out;
+ * `POST /bench/evaluate` judges policies, as the API shows them, again and again.
  */
 export default {
   async fetch(request, env, execution) {
     const statements: StatementCost[] = [];
     const metered = { ...env, DB: meter(env.DB, statements) };
-    const answer =
-      new URL(request.url).pathname === '/bench/expire'
-        ? await expire(metered)
-        : await app.fetch(request, metered, execution);
+    const bench = ROUTES[new URL(request.url).pathname];
+    const answer = bench ? await bench(metered, request) : await app.fetch(request, metered, execution);
     const response = new Response(answer.body, answer);
     response.headers.set('X-Statements', JSON.stringify(statements));
     return response;
   },
 } satisfies ExportedHandler<Env>;
+
+const ROUTES: Record<string, (env: Env, request: Request) => Promise<Response>> = {
+  '/bench/expire': expire,
+  '/bench/evaluate': judge,
+};
+
+async function judge(_env: Env, request: Request): Promise<Response> {
+  const { policies, asked, evaluations } = (await request.json()) as {
+    policies: Policy[];
+    asked: Omit<Asked, 'agentId'>;
+    evaluations: number;
+  };
+  const rows = policies.map((policy) => ({ ...policy, isActive: true, agentIds: null }) as unknown as PolicyRow);
+  for (let at = 0; at < evaluations; at++) evaluate(rows, { ...asked, agentId: null });
+  return Response.json({ evaluations }, { headers: { 'Server-Timing': new Cost().toString() } });
+}
 
 async function expire(env: Env): Promise<Response> {
   const cost = new Cost();

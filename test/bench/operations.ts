@@ -50,11 +50,20 @@ function findAppend({ statements }: Answer<unknown>): StatementCost | undefined 
   return statements.find(({ sql }) => sql.startsWith('insert into audit_entries'));
 }
 
-function measure(report: Report, name: string, answer: Answer<unknown>, entries = 1): void {
+/** Reports what an answer's statements read and wrote, by entry, and what they wrote by table. */
+export function measure(report: Report, name: string, answer: Answer<unknown>, entries = 1): void {
   const { cost } = answer;
   const append = findAppend(answer) as StatementCost;
   const each = (rows: number) => Math.round((rows / entries) * 100) / 100;
-  const of = entries === 1 ? '' : ` (each of ${entries} in one sweep)`;
+  const of = entries === 1 ? '' : ` (each of ${entries})`;
   const whole = `${name.padEnd(8)}${of} reads ${each(cost.read)}, writes ${each(cost.written)}`;
+  const tables = new Map<string, number>();
+  for (const { sql, written } of answer.statements) {
+    const table = /^(?:insert into|update|delete from) "?(\w+)/.exec(sql)?.[1];
+    if (table) tables.set(table, (tables.get(table) ?? 0) + written);
+  }
+  report.note(
+    `${name.padEnd(8)} written: ${[...tables].map(([table, rows]) => `${table} ${each(rows)}`).join(', ')}`,
+  );
   report.atMost(MAX_WRITTEN_BY_ENTRY, each(append.written), `${whole}; its entry reads ${each(append.read)}, writes`);
 }

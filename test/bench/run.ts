@@ -5,6 +5,7 @@ import { type AuditSubject, measureAudit, measureAuditDetail } from './audit-rea
 import { measureBundle, measureStartup } from './bundle.ts';
 import { measureExpiry, measureOperations } from './operations.ts';
 import { measurePermissionLists } from './permission-reads.ts';
+import { measurePolicies } from './policy-operations.ts';
 import { seededRandom } from './random.ts';
 import { Report } from './report.ts';
 import { measureRoundTrips } from './round-trips.ts';
@@ -57,6 +58,7 @@ try {
   try {
     await measureOperations(report, metered.origin, scene.large);
     await measureExpiry(report, metered.origin);
+    await measurePolicies(report, metered.origin, scene.large);
     lap('state changes measured');
   } finally {
     await metered.stop();

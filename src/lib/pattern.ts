@@ -1,0 +1,20 @@
+/**
+ * Whether a text matches a pattern: literal text in which `*` stands for any run of characters, the empty one included.
+ * Looks for the literal parts one after the other, each at the first place where it fits, so that the time grows with
+ * the length of the text and no pattern can make it explode.
+ */
+export function matchesPattern(pattern: string, text: string): boolean {
+  const parts = pattern.split('*');
+  const first = parts[0] ?? '';
+  const last = parts.at(-1) ?? '';
+  if (parts.length === 1) return text === pattern;
+  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return false;
+  const end = text.length - last.length;
+  let place = first.length;
+  for (const part of parts.slice(1, -1)) {
+    const found = text.indexOf(part, place);
+    if (found < 0 || found + part.length > end) return false;
+    place = found + part.length;
+  }
+  return true;
+}

@@ -1,0 +1,74 @@
+import { sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { ConstraintError } from '../../db/database';
+import { accounts, policies } from '../../db/schema';
+import { Problem } from '../../errors';
+import { userAccess } from '../../http/access';
+import { newId, type UserContext } from '../../http/context';
+import { body, noQuery } from '../../http/input';
+import { MAX_POLICIES, type Policy, policyFields, presentPolicy } from './policy';
+
+const PolicyCreation = z.strictObject({
+  name: policyFields.name,
+  effect: policyFields.effect,
+  actions: policyFields.actions,
+  resources: policyFields.resources,
+  agent_ids: policyFields.agent_ids.default(null),
+  conditions: policyFields.conditions.default({}),
+  token_ttl: policyFields.token_ttl.default(null),
+  max_uses: policyFields.max_uses.default(null),
+  reason: policyFields.reason.default(null),
+  priority: policyFields.priority.default(0),
+  is_active: policyFields.is_active.default(true),
+});
+
+/**
+ * Makes a policy, which decides requests from then on.
+ * @throws Problem `conflict` when the account holds as many as it can
+ */
+export async function createPolicy(
+  { principal, runtime, ledger }: UserContext,
+  input: z.output<typeof PolicyCreation>,
+): Promise<Policy> {
+  const now = runtime.now();
+  const row = {
+    id: newId(runtime, 'policy'),
+    name: input.name,
+    effect: input.effect,
+    actions: input.actions,
+    resources: input.resources,
+    agentIds: input.agent_ids,
+    conditions: input.conditions,
+    tokenTtl: input.token_ttl,
+    maxUses: input.max_uses,
+    reason: input.reason || null,
+    priority: input.priority,
+    isActive: input.is_active,
+    createdAt: now,
+    updatedAt: now,
+  };
+  // NOT NULL: finds no account when it is gone or holds its fill, and nothing is written.
+  const owner = sql`(
+    select number from ${accounts} where number = ${principal.account.number}
+      and (select count(*) from ${policies} where account = ${principal.account.number}) < ${MAX_POLICIES}
+  )`;
+  try {
+    await ledger.change((write) => [write.insert(policies).values({ ...row, account: owner })]);
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error;
+    throw new Problem('conflict', `The account holds ${MAX_POLICIES} policies, the most it can. Delete one first.`);
+  }
+  return presentPolicy(row);
+}
+
+export const policyCreation = new Hono().post(
+  '/v1/policies',
+  userAccess('policies:write'),
+  noQuery(),
+  body(PolicyCreation),
+  async (c) => {
+    const policy = await createPolicy(c.var.context, c.req.valid('json'));
+    return c.json(policy, 201, { Location: `/v1/policies/${policy.id}` });
+  },
+);

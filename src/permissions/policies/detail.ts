@@ -1,0 +1,21 @@
+import { Hono } from 'hono';
+import { policies } from '../../db/schema';
+import { notFound } from '../../errors';
+import { userAccess } from '../../http/access';
+import type { UserContext } from '../../http/context';
+import { noQuery } from '../../http/input';
+import { parseId } from '../../lib/typeid';
+import { isPolicy, type Policy, presentPolicy } from './policy';
+
+/** Finds a policy of the account. */
+export async function getPolicy({ reader, principal }: UserContext, id: string): Promise<Policy> {
+  const policy = parseId('policy', id);
+  if (!policy) throw notFound('policy');
+  const [[row]] = await reader.load([reader.select().from(policies).where(isPolicy(principal.account.number, policy))]);
+  if (!row) throw notFound('policy');
+  return presentPolicy(row);
+}
+
+export const policyDetail = new Hono().get('/v1/policies/:id', userAccess('policies:read'), noQuery(), async (c) =>
+  c.json(await getPolicy(c.var.context, c.req.param('id'))),
+);

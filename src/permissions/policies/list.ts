@@ -1,0 +1,34 @@
+import { and, desc, eq, lt } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { policies } from '../../db/schema';
+import { userAccess } from '../../http/access';
+import type { UserContext } from '../../http/context';
+import { query } from '../../http/input';
+import { makePage, type Page, pageParameters, readCursor } from '../../http/page';
+import type { Id } from '../../lib/typeid';
+import { type Policy, presentPolicy } from './policy';
+
+const PolicyList = z.strictObject(pageParameters(20, 100));
+
+/** Lists the account's policies, newest first. */
+export async function listPolicies(
+  { reader, principal, config }: UserContext,
+  { limit, cursor }: z.output<typeof PolicyList>,
+): Promise<Page<Policy>> {
+  const binding = { list: 'policies', owner: principal.account.id, filters: {} };
+  const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);
+  const older = before ? lt(policies.id, before as Id<'policy'>) : undefined;
+  const page = reader
+    .select()
+    .from(policies)
+    .where(and(eq(policies.account, principal.account.number), older))
+    .orderBy(desc(policies.id))
+    .limit(limit + 1);
+  const [rows] = await reader.load([page]);
+  return makePage(config.keyring, binding, rows, limit, (row) => row.id, presentPolicy);
+}
+
+export const policyList = new Hono().get('/v1/policies', userAccess('policies:read'), query(PolicyList), async (c) =>
+  c.json(await listPolicies(c.var.context, c.req.valid('query'))),
+);

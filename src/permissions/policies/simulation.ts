@@ -1,0 +1,39 @@
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { userAccess } from '../../http/access';
+import { body, noQuery } from '../../http/input';
+import type { Id } from '../../lib/typeid';
+import { permissionFields } from '../permission';
+import { wordText } from '../token-lookup';
+import { evaluate, type Verdict } from './evaluation';
+import { activePolicies, type PolicyRow } from './policy';
+
+const PolicySimulation = z.strictObject({
+  agent_id: wordText.optional(),
+  action: permissionFields.action,
+  resource: permissionFields.resource,
+  scope: permissionFields.scope.default({}),
+});
+
+/** What the account's policies would say. */
+export interface Simulation {
+  decision: Verdict['decision'];
+  policy_id: Id<'policy'> | null;
+  /** Every policy that applies, the one that decides first. */
+  matched: Id<'policy'>[];
+}
+
+/** Asks the policies of an account what they would decide, and writes nothing. */
+export function simulate(policies: PolicyRow[], input: z.output<typeof PolicySimulation>): Simulation {
+  const { agent_id: agentId = null, action, resource, scope } = input;
+  const { decision, policy, matched } = evaluate(policies, { agentId, action, resource, scope });
+  return { decision, policy_id: policy?.id ?? null, matched };
+}
+
+export const policySimulation = new Hono().post(
+  '/v1/policies/simulate',
+  userAccess('policies:read', activePolicies),
+  noQuery(),
+  body(PolicySimulation),
+  (c) => c.json(simulate(c.var.loaded ?? [], c.req.valid('json'))),
+);

@@ -1,0 +1,48 @@
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { policies } from '../../db/schema';
+import { notFound } from '../../errors';
+import { userAccess } from '../../http/access';
+import type { UserContext } from '../../http/context';
+import { body, noQuery, notEmpty } from '../../http/input';
+import { parseId } from '../../lib/typeid';
+import { isPolicy, type Policy, policyFields, presentPolicy } from './policy';
+
+const PolicyUpdate = notEmpty(z.strictObject(policyFields).partial());
+
+/** Changes the fields that are named; requests from then on are decided by it as it then is. */
+export async function updatePolicy(
+  { ledger, principal, runtime }: UserContext,
+  id: string,
+  input: z.output<typeof PolicyUpdate>,
+): Promise<Policy> {
+  const policy = parseId('policy', id);
+  if (!policy) throw notFound('policy');
+  const changes = {
+    name: input.name,
+    effect: input.effect,
+    actions: input.actions,
+    resources: input.resources,
+    agentIds: input.agent_ids,
+    conditions: input.conditions,
+    tokenTtl: input.token_ttl,
+    maxUses: input.max_uses,
+    reason: input.reason === '' ? null : input.reason,
+    priority: input.priority,
+    isActive: input.is_active,
+    updatedAt: runtime.now(),
+  };
+  const [[row]] = await ledger.change((write) => [
+    write.update(policies).set(changes).where(isPolicy(principal.account.number, policy)).returning(),
+  ]);
+  if (!row) throw notFound('policy');
+  return presentPolicy(row);
+}
+
+export const policyUpdate = new Hono().put(
+  '/v1/policies/:id',
+  userAccess('policies:write'),
+  noQuery(),
+  body(PolicyUpdate),
+  async (c) => c.json(await updatePolicy(c.var.context, c.req.param('id'), c.req.valid('json'))),
+);
