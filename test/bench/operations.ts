@@ -62,8 +62,6 @@ export function measure(report: Report, name: string, answer: Answer<unknown>, e
     const table = /^(?:insert into|update|delete from) "?(\w+)/.exec(sql)?.[1];
     if (table) tables.set(table, (tables.get(table) ?? 0) + written);
   }
-  report.note(
-    `${name.padEnd(8)} written: ${[...tables].map(([table, rows]) => `${table} ${each(rows)}`).join(', ')}`,
-  );
+  report.note(`${name.padEnd(8)} written: ${[...tables].map(([table, rows]) => `${table} ${each(rows)}`).join(', ')}`);
   report.atMost(MAX_WRITTEN_BY_ENTRY, each(append.written), `${whole}; its entry reads ${each(append.read)}, writes`);
 }
