@@ -12,6 +12,7 @@ const routes = [
 const rules: Record<string, string[]> = {
   'GET /healthz': ['everybody'],
   'GET /.well-known/jwks.json': ['everybody'],
+  'GET /.well-known/oauth-authorization-server': ['everybody'],
   'POST /v1/admin/users': ['operator'],
   'GET /v1/admin/users': ['operator'],
   'GET /v1/admin/users/:id': ['operator'],
@@ -35,6 +36,7 @@ const rules: Record<string, string[]> = {
   'POST /v1/permissions/:id/approve': ['user:permissions:decide'],
   'POST /v1/permissions/:id/deny': ['user:permissions:decide'],
   'POST /v1/tokens/use': ['agent', 'user:tokens:use'],
+  'POST /v1/tokens/introspect': ['agent', 'user:tokens:use'],
   'POST /v1/tokens/revoke': ['agent', 'user:permissions:decide'],
   'GET /v1/policies': ['user:policies:read'],
   'POST /v1/policies': ['user:policies:write'],
@@ -68,6 +70,7 @@ function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
     'PUT /v1/policies/:id': { name: 'Changed' },
     'POST /v1/policies/simulate': { action: 'file.read', resource: 'file:a' },
     'POST /v1/tokens/use': { token: scene.token },
+    'POST /v1/tokens/introspect': { token: scene.token },
     'POST /v1/tokens/revoke': { token: scene.token },
   };
   return { method, path: pattern.replace(':id', id), ...(bodies[route] !== undefined && { body: bodies[route] }) };

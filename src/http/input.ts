@@ -6,6 +6,7 @@ import type { Incoming } from './context';
 const MAX_BODY_BYTES = 1024 * 1024;
 /** An answer must not grow with what was wrong. */
 const MAX_ERRORS = 50;
+const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;.*)?$/i;
 const JSON_TYPE = /^application\/json\s*(;.*)?$/i;
 
 /**
@@ -13,9 +14,18 @@ const JSON_TYPE = /^application\/json\s*(;.*)?$/i;
  * @throws Problem 413, 415, or 400 naming the fields
  */
 export function body<S extends z.ZodType>(schema: S) {
+  return bodyReadBy(readJson, schema);
+}
+
+/** The same for the endpoints of OAuth, whose bodies may be forms as well: each parameter is then a text. */
+export function oauthBody<S extends z.ZodType>(schema: S) {
+  return bodyReadBy(readJsonOrForm, schema);
+}
+
+function bodyReadBy<S extends z.ZodType>(read: BodyReader, schema: S) {
   const validate = zValidator('json', schema, refuseInvalid('body', schema));
   const middleware: typeof validate = async (c, next) => {
-    await readJson(c);
+    await read(c);
     return validate(c, next);
   };
   return middleware;
@@ -41,14 +51,42 @@ export function notEmpty<S extends z.ZodType<object>>(schema: S) {
   });
 }
 
+/** Reads a request's body. */
+export type BodyReader = (c: Pick<Incoming, 'req'>) => Promise<unknown>;
+
 /**
  * Reads the body as JSON, once; later calls give the same value, or fail alike.
  * @throws Problem 413 over 1 MiB, counted as it is read; 415 for another content type; 400 for bytes that are not UTF-8
  *   or text that is not JSON
  */
-export async function readJson(c: Pick<Incoming, 'req'>): Promise<unknown> {
+export const readJson: BodyReader = (c) => readOnce(c, readJsonText);
+
+/**
+ * Reads the body as JSON, or as the form that RFC 7009 and RFC 7662 (section 2.1 of each) ask for.
+ * @throws Problem as {@link readJson}; 400 for a parameter that is given twice
+ */
+export const readJsonOrForm: BodyReader = (c) =>
+  readOnce(c, async () => {
+    if (!FORM_TYPE.test(c.req.header('Content-Type') ?? '')) return readJsonText(c);
+    const text = JSON.stringify(parseForm(await readText(c.req.raw)));
+    // From here on the request is like one that came as JSON.
+    c.req.raw = new Request(c.req.raw.url, { method: c.req.method, headers: { 'Content-Type': 'application/json' } });
+    return text;
+  });
+
+function parseForm(text: string): Record<string, string> {
+  const fields = [...new URLSearchParams(text)];
+  const twice = fields.find(([name], at) => fields.findIndex(([other]) => other === name) !== at);
+  if (twice) throw invalidRequest([{ path: `body.${twice[0]}`, message: 'must be given once' }]);
+  return Object.fromEntries(fields);
+}
+
+async function readOnce(
+  c: Pick<Incoming, 'req'>,
+  read: (c: Pick<Incoming, 'req'>) => Promise<string>,
+): Promise<unknown> {
   // Hono keeps promises here. A failure is kept too: the second time there would be no body left to find fault with.
-  c.req.bodyCache.text ??= readJsonText(c) as unknown as string;
+  c.req.bodyCache.text ??= read(c) as unknown as string;
   const text = await c.req.text();
   try {
     return JSON.parse(text);

@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import { permissionApproval } from './approval';
+import { authorizationServer } from './authorization-server';
 import { permissionDenial } from './denial';
 import { permissionDetail } from './detail';
 import { jwks } from './jwks';
@@ -11,6 +12,7 @@ import { policyList } from './policies/list';
 import { policySimulation } from './policies/simulation';
 import { policyUpdate } from './policies/update';
 import { permissionRequest } from './request';
+import { tokenIntrospection } from './token-introspection';
 import { tokenRevocation } from './token-revocation';
 import { tokenUse } from './token-use';
 
@@ -29,4 +31,6 @@ export const permissionRoutes = new Hono()
   .route('/', policyDetail)
   .route('/', policyUpdate)
   .route('/', policyDeletion)
-  .route('/', jwks);
+  .route('/', tokenIntrospection)
+  .route('/', jwks)
+  .route('/', authorizationServer);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Reader } from '../db/database';
 import { Problem } from '../errors';
 import type { Incoming, Principal } from '../http/context';
-import { readJson } from '../http/input';
+import type { BodyReader } from '../http/input';
 import { isJsonObject, textFault } from '../lib/json';
 import { parseId, withPrefix } from '../lib/typeid';
 import { findPermission, type PermissionRow } from './permission';
@@ -25,19 +25,21 @@ function boundedText(max: number) {
 }
 
 /**
- * A preload of the permission whose token the body names, as `token` or as `token_id`. Asks for nothing when there is
- * no such body, or the token is none of ours; the validation of the body, which follows, says what is wrong with it.
+ * Makes a preload of the permission whose token the body names, as `token` or as `token_id`. It asks for nothing when
+ * there is no such body, or the token is none of ours; the validation of the body, which follows, says what is wrong.
  */
-export async function permissionOfToken(c: Incoming, reader: Reader, owner: SQL<number>) {
-  const tokenId = await readTokenId(c);
-  return tokenId && { query: findPermission(reader, owner, withPrefix('perm', tokenId)) };
+export function permissionOfToken(readBody: BodyReader) {
+  return async (c: Incoming, reader: Reader, owner: SQL<number>) => {
+    const tokenId = await readTokenId(c, readBody);
+    return tokenId && { query: findPermission(reader, owner, withPrefix('perm', tokenId)) };
+  };
 }
 
-async function readTokenId(c: Incoming) {
+async function readTokenId(c: Incoming, readBody: BodyReader) {
   const { keyring, publicUrl } = c.var.config;
   let body: unknown;
   try {
-    body = await readJson(c);
+    body = await readBody(c);
   } catch (error) {
     if (error instanceof Problem) return null;
     throw error;

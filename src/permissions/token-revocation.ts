@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { permissions } from '../db/schema';
 import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
-import { body, noQuery } from '../http/input';
+import { noQuery, oauthBody, readJsonOrForm } from '../http/input';
 import { draftEvent } from './event';
 import { isPermission, type PermissionRow, permissionFields, tokenAt } from './permission';
 import { knownToken, permissionOfToken, tokenText, wordText } from './token-lookup';
@@ -63,9 +63,9 @@ export async function revokeToken(
 
 export const tokenRevocation = new Hono().post(
   '/v1/tokens/revoke',
-  sharedAccess('permissions:decide', permissionOfToken),
+  sharedAccess('permissions:decide', permissionOfToken(readJsonOrForm)),
   noQuery(),
-  body(TokenRevocation),
+  oauthBody(TokenRevocation),
   async (c) => {
     await revokeToken(c.var.context, c.var.loaded, c.req.valid('json'));
     return c.json({});

@@ -50,32 +50,28 @@ export class TokenSigner {
     return { keys: this.keys.map((key) => key.publicJwk) };
   }
 
+  /** A token's payload: RFC 9068 section 2.2, with the authorization details of RFC 9396 section 9.1. */
+  payload({ tokenId, agentId, permissionId, action, resource, scope, issuedAt, expiresAt }: TokenClaims) {
+    return {
+      iss: this.issuer,
+      aud: this.issuer,
+      sub: agentId,
+      client_id: agentId,
+      iat: issuedAt / SECOND,
+      exp: expiresAt / SECOND,
+      jti: tokenId,
+      authorization_details: [{ type: 'countersign', action, resource, scope, permission_id: permissionId }],
+    };
+  }
+
   /**
-   * Signs a token (JWT profile of RFC 9068, authorization details of RFC 9396, EdDSA of RFC 8037). The same claims and
-   * key give the same token, byte for byte.
+   * Signs a token (JWT profile of RFC 9068, EdDSA of RFC 8037). The same claims and key give the same token, byte for
+   * byte.
    * @param keyId the key the token was first signed with; the newest signs where it has been retired
    */
   sign(claims: TokenClaims, keyId: string): Promise<string> {
     const key = this.keys.find(({ id }) => id === keyId) ?? this.keys[0];
-    const payload = {
-      iss: this.issuer,
-      aud: this.issuer,
-      sub: claims.agentId,
-      client_id: claims.agentId,
-      iat: claims.issuedAt / SECOND,
-      exp: claims.expiresAt / SECOND,
-      jti: claims.tokenId,
-      authorization_details: [
-        {
-          type: 'countersign',
-          action: claims.action,
-          resource: claims.resource,
-          scope: claims.scope,
-          permission_id: claims.permissionId,
-        },
-      ],
-    };
-    return new CompactSign(new TextEncoder().encode(JSON.stringify(payload)))
+    return new CompactSign(new TextEncoder().encode(JSON.stringify(this.payload(claims))))
       .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key.id })
       .sign(key.sign);
   }

@@ -7,7 +7,7 @@ import { agents, permissions, TOKEN_STATUSES } from '../db/schema';
 import { Problem, unavailable } from '../errors';
 import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
-import { body, noQuery } from '../http/input';
+import { body, noQuery, readJson } from '../http/input';
 import type { Entry } from '../ledger/entry';
 import type { JsonObject } from '../lib/json';
 import { formatTime } from '../lib/time';
@@ -156,7 +156,7 @@ function notActive(reason: Refusal): Problem {
 
 export const tokenUse = new Hono().post(
   '/v1/tokens/use',
-  sharedAccess('tokens:use', permissionOfToken),
+  sharedAccess('tokens:use', permissionOfToken(readJson)),
   noQuery(),
   body(TokenUse),
   async (c) => c.json(await useToken(c.var.context, c.var.loaded, c.req.valid('json'))),

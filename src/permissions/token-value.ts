@@ -1,7 +1,7 @@
 import type { Context } from '../http/context';
 import type { Id } from '../lib/typeid';
-import { type PermissionRow, tokenAt } from './permission';
-import { TokenSigner } from './token-signing';
+import { type GrantedToken, type PermissionRow, tokenAt } from './permission';
+import { type TokenClaims, TokenSigner } from './token-signing';
 
 /** The tokens of those permissions whose token is active, for their own agent; nobody else is given any. */
 export async function tokenValues(
@@ -15,19 +15,14 @@ export async function tokenValues(
   const signer = await TokenSigner.open(config.keyring, config.publicUrl);
   for (const { row, token } of granted) {
     if (token?.status !== 'active') continue;
-    const { action, resource } = row;
-    const { id: tokenId, scope, issuedAt, expiresAt, keyId } = token;
-    const claims = {
-      tokenId,
-      permissionId: row.id,
-      agentId: row.agentId,
-      action,
-      resource,
-      scope,
-      issuedAt,
-      expiresAt,
-    };
-    values.set(row.id, await signer.sign(claims, keyId));
+    values.set(row.id, await signer.sign(claimsOf(row, token), token.keyId));
   }
   return values;
+}
+
+/** What the token of a permission says. */
+export function claimsOf(row: PermissionRow, token: GrantedToken): TokenClaims {
+  const { action, resource } = row;
+  const { id: tokenId, scope, issuedAt, expiresAt } = token;
+  return { tokenId, permissionId: row.id, agentId: row.agentId, action, resource, scope, issuedAt, expiresAt };
 }
