@@ -151,8 +151,8 @@ const ENDPOINTS: Record<string, Endpoint> = {
     base: { token: 'x' },
     fields: {
       token: { ...values.tokenField, required: true },
-      action: { ...values.actionField, good: [] },
-      resource: { ...values.resourceField, good: [] },
+      action: values.comparedField(128),
+      resource: values.comparedField(512),
     },
     owned: ['token_id', 'uses', 'agent_id', 'scope', 'active'],
   },

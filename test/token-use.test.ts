@@ -52,6 +52,9 @@ describe('a use', () => {
       { resource: 'mailbox:other' },
       { ...right, action: 'email.sen' },
       { ...right, resource: 'mailbox:Support' },
+      { action: 'EMAIL' },
+      { resource: '' },
+      { resource: 'other' },
     ];
     for (const fields of wrong) expect(await refusal(use(account, token.value, fields))).toEqual(refused('mismatch'));
     expect((await use(account, token.value)).body.uses).toBe(2);
@@ -140,6 +143,17 @@ describe('a forged token', () => {
       'x',
     ];
     for (const forgery of forgeries) expect(await refusal(use(account, forgery))).toEqual(refused('unknown'));
+    expect((await use(account, token.value)).body.uses).toBe(1);
+  });
+
+  it('is unknown in every other spelling, also one that decodes to the same', async () => {
+    const { account, token } = await makeToken();
+    const last = token.value.at(-1) ?? '';
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const spellings = [...alphabet].filter((other) => other !== last).map((other) => token.value.slice(0, -1) + other);
+    for (const spelling of [...spellings, `${token.value}=`, `${token.value}==`, `${token.value}\n`]) {
+      expect(await refusal(use(account, spelling))).toEqual(refused('unknown'));
+    }
     expect((await use(account, token.value)).body.uses).toBe(1);
   });
 

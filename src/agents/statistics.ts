@@ -89,7 +89,7 @@ export async function getAgentStatistics(
     tokens_issued: counts.tokensIssued,
     tokens_used: counts.tokensUsed,
     tokens_revoked: counts.tokensRevoked,
-    avg_approval_time_ms: counts.approved === 0 ? 0 : Math.round(counts.approvalTime / counts.approved),
+    avg_approval_time_ms: counts.approved === 0 ? 0 : counts.approvalTime / counts.approved,
   };
 }
 

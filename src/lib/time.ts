@@ -4,7 +4,7 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
-const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:[Zz]|[+-](\d{2}):(\d{2}))$/;
+const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:[Zz]|[+-](\d{2}):(\d{2}))$/;
 
 const FIRST_TIME = Date.parse('0000-01-01T00:00:00.000Z');
 const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
@@ -21,13 +21,13 @@ export function formatTimeOrNull(ms: number | null): string | null {
 
 /**
  * Reads a date-time of RFC 3339 section 5.6, whose offset is required.
- * @returns milliseconds since the epoch (digits beyond are cut off), or null for any other form and for days and
- *   times that do not exist
+ * @returns milliseconds since the epoch, rounded up (no stored time lies between two), or null for any other form and
+ *   for days and times that do not exist
  */
 export function parseDateTime(text: string): number | null {
   const match = DATE_TIME.exec(text);
   if (!match) return null;
-  const [, year, month, day, hour, minute, second, offsetHour = '0', offsetMinute = '0'] = match;
+  const [, year, month, day, hour, minute, second, fraction = '', offsetHour = '0', offsetMinute = '0'] = match;
   if (!dayExists(Number(year), Number(month), Number(day))) return null;
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return null;
   if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return null;
@@ -35,7 +35,8 @@ export function parseDateTime(text: string): number | null {
   const leap = Number(second) === 60;
   const plain = text.toUpperCase().replace(' ', 'T');
   const parsed = Date.parse(leap ? `${plain.slice(0, 17)}59${plain.slice(19).replace(/\.\d+/, '')}` : plain);
-  const time = leap ? parsed + SECOND : parsed;
+  const beyond = leap || !/[1-9]/.test(fraction.slice(3)) ? 0 : 1;
+  const time = (leap ? parsed + SECOND : parsed) + beyond;
   // An offset can lead out of the years that four digits write.
   if (!(time >= FIRST_TIME && time <= LAST_TIME)) return null;
   return leap && !isMonthStart(time) ? null : time;

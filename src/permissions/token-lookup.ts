@@ -12,15 +12,16 @@ import { TokenSigner } from './token-signing';
 const MAX_TOKEN_LENGTH = 16 * 1024;
 
 /** A token as a client sends it. */
-export const tokenText = boundedText(MAX_TOKEN_LENGTH).min(1, 'must not be empty');
+export const tokenText = boundedText(MAX_TOKEN_LENGTH).refine((value) => value !== '', 'must not be empty');
 
 /** A short text that is compared and never stored. */
 export const wordText = boundedText(128);
 
-function boundedText(max: number) {
+/** A text that is compared as it stands, of at most so many Unicode code points. */
+export function boundedText(max: number) {
   return z
     .string()
-    .max(max, `must be at most ${max} characters long`)
+    .refine((value) => [...value].length <= max, `must be at most ${max} characters long`)
     .refine((value) => textFault(value) === null, 'must contain neither NUL nor a lone surrogate');
 }
 

@@ -23,6 +23,12 @@ interface SigningKey {
   publicJwk: JWK;
 }
 
+/**
+ * A JWS in its one true spelling (RFC 7515 section 7.1). Of the last character of a 64-byte signature base64url uses two
+ * bits alone, so that other spellings would decode to the same signature.
+ */
+const CANONICAL = /^[\w-]+\.[\w-]+\.[\w-]{85}[AQgw]$/;
+
 /** DER of an Ed25519 private key up to its 32-byte seed (RFC 8410 section 7). */
 const PKCS8_HEAD = Uint8Array.fromHex('302e020100300506032b657004220420');
 
@@ -78,6 +84,7 @@ export class TokenSigner {
 
   /** The token id of a token that this service signed; null for any other text. Says nothing of the token's state. */
   async readTokenId(token: string): Promise<string | null> {
+    if (!CANONICAL.test(token)) return null;
     try {
       const { payload } = await compactVerify(
         token,

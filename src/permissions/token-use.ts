@@ -13,20 +13,14 @@ import type { JsonObject } from '../lib/json';
 import { formatTime } from '../lib/time';
 import type { Id } from '../lib/typeid';
 import { draftEvent } from './event';
-import {
-  findPermission,
-  type GrantedToken,
-  isPermission,
-  type PermissionRow,
-  permissionFields,
-  tokenAt,
-} from './permission';
-import { knownToken, permissionOfToken, tokenText } from './token-lookup';
+import { findPermission, type GrantedToken, isPermission, type PermissionRow, tokenAt } from './permission';
+import { boundedText, knownToken, permissionOfToken, tokenText } from './token-lookup';
 
 const TokenUse = z.strictObject({
   token: tokenText,
-  action: permissionFields.action.optional(),
-  resource: permissionFields.resource.optional(),
+  // Compared, not judged: what no permission could be for is a mismatch like any other.
+  action: boundedText(128).optional(),
+  resource: boundedText(512).optional(),
 });
 
 type Input = z.output<typeof TokenUse>;

@@ -98,7 +98,7 @@ export class ModelAccount {
       tokens_issued: count('approved'),
       tokens_used: own.filter(({ firstUsedAt }) => firstUsedAt !== undefined).length,
       tokens_revoked: own.filter(({ revokedAt }) => revokedAt !== undefined).length,
-      avg_approval_time_ms: waits.length === 0 ? 0 : Math.round(waits.reduce((a, b) => a + b) / waits.length),
+      avg_approval_time_ms: waits.length === 0 ? 0 : waits.reduce((a, b) => a + b) / waits.length,
     };
   }
 }

@@ -30,6 +30,11 @@ export function textField(min: number, max: number): Field {
   };
 }
 
+/** A text that is compared as it stands. */
+export function comparedField(max: number): Field {
+  return { good: [], bad: [...NOT_TEXTS, ...UNKEPT_TEXTS, 'x'.repeat(max + 1), '😀'.repeat(max + 1)] };
+}
+
 /** One of some words. */
 export function wordField(...words: string[]): Field {
   const [first = ''] = words;
