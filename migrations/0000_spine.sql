@@ -14,6 +14,22 @@ CREATE TABLE `accounts` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `accounts_by_id` ON `accounts` (`id`);--> statement-breakpoint
 CREATE INDEX `accounts_by_email` ON `accounts` (`email`);--> statement-breakpoint
+CREATE TABLE `activity` (
+	`account` integer NOT NULL,
+	`id` blob NOT NULL,
+	`actor` text,
+	`action` integer NOT NULL,
+	`target` text NOT NULL,
+	`changes` text NOT NULL,
+	`ip_address` text NOT NULL,
+	`user_agent` text NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`account`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `activity_by_action` ON `activity` (`account`,`action`,`id`);--> statement-breakpoint
+CREATE INDEX `activity_by_target` ON `activity` (`account`,`target`,`id`);--> statement-breakpoint
+CREATE INDEX `activity_by_actor` ON `activity` (`account`,`actor`,`id`);--> statement-breakpoint
 CREATE TABLE `agent_keys` (
 	`hash` blob PRIMARY KEY NOT NULL,
 	`agent` integer NOT NULL,

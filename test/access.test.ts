@@ -46,6 +46,7 @@ const rules: Record<string, string[]> = {
   'DELETE /v1/policies/:id': ['user:policies:write'],
   'GET /v1/audit': ['user:audit:read'],
   'GET /v1/audit/:id': ['user:audit:read'],
+  'GET /v1/activity': ['user:audit:read'],
 };
 
 /** A path whose `:id` belongs to the scene's account, and a body that is good enough to get past validation. */
@@ -229,7 +230,15 @@ it.each(ofAccounts)('%s shows and changes nothing of another account', async (ro
 
 /** Everything that an account can see of itself. */
 async function snapshot({ account }: Awaited<ReturnType<typeof makeScene>>) {
-  const paths = ['/v1/me', '/v1/agents', '/v1/permissions', '/v1/audit', '/v1/me/tokens', '/v1/policies'];
+  const paths = [
+    '/v1/me',
+    '/v1/agents',
+    '/v1/permissions',
+    '/v1/audit',
+    '/v1/me/tokens',
+    '/v1/policies',
+    '/v1/activity',
+  ];
   const answers = await Promise.all(paths.map((path) => account.must(200, 'GET', path)));
   return answers.map(({ text }) => text.replaceAll(/"last_(used|activity)_at":[^,}]+/g, ''));
 }

@@ -85,17 +85,17 @@ describe('from the moment of its deletion, an agent', () => {
 
 it('leaves no row of a deleted agent in any table once the sweep has passed', async () => {
   const account = await new World().account();
-  const before = await countRows(env.DB);
+  const before = await countHistory();
   const { agent } = await makeHistory(account);
   await deleteAgent(account, agent.id);
   await account.world.sweep();
-  expect(await countRows(env.DB)).toEqual(before);
+  expect(await countHistory()).toEqual(before);
 });
 
 it('erases a history that is longer than a slice, without a trace in what others see', async () => {
   const account = await new World().account();
   const kept = await makeHistory(account);
-  const before = await countRows(env.DB);
+  const before = await countHistory();
   const agent = await account.agent();
   for (let i = 0; i < 23; i++) await Promise.all(Array.from({ length: 50 }, () => agent.request()));
   const log = await account.log(`&agent_id=${kept.agent.id}`);
@@ -103,7 +103,7 @@ it('erases a history that is longer than a slice, without a trace in what others
   await deleteAgent(account, agent.id);
   expect(await account.log()).toEqual(log);
   await account.world.sweep();
-  expect(await countRows(env.DB)).toEqual(before);
+  expect(await countHistory()).toEqual(before);
   expect(await account.log()).toEqual(log);
   expect(await checkIntegrity(env.DB)).toEqual([]);
 });
@@ -173,3 +173,9 @@ it('shows short pages of permissions, and still has more, while a history waits 
   }
   expect(seen).toEqual([first.id]);
 });
+
+/** The rows of every table but that of what people did to the account: it remembers the agent's id. */
+async function countHistory(): Promise<Record<string, number>> {
+  const { activity: _, ...rows } = await countRows(env.DB);
+  return rows;
+}

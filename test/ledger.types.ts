@@ -12,11 +12,13 @@ export async function forbidden({ reader, ledger }: UserContext, entry: Entry): 
   // @ts-expect-error a reader cannot run raw statements
   reader.run('delete from permissions');
   // @ts-expect-error permissions are no records
-  await ledger.change((write) => [write.update(permissions).set({ status: 'approved' })]);
+  await ledger.change(null, (write) => [write.update(permissions).set({ status: 'approved' })]);
   // @ts-expect-error audit entries are no records
-  await ledger.change((write) => [write.delete(auditEntries)]);
+  await ledger.change(null, (write) => [write.delete(auditEntries)]);
   // @ts-expect-error counters are no records
-  await ledger.change((write) => [write.delete(agentStatistics)]);
+  await ledger.change(null, (write) => [write.delete(agentStatistics)]);
+  // @ts-expect-error a change of a record without its note
+  await ledger.change((write) => [write.update(accounts).set({ name: 'x' })]);
   const changes = (write: Parameters<Parameters<typeof ledger.commit>[0]['changes']>[0]) =>
     [write.update(permissions).set({ status: 'approved', lastEntry: entry.id })] as const;
   // @ts-expect-error a state change without an entry

@@ -5,6 +5,7 @@ import { Problem } from '../errors';
 import { operatorAccess } from '../http/access';
 import { newId, type OperatorContext, SCOPES, type Shard } from '../http/context';
 import { body, noQuery } from '../http/input';
+import { accountNumber, noteOfOperator } from '../http/note';
 import { type Account, accountFields, presentAccount } from './account';
 import { issueUserToken, type UserToken } from './user-token';
 
@@ -37,7 +38,8 @@ export async function createAccount(
     updatedAt: now,
   };
   const { token, store } = await issueUserToken(context, shard.name, row.id, {}, SCOPES);
-  await shard.ledger.change((write) => [write.insert(accounts).values(row), store(write)]);
+  const note = noteOfOperator(context, 'user_token.created', token.id, accountNumber(row.id));
+  await shard.ledger.change(note, (write) => [write.insert(accounts).values(row), store(write)]);
   return { ...presentAccount(row), token };
 }
 

@@ -12,7 +12,7 @@ import { locateAccount } from './account';
  */
 export async function deleteAccount(context: OperatorContext, id: string): Promise<void> {
   const { shard, row } = await locateAccount(context, id);
-  await shard.ledger.change((write) => [
+  await shard.ledger.change(null, (write) => [
     write.insert(erasures).values({ kind: 'account', number: row.number }),
     write.delete(accounts).where(eq(accounts.number, row.number)),
   ]);

@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import { operatorAccess } from '../http/access';
 import { type OperatorContext, SCOPES } from '../http/context';
 import { body, noQuery } from '../http/input';
+import { accountNumber, noteOfOperator } from '../http/note';
 import { locateAccount } from './account';
 import { issueUserToken, refuseFullAccount, type UserToken, type UserTokenInput, userTokenFields } from './user-token';
 
@@ -13,7 +14,8 @@ export async function createAccountToken(
 ): Promise<UserToken> {
   const { shard, row } = await locateAccount(context, id);
   const { token, store } = await issueUserToken(context, shard.name, row.id, input, SCOPES);
-  await shard.ledger.change((write) => [store(write)]).catch(refuseFullAccount);
+  const note = noteOfOperator(context, 'user_token.created', token.id, accountNumber(row.id));
+  await shard.ledger.change(note, (write) => [store(write)]).catch(refuseFullAccount);
   return token;
 }
 

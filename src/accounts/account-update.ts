@@ -1,11 +1,13 @@
-import { and, eq } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { z } from 'zod';
+import { ConstraintError } from '../db/database';
 import { accounts } from '../db/schema';
 import { Problem } from '../errors';
 import { operatorAccess } from '../http/access';
 import type { OperatorContext } from '../http/context';
 import { body, noQuery, notEmpty } from '../http/input';
+import { noteOfOperator } from '../http/note';
 import { type Account, accountFields, locateAccount, presentAccount } from './account';
 import { retentionNeedsEnterprise } from './account-creation';
 
@@ -37,15 +39,18 @@ export async function updateAccount(
     isActive: input.is_active,
     updatedAt: context.runtime.now(),
   };
-  const [[updated]] = await shard.ledger.change((write) => [
-    write
-      .update(accounts)
-      .set(changes)
-      .where(and(eq(accounts.number, row.number), eq(accounts.plan, row.plan)))
-      .returning(),
-  ]);
-  if (!updated) throw new Problem('conflict', 'The account was changed at the same time. Send the request again.');
-  return presentAccount(updated);
+  const found = and(eq(accounts.number, row.number), eq(accounts.plan, row.plan));
+  const number = sql<number>`(select number from ${accounts} where ${found})`;
+  const note = noteOfOperator(context, 'account.updated', row.id, number, Object.keys(input));
+  try {
+    const [[updated]] = await shard.ledger.change(note, (write) => [
+      write.update(accounts).set(changes).where(found).returning(),
+    ]);
+    return presentAccount(updated ?? row);
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error;
+    throw new Problem('conflict', 'The account was changed at the same time. Send the request again.');
+  }
 }
 
 export const accountUpdate = new Hono().patch(

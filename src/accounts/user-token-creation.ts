@@ -3,6 +3,7 @@ import { Problem } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
+import { noteOfUser } from '../http/note';
 import { issueUserToken, refuseFullAccount, type UserToken, type UserTokenInput, userTokenFields } from './user-token';
 
 /**
@@ -18,7 +19,8 @@ export async function createUserToken(context: UserContext, input: UserTokenInpu
     });
   }
   const { token, store } = await issueUserToken(context, shard, account.id, input, scopes);
-  await context.ledger.change((write) => [store(write)]).catch(refuseFullAccount);
+  const note = noteOfUser(context, 'user_token.created', token.id);
+  await context.ledger.change(note, (write) => [store(write)]).catch(refuseFullAccount);
   return token;
 }
 

@@ -1,23 +1,23 @@
-import { and, eq } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { userTokens } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
+import { noteOfUser, refuseMissing } from '../http/note';
 import { parseId } from '../lib/typeid';
 
 /** Deletes a user token; it opens nothing from then on. */
-export async function deleteUserToken({ ledger, principal }: UserContext, id: string): Promise<void> {
+export async function deleteUserToken(context: UserContext, id: string): Promise<void> {
   const token = parseId('utok', id);
   if (!token) throw notFound('user token');
-  const [deleted] = await ledger.change((write) => [
-    write
-      .delete(userTokens)
-      .where(and(eq(userTokens.account, principal.account.number), eq(userTokens.id, token)))
-      .returning({ id: userTokens.id }),
-  ]);
-  if (deleted.length === 0) throw notFound('user token');
+  const found = and(eq(userTokens.account, context.principal.account.number), eq(userTokens.id, token));
+  const account = sql<number>`(select account from ${userTokens} where ${found})`;
+  const note = noteOfUser(context, 'user_token.deleted', token, { account });
+  await context.ledger
+    .change(note, (write) => [write.delete(userTokens).where(found)])
+    .catch(refuseMissing('user token'));
 }
 
 export const userTokenDeletion = new Hono().delete(

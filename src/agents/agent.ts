@@ -46,6 +46,11 @@ export function isAgent(account: number, id: Id<'agent'>) {
   return and(eq(agents.account, account), eq(agents.id, id));
 }
 
+/** The number of the account that an agent belongs to, as SQL; NULL when it is not this one's. */
+export function agentOwner(account: number, id: Id<'agent'>): SQL<number> {
+  return sql<number>`(select ${agents.account} from ${agents} where ${isAgent(account, id)})`;
+}
+
 /** An agent's number as SQL; NULL, which NOT NULL columns refuse, when the account has no such agent. */
 export function agentNumber(account: number, id: Id<'agent'>): SQL<number> {
   return sql<number>`(select ${agents.number} from ${agents} where ${isAgent(account, id)})`;

@@ -7,6 +7,7 @@ import { Problem } from '../errors';
 import { userAccess } from '../http/access';
 import { newId, type UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
+import { noteOfUser } from '../http/note';
 import { type Agent, agentFields, agentNumber, presentAgent } from './agent';
 import { issueAgentKey } from './agent-key';
 
@@ -46,7 +47,7 @@ export async function createAgent(context: UserContext, input: z.output<typeof A
       and not exists (select 1 from ${agents} where account = ${account} limit 1 offset ${MAX_AGENTS - 1})
   )`;
   try {
-    await context.ledger.change((write) => [
+    await context.ledger.change(noteOfUser(context, 'agent.created', row.id), (write) => [
       write.insert(agents).values({ ...row, account: owner }),
       write.insert(agentKeys).values({ hash, agent: agentNumber(account, row.id), createdAt: now }),
     ]);

@@ -1,16 +1,16 @@
 import { and, eq, isNull } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { z } from 'zod';
-import { ConstraintError } from '../db/database';
 import { agentKeys, agents } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { wholeNumber } from '../http/fields';
 import { body, noQuery } from '../http/input';
+import { noteOfUser, refuseMissing } from '../http/note';
 import { formatTime, SECOND } from '../lib/time';
 import { type Id, parseId } from '../lib/typeid';
-import { agentNumber, isAgent } from './agent';
+import { agentNumber, agentOwner, isAgent } from './agent';
 import { issueAgentKey } from './agent-key';
 
 const KeyRotation = z.strictObject({
@@ -41,8 +41,9 @@ export async function rotateKey(
   const { key, prefix, hash } = await issueAgentKey(context);
   const now = context.runtime.now();
   const grace = input.revoke_immediately ? 0 : input.grace_period * SECOND;
-  try {
-    await context.ledger.change((write) => [
+  const note = noteOfUser(context, 'agent.key_rotated', agent, { account: agentOwner(account, agent) });
+  await context.ledger
+    .change(note, (write) => [
       grace === 0
         ? write.delete(agentKeys).where(eq(agentKeys.agent, number))
         : write
@@ -51,10 +52,8 @@ export async function rotateKey(
             .where(and(eq(agentKeys.agent, number), isNull(agentKeys.expiresAt))),
       write.insert(agentKeys).values({ hash, agent: number, createdAt: now }),
       write.update(agents).set({ keyPrefix: prefix, updatedAt: now }).where(isAgent(account, agent)),
-    ]);
-  } catch (error) {
-    throw error instanceof ConstraintError ? notFound('agent') : error;
-  }
+    ])
+    .catch(refuseMissing('agent'));
   return { id: agent, api_key: key, api_key_prefix: prefix, old_key_expires_at: formatTime(now + grace) };
 }
 

@@ -5,8 +5,9 @@ import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { body, noQuery, notEmpty } from '../http/input';
+import { noteOfUser, refuseMissing } from '../http/note';
 import { parseId } from '../lib/typeid';
-import { type Agent, agentFields, isAgent, presentAgent } from './agent';
+import { type Agent, agentFields, agentOwner, isAgent, presentAgent } from './agent';
 
 const AgentUpdate = notEmpty(
   z.strictObject({
@@ -19,22 +20,26 @@ const AgentUpdate = notEmpty(
 
 /** Changes the fields that are named; `metadata` is replaced whole, `description: null` clears it. */
 export async function updateAgent(
-  { ledger, principal, runtime }: UserContext,
+  context: UserContext,
   id: string,
   input: z.output<typeof AgentUpdate>,
 ): Promise<Agent> {
   const agent = parseId('agent', id);
   if (!agent) throw notFound('agent');
-  const changes = {
+  const account = context.principal.account.number;
+  const fields = {
     name: input.name,
     description: input.description === '' ? null : input.description,
     metadata: input.metadata,
     isActive: input.is_active,
-    updatedAt: runtime.now(),
+    updatedAt: context.runtime.now(),
   };
-  const [[row]] = await ledger.change((write) => [
-    write.update(agents).set(changes).where(isAgent(principal.account.number, agent)).returning(),
-  ]);
+  const changed = { account: agentOwner(account, agent), changes: Object.keys(input) };
+  const [[row]] = await context.ledger
+    .change(noteOfUser(context, 'agent.updated', agent, changed), (write) => [
+      write.update(agents).set(fields).where(isAgent(account, agent)).returning(),
+    ])
+    .catch(refuseMissing('agent'));
   if (!row) throw notFound('agent');
   return presentAgent(row);
 }

@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
+import { activityList } from './activity';
 import { auditDetail } from './detail';
 import { auditList } from './list';
 
-/** The Audit API, `/v1/audit`. */
-export const auditRoutes = new Hono().route('/', auditList).route('/', auditDetail);
+/** The audit log, `/v1/audit`, and the account's activity, `/v1/activity`. */
+export const auditRoutes = new Hono().route('/', auditList).route('/', auditDetail).route('/', activityList);

@@ -193,6 +193,52 @@ export const auditEntries = sqliteTable(
   ],
 );
 
+/** What people do to the account itself, in the order of the stored codes. */
+export const ACTIVITY_ACTIONS = [
+  'agent.created',
+  'agent.updated',
+  'agent.deleted',
+  'agent.key_rotated',
+  'policy.created',
+  'policy.updated',
+  'policy.deleted',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.deleted',
+  'webhook.secret_rotated',
+  'user_token.created',
+  'user_token.deleted',
+  'export.requested',
+  'export.downloaded',
+  'report.requested',
+  'report.downloaded',
+  'account.updated',
+] as const;
+
+export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number];
+
+/** The record of these. Identifiers begin with the time, so that one index serves order, time and filter. */
+export const activity = sqliteTable(
+  'activity',
+  {
+    account: integer().notNull(),
+    id: idColumn('act')().notNull(),
+    actor: text(),
+    action: codeColumn(ACTIVITY_ACTIONS)().notNull(),
+    target: text().notNull(),
+    changes: text({ mode: 'json' }).notNull().$type<string[]>(),
+    ipAddress: text('ip_address').notNull(),
+    userAgent: text('user_agent').notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.account, table.id] }),
+    index('activity_by_action').on(table.account, table.action, table.id),
+    index('activity_by_target').on(table.account, table.target, table.id),
+    index('activity_by_actor').on(table.account, table.actor, table.id),
+  ],
+);
+
 export const STATISTICS_UNITS = ['day', 'hour'] as const;
 
 /** Counters an agent and UTC day or hour; they outlive the audit entries that they counted. */

@@ -98,8 +98,8 @@ export function operatorAccess() {
       await authenticate(c, credential);
       throw new Problem('wrong_credential', 'This endpoint takes the operator token.');
     }
-    const { config, runtime, cost } = c.var;
-    c.set('operator', { config, runtime, shards: openShards(c.env, cost) });
+    const { config, runtime, cost, origin } = c.var;
+    c.set('operator', { config, runtime, origin, shards: openShards(c.env, cost) });
     await next();
   });
 }

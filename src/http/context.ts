@@ -68,6 +68,7 @@ export interface Context<P extends Principal = Principal> {
 export interface OperatorContext {
   config: Config;
   runtime: Runtime;
+  origin: Origin;
   shards: readonly [Shard, ...Shard[]];
 }
 

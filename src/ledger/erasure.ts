@@ -58,7 +58,8 @@ export async function eraseAgents(database: Database, first: 'oldest' | 'newest'
 }
 
 /**
- * Gives a slice of a deleted account's agents up for erasure, to which everything else belongs, and lastly its tokens and policies.
+ * Gives a slice of a deleted account's agents up for erasure, to which everything else belongs, and erases
+ * its tokens, policies and notes.
  * May be stopped and called again at any point.
  * @returns whether there is more to give up
  */
@@ -77,8 +78,11 @@ export async function eraseAccounts(database: Database): Promise<boolean> {
     build.delete(agents).where(sql`${agents.number} in ${slice}`),
     build.delete(userTokens).where(eq(userTokens.account, next.number)),
     build.delete(policies).where(eq(policies.account, next.number)),
+    build.run(sql`delete from activity where (account, id) in (
+      select account, id from activity where account = ${next.number} limit ${SLICE})`),
     build.run(sql`delete from erasures where id = ${next.id}
-      and not exists (select 1 from agents where account = ${next.number})`),
+      and not exists (select 1 from agents where account = ${next.number})
+      and not exists (select 1 from activity where account = ${next.number})`),
   ]);
   return true;
 }

@@ -3,10 +3,12 @@ import type { BatchResponse } from 'drizzle-orm/batch';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import { type Batch, ConstraintError, type Database, type Statement } from '../db/database';
 import type { accounts, agentKeys, agents, erasures, permissions, policies, userTokens } from '../db/schema';
+import { activity } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
 import { appendEntries, draftRows } from './append';
 import type { Entry } from './entry';
+import type { Note } from './note';
 import { countEvents } from './statistics';
 
 /** Tables of records about the account, which change without an audit entry. */
@@ -86,8 +88,23 @@ export class Ledger {
     ]);
   }
 
-  /** Changes records of the account (agents, credentials, settings), in one transaction. */
-  async change<const C extends Batch>(changes: (write: RecordWriter) => C): Promise<BatchResponse<C>> {
-    return this.database.run(changes(this.database.build as unknown as RecordWriter));
+  /**
+   * Changes records of the account (agents, credentials, policies, settings) and notes it, in one transaction.
+   * @param note null only where the account itself goes, and its notes with it
+   * @throws ConstraintError when what was to be changed is not there: nothing is written
+   */
+  async change<const C extends Batch>(
+    note: Note | null,
+    changes: (write: RecordWriter) => C,
+  ): Promise<BatchResponse<C>> {
+    const statements: readonly Statement[] = changes(this.database.build as unknown as RecordWriter);
+    if (!note) return this.database.run(statements as unknown as C);
+    const record = this.database.build.insert(activity).values(note);
+    // A change or deletion is noted while its target is as it was found, a creation once it is there.
+    const isCreation = note.action.endsWith('.created');
+    const batch = isCreation ? [...statements, record] : [record, ...statements];
+    const results: readonly unknown[] = await this.database.run(batch as unknown as Batch);
+    const answers = isCreation ? results.slice(0, -1) : results.slice(1);
+    return answers as unknown as BatchResponse<C>;
   }
 }

@@ -37,6 +37,11 @@ export function makeId<P extends Prefix>(prefix: P, now: number, random: Uint8Ar
   return formatId(prefix, uuid);
 }
 
+/** The first identifier of a moment: those of earlier moments sort before it, all others after. */
+export function firstIdAt<P extends Prefix>(prefix: P, time: number): Id<P> {
+  return makeId(prefix, Math.max(0, time), new Uint8Array(10));
+}
+
 /** Writes 16 bytes as an identifier of the given kind. */
 export function formatId<P extends Prefix>(prefix: P, bytes: Uint8Array): Id<P> {
   return TypeID.fromUUIDBytes(prefix, bytes).toString() as Id<P>;

@@ -7,6 +7,7 @@ import { Problem } from '../../errors';
 import { userAccess } from '../../http/access';
 import { newId, type UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
+import { noteOfUser } from '../../http/note';
 import { MAX_POLICIES, type Policy, policyFields, presentPolicy } from './policy';
 
 const PolicyCreation = z.strictObject({
@@ -27,10 +28,8 @@ const PolicyCreation = z.strictObject({
  * Makes a policy, which decides requests from then on.
  * @throws Problem `conflict` when the account holds as many as it can
  */
-export async function createPolicy(
-  { principal, runtime, ledger }: UserContext,
-  input: z.output<typeof PolicyCreation>,
-): Promise<Policy> {
+export async function createPolicy(context: UserContext, input: z.output<typeof PolicyCreation>): Promise<Policy> {
+  const { principal, runtime, ledger } = context;
   const now = runtime.now();
   const row = {
     id: newId(runtime, 'policy'),
@@ -54,7 +53,9 @@ export async function createPolicy(
       and (select count(*) from ${policies} where account = ${principal.account.number}) < ${MAX_POLICIES}
   )`;
   try {
-    await ledger.change((write) => [write.insert(policies).values({ ...row, account: owner })]);
+    await ledger.change(noteOfUser(context, 'policy.created', row.id), (write) => [
+      write.insert(policies).values({ ...row, account: owner }),
+    ]);
   } catch (error) {
     if (!(error instanceof ConstraintError)) throw error;
     throw new Problem('conflict', `The account holds ${MAX_POLICIES} policies, the most it can. Delete one first.`);

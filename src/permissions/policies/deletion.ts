@@ -4,17 +4,19 @@ import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
+import { noteOfUser, refuseMissing } from '../../http/note';
 import { parseId } from '../../lib/typeid';
-import { isPolicy } from './policy';
+import { isPolicy, policyOwner } from './policy';
 
 /** Deletes a policy. What it decided stays decided. */
-export async function deletePolicy({ ledger, principal }: UserContext, id: string): Promise<void> {
+export async function deletePolicy(context: UserContext, id: string): Promise<void> {
   const policy = parseId('policy', id);
   if (!policy) throw notFound('policy');
-  const [deleted] = await ledger.change((write) => [
-    write.delete(policies).where(isPolicy(principal.account.number, policy)).returning({ id: policies.id }),
-  ]);
-  if (deleted.length === 0) throw notFound('policy');
+  const account = context.principal.account.number;
+  const note = noteOfUser(context, 'policy.deleted', policy, { account: policyOwner(account, policy) });
+  await context.ledger
+    .change(note, (write) => [write.delete(policies).where(isPolicy(account, policy))])
+    .catch(refuseMissing('policy'));
 }
 
 export const policyDeletion = new Hono().delete(

@@ -1,4 +1,4 @@
-import { and, eq, type InferSelectModel, type SQL } from 'drizzle-orm';
+import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Reader } from '../../db/database';
 import { POLICY_EFFECTS, policies } from '../../db/schema';
@@ -117,6 +117,11 @@ export function presentPolicy(row: Omit<PolicyRow, 'account'>): Policy {
 /** The condition that finds a policy of an account. */
 export function isPolicy(account: number, id: Id<'policy'>) {
   return and(eq(policies.account, account), eq(policies.id, id));
+}
+
+/** The number of the account that a policy belongs to, as SQL; NULL when it is not this one's. */
+export function policyOwner(account: number, id: Id<'policy'>): SQL<number> {
+  return sql<number>`(select account from ${policies} where ${isPolicy(account, id)})`;
 }
 
 /** A preload of the account's policies that are switched on. */

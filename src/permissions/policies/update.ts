@@ -5,20 +5,22 @@ import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { body, noQuery, notEmpty } from '../../http/input';
+import { noteOfUser, refuseMissing } from '../../http/note';
 import { parseId } from '../../lib/typeid';
-import { isPolicy, type Policy, policyFields, presentPolicy } from './policy';
+import { isPolicy, type Policy, policyFields, policyOwner, presentPolicy } from './policy';
 
 const PolicyUpdate = notEmpty(z.strictObject(policyFields).partial());
 
 /** Changes the fields that are named; requests from then on are decided by it as it then is. */
 export async function updatePolicy(
-  { ledger, principal, runtime }: UserContext,
+  context: UserContext,
   id: string,
   input: z.output<typeof PolicyUpdate>,
 ): Promise<Policy> {
   const policy = parseId('policy', id);
   if (!policy) throw notFound('policy');
-  const changes = {
+  const account = context.principal.account.number;
+  const fields = {
     name: input.name,
     effect: input.effect,
     actions: input.actions,
@@ -30,11 +32,14 @@ export async function updatePolicy(
     reason: input.reason === '' ? null : input.reason,
     priority: input.priority,
     isActive: input.is_active,
-    updatedAt: runtime.now(),
+    updatedAt: context.runtime.now(),
   };
-  const [[row]] = await ledger.change((write) => [
-    write.update(policies).set(changes).where(isPolicy(principal.account.number, policy)).returning(),
-  ]);
+  const changed = { account: policyOwner(account, policy), changes: Object.keys(input) };
+  const [[row]] = await context.ledger
+    .change(noteOfUser(context, 'policy.updated', policy, changed), (write) => [
+      write.update(policies).set(fields).where(isPolicy(account, policy)).returning(),
+    ])
+    .catch(refuseMissing('policy'));
   if (!row) throw notFound('policy');
   return presentPolicy(row);
 }
