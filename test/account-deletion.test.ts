@@ -85,3 +85,17 @@ it('lets what falls due in a deleted account fall', async () => {
   await world.sweep();
   expect(await countRows(env.DB)).toEqual(before);
 });
+
+it('erases more notes of what people did than one slice takes', async () => {
+  const world = new World();
+  const before = await countRows(env.DB);
+  const { account } = await makeLife(world);
+  await env.DB.prepare(
+    `insert into activity select account, randomblob(16), actor, action, target, changes, ip_address, user_agent, created_at
+     from (select * from activity order by account desc limit 1), (with recursive n(value) as (select 1 union all
+     select value + 1 from n where value < 1200) select value from n)`,
+  ).run();
+  await deleteAccount(account);
+  await world.sweep();
+  expect(await countRows(env.DB)).toEqual(before);
+});
