@@ -6,7 +6,7 @@ import { operatorAccess } from '../http/access';
 import type { OperatorContext } from '../http/context';
 import { queryText } from '../http/fields';
 import { query } from '../http/input';
-import { makePage, type Page, pageParameters, readCursor } from '../http/page';
+import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import { type Id, parseId } from '../lib/typeid';
 import { type Account, accountFields, presentAccount } from './account';
 
@@ -43,7 +43,7 @@ export async function listAccounts(
     }),
   );
   const rows = pages.flat().sort((a, b) => (a.id < b.id ? 1 : -1));
-  return makePage(config.keyring, binding, rows, limit, (row) => row.id, presentAccount);
+  return makePageById(config.keyring, binding, rows, limit, presentAccount);
 }
 
 export const accountList = new Hono().get('/v1/admin/users', operatorAccess(), query(AccountList), async (c) =>

@@ -5,7 +5,7 @@ import { userTokens } from '../db/schema';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { query } from '../http/input';
-import { makePage, type Page, pageParameters, readCursor } from '../http/page';
+import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import type { Id } from '../lib/typeid';
 import { presentUserToken, type UserToken } from './user-token';
 
@@ -30,14 +30,7 @@ export async function listUserTokens(
     .orderBy(desc(userTokens.id))
     .limit(limit + 1);
   const [rows] = await reader.load([page]);
-  return makePage(
-    config.keyring,
-    binding,
-    rows,
-    limit,
-    (row) => row.id,
-    (row) => presentUserToken(row),
-  );
+  return makePageById(config.keyring, binding, rows, limit, (row) => presentUserToken(row));
 }
 
 export const userTokenList = new Hono().get(

@@ -6,7 +6,7 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { queryBoolean } from '../http/fields';
 import { query } from '../http/input';
-import { makePage, type Page, pageParameters, readCursor } from '../http/page';
+import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import type { Id } from '../lib/typeid';
 import { type Agent, presentAgent } from './agent';
 
@@ -32,7 +32,7 @@ export async function listAgents(
     .orderBy(desc(agents.id))
     .limit(limit + 1);
   const [rows] = await reader.load([page]);
-  return makePage(config.keyring, binding, rows, limit, (row) => row.id, presentAgent);
+  return makePageById(config.keyring, binding, rows, limit, presentAgent);
 }
 
 export const agentList = new Hono().get('/v1/agents', userAccess('agents:read'), query(AgentList), async (c) =>

@@ -7,7 +7,7 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { queryText, rangeEnd } from '../http/fields';
 import { query } from '../http/input';
-import { makePage, type Page, pageParameters, readCursor } from '../http/page';
+import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import { DAY, formatTime } from '../lib/time';
 import { firstIdAt, type Id } from '../lib/typeid';
 import { oldestKept } from './entry';
@@ -63,23 +63,16 @@ export async function listActivity(
     .orderBy(desc(activity.id))
     .limit(limit + 1);
   const [rows] = await reader.load([page]);
-  return makePage(
-    config.keyring,
-    binding,
-    rows,
-    limit,
-    (row) => row.id,
-    (row) => ({
-      id: row.id,
-      actor: row.actor,
-      action: row.action,
-      target: row.target,
-      changes: row.changes,
-      ip_address: row.ipAddress,
-      user_agent: row.userAgent,
-      created_at: formatTime(row.createdAt),
-    }),
-  );
+  return makePageById(config.keyring, binding, rows, limit, (row) => ({
+    id: row.id,
+    actor: row.actor,
+    action: row.action,
+    target: row.target,
+    changes: row.changes,
+    ip_address: row.ipAddress,
+    user_agent: row.userAgent,
+    created_at: formatTime(row.createdAt),
+  }));
 }
 
 export const activityList = new Hono().get('/v1/activity', userAccess('audit:read'), query(ActivityList), async (c) =>

@@ -75,6 +75,17 @@ export async function makePage<Row, T>(
   };
 }
 
+/** The same for a list whose rows stand in the order of their ids. */
+export function makePageById<Row extends { id: string }, T>(
+  keyring: Keyring,
+  binding: CursorBinding,
+  rows: Row[],
+  limit: number,
+  present: (row: Row) => T | null,
+): Promise<Page<T>> {
+  return makePage(keyring, binding, rows, limit, (row) => row.id, present);
+}
+
 function bind({ list, owner, filters }: CursorBinding, position: string): string {
   const sorted = Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([list, owner, sorted.filter(([, value]) => value !== undefined), position]);

@@ -7,7 +7,7 @@ import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
 import { queryText } from '../http/fields';
 import { query } from '../http/input';
-import { makePage, type Page, pageParameters, readCursor } from '../http/page';
+import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import { type Id, idBytes, parseId } from '../lib/typeid';
 import { type Permission, type PermissionRow, permissionColumns, presentPermission } from './permission';
 import { tokenValues } from './token-value';
@@ -45,13 +45,8 @@ export async function listPermissions(
   rows.sort((a, b) => (a.id < b.id ? 1 : -1));
   // Permissions of a deleted agent wait for their erasure, and are not shown.
   const values = await tokenValues(context, rows.filter(hasAgent), now);
-  return makePage(
-    config.keyring,
-    binding,
-    rows,
-    limit,
-    (row) => row.id,
-    (row) => (hasAgent(row) ? presentPermission(row, now, values.get(row.id)) : null),
+  return makePageById(config.keyring, binding, rows, limit, (row) =>
+    hasAgent(row) ? presentPermission(row, now, values.get(row.id)) : null,
   );
 }
 

@@ -5,7 +5,7 @@ import { policies } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { query } from '../../http/input';
-import { makePage, type Page, pageParameters, readCursor } from '../../http/page';
+import { makePageById, type Page, pageParameters, readCursor } from '../../http/page';
 import type { Id } from '../../lib/typeid';
 import { type Policy, presentPolicy } from './policy';
 
@@ -26,7 +26,7 @@ export async function listPolicies(
     .orderBy(desc(policies.id))
     .limit(limit + 1);
   const [rows] = await reader.load([page]);
-  return makePage(config.keyring, binding, rows, limit, (row) => row.id, presentPolicy);
+  return makePageById(config.keyring, binding, rows, limit, presentPolicy);
 }
 
 export const policyList = new Hono().get('/v1/policies', userAccess('policies:read'), query(PolicyList), async (c) =>
