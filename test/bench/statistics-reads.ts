@@ -60,6 +60,6 @@ function agrees(body: Statistics, counted: Counters): boolean {
     body.tokens_issued === counted.tokensIssued &&
     body.tokens_used === counted.tokensUsed &&
     body.tokens_revoked === counted.tokensRevoked &&
-    body.avg_approval_time_ms === Math.round(counted.approvalTime / counted.approved)
+    body.avg_approval_time_ms === counted.approvalTime / counted.approved
   );
 }
