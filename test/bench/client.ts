@@ -1,4 +1,4 @@
-import { Agent, request } from 'node:http';
+import { Agent, type IncomingMessage, request } from 'node:http';
 
 /** What an answer cost the database, by D1's own count. */
 export interface Cost {
@@ -70,21 +70,28 @@ export class Client {
           incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
           incoming.on('error', reject);
           incoming.on('end', () => {
-            const text = Buffer.concat(chunks).toString();
-            const cost = readCost(incoming.headers['server-timing']);
-            this.note(`${method} ${path}`, cost.trips);
-            resolve({
-              status: incoming.statusCode ?? 0,
-              cost,
-              statements: JSON.parse(String(incoming.headers['x-statements'] ?? '[]')) as StatementCost[],
-              body: (text === '' ? undefined : JSON.parse(text)) as T,
-            });
+            try {
+              resolve(this.read<T>(`${method} ${path}`, incoming, Buffer.concat(chunks).toString()));
+            } catch (error) {
+              reject(error);
+            }
           });
         },
       );
       outgoing.on('error', reject);
       outgoing.end(payload);
     });
+  }
+
+  private read<T>(call: string, { statusCode, headers }: IncomingMessage, text: string): Answer<T> {
+    const cost = readCost(headers['server-timing']);
+    this.note(call, cost.trips);
+    return {
+      status: statusCode ?? 0,
+      cost,
+      statements: JSON.parse(String(headers['x-statements'] ?? '[]')) as StatementCost[],
+      body: (text === '' ? undefined : JSON.parse(text)) as T,
+    };
   }
 
   private note(call: string, trips: number): void {
