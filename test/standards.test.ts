@@ -134,6 +134,17 @@ it.each(['/v1/tokens/introspect', '/v1/tokens/revoke'])('%s refuses a form that 
   expect(await account.log('&event_type=revoke')).toEqual([]);
 });
 
+it('refuses a form of very many parameters in a time that grows with its length alone', async () => {
+  const { world, account } = await makeScene();
+  const raw = Array.from({ length: 120_000 }, (_, i) => `p${i}=`).join('&');
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const begun = performance.now();
+  const { status, body } = await world.call('POST', '/v1/tokens/introspect', { token: account.token, raw, headers });
+  expect([status, body.code]).toEqual([400, 'invalid_request']);
+  // Looking each parameter up among all others takes half a minute.
+  expect(performance.now() - begun).toBeLessThan(5_000);
+});
+
 it('takes no form where no standard asks for one', async () => {
   const { world, account, token } = await makeScene();
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };

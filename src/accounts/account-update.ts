@@ -42,15 +42,17 @@ export async function updateAccount(
   const found = and(eq(accounts.number, row.number), eq(accounts.plan, row.plan));
   const number = sql<number>`(select number from ${accounts} where ${found})`;
   const note = noteOfOperator(context, 'account.updated', row.id, number, Object.keys(input));
-  try {
-    const [[updated]] = await shard.ledger.change(note, (write) => [
-      write.update(accounts).set(changes).where(found).returning(),
-    ]);
-    return presentAccount(updated ?? row);
-  } catch (error) {
-    if (!(error instanceof ConstraintError)) throw error;
-    throw new Problem('conflict', 'The account was changed at the same time. Send the request again.');
-  }
+  const [[updated]] = await shard.ledger
+    .change(note, (write) => [write.update(accounts).set(changes).where(found).returning()])
+    .catch((error: unknown) => {
+      throw error instanceof ConstraintError ? changedMeanwhile() : error;
+    });
+  if (!updated) throw changedMeanwhile();
+  return presentAccount(updated);
+}
+
+function changedMeanwhile(): Problem {
+  return new Problem('conflict', 'The account was changed at the same time. Send the request again.');
 }
 
 export const accountUpdate = new Hono().patch(

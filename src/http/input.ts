@@ -75,9 +75,11 @@ export const readJsonOrForm: BodyReader = (c) =>
   });
 
 function parseForm(text: string): Record<string, string> {
-  const fields = [...new URLSearchParams(text)];
-  const twice = fields.find(([name], at) => fields.findIndex(([other]) => other === name) !== at);
-  if (twice) throw invalidRequest([{ path: `body.${twice[0]}`, message: 'must be given once' }]);
+  const fields = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (fields.has(name)) throw invalidRequest([{ path: `body.${name}`, message: 'must be given once' }]);
+    fields.set(name, value);
+  }
   return Object.fromEntries(fields);
 }
 
