@@ -3,6 +3,7 @@ import { methodNotAllowed } from 'hono/method-not-allowed';
 import { accountRoutes } from './accounts/routes';
 import { agentRoutes } from './agents/routes';
 import { auditRoutes } from './audit/routes';
+import { docsRoutes } from './docs/routes';
 import type { Runtime } from './env';
 import { Problem } from './errors';
 import type { App } from './http/context';
@@ -32,6 +33,7 @@ export function createApp(runtime: Runtime) {
   app.route('/', agentRoutes);
   app.route('/', permissionRoutes);
   app.route('/', auditRoutes);
+  app.route('/', docsRoutes(() => app.routes));
   app.notFound((c) => problemResponse(new Problem('not_found', 'There is nothing at this path.'), c.get('requestId')));
   app.onError(answerError);
   return app;

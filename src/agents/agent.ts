@@ -1,24 +1,27 @@
 import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
+import { z } from 'zod';
 import { agents } from '../db/schema';
 import { jsonObject, text } from '../http/fields';
-import type { JsonObject } from '../lib/json';
+import { shownId, shownObject, shownTime } from '../http/shown';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import type { Id } from '../lib/typeid';
 
 type AgentRow = Omit<InferSelectModel<typeof agents>, 'number' | 'account'>;
 
 /** An agent as the API shows it. */
-export interface Agent {
-  id: Id<'agent'>;
-  name: string;
-  description?: string;
-  api_key_prefix: string;
-  metadata: JsonObject;
-  is_active: boolean;
-  last_activity_at: string | null;
-  created_at: string;
-  updated_at: string;
-}
+export const Agent = z.object({
+  id: shownId('agent'),
+  name: z.string(),
+  description: z.string().optional(),
+  api_key_prefix: z.string(),
+  metadata: shownObject,
+  is_active: z.boolean(),
+  last_activity_at: shownTime.nullable(),
+  created_at: shownTime,
+  updated_at: shownTime,
+});
+
+export type Agent = z.output<typeof Agent>;
 
 /** The fields that a client may set. */
 export const agentFields = {

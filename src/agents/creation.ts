@@ -8,7 +8,8 @@ import { userAccess } from '../http/access';
 import { newId, type UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { noteOfUser } from '../http/note';
-import { type Agent, agentFields, agentNumber, presentAgent } from './agent';
+import { answer, created, operation } from '../http/operation';
+import { Agent, agentFields, agentNumber, presentAgent } from './agent';
 import { issueAgentKey } from './agent-key';
 
 const MAX_AGENTS = 10_000;
@@ -20,7 +21,9 @@ const AgentCreation = z.strictObject({
 });
 
 /** A new agent; `api_key` is shown this once. */
-export type CreatedAgent = Omit<Agent, 'last_activity_at'> & { api_key: string };
+export const CreatedAgent = Agent.omit({ last_activity_at: true }).extend({ api_key: z.string() });
+
+export type CreatedAgent = z.output<typeof CreatedAgent>;
 
 /**
  * Registers an agent and gives it its key.
@@ -61,11 +64,15 @@ export async function createAgent(context: UserContext, input: z.output<typeof A
 
 export const agentCreation = new Hono().post(
   '/v1/agents',
+  operation({
+    id: 'createAgent',
+    tag: 'Agents',
+    summary: 'Register an agent',
+    success: created(CreatedAgent),
+    problems: ['conflict'],
+  }),
   userAccess('agents:write'),
   noQuery(),
   body(AgentCreation),
-  async (c) => {
-    const agent = await createAgent(c.var.context, c.req.valid('json'));
-    return c.json(agent, 201, { Location: `/v1/agents/${agent.id}` });
-  },
+  async (c) => answer(c, await createAgent(c.var.context, c.req.valid('json'))),
 );

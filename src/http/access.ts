@@ -16,6 +16,7 @@ import type {
   Scope,
   UserPrincipal,
 } from './context';
+import { describe } from './operation';
 
 /**
  * Makes a query of account data that travels with the authentication, in the same round trip; null when there is
@@ -49,20 +50,26 @@ type Operator = {
   Variables: App['Variables'] & { operator: OperatorContext };
 };
 
+// What each kind of access may refuse. An agent's key on another's endpoint is refused as inactive before it is as wrong.
+const OPERATOR_PROBLEMS = ['unauthorized', 'wrong_credential', 'account_inactive', 'agent_inactive'] as const;
+const AGENT_PROBLEMS = OPERATOR_PROBLEMS;
+const USER_PROBLEMS = [...OPERATOR_PROBLEMS, 'insufficient_scope'] as const;
+
 /** Lets in user tokens that have the scope; `c.var.context` is then the user's. */
 export function userAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) {
-  return createMiddleware<Access<UserPrincipal, Q>>(async (c, next) => {
+  const middleware = createMiddleware<Access<UserPrincipal, Q>>(async (c, next) => {
     const { principal, database, loaded } = await admit(c, preload);
     c.set('database', database);
     c.set('context', makeContext(c, requireUser(principal, scope), database));
     c.set('loaded', loaded);
     await next();
   });
+  return describe(middleware, { callers: [{ credential: 'userToken', scope }], problems: USER_PROBLEMS });
 }
 
 /** Lets in agents; `c.var.context` is then the agent's. */
 export function agentAccess<Q extends Query>(preload?: Preload<Q>) {
-  return createMiddleware<Access<AgentPrincipal, Q>>(async (c, next) => {
+  const middleware = createMiddleware<Access<AgentPrincipal, Q>>(async (c, next) => {
     const { principal, database, loaded } = await admit(c, preload);
     c.set('database', database);
     if (principal.kind !== 'agent') {
@@ -72,11 +79,12 @@ export function agentAccess<Q extends Query>(preload?: Preload<Q>) {
     c.set('loaded', loaded);
     await next();
   });
+  return describe(middleware, { callers: [{ credential: 'agentKey' }], problems: AGENT_PROBLEMS });
 }
 
 /** Lets in agents, and user tokens that have the scope. */
 export function sharedAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) {
-  return createMiddleware<SharedAccess<Q>>(async (c, next) => {
+  const middleware = createMiddleware<SharedAccess<Q>>(async (c, next) => {
     const enter = async () => {
       const { principal, database, loaded } = await admit(c, preload);
       c.set('database', database);
@@ -88,11 +96,15 @@ export function sharedAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>
     c.set('reload', async () => (await enter()).loaded);
     await next();
   });
+  return describe(middleware, {
+    callers: [{ credential: 'agentKey' }, { credential: 'userToken', scope }],
+    problems: [...AGENT_PROBLEMS, ...USER_PROBLEMS],
+  });
 }
 
 /** Lets in the operator. */
 export function operatorAccess() {
-  return createMiddleware<Operator>(async (c, next) => {
+  const middleware = createMiddleware<Operator>(async (c, next) => {
     const credential = bearerCredential(c);
     if (!(await isOperatorToken(c, credential))) {
       await authenticate(c, credential);
@@ -102,6 +114,7 @@ export function operatorAccess() {
     c.set('operator', { config, runtime, origin, shards: openShards(c.env, cost) });
     await next();
   });
+  return describe(middleware, { callers: [{ credential: 'operatorToken' }], problems: OPERATOR_PROBLEMS });
 }
 
 function openShards(env: Env, cost: Cost): OperatorContext['shards'] {

@@ -2,11 +2,13 @@ import { zValidator } from '@hono/zod-validator';
 import { z } from 'zod';
 import { type FieldError, invalidRequest, Problem } from '../errors';
 import type { Incoming } from './context';
+import { describe } from './operation';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 /** An answer must not grow with what was wrong. */
 const MAX_ERRORS = 50;
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;.*)?$/i;
+const BODY_PROBLEMS = ['invalid_request', 'payload_too_large', 'unsupported_media_type'] as const;
 const JSON_TYPE = /^application\/json\s*(;.*)?$/i;
 
 /**
@@ -14,12 +16,12 @@ const JSON_TYPE = /^application\/json\s*(;.*)?$/i;
  * @throws Problem 413, 415, or 400 naming the fields
  */
 export function body<S extends z.ZodType>(schema: S) {
-  return bodyReadBy(readJson, schema);
+  return describe(bodyReadBy(readJson, schema), { body: { schema, mayBeForm: false }, problems: BODY_PROBLEMS });
 }
 
 /** The same for the endpoints of OAuth, whose bodies may be forms as well: each parameter is then a text. */
 export function oauthBody<S extends z.ZodType>(schema: S) {
-  return bodyReadBy(readJsonOrForm, schema);
+  return describe(bodyReadBy(readJsonOrForm, schema), { body: { schema, mayBeForm: true }, problems: BODY_PROBLEMS });
 }
 
 function bodyReadBy<S extends z.ZodType>(read: BodyReader, schema: S) {
@@ -33,7 +35,10 @@ function bodyReadBy<S extends z.ZodType>(read: BodyReader, schema: S) {
 
 /** Validates the query string; without a schema, no parameter is allowed. `c.req.valid('query')` is its parsed form. */
 export function query<S extends z.ZodType>(schema: S) {
-  return zValidator('query', schema, refuseInvalid('query', schema));
+  return describe(zValidator('query', schema, refuseInvalid('query', schema)), {
+    query: schema,
+    problems: ['invalid_request'],
+  });
 }
 
 const noParameters = z.strictObject({});

@@ -1,0 +1,117 @@
+import { createMiddleware } from 'hono/factory';
+import type { z } from 'zod';
+import type { ProblemCode } from '../errors';
+import type { Prefix } from '../lib/typeid';
+import type { Scope } from './context';
+
+/** Under what heading the reference lists an operation. */
+export type Tag = 'Operator' | 'Account' | 'Agents' | 'Permissions' | 'Tokens' | 'Policies' | 'Audit' | 'Service';
+
+/** Who may call an operation, by what credential. A user token needs the scope. */
+export type Caller = { credential: 'operatorToken' } | { credential: 'agentKey' } | { credential: 'userToken'; scope: Scope };
+
+/** A success: its status, what its body holds, and where a thing that it made is found. */
+export interface Success<T = unknown> {
+  status: 200 | 201 | 202 | 204;
+  schema: z.ZodType<T> | null;
+  location?: (path: string, value: T) => string;
+}
+
+/**
+ * What one middleware says of the operation that it stands in. The parts of a route's middlewares together describe the
+ * whole of it (see `docs/document.ts`), so that the description cannot drift from what runs.
+ */
+export interface Description {
+  id?: string;
+  tag?: Tag;
+  summary?: string;
+  description?: string;
+  success?: Pick<Success, 'status' | 'schema'>;
+  callers?: Caller[];
+  /** The kind of the identifier that `:id` in the path stands for. */
+  pathId?: Prefix;
+  query?: z.ZodType;
+  body?: { schema: z.ZodType; mayBeForm: boolean };
+  problems?: readonly ProblemCode[];
+}
+
+const DESCRIPTION = Symbol('description of an operation');
+
+/** Lets a middleware carry its part of the operation's description. */
+export function describe<M extends object>(middleware: M, description: Description): M {
+  return Object.assign(middleware, { [DESCRIPTION]: description });
+}
+
+/** The part that a middleware carries. */
+export function descriptionOf(middleware: object): Description | undefined {
+  return (middleware as { [DESCRIPTION]?: Description })[DESCRIPTION];
+}
+
+/** 200 with a body. */
+export function ok<T>(schema: z.ZodType<T>): Success<T> {
+  return { status: 200, schema };
+}
+
+/** 201 with what was made, found at the path that made it and its id. */
+export function created<T extends { id: string }>(
+  schema: z.ZodType<T>,
+  location = (path: string, { id }: T) => `${path}/${id}`,
+): Success<T> {
+  return { status: 201, schema, location };
+}
+
+/** 202 for what goes on in the background. */
+export function accepted<T>(schema: z.ZodType<T>): Success<T> {
+  return { status: 202, schema };
+}
+
+/** 204 without a body. */
+export function noContent(): Success<null> {
+  return { status: 204, schema: null };
+}
+
+interface OperationDescription<T> extends Omit<Description, 'success' | 'callers' | 'query' | 'body'> {
+  /** The name that generated clients call it by. */
+  id: string;
+  tag: Tag;
+  summary: string;
+  success: Success<T>;
+}
+
+/** The first middleware of every route: what the operation is, and what it answers when all goes well. */
+export function operation<T>(description: OperationDescription<T>) {
+  const { success } = description;
+  const middleware = createMiddleware<{ Variables: { success: Success<T> } }>(async (c, next) => {
+    c.set('success', success);
+    await next();
+  });
+  return describe(middleware, description);
+}
+
+/** An answer as it goes out: its body is the text that a stored answer repeats byte for byte. */
+export interface SentAnswer {
+  status: number;
+  body: string | null;
+  location: string | null;
+}
+
+/** Writes what an operation yields as the answer that it declares. */
+export function writeAnswer<T>({ status, schema, location }: Success<T>, path: string, value: T): SentAnswer {
+  return { status, body: schema && JSON.stringify(value), location: location?.(path, value) ?? null };
+}
+
+/** An answer as an HTTP response. */
+export function sendAnswer({ status, body, location }: SentAnswer): Response {
+  return new Response(body, {
+    status,
+    headers: {
+      ...(body !== null && { 'Content-Type': 'application/json' }),
+      ...(location !== null && { Location: location }),
+    },
+  });
+}
+
+/** Answers with what the operation yields. */
+export function answer<T>(c: { var: { success: Success<T> }; req: { path: string } }, value: T): Response {
+  return sendAnswer(writeAnswer(c.var.success, c.req.path, value));
+}
