@@ -2,7 +2,7 @@ import { Cost, type Database } from './db/database';
 import { listShards, openShard } from './db/shards';
 import type { Env, Runtime } from './env';
 import { eraseAccounts, eraseAgents } from './ledger/erasure';
-import { deleteExpiredKeys, deleteOldStatistics } from './ledger/housekeeping';
+import { deleteExpiredKeys, deleteOldAnswers, deleteOldStatistics } from './ledger/housekeeping';
 import { Ledger } from './ledger/ledger';
 import { expireSlice } from './permissions/expiry';
 
@@ -48,6 +48,7 @@ function listWork(cron: string, shard: string, database: Database, runtime: Runt
     'erase agents, oldest first': () => eraseAgents(database, 'oldest'),
     'erase agents, newest first': () => eraseAgents(database, 'newest'),
     'delete expired keys': () => deleteExpiredKeys(database, runtime.now()),
+    'delete old answers': () => deleteOldAnswers(database, runtime.now()),
   };
   const retention: Record<string, Work['slice']> = {
     'delete old statistics': () => deleteOldStatistics(database, runtime.now()),

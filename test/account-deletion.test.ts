@@ -17,6 +17,11 @@ async function makeLife(world: World) {
     const { token } = await agent.approved({ max_uses: 2 });
     await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
     await agent.request();
+    await world.must(201, 'POST', '/v1/agents', {
+      token: account.token,
+      headers: { 'Idempotency-Key': agent.id },
+      body: { name: 'Kept' },
+    });
     await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, { grace_period: 60 });
   }
   const further = await account.limitedToken('account:read');

@@ -2,10 +2,10 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import { accounts } from '../db/schema';
 import { Problem } from '../errors';
-import { operatorAccess } from '../http/access';
 import { newId, type OperatorContext, SCOPES, type Shard } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { accountNumber, noteOfOperator } from '../http/note';
+import { operatorAccess } from '../http/operator-access';
 import { type Account, accountFields, presentAccount } from './account';
 import { issueUserToken, type UserToken } from './user-token';
 
@@ -38,9 +38,13 @@ export async function createAccount(
     updatedAt: now,
   };
   const { token, store } = await issueUserToken(context, shard.name, row.id, {}, SCOPES);
-  const note = noteOfOperator(context, 'user_token.created', token.id, accountNumber(row.id));
-  await shard.ledger.change(note, (write) => [write.insert(accounts).values(row), store(write)]);
-  return { ...presentAccount(row), token };
+  const created = { ...presentAccount(row), token };
+  await shard.ledger.change({
+    note: noteOfOperator(context, 'user_token.created', token.id, accountNumber(row.id)),
+    changes: (write) => [write.insert(accounts).values(row), store(write)],
+    answer: { value: created, subject: row.id },
+  });
+  return created;
 }
 
 /** The refusal of a retention that the plan does not allow. */

@@ -1,24 +1,32 @@
 import { eq } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { accounts, erasures } from '../db/schema';
-import { operatorAccess } from '../http/access';
-import type { OperatorContext } from '../http/context';
 import { noQuery } from '../http/input';
-import { locateAccount } from './account';
+import { operatorAccess } from '../http/operator-access';
+import { idBytes } from '../lib/typeid';
+import { accountOfPath, type LocatedAccount, locatedAccount } from './account';
 
 /**
  * Deletes an account: its credentials die at once with its row, which every one of them is looked up with; the sweep
  * erases the rest.
  */
-export async function deleteAccount(context: OperatorContext, id: string): Promise<void> {
-  const { shard, row } = await locateAccount(context, id);
-  await shard.ledger.change(null, (write) => [
-    write.insert(erasures).values({ kind: 'account', number: row.number }),
-    write.delete(accounts).where(eq(accounts.number, row.number)),
-  ]);
+export async function deleteAccount({ shard, row }: LocatedAccount): Promise<void> {
+  await shard.ledger.change({
+    note: null,
+    changes: (write) => [
+      write.insert(erasures).values({ kind: 'account', number: row.number, subject: idBytes(row.id) }),
+      write.delete(accounts).where(eq(accounts.number, row.number)),
+    ],
+    answer: null,
+  });
 }
 
-export const accountDeletion = new Hono().delete('/v1/admin/users/:id', operatorAccess(), noQuery(), async (c) => {
-  await deleteAccount(c.var.operator, c.req.param('id'));
-  return c.json({ status: 'erasing' }, 202);
-});
+export const accountDeletion = new Hono().delete(
+  '/v1/admin/users/:id',
+  operatorAccess(accountOfPath),
+  noQuery(),
+  async (c) => {
+    await deleteAccount(locatedAccount(c.var.loaded));
+    return c.json({ status: 'erasing' }, 202);
+  },
+);

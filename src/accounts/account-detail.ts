@@ -1,15 +1,8 @@
 import { Hono } from 'hono';
-import { operatorAccess } from '../http/access';
-import type { OperatorContext } from '../http/context';
 import { noQuery } from '../http/input';
-import { type Account, locateAccount, presentAccount } from './account';
+import { operatorAccess } from '../http/operator-access';
+import { accountOfPath, locatedAccount, presentAccount } from './account';
 
-/** Finds an account for the operator, on whichever shard it lives. */
-export async function getAccount(context: OperatorContext, id: string): Promise<Account> {
-  const { row } = await locateAccount(context, id);
-  return presentAccount(row);
-}
-
-export const accountDetail = new Hono().get('/v1/admin/users/:id', operatorAccess(), noQuery(), async (c) =>
-  c.json(await getAccount(c.var.operator, c.req.param('id'))),
+export const accountDetail = new Hono().get('/v1/admin/users/:id', operatorAccess(accountOfPath), noQuery(), (c) =>
+  c.json(presentAccount(locatedAccount(c.var.loaded).row)),
 );

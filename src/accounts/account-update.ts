@@ -4,11 +4,18 @@ import { z } from 'zod';
 import { ConstraintError } from '../db/database';
 import { accounts } from '../db/schema';
 import { Problem } from '../errors';
-import { operatorAccess } from '../http/access';
 import type { OperatorContext } from '../http/context';
 import { body, noQuery, notEmpty } from '../http/input';
 import { noteOfOperator } from '../http/note';
-import { type Account, accountFields, locateAccount, presentAccount } from './account';
+import { operatorAccess } from '../http/operator-access';
+import {
+  type Account,
+  accountFields,
+  accountOfPath,
+  type LocatedAccount,
+  locatedAccount,
+  presentAccount,
+} from './account';
 import { retentionNeedsEnterprise } from './account-creation';
 
 const AccountUpdate = notEmpty(
@@ -26,10 +33,9 @@ const AccountUpdate = notEmpty(
  */
 export async function updateAccount(
   context: OperatorContext,
-  id: string,
+  { shard, row }: LocatedAccount,
   input: z.output<typeof AccountUpdate>,
 ): Promise<Account> {
-  const { shard, row } = await locateAccount(context, id);
   const plan = input.plan ?? row.plan;
   if (input.audit_retention_days !== undefined && plan !== 'enterprise') throw retentionNeedsEnterprise();
   const changes = {
@@ -41,9 +47,12 @@ export async function updateAccount(
   };
   const found = and(eq(accounts.number, row.number), eq(accounts.plan, row.plan));
   const number = sql<number>`(select number from ${accounts} where ${found})`;
-  const note = noteOfOperator(context, 'account.updated', row.id, number, Object.keys(input));
   const [[updated]] = await shard.ledger
-    .change(note, (write) => [write.update(accounts).set(changes).where(found).returning()])
+    .change({
+      note: noteOfOperator(context, 'account.updated', row.id, number, Object.keys(input)),
+      changes: (write) => [write.update(accounts).set(changes).where(found).returning()],
+      answer: null,
+    })
     .catch((error: unknown) => {
       throw error instanceof ConstraintError ? changedMeanwhile() : error;
     });
@@ -57,8 +66,8 @@ function changedMeanwhile(): Problem {
 
 export const accountUpdate = new Hono().patch(
   '/v1/admin/users/:id',
-  operatorAccess(),
+  operatorAccess(accountOfPath),
   noQuery(),
   body(AccountUpdate),
-  async (c) => c.json(await updateAccount(c.var.operator, c.req.param('id'), c.req.valid('json'))),
+  async (c) => c.json(await updateAccount(c.var.operator, locatedAccount(c.var.loaded), c.req.valid('json'))),
 );

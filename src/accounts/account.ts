@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Reader } from '../db/database';
 import { accounts } from '../db/schema';
 import { notFound } from '../errors';
-import type { OperatorContext, Shard } from '../http/context';
+import type { Incoming, Shard } from '../http/context';
 import { text, wholeNumber } from '../http/fields';
 import { MAX_RETENTION_DAYS, PLANS, type Plan, retentionDays } from '../lib/plans';
 import { formatTime } from '../lib/time';
@@ -52,24 +52,23 @@ export function findAccount(reader: Reader, number: number) {
   return reader.select().from(accounts).where(eq(accounts.number, number));
 }
 
+/** A preload of the account that the path names: the operator's requests do not say on which shard it lives. */
+export function accountOfPath(c: Incoming, reader: Reader) {
+  const id = parseId('user', c.req.param('id') ?? '');
+  return id && { query: reader.select().from(accounts).where(eq(accounts.id, id)) };
+}
+
+/** An account, and the shard on which it lives. */
+export interface LocatedAccount {
+  shard: Shard;
+  row: AccountRow;
+}
+
 /**
- * Asks every shard for an account, as the operator's requests do not say where it lives.
+ * The account that was loaded.
  * @throws Problem `not_found`
  */
-export async function locateAccount(
-  { shards }: OperatorContext,
-  id: string,
-): Promise<{ shard: Shard; row: AccountRow }> {
-  const userId = parseId('user', id);
-  if (!userId) throw notFound('account');
-  const found = await Promise.all(
-    shards.map(async (shard) => {
-      const query = shard.reader.select().from(accounts).where(eq(accounts.id, userId));
-      const [[row]] = await shard.reader.load([query]);
-      return row && { shard, row };
-    }),
-  );
-  const account = found.find((result) => result !== undefined);
-  if (!account) throw notFound('account');
-  return account;
+export function locatedAccount(loaded: { shard: Shard; loaded: AccountRow[] | undefined }[]): LocatedAccount {
+  for (const { shard, loaded: [row] = [] } of loaded) if (row) return { shard, row };
+  throw notFound('account');
 }

@@ -19,8 +19,13 @@ export async function createUserToken(context: UserContext, input: UserTokenInpu
     });
   }
   const { token, store } = await issueUserToken(context, shard, account.id, input, scopes);
-  const note = noteOfUser(context, 'user_token.created', token.id);
-  await context.ledger.change(note, (write) => [store(write)]).catch(refuseFullAccount);
+  await context.ledger
+    .change({
+      note: noteOfUser(context, 'user_token.created', token.id),
+      changes: (write) => [store(write)],
+      answer: { value: token, subject: account.id },
+    })
+    .catch(refuseFullAccount);
   return token;
 }
 

@@ -14,9 +14,12 @@ export async function deleteUserToken(context: UserContext, id: string): Promise
   if (!token) throw notFound('user token');
   const found = and(eq(userTokens.account, context.principal.account.number), eq(userTokens.id, token));
   const account = sql<number>`(select account from ${userTokens} where ${found})`;
-  const note = noteOfUser(context, 'user_token.deleted', token, { account });
   await context.ledger
-    .change(note, (write) => [write.delete(userTokens).where(found)])
+    .change({
+      note: noteOfUser(context, 'user_token.deleted', token, { account }),
+      changes: (write) => [write.delete(userTokens).where(found)],
+      answer: null,
+    })
     .catch(refuseMissing('user token'));
 }
 

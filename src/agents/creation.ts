@@ -49,17 +49,22 @@ export async function createAgent(context: UserContext, input: z.output<typeof A
     select number from ${accounts} where number = ${account}
       and not exists (select 1 from ${agents} where account = ${account} limit 1 offset ${MAX_AGENTS - 1})
   )`;
+  const { last_activity_at: _, ...agent } = presentAgent(row);
+  const created = { ...agent, api_key: key };
   try {
-    await context.ledger.change(noteOfUser(context, 'agent.created', row.id), (write) => [
-      write.insert(agents).values({ ...row, account: owner }),
-      write.insert(agentKeys).values({ hash, agent: agentNumber(account, row.id), createdAt: now }),
-    ]);
+    await context.ledger.change({
+      note: noteOfUser(context, 'agent.created', row.id),
+      changes: (write) => [
+        write.insert(agents).values({ ...row, account: owner }),
+        write.insert(agentKeys).values({ hash, agent: agentNumber(account, row.id), createdAt: now }),
+      ],
+      answer: { value: created, subject: row.id },
+    });
   } catch (error) {
     if (!(error instanceof ConstraintError)) throw error;
     throw new Problem('conflict', `The account holds ${MAX_AGENTS} agents, the most it can. Delete one first.`);
   }
-  const { last_activity_at: _, ...agent } = presentAgent(row);
-  return { ...agent, api_key: key };
+  return created;
 }
 
 export const agentCreation = new Hono().post(

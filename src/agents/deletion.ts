@@ -6,24 +6,27 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { noteOfUser, refuseMissing } from '../http/note';
-import { parseId } from '../lib/typeid';
+import { idBytes, parseId } from '../lib/typeid';
 import { agentNumber, agentOwner, isAgent } from './agent';
 
 /**
  * Deletes an agent. Its keys and its row go at once, and with the row everything that is only shown by way of it:
- * permissions, tokens, audit entries, statistics. The sweep then erases these.
+ * permissions, tokens, audit entries, statistics, stored answers. The sweep then erases these.
  */
 export async function deleteAgent(context: UserContext, id: string): Promise<void> {
   const agent = parseId('agent', id);
   if (!agent) throw notFound('agent');
   const account = context.principal.account.number;
-  const note = noteOfUser(context, 'agent.deleted', agent, { account: agentOwner(account, agent) });
   await context.ledger
-    .change(note, (write) => [
-      write.insert(erasures).values({ kind: 'agent', number: agentNumber(account, agent) }),
-      write.delete(agentKeys).where(eq(agentKeys.agent, agentNumber(account, agent))),
-      write.delete(agents).where(isAgent(account, agent)),
-    ])
+    .change({
+      note: noteOfUser(context, 'agent.deleted', agent, { account: agentOwner(account, agent) }),
+      changes: (write) => [
+        write.insert(erasures).values({ kind: 'agent', number: agentNumber(account, agent), subject: idBytes(agent) }),
+        write.delete(agentKeys).where(eq(agentKeys.agent, agentNumber(account, agent))),
+        write.delete(agents).where(isAgent(account, agent)),
+      ],
+      answer: null,
+    })
     .catch(refuseMissing('agent'));
 }
 

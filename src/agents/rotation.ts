@@ -41,20 +41,24 @@ export async function rotateKey(
   const { key, prefix, hash } = await issueAgentKey(context);
   const now = context.runtime.now();
   const grace = input.revoke_immediately ? 0 : input.grace_period * SECOND;
-  const note = noteOfUser(context, 'agent.key_rotated', agent, { account: agentOwner(account, agent) });
+  const rotated = { id: agent, api_key: key, api_key_prefix: prefix, old_key_expires_at: formatTime(now + grace) };
   await context.ledger
-    .change(note, (write) => [
-      grace === 0
-        ? write.delete(agentKeys).where(eq(agentKeys.agent, number))
-        : write
-            .update(agentKeys)
-            .set({ expiresAt: now + grace })
-            .where(and(eq(agentKeys.agent, number), isNull(agentKeys.expiresAt))),
-      write.insert(agentKeys).values({ hash, agent: number, createdAt: now }),
-      write.update(agents).set({ keyPrefix: prefix, updatedAt: now }).where(isAgent(account, agent)),
-    ])
+    .change({
+      note: noteOfUser(context, 'agent.key_rotated', agent, { account: agentOwner(account, agent) }),
+      changes: (write) => [
+        grace === 0
+          ? write.delete(agentKeys).where(eq(agentKeys.agent, number))
+          : write
+              .update(agentKeys)
+              .set({ expiresAt: now + grace })
+              .where(and(eq(agentKeys.agent, number), isNull(agentKeys.expiresAt))),
+        write.insert(agentKeys).values({ hash, agent: number, createdAt: now }),
+        write.update(agents).set({ keyPrefix: prefix, updatedAt: now }).where(isAgent(account, agent)),
+      ],
+      answer: { value: rotated, subject: agent },
+    })
     .catch(refuseMissing('agent'));
-  return { id: agent, api_key: key, api_key_prefix: prefix, old_key_expires_at: formatTime(now + grace) };
+  return rotated;
 }
 
 export const keyRotation = new Hono().post(

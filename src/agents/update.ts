@@ -36,9 +36,11 @@ export async function updateAgent(
   };
   const changed = { account: agentOwner(account, agent), changes: Object.keys(input) };
   const [[row]] = await context.ledger
-    .change(noteOfUser(context, 'agent.updated', agent, changed), (write) => [
-      write.update(agents).set(fields).where(isAgent(account, agent)).returning(),
-    ])
+    .change({
+      note: noteOfUser(context, 'agent.updated', agent, changed),
+      changes: (write) => [write.update(agents).set(fields).where(isAgent(account, agent)).returning()],
+      answer: null,
+    })
     .catch(refuseMissing('agent'));
   if (!row) throw notFound('agent');
   return presentAgent(row);

@@ -42,6 +42,22 @@ export interface Reader {
   load<const Q extends Batch>(queries: Q): Promise<BatchResponse<Q>>;
 }
 
+/** The rows that queries found; undefined for those that there was no need to ask. */
+type Found<Q extends readonly (Query | null)[]> = {
+  [I in keyof Q]: NonNullable<Q[I]>['_']['result'] | (null extends Q[I] ? undefined : never);
+};
+
+/** Runs those of the queries that there are, in one round trip; in none where there is none. */
+export async function loadPresent<const Q extends readonly (Query | null)[]>(
+  reader: Reader,
+  queries: Q,
+): Promise<Found<Q>> {
+  const [first, ...rest] = queries.filter((query) => query !== null);
+  const found: readonly unknown[] = first ? await reader.load([first, ...rest]) : [];
+  let taken = 0;
+  return queries.map((query) => (query === null ? undefined : found[taken++])) as Found<Q>;
+}
+
 /** What Drizzle makes of a statement, as its own batch uses it. */
 interface Prepared {
   getQuery(): { sql: string; params: unknown[] };
@@ -59,6 +75,7 @@ export class Database implements Reader {
   readonly build: DrizzleD1Database = drizzle(inertClient);
   readonly select: DrizzleD1Database['select'] = this.build.select.bind(this.build);
   private passengers: Statement[] = [];
+  private lastSize: number | null = null;
 
   constructor(
     private readonly client: D1Database,
@@ -89,10 +106,10 @@ export class Database implements Reader {
     return this.run(queries);
   }
 
-  /** The size of the database in bytes, one round trip. */
+  /** The size of the database in bytes, as the latest batch told it; one round trip where there was none. */
   async size(): Promise<number> {
-    const [result] = await this.execute([this.client.prepare('select 1')]);
-    return result?.meta.size_after ?? 0;
+    if (this.lastSize === null) await this.execute([this.client.prepare('select 1')]);
+    return this.lastSize ?? 0;
   }
 
   /** Lets a statement of no consequence travel with the next batch, at the cost of no round trip. */
@@ -114,6 +131,7 @@ export class Database implements Reader {
       for (const { meta } of results) {
         this.cost.rowsRead += meta.rows_read;
         this.cost.rowsWritten += meta.rows_written;
+        this.lastSize = meta.size_after;
       }
       return results;
     } catch (error) {

@@ -269,9 +269,35 @@ export const agentStatistics = sqliteTable(
 
 export const ERASURE_KINDS = ['agent', 'account'] as const;
 
-/** Deleted agents and accounts whose history the sweep still has to erase, by their numbers. */
+/** Deleted agents and accounts whose history the sweep still has to erase, by their numbers and their identifiers. */
 export const erasures = sqliteTable('erasures', {
   id: integer().primaryKey(),
   kind: codeColumn(ERASURE_KINDS)().notNull(),
   number: integer().notNull(),
+  subject: bytesColumn().notNull().default(sql`x''`),
 });
+
+/** Answers of requests that carried an idempotency key, to be given again when the request is sent again. */
+export const storedAnswers = sqliteTable(
+  'stored_answers',
+  {
+    /** Whose key it is: the identifier of a user token or an agent, or `operator`. */
+    principal: bytesColumn().notNull(),
+    /** SHA-256 of the idempotency key. */
+    key: bytesColumn().notNull(),
+    /** SHA-256 of the request's method, path and body. */
+    request: bytesColumn().notNull(),
+    /** The answer, encrypted. */
+    answer: bytesColumn().notNull(),
+    /** Numbers of the answer's body that only the change itself settled, by field. */
+    settled: text({ mode: 'json' }).$type<Record<string, number>>(),
+    /** The identifier of the agent that the answer tells of, or else of the account: it goes with it. */
+    subject: bytesColumn().notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.principal, table.key] }),
+    index('stored_answers_by_subject').on(table.subject),
+    index('stored_answers_by_age').on(table.createdAt),
+  ],
+);

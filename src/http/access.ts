@@ -1,21 +1,13 @@
 import type { SQL } from 'drizzle-orm';
 import { createMiddleware } from 'hono/factory';
-import type { Cost, Database, Query, Reader } from '../db/database';
-import { listShards, openShard } from '../db/shards';
-import type { Env } from '../env';
+import type { Database, Query, Reader } from '../db/database';
 import { Problem } from '../errors';
 import { Ledger } from '../ledger/ledger';
-import { type Authentication, authenticate, bearerCredential, isOperatorToken } from './authentication';
-import type {
-  AgentPrincipal,
-  App,
-  Context,
-  Incoming,
-  OperatorContext,
-  Principal,
-  Scope,
-  UserPrincipal,
-} from './context';
+import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
+import { idBytes } from '../lib/typeid';
+import { authenticate, bearerCredential, isOperatorToken } from './authentication';
+import type { AgentPrincipal, App, Context, Incoming, Principal, Scope, UserPrincipal } from './context';
+import { idempotencyKey, KeyedRequest } from './idempotency';
 import { describe } from './operation';
 
 /**
@@ -34,104 +26,101 @@ type Access<P extends Principal, Q extends Query> = {
     context: Context<P>;
     /** What the preload brought; undefined where it had nothing to ask for. */
     loaded: Q['_']['result'] | undefined;
-  };
-};
-
-type SharedAccess<Q extends Query> = {
-  Bindings: App['Bindings'];
-  Variables: Access<Principal, Q>['Variables'] & {
     /** Authenticates anew, as if the request came now, and brings what the preload asks for. */
     reload: () => Promise<Q['_']['result'] | undefined>;
   };
 };
 
-type Operator = {
-  Bindings: App['Bindings'];
-  Variables: App['Variables'] & { operator: OperatorContext };
-};
-
-// What each kind of access may refuse. An agent's key on another's endpoint is refused as inactive before it is as wrong.
-const OPERATOR_PROBLEMS = ['unauthorized', 'wrong_credential', 'account_inactive', 'agent_inactive'] as const;
-const AGENT_PROBLEMS = OPERATOR_PROBLEMS;
-const USER_PROBLEMS = [...OPERATOR_PROBLEMS, 'insufficient_scope'] as const;
+// An agent's key on another's endpoint is refused as inactive before it is refused as wrong.
+export const ACCESS_PROBLEMS = ['unauthorized', 'wrong_credential', 'account_inactive', 'agent_inactive'] as const;
+const USER_PROBLEMS = [...ACCESS_PROBLEMS, 'insufficient_scope'] as const;
 
 /** Lets in user tokens that have the scope; `c.var.context` is then the user's. */
 export function userAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) {
-  const middleware = createMiddleware<Access<UserPrincipal, Q>>(async (c, next) => {
-    const { principal, database, loaded } = await admit(c, preload);
-    c.set('database', database);
-    c.set('context', makeContext(c, requireUser(principal, scope), database));
-    c.set('loaded', loaded);
-    await next();
-  });
-  return describe(middleware, { callers: [{ credential: 'userToken', scope }], problems: USER_PROBLEMS });
+  return describe(
+    accountAccess((principal) => requireUser(principal, scope), preload),
+    { callers: [{ credential: 'userToken', scope }], problems: USER_PROBLEMS },
+  );
 }
 
 /** Lets in agents; `c.var.context` is then the agent's. */
 export function agentAccess<Q extends Query>(preload?: Preload<Q>) {
-  const middleware = createMiddleware<Access<AgentPrincipal, Q>>(async (c, next) => {
-    const { principal, database, loaded } = await admit(c, preload);
-    c.set('database', database);
-    if (principal.kind !== 'agent') {
-      throw new Problem('wrong_credential', 'This endpoint takes an agent key, not a user token.');
-    }
-    c.set('context', makeContext(c, principal, database));
-    c.set('loaded', loaded);
-    await next();
+  return describe(accountAccess(requireAgent, preload), {
+    callers: [{ credential: 'agentKey' }],
+    problems: ACCESS_PROBLEMS,
   });
-  return describe(middleware, { callers: [{ credential: 'agentKey' }], problems: AGENT_PROBLEMS });
 }
 
 /** Lets in agents, and user tokens that have the scope. */
 export function sharedAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) {
-  const middleware = createMiddleware<SharedAccess<Q>>(async (c, next) => {
-    const enter = async () => {
-      const { principal, database, loaded } = await admit(c, preload);
-      c.set('database', database);
-      return { principal: principal.kind === 'agent' ? principal : requireUser(principal, scope), database, loaded };
-    };
-    const { principal, database, loaded } = await enter();
-    c.set('context', makeContext<Principal>(c, principal, database));
-    c.set('loaded', loaded);
-    c.set('reload', async () => (await enter()).loaded);
-    await next();
-  });
-  return describe(middleware, {
+  const requireEither = (principal: Principal) =>
+    principal.kind === 'agent' ? principal : requireUser(principal, scope);
+  return describe(accountAccess<Principal, Q>(requireEither, preload), {
     callers: [{ credential: 'agentKey' }, { credential: 'userToken', scope }],
-    problems: [...AGENT_PROBLEMS, ...USER_PROBLEMS],
+    problems: USER_PROBLEMS,
   });
 }
 
-/** Lets in the operator. */
-export function operatorAccess() {
-  const middleware = createMiddleware<Operator>(async (c, next) => {
-    const credential = bearerCredential(c);
-    if (!(await isOperatorToken(c, credential))) {
-      await authenticate(c, credential);
-      throw new Problem('wrong_credential', 'This endpoint takes the operator token.');
-    }
-    const { config, runtime, cost, origin } = c.var;
-    c.set('operator', { config, runtime, origin, shards: openShards(c.env, cost) });
-    await next();
+/**
+ * Goes on to the handler with the caller's context, or gives the answer that the same request was given before.
+ * @param judge turns away whoever may not call
+ */
+function accountAccess<P extends Principal, Q extends Query>(
+  judge: (principal: Principal) => P,
+  preload: Preload<Q> | undefined,
+) {
+  return createMiddleware<Access<P, Q>>(async (c, next) => {
+    const { config, runtime, origin } = c.var;
+    const { database, key, stored, loaded, ...admission } = await admit(c, preload);
+    c.set('database', database);
+    const principal = judge(admission.principal);
+    const keyed = key ? new KeyedRequest(c, answerKey(principal, key), [database]) : undefined;
+    if (keyed && stored) return keyed.replay(stored);
+    if (keyed) c.set('replayRival', () => keyed.replayRival());
+    c.set('context', { principal, config, runtime, origin, reader: database, ledger: new Ledger(database, keyed) });
+    c.set('loaded', loaded);
+    c.set('reload', async () => {
+      const again = await admit(c, preload);
+      judge(again.principal);
+      return again.loaded;
+    });
+    return next();
   });
-  return describe(middleware, { callers: [{ credential: 'operatorToken' }], problems: OPERATOR_PROBLEMS });
 }
 
-function openShards(env: Env, cost: Cost): OperatorContext['shards'] {
-  const shards = listShards(env).map((name) => {
-    const database = openShard(env, name, cost);
-    if (!database) throw new Error(`shard ${name} is listed but not bound`);
-    return { name, reader: database, ledger: new Ledger(database), size: () => database.size() };
-  });
-  return shards as unknown as OperatorContext['shards'];
+/** A caller who may pass, and what came with the authentication. */
+interface Admission {
+  principal: Principal;
+  database: Database;
+  key: Uint8Array | null;
+  /** The answer that the key was given before. */
+  stored: StoredAnswer | undefined;
+  loaded: unknown;
 }
 
-async function admit<Q extends Query>(c: Incoming, preload?: Preload<Q>): Promise<Authentication> {
+async function admit<Q extends Query>(c: Incoming, preload?: Preload<Q>): Promise<Admission> {
   const credential = bearerCredential(c);
   if (await isOperatorToken(c, credential)) {
     throw new Problem('wrong_credential', 'The operator token opens /v1/admin alone; this endpoint takes another.');
   }
-  return authenticate(c, credential, preload && ((reader, owner) => preload(c, reader, owner)));
+  const key = await idempotencyKey(c);
+  const now = c.var.runtime.now();
+  const { principal, database, loaded } = await authenticate(c, credential, async (reader, { id, account }) => {
+    const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
+    return [stored, (await preload?.(c, reader, account))?.query ?? null];
+  });
+  const [stored] = (loaded[0] ?? []) as StoredAnswer[];
+  return { principal, database, key, stored, loaded: loaded[1] };
+}
+
+function answerKey(principal: Principal, key: Uint8Array) {
+  const name = idBytes(principal.kind === 'agent' ? principal.agent.id : principal.token);
+  return { principal: name, key, account: principal.account.number };
+}
+
+function requireAgent(principal: Principal): AgentPrincipal {
+  if (principal.kind === 'agent') return principal;
+  throw new Problem('wrong_credential', 'This endpoint takes an agent key, not a user token.');
 }
 
 function requireUser(principal: Principal, scope: Scope): UserPrincipal {
@@ -142,10 +131,4 @@ function requireUser(principal: Principal, scope: Scope): UserPrincipal {
     throw new Problem('insufficient_scope', `The user token lacks the scope \`${scope}\`.`);
   }
   return principal;
-}
-
-function makeContext<P extends Principal>(c: Incoming, principal: P, database: Database): Context<P> {
-  const { config, runtime, origin } = c.var;
-  const ledger = new Ledger(database);
-  return { principal, config, runtime, origin, reader: database, ledger };
 }

@@ -1,22 +1,21 @@
-import type { SQL } from 'drizzle-orm';
-import type { Database, Query } from '../db/database';
+import { type Database, loadPresent, type Query } from '../db/database';
 import { openShard } from '../db/shards';
 import { Problem } from '../errors';
 import { noteAgentActivity, noteTokenUse } from '../ledger/activity';
 import { equalBytes } from '../lib/bytes';
 import { parseCredential } from '../lib/credential';
 import type { AccountRef, Incoming, Principal, Scope } from './context';
-import { findAgentKey, findUserToken, hashCredential, ownerOf } from './credentials';
+import { callerOf, findAgentKey, findUserToken, hashCredential, type UnknownCaller } from './credentials';
 
-/** Who calls, their account's database, and what was loaded in the same round trip. */
+/** Who calls, their account's database, and what the fellow queries found in the same round trip. */
 export interface Authentication {
   principal: Principal;
   database: Database;
-  loaded: unknown;
+  loaded: unknown[];
 }
 
-/** Makes a query that travels with the authentication; `owner` is SQL for the account's number. */
-type PreloadOf = (database: Database, owner: SQL<number>) => Promise<{ query: Query } | null>;
+/** Makes the queries that travel with the authentication, for a caller who is known as SQL only. */
+export type FellowQueries = (database: Database, caller: UnknownCaller) => Promise<(Query | null)[]>;
 
 /** The credential of `Authorization: Bearer …` (RFC 6750 section 2.1). */
 export function bearerCredential(c: Incoming): string {
@@ -38,15 +37,19 @@ export async function isOperatorToken(c: Incoming, credential: string): Promise<
  * @throws Problem `unauthorized` for a credential that is unknown, expired or malformed; `account_inactive`,
  *   `agent_inactive`
  */
-export async function authenticate(c: Incoming, credential: string, preload?: PreloadOf): Promise<Authentication> {
+export async function authenticate(
+  c: Incoming,
+  credential: string,
+  fellows: FellowQueries = async () => [],
+): Promise<Authentication> {
   const form = parseCredential(credential);
   const database = form && openShard(c.env, form.shard, c.var.cost);
   if (!form || !database) throw unauthorized();
   const hashes = await hashCredential(c.var.config.keyring, credential);
-  const extra = (await preload?.(database, ownerOf(form.kind, hashes)))?.query ?? null;
+  const queries = await fellows(database, callerOf(form.kind, hashes));
   return form.kind === 'user'
-    ? authenticateUser(c, database, form.shard, hashes, extra)
-    : authenticateAgent(c, database, form.shard, hashes, extra);
+    ? authenticateUser(c, database, form.shard, hashes, queries)
+    : authenticateAgent(c, database, form.shard, hashes, queries);
 }
 
 async function authenticateUser(
@@ -54,9 +57,9 @@ async function authenticateUser(
   database: Database,
   shard: string,
   hashes: Uint8Array[],
-  extra: Query | null,
+  fellows: (Query | null)[],
 ): Promise<Authentication> {
-  const [[row], loaded] = await loadBoth(database, findUserToken(database, hashes), extra);
+  const [[row], ...loaded] = await loadPresent(database, [findUserToken(database, hashes), ...fellows]);
   const now = c.var.runtime.now();
   if (!row || isOver(row.expiresAt, now)) throw unauthorized();
   const account = activeAccount(row);
@@ -74,9 +77,9 @@ async function authenticateAgent(
   database: Database,
   shard: string,
   hashes: Uint8Array[],
-  extra: Query | null,
+  fellows: (Query | null)[],
 ): Promise<Authentication> {
-  const [[row], loaded] = await loadBoth(database, findAgentKey(database, hashes), extra);
+  const [[row], ...loaded] = await loadPresent(database, [findAgentKey(database, hashes), ...fellows]);
   const now = c.var.runtime.now();
   if (!row || isOver(row.expiresAt, now)) throw unauthorized();
   const account = activeAccount(row);
@@ -90,15 +93,6 @@ async function authenticateAgent(
     database,
     loaded,
   };
-}
-
-async function loadBoth<Q extends Query>(
-  database: Database,
-  query: Q,
-  extra: Query | null,
-): Promise<[Q['_']['result'], unknown]> {
-  const [rows, loaded] = await database.load(extra ? [query, extra] : [query]);
-  return [rows as Q['_']['result'], loaded];
 }
 
 function isOver(expiresAt: number | null, now: number): boolean {

@@ -92,6 +92,13 @@ export function newId<P extends Prefix>(runtime: Runtime, prefix: P): Id<P> {
 /** What authentication and input need to see of a request. */
 export type Incoming = Pick<HonoContext<App>, 'req' | 'env' | 'var'>;
 
+/** An answer as it goes out: its body is the text that a stored answer repeats byte for byte. */
+export interface SentAnswer {
+  status: number;
+  body: string | null;
+  location: string | null;
+}
+
 /** The Hono environment: bindings of the deployment, and what the first middlewares give to every request. */
 export interface App {
   Bindings: Env;
@@ -103,5 +110,9 @@ export interface App {
     origin: Origin;
     /** The account's database, once a credential was accepted. */
     database?: Database;
+    /** Writes what the operation yields as the answer that it declares. */
+    writeAnswer?: (value: object) => SentAnswer;
+    /** Gives the answer of the same request that was faster, where requests carry an idempotency key. */
+    replayRival?: () => Promise<Response>;
   };
 }

@@ -1,4 +1,4 @@
-import { eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { type Column, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { named } from '../db/columns';
 import type { Reader } from '../db/database';
 import { accounts, agentKeys, agents, userTokens } from '../db/schema';
@@ -49,10 +49,22 @@ export function findAgentKey(reader: Reader, hashes: Uint8Array[]) {
     .where(inArray(agentKeys.hash, hashes));
 }
 
-/** The number of the account that a credential opens, as SQL, for statements that run before it is known. */
-export function ownerOf(kind: 'user' | 'agent', hashes: Uint8Array[]): SQL<number> {
+/** Who presents a credential, as SQL for statements that run before it is known. */
+export interface UnknownCaller {
+  /** The number of the account. */
+  account: SQL<number>;
+  /** The identifier of the user token or agent. */
+  id: SQL;
+}
+
+/** Who presents a credential of these hashes. */
+export function callerOf(kind: 'user' | 'agent', hashes: Uint8Array[]): UnknownCaller {
+  const find = (column: Column) =>
+    kind === 'user'
+      ? sql`(select ${column} from ${userTokens} where ${inArray(userTokens.hash, hashes)})`
+      : sql`(select ${column} from ${agentKeys}
+          join ${agents} on ${agents.number} = ${agentKeys.agent} where ${inArray(agentKeys.hash, hashes)})`;
   return kind === 'user'
-    ? sql<number>`(select account from ${userTokens} where ${inArray(userTokens.hash, hashes)})`
-    : sql<number>`(select ${agents.account} from ${agentKeys}
-        join ${agents} on ${agents.number} = ${agentKeys.agent} where ${inArray(agentKeys.hash, hashes)})`;
+    ? { account: find(userTokens.account) as SQL<number>, id: find(userTokens.id) }
+    : { account: find(agents.account) as SQL<number>, id: find(agents.id) };
 }

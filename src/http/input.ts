@@ -88,13 +88,22 @@ function parseForm(text: string): Record<string, string> {
   return Object.fromEntries(fields);
 }
 
+/** The text of the body, as it was read already, or as {@link readJson} reads it. */
+export function readBodyText(c: Pick<Incoming, 'req'>): Promise<string> {
+  return textOnce(c, readJsonText);
+}
+
+function textOnce(c: Pick<Incoming, 'req'>, read: (c: Pick<Incoming, 'req'>) => Promise<string>): Promise<string> {
+  // Hono keeps promises here. A failure is kept too: the second time there would be no body left to find fault with.
+  c.req.bodyCache.text ??= read(c) as unknown as string;
+  return c.req.text();
+}
+
 async function readOnce(
   c: Pick<Incoming, 'req'>,
   read: (c: Pick<Incoming, 'req'>) => Promise<string>,
 ): Promise<unknown> {
-  // Hono keeps promises here. A failure is kept too: the second time there would be no body left to find fault with.
-  c.req.bodyCache.text ??= read(c) as unknown as string;
-  const text = await c.req.text();
+  const text = await textOnce(c, read);
   try {
     return JSON.parse(text);
   } catch {

@@ -2,13 +2,16 @@ import { createMiddleware } from 'hono/factory';
 import type { z } from 'zod';
 import type { ProblemCode } from '../errors';
 import type { Prefix } from '../lib/typeid';
-import type { Scope } from './context';
+import type { App, Scope, SentAnswer } from './context';
 
 /** Under what heading the reference lists an operation. */
 export type Tag = 'Operator' | 'Account' | 'Agents' | 'Permissions' | 'Tokens' | 'Policies' | 'Audit' | 'Service';
 
 /** Who may call an operation, by what credential. A user token needs the scope. */
-export type Caller = { credential: 'operatorToken' } | { credential: 'agentKey' } | { credential: 'userToken'; scope: Scope };
+export type Caller =
+  | { credential: 'operatorToken' }
+  | { credential: 'agentKey' }
+  | { credential: 'userToken'; scope: Scope };
 
 /** A success: its status, what its body holds, and where a thing that it made is found. */
 export interface Success<T = unknown> {
@@ -81,18 +84,12 @@ interface OperationDescription<T> extends Omit<Description, 'success' | 'callers
 /** The first middleware of every route: what the operation is, and what it answers when all goes well. */
 export function operation<T>(description: OperationDescription<T>) {
   const { success } = description;
-  const middleware = createMiddleware<{ Variables: { success: Success<T> } }>(async (c, next) => {
+  const middleware = createMiddleware<{ Variables: App['Variables'] & { success: Success<T> } }>(async (c, next) => {
     c.set('success', success);
+    c.set('writeAnswer', (value) => writeAnswer(success, c.req.path, value as T));
     await next();
   });
   return describe(middleware, description);
-}
-
-/** An answer as it goes out: its body is the text that a stored answer repeats byte for byte. */
-export interface SentAnswer {
-  status: number;
-  body: string | null;
-  location: string | null;
 }
 
 /** Writes what an operation yields as the answer that it declares. */

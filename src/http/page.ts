@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Problem } from '../errors';
-import { equalBytes } from '../lib/bytes';
+import { concatBytes, equalBytes } from '../lib/bytes';
 import type { Keyring } from '../lib/secrets';
 import { queryNumber } from './fields';
 
@@ -31,7 +31,7 @@ const MAC_LENGTH = 16;
 /** Writes a position in a list as an opaque cursor: the position, and a MAC of it and of what it is bound to. */
 export async function writeCursor(keyring: Keyring, binding: CursorBinding, position: string): Promise<string> {
   const [mac] = await keyring.mac('cursor', bind(binding, position));
-  return encode(concat(mac.subarray(0, MAC_LENGTH), new TextEncoder().encode(position)));
+  return encode(concatBytes(mac.subarray(0, MAC_LENGTH), new TextEncoder().encode(position)));
 }
 
 /**
@@ -89,13 +89,6 @@ export function makePageById<Row extends { id: string }, T>(
 function bind({ list, owner, filters }: CursorBinding, position: string): string {
   const sorted = Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([list, owner, sorted.filter(([, value]) => value !== undefined), position]);
-}
-
-function concat(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const joined = new Uint8Array(a.length + b.length);
-  joined.set(a);
-  joined.set(b, a.length);
-  return joined;
 }
 
 function encode(bytes: Uint8Array): string {

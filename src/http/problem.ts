@@ -1,6 +1,7 @@
 import type { Context as HonoContext } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { PROBLEMS, Problem } from '../errors';
+import { AnsweredBefore } from '../ledger/answer';
 import type { App } from './context';
 
 /** Writes a problem as an answer of RFC 9457, `application/problem+json`. */
@@ -23,8 +24,16 @@ export function problemResponse(problem: Problem, requestId: string): Response {
   });
 }
 
-/** Maps whatever a handler threw to an answer. What is not a {@link Problem} is told to the log, never to the client. */
-export function answerError(error: Error, c: HonoContext<App>): Response {
+/**
+ * Maps whatever a handler threw to an answer. What is not a {@link Problem} is told to the log, never to the client. A
+ * request that was answered before gets that answer again.
+ */
+export async function answerError(error: Error, c: HonoContext<App>): Promise<Response> {
+  if (!(error instanceof AnsweredBefore && c.var.replayRival)) return answerFailure(error, c);
+  return c.var.replayRival().catch((failure: Error) => answerFailure(failure, c));
+}
+
+function answerFailure(error: Error, c: HonoContext<App>): Response {
   const requestId = c.get('requestId');
   if (error instanceof Problem) return problemResponse(error, requestId);
   if (error instanceof HTTPException && error.status === 400) {

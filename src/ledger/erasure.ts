@@ -13,8 +13,8 @@ const span = sql.raw(String(LOG_SPAN));
 const agentKind = sql.raw(String(ERASURE_KINDS.indexOf('agent')));
 
 /**
- * Erases a slice of the permissions, audit entries and statistics of deleted agents. May be stopped and called again at
- * any point.
+ * Erases a slice of the permissions, audit entries, statistics and stored answers of deleted agents. May be stopped and
+ * called again at any point.
  * @param first which deletions to begin with: from both ends, so that a large history holds up no small one
  * @returns whether there is more to erase
  */
@@ -30,6 +30,9 @@ export async function eraseAgents(database: Database, first: 'oldest' | 'newest'
   ]);
   if (next.length === 0) return false;
   const gone = sql`(select value from json_each(${JSON.stringify(next.map(({ number }) => number))}))`;
+  const answers = sql`
+    select principal, key from stored_answers indexed by stored_answers_by_subject
+    where subject in (select subject from erasures where kind = ${agentKind} and number in ${gone})`;
   const entries = sql`
     select pos from audit_entries indexed by audit_by_agent where agent in ${gone} order by agent, event, pos limit ${SLICE}`;
   const { build } = database;
@@ -49,7 +52,9 @@ export async function eraseAgents(database: Database, first: 'oldest' | 'newest'
       select account, id from permissions indexed by permissions_by_agent where agent in ${gone} limit ${SLICE})`),
     build.run(sql`delete from agent_statistics where (agent, unit, bucket) in (
       select agent, unit, bucket from agent_statistics where agent in ${gone} limit ${SLICE})`),
+    build.run(sql`delete from stored_answers where (principal, key) in (${answers} limit ${SLICE})`),
     build.run(sql`delete from erasures where kind = ${agentKind} and number in ${gone}
+      and not exists (select 1 from stored_answers indexed by stored_answers_by_subject where subject = erasures.subject)
       and not exists (select 1 from audit_entries indexed by audit_by_agent where agent = erasures.number)
       and not exists (select 1 from permissions indexed by permissions_by_agent where agent = erasures.number)
       and not exists (select 1 from agent_statistics where agent = erasures.number)`),
@@ -59,7 +64,7 @@ export async function eraseAgents(database: Database, first: 'oldest' | 'newest'
 
 /**
  * Gives a slice of a deleted account's agents up for erasure, to which everything else belongs, and erases
- * its tokens, policies and notes.
+ * its tokens, policies, notes and stored answers.
  * May be stopped and called again at any point.
  * @returns whether there is more to give up
  */
@@ -72,7 +77,8 @@ export async function eraseAccounts(database: Database): Promise<boolean> {
   const slice = sql`(select number from agents where account = ${next.number} order by number limit ${SLICE})`;
   await database.run([
     build.run(
-      sql`insert into erasures (kind, number) select ${agentKind}, number from agents where number in ${slice}`,
+      sql`insert into erasures (kind, number, subject)
+        select ${agentKind}, number, id from agents where number in ${slice}`,
     ),
     build.delete(agentKeys).where(sql`${agentKeys.agent} in ${slice}`),
     build.delete(agents).where(sql`${agents.number} in ${slice}`),
@@ -80,7 +86,11 @@ export async function eraseAccounts(database: Database): Promise<boolean> {
     build.delete(policies).where(eq(policies.account, next.number)),
     build.run(sql`delete from activity where (account, id) in (
       select account, id from activity where account = ${next.number} limit ${SLICE})`),
+    build.run(sql`delete from stored_answers where (principal, key) in (
+      select principal, key from stored_answers indexed by stored_answers_by_subject
+      where subject = ${next.subject} limit ${SLICE})`),
     build.run(sql`delete from erasures where id = ${next.id}
+      and not exists (select 1 from stored_answers indexed by stored_answers_by_subject where subject = ${next.subject})
       and not exists (select 1 from agents where account = ${next.number})
       and not exists (select 1 from activity where account = ${next.number})`),
   ]);

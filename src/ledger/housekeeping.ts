@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { Database } from '../db/database';
 import { DAY, HOUR } from '../lib/time';
+import { ANSWER_LIFE } from './stored-answer';
 
 const SLICE = 500;
 /** Longer than the longest period that can be asked for. */
@@ -17,6 +18,21 @@ export async function deleteExpiredKeys(database: Database, now: number): Promis
       delete from agent_keys where hash in (
         select hash from agent_keys indexed by agent_keys_by_expiry
         where expires_at is not null and expires_at <= ${now} limit ${SLICE}
+      )`),
+  ]);
+  return meta.changes === SLICE;
+}
+
+/**
+ * Deletes a slice of the stored answers whose keys are no longer honoured.
+ * @returns whether there may be more
+ */
+export async function deleteOldAnswers(database: Database, now: number): Promise<boolean> {
+  const [{ meta }] = await database.run([
+    database.build.run(sql`
+      delete from stored_answers where (principal, key) in (
+        select principal, key from stored_answers indexed by stored_answers_by_age
+        where created_at <= ${now - ANSWER_LIFE} limit ${SLICE}
       )`),
   ]);
   return meta.changes === SLICE;

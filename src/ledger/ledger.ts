@@ -6,6 +6,7 @@ import type { accounts, agentKeys, agents, erasures, permissions, policies, user
 import { activity } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
+import { type Answer, AnsweredBefore, type AnswerKeeper } from './answer';
 import { appendEntries, draftRows } from './append';
 import type { Entry } from './entry';
 import type { Note } from './note';
@@ -41,30 +42,43 @@ export interface Transition<C extends Batch> {
    */
   changes: (write: StateWriter) => C;
   entries: readonly [Entry, ...Entry[]];
+  /** What the client is told when it is committed; null where no request waits, or one that is safe to send again. */
+  answer: Answer | null;
+}
+
+/** A change of records of the account, and the note of it. */
+export interface RecordChange<C extends Batch> {
+  /** Null only where the account itself goes, and its notes with it. */
+  note: Note | null;
+  changes: (write: RecordWriter) => C;
+  /** As of a {@link Transition}. */
+  answer: Answer | null;
 }
 
 declare const build: DrizzleD1Database;
 
 /** The one road to a change of the database: nothing changes state without its entry in the audit log. */
 export class Ledger {
-  constructor(private readonly database: Database) {}
+  /** @param keeper stores the answer with the change, for a request that may be sent again */
+  constructor(
+    private readonly database: Database,
+    private readonly keeper?: AnswerKeeper,
+  ) {}
 
   /**
    * Commits a state change together with its audit entries and counters, in one transaction.
    * @returns the answers of the changes, or null when the transition lost: a guard matched nothing, and nothing at all
    *   was written
+   * @throws AnsweredBefore
    */
   async commit<const C extends Batch>(transition: Transition<C>): Promise<BatchResponse<C> | null> {
     const changes: readonly Statement[] = transition.changes(this.database.build);
     const drafts = draftRows(transition.entries);
     const { build } = this.database;
     try {
-      const results = await this.database.run([
-        ...changes,
-        build.run(appendEntries(drafts)),
-        build.run(countEvents(drafts)),
-      ] as unknown as Batch);
-      return (results as readonly unknown[]).slice(0, changes.length) as unknown as BatchResponse<C>;
+      const statements = [...changes, build.run(appendEntries(drafts)), build.run(countEvents(drafts))];
+      const results = await this.run(statements, transition.answer);
+      return results.slice(0, changes.length) as unknown as BatchResponse<C>;
     } catch (error) {
       if (error instanceof ConstraintError && error.kind === 'not null' && error.subject.endsWith('.agent'))
         return null;
@@ -90,21 +104,28 @@ export class Ledger {
 
   /**
    * Changes records of the account (agents, credentials, policies, settings) and notes it, in one transaction.
-   * @param note null only where the account itself goes, and its notes with it
-   * @throws ConstraintError when what was to be changed is not there: nothing is written
+   * @throws ConstraintError when what was to be changed is not there: nothing is written; AnsweredBefore
    */
-  async change<const C extends Batch>(
-    note: Note | null,
-    changes: (write: RecordWriter) => C,
-  ): Promise<BatchResponse<C>> {
+  async change<const C extends Batch>({ note, changes, answer }: RecordChange<C>): Promise<BatchResponse<C>> {
     const statements: readonly Statement[] = changes(this.database.build as unknown as RecordWriter);
-    if (!note) return this.database.run(statements as unknown as C);
+    if (!note) return (await this.run(statements, answer)) as unknown as BatchResponse<C>;
     const record = this.database.build.insert(activity).values(note);
     // A change or deletion is noted while its target is as it was found, a creation once it is there.
     const isCreation = note.action.endsWith('.created');
     const batch = isCreation ? [...statements, record] : [record, ...statements];
-    const results: readonly unknown[] = await this.database.run(batch as unknown as Batch);
-    const answers = isCreation ? results.slice(0, -1) : results.slice(1);
-    return answers as unknown as BatchResponse<C>;
+    const results = await this.run(batch, answer);
+    return (isCreation ? results.slice(0, -1) : results.slice(1)) as unknown as BatchResponse<C>;
+  }
+
+  /** Runs the statements of a change, and stores its answer in the same transaction. */
+  private async run(statements: readonly Statement[], answer: Answer | null): Promise<readonly unknown[]> {
+    const keeping = (answer && (await this.keeper?.keep(this.database.build, answer))) ?? [];
+    try {
+      const results: readonly unknown[] = await this.database.run([...keeping, ...statements] as unknown as Batch);
+      return results.slice(keeping.length);
+    } catch (error) {
+      const isRepeated = error instanceof ConstraintError && error.subject.startsWith('stored_answers.');
+      throw isRepeated ? new AnsweredBefore() : error;
+    }
   }
 }

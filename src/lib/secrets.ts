@@ -1,7 +1,11 @@
+import { concatBytes } from './bytes';
+
 /** The use of a derived key. Each gives an independent key, so that a leak of one tells nothing of another. */
-export type KeyLabel = 'credential-hash' | 'operator-token' | 'cursor' | 'token-signing';
+export type KeyLabel = 'credential-hash' | 'operator-token' | 'cursor' | 'token-signing' | 'stored-answer';
 
 const SECRET_LENGTH = 32;
+const AES = 'AES-GCM';
+const NONCE_LENGTH = 12;
 
 /**
  * The deployment's root secrets, newest first, from which every other key is derived: the newest signs, all verify.
@@ -25,13 +29,14 @@ export class Keyring {
 
   /**
    * 32 bytes for each root secret, newest first (HKDF-SHA-256, RFC 5869, with the label as `info`).
+   * @param salt gives keys of their own to things of one kind
    */
-  async derive(label: KeyLabel): Promise<Uint8Array[]> {
+  async derive(label: KeyLabel, salt: Uint8Array = new Uint8Array()): Promise<Uint8Array<ArrayBuffer>[]> {
     return Promise.all(
       this.roots.map(async (root) => {
         const key = await crypto.subtle.importKey('raw', root, 'HKDF', false, ['deriveBits']);
         const info = new TextEncoder().encode(`countersign/${label}`);
-        const parameters = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info };
+        const parameters = { name: 'HKDF', hash: 'SHA-256', salt, info };
         return new Uint8Array(await crypto.subtle.deriveBits(parameters, key, 256));
       }),
     );
@@ -45,6 +50,41 @@ export class Keyring {
       return new Uint8Array(await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(text)));
     });
     return (await Promise.all(macs)) as [Uint8Array, ...Uint8Array[]];
+  }
+
+  /**
+   * Encrypts a text under the newest root secret (AES-256-GCM, NIST SP 800-38D).
+   * @param id what is encrypted: a text of another id cannot be passed off as this one's
+   * @param nonce 12 random bytes
+   */
+  async encrypt(label: KeyLabel, id: Uint8Array, nonce: Uint8Array, text: string): Promise<Uint8Array> {
+    const [key] = await this.encryptionKeys(label, id);
+    if (!key) throw new Error('there is no root secret');
+    const data = await crypto.subtle.encrypt(
+      { name: AES, iv: Uint8Array.from(nonce) },
+      key,
+      new TextEncoder().encode(text),
+    );
+    return concatBytes(nonce, new Uint8Array(data));
+  }
+
+  /** Reads what {@link encrypt} wrote under any of the root secrets; null for everything else. */
+  async decrypt(label: KeyLabel, id: Uint8Array, encrypted: Uint8Array): Promise<string | null> {
+    const nonce = Uint8Array.from(encrypted.subarray(0, NONCE_LENGTH));
+    const data = Uint8Array.from(encrypted.subarray(NONCE_LENGTH));
+    for (const key of await this.encryptionKeys(label, id)) {
+      try {
+        return new TextDecoder().decode(await crypto.subtle.decrypt({ name: AES, iv: nonce }, key, data));
+      } catch {
+        // Encrypted under another root secret, or damaged.
+      }
+    }
+    return null;
+  }
+
+  private async encryptionKeys(label: KeyLabel, id: Uint8Array): Promise<CryptoKey[]> {
+    const keys = await this.derive(label, id);
+    return Promise.all(keys.map((bytes) => crypto.subtle.importKey('raw', bytes, AES, false, ['encrypt', 'decrypt'])));
   }
 }
 

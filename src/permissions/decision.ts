@@ -55,12 +55,14 @@ export async function decide(
     eq(permissions.status, 'pending'),
     gt(permissions.expiresAt, now),
   );
+  const permission = presentPermission({ ...row, ...decided }, now);
   const committed = await context.ledger.commit({
     changes: (write) => [write.update(permissions).set(decided).where(isPending)],
     entries: [entry],
+    answer: { value: permission, subject: row.agentId },
   });
   if (!committed) throw notPending('was decided at the same time; read it to see how');
-  return presentPermission({ ...row, ...decided }, now);
+  return permission;
 }
 
 function notPending(why: string): Problem {

@@ -68,6 +68,7 @@ async function expire(ledger: Ledger, entries: Entry[], now: number): Promise<bo
         ),
     ],
     entries: [first, ...rest],
+    answer: null,
   });
   return committed !== null;
 }

@@ -42,12 +42,16 @@ export async function requestPermission(
   const { account, agent } = principal;
   const now = runtime.now();
   const { action, resource, scope } = input;
-  const permission = { account: account.number, id: newId(runtime, 'perm'), action, resource };
-  const request = draftEvent(context, permission, 'request', now, { scope });
+  const subject = { account: account.number, id: newId(runtime, 'perm'), action, resource };
+  const request = draftEvent(context, subject, 'request', now, { scope });
   const { policy } = evaluate(policies, { agentId: agent.id, action, resource, scope });
-  const decision = policy && (await decideByPolicy(context, permission, policy, input, now));
-  const row = {
-    ...permission,
+  const decision = policy && (await decideByPolicy(context, subject, policy, input, now));
+  const row: PermissionRow = {
+    ...UNDECIDED,
+    ...subject,
+    agent: agent.number,
+    agentId: agent.id,
+    agentIsActive: true,
     scope,
     reason: input.reason || null,
     tokenTtl: input.token_ttl,
@@ -58,29 +62,38 @@ export async function requestPermission(
     updatedAt: now,
     ...decision?.columns,
     lastEntry: (decision?.entry ?? request).id,
-  } as const;
+  };
+  const values = await tokenValues(context, [row], now);
+  const permission = presentPermission(row, now, values.get(row.id));
   // NOT NULL: finds no agent when it was deleted or switched off since it was authenticated, and nothing is written.
   const requester = sql`(select number from ${agents} where number = ${agent.number} and is_active = 1)`;
   const committed = await ledger.commit({
-    changes: (write) => [
-      write
-        .insert(permissions)
-        .values({ ...row, agent: requester })
-        .returning(),
-    ],
+    changes: (write) => [write.insert(permissions).values({ ...row, agent: requester })],
     entries: decision ? [request, decision.entry] : [request],
+    answer: { value: permission, subject: agent.id },
   });
-  const [[inserted]] = committed ?? [[]];
-  if (!inserted) throw new Problem('agent_inactive', 'The agent was switched off or deleted.');
-  const stored: PermissionRow = { ...inserted, agentId: agent.id, agentIsActive: true };
-  const values = await tokenValues(context, [stored], now);
-  return presentPermission(stored, now, values.get(stored.id));
+  if (!committed) throw new Problem('agent_inactive', 'The agent was switched off or deleted.');
+  return permission;
 }
+
+const UNDECIDED = {
+  grantedScope: null,
+  decidedBy: null,
+  decidedAt: null,
+  decisionReason: null,
+  policyId: null,
+  tokenStatus: null,
+  tokenMaxUses: null,
+  tokenUses: null,
+  tokenIssuedAt: null,
+  tokenExpiresAt: null,
+  tokenKeyId: null,
+} as const;
 
 /** What a policy's decision makes of a request: its entry, and the columns that it sets. */
 async function decideByPolicy(
   context: AgentContext,
-  permission: Pick<PermissionRow, 'account' | 'id' | 'action' | 'resource'>,
+  subject: Pick<PermissionRow, 'account' | 'id' | 'action' | 'resource'>,
   policy: PolicyRow,
   input: Input,
   now: number,
@@ -89,7 +102,7 @@ async function decideByPolicy(
   const decision = { decided_by: policy.id, decision_reason: policy.reason, policy_id: policy.id };
   const decided = { decidedBy: policy.id, decidedAt: now, decisionReason: policy.reason, policyId: policy.id };
   if (policy.effect === 'deny') {
-    const entry = draftEvent(context, permission, 'deny', now, { scope, ...decision });
+    const entry = draftEvent(context, subject, 'deny', now, { scope, ...decision });
     return { entry, columns: { status: 'denied', ...decided } };
   }
   const granted = await grantToken(
@@ -101,8 +114,8 @@ async function decideByPolicy(
     },
     now,
   );
-  const token_id = withPrefix('token', permission.id);
-  const entry = draftEvent(context, permission, 'approve', now, { scope, ...decision, token_id });
+  const token_id = withPrefix('token', subject.id);
+  const entry = draftEvent(context, subject, 'approve', now, { scope, ...decision, token_id });
   return { entry, columns: { status: 'approved', ...decided, ...granted } };
 }
 

@@ -58,6 +58,7 @@ export async function revokeToken(
         ),
     ],
     entries: [entry],
+    answer: { value: {}, subject: row.agentId },
   });
 }
 

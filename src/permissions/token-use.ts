@@ -1,4 +1,4 @@
-import { and, gt, inArray, sql } from 'drizzle-orm';
+import { and, gt, inArray, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { z } from 'zod';
 import { codeOf } from '../db/columns';
@@ -63,14 +63,7 @@ export async function useToken(
     policy_id: row.policyId,
     token_id: token.id,
   });
-  const uses = await takeUse(context, row, entry, now);
-  if (uses === null) {
-    const [again] = await reader.load([findPermission(reader, row.account, row.id)]);
-    if (!again[0]) throw notActive('unknown');
-    requireUsable(again[0], input, now);
-    throw unavailable();
-  }
-  return {
+  const used = (uses: number): UsedToken => ({
     active: true,
     token_id: token.id,
     permission_id: row.id,
@@ -81,15 +74,30 @@ export async function useToken(
     uses,
     remaining_uses: token.maxUses - uses,
     expires_at: formatTime(token.expiresAt),
-  };
+  });
+  const uses = await takeUse(context, row, entry, used(token.uses + 1), now);
+  if (uses !== null) return used(uses);
+  const [again] = await reader.load([findPermission(reader, row.account, row.id)]);
+  if (!again[0]) throw notActive('unknown');
+  requireUsable(again[0], input, now);
+  throw unavailable();
 }
 
 /**
  * Takes one use, with its entry.
+ * @param expected the answer if no other use comes between
  * @returns the uses taken so far, or null when the token ended at the same time
  * @throws Problem `token_not_active` when the last use went to somebody else at the same time
  */
-async function takeUse({ ledger }: Context, row: PermissionRow, entry: Entry, now: number): Promise<number | null> {
+async function takeUse(
+  { ledger }: Context,
+  row: PermissionRow,
+  entry: Entry,
+  expected: UsedToken,
+  now: number,
+): Promise<number | null> {
+  const ofToken = (number: SQL) =>
+    sql<number>`(select ${number} from ${permissions} where ${isPermission(row.account, row.id)})`;
   try {
     const committed = await ledger.commit({
       changes: (write) => [
@@ -106,6 +114,14 @@ async function takeUse({ ledger }: Context, row: PermissionRow, entry: Entry, no
           .returning({ uses: permissions.tokenUses }),
       ],
       entries: [entry],
+      answer: {
+        value: expected,
+        subject: row.agentId,
+        settled: {
+          uses: ofToken(sql`token_uses + 1`),
+          remaining_uses: ofToken(sql`token_max_uses - token_uses - 1`),
+        },
+      },
     });
     return committed && (committed[0][0]?.uses ?? null);
   } catch (error) {

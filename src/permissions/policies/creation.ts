@@ -52,15 +52,18 @@ export async function createPolicy(context: UserContext, input: z.output<typeof 
     select number from ${accounts} where number = ${principal.account.number}
       and (select count(*) from ${policies} where account = ${principal.account.number}) < ${MAX_POLICIES}
   )`;
+  const created = presentPolicy(row);
   try {
-    await ledger.change(noteOfUser(context, 'policy.created', row.id), (write) => [
-      write.insert(policies).values({ ...row, account: owner }),
-    ]);
+    await ledger.change({
+      note: noteOfUser(context, 'policy.created', row.id),
+      changes: (write) => [write.insert(policies).values({ ...row, account: owner })],
+      answer: { value: created, subject: principal.account.id },
+    });
   } catch (error) {
     if (!(error instanceof ConstraintError)) throw error;
     throw new Problem('conflict', `The account holds ${MAX_POLICIES} policies, the most it can. Delete one first.`);
   }
-  return presentPolicy(row);
+  return created;
 }
 
 export const policyCreation = new Hono().post(

@@ -13,9 +13,12 @@ export async function deletePolicy(context: UserContext, id: string): Promise<vo
   const policy = parseId('policy', id);
   if (!policy) throw notFound('policy');
   const account = context.principal.account.number;
-  const note = noteOfUser(context, 'policy.deleted', policy, { account: policyOwner(account, policy) });
   await context.ledger
-    .change(note, (write) => [write.delete(policies).where(isPolicy(account, policy))])
+    .change({
+      note: noteOfUser(context, 'policy.deleted', policy, { account: policyOwner(account, policy) }),
+      changes: (write) => [write.delete(policies).where(isPolicy(account, policy))],
+      answer: null,
+    })
     .catch(refuseMissing('policy'));
 }
 

@@ -36,9 +36,11 @@ export async function updatePolicy(
   };
   const changed = { account: policyOwner(account, policy), changes: Object.keys(input) };
   const [[row]] = await context.ledger
-    .change(noteOfUser(context, 'policy.updated', policy, changed), (write) => [
-      write.update(policies).set(fields).where(isPolicy(account, policy)).returning(),
-    ])
+    .change({
+      note: noteOfUser(context, 'policy.updated', policy, changed),
+      changes: (write) => [write.update(policies).set(fields).where(isPolicy(account, policy)).returning()],
+      answer: null,
+    })
     .catch(refuseMissing('policy'));
   if (!row) throw notFound('policy');
   return presentPolicy(row);

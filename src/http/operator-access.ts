@@ -1,0 +1,75 @@
+import { createMiddleware } from 'hono/factory';
+import { type Cost, type Database, loadPresent, type Query, type Reader } from '../db/database';
+import { listShards, openShard } from '../db/shards';
+import type { Env } from '../env';
+import { Problem } from '../errors';
+import { Ledger } from '../ledger/ledger';
+import { findStoredAnswer } from '../ledger/stored-answer';
+import { ACCESS_PROBLEMS } from './access';
+import { authenticate, bearerCredential, isOperatorToken } from './authentication';
+import type { App, Incoming, OperatorContext, Shard } from './context';
+import { idempotencyKey, KeyedRequest } from './idempotency';
+import { describe } from './operation';
+
+/** Makes a query that is put to every shard, as the operator has no account; null when there is nothing to ask for. */
+export type OperatorPreload<Q extends Query> = (c: Incoming, reader: Reader) => { query: Q } | null;
+
+type Access<Q extends Query> = {
+  Bindings: App['Bindings'];
+  Variables: App['Variables'] & {
+    operator: OperatorContext;
+    /** What the preload brought of each shard; undefined where it had nothing to ask for. */
+    loaded: { shard: Shard; loaded: Q['_']['result'] | undefined }[];
+  };
+};
+
+const OPERATOR = new TextEncoder().encode('operator');
+
+/** Lets in the operator. */
+export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
+  const middleware = createMiddleware<Access<Q>>(async (c, next) => {
+    await requireOperator(c);
+    const { config, runtime, cost, origin } = c.var;
+    const opened = openShards(c.env, cost);
+    const key = await idempotencyKey(c);
+    const answerKey = key && { principal: OPERATOR, key, account: null };
+    const readers = opened.map(({ database }) => database);
+    const keyed = answerKey ? new KeyedRequest(c, answerKey, readers) : undefined;
+    const found = await Promise.all(
+      readers.map((reader) => {
+        const stored = answerKey && findStoredAnswer(reader, answerKey, runtime.now());
+        return loadPresent(reader, [stored, preload?.(c, reader)?.query ?? null]);
+      }),
+    );
+    const stored = found.flatMap(([rows]) => rows ?? [])[0];
+    if (keyed && stored) return keyed.replay(stored);
+    if (keyed) c.set('replayRival', () => keyed.replayRival());
+    const shards = opened.map(({ name, database }) => makeShard(name, database, new Ledger(database, keyed)));
+    c.set('operator', { config, runtime, origin, shards: shards as unknown as OperatorContext['shards'] });
+    c.set(
+      'loaded',
+      shards.map((shard, i) => ({ shard, loaded: found[i]?.[1] })),
+    );
+    return next();
+  });
+  return describe(middleware, { callers: [{ credential: 'operatorToken' }], problems: ACCESS_PROBLEMS });
+}
+
+async function requireOperator(c: Incoming): Promise<void> {
+  const credential = bearerCredential(c);
+  if (await isOperatorToken(c, credential)) return;
+  await authenticate(c, credential);
+  throw new Problem('wrong_credential', 'This endpoint takes the operator token.');
+}
+
+function openShards(env: Env, cost: Cost): { name: string; database: Database }[] {
+  return listShards(env).map((name) => {
+    const database = openShard(env, name, cost);
+    if (!database) throw new Error(`shard ${name} is listed but not bound`);
+    return { name, database };
+  });
+}
+
+function makeShard(name: string, database: Database, ledger: Ledger): Shard {
+  return { name, reader: database, ledger, size: () => database.size() };
+}
