@@ -1,10 +1,15 @@
 import { eq } from 'drizzle-orm';
 import { Hono } from 'hono';
+import { z } from 'zod';
 import { accounts, erasures } from '../db/schema';
 import { operatorAccess } from '../http/access';
 import type { OperatorContext } from '../http/context';
 import { noQuery } from '../http/input';
+import { accepted, answer, operation } from '../http/operation';
 import { locateAccount } from './account';
+
+/** What becomes of a deleted account. */
+export const AccountErasure = z.object({ status: z.literal('erasing') });
 
 /**
  * Deletes an account: its credentials die at once with its row, which every one of them is looked up with; the sweep
@@ -18,7 +23,19 @@ export async function deleteAccount(context: OperatorContext, id: string): Promi
   ]);
 }
 
-export const accountDeletion = new Hono().delete('/v1/admin/users/:id', operatorAccess(), noQuery(), async (c) => {
-  await deleteAccount(c.var.operator, c.req.param('id'));
-  return c.json({ status: 'erasing' }, 202);
-});
+export const accountDeletion = new Hono().delete(
+  '/v1/admin/users/:id',
+  operation({
+    id: 'deleteAccount',
+    tag: 'Operator',
+    summary: 'Delete an account',
+    success: accepted(AccountErasure),
+    pathId: 'user',
+  }),
+  operatorAccess(),
+  noQuery(),
+  async (c) => {
+    await deleteAccount(c.var.operator, c.req.param('id'));
+    return answer(c, { status: 'erasing' });
+  },
+);

@@ -2,7 +2,8 @@ import { Hono } from 'hono';
 import { operatorAccess } from '../http/access';
 import type { OperatorContext } from '../http/context';
 import { noQuery } from '../http/input';
-import { type Account, locateAccount, presentAccount } from './account';
+import { answer, ok, operation } from '../http/operation';
+import { Account, locateAccount, presentAccount } from './account';
 
 /** Finds an account for the operator, on whichever shard it lives. */
 export async function getAccount(context: OperatorContext, id: string): Promise<Account> {
@@ -10,6 +11,16 @@ export async function getAccount(context: OperatorContext, id: string): Promise<
   return presentAccount(row);
 }
 
-export const accountDetail = new Hono().get('/v1/admin/users/:id', operatorAccess(), noQuery(), async (c) =>
-  c.json(await getAccount(c.var.operator, c.req.param('id'))),
+export const accountDetail = new Hono().get(
+  '/v1/admin/users/:id',
+  operation({
+    id: 'getAccount',
+    tag: 'Operator',
+    summary: 'Get an account',
+    success: ok(Account),
+    pathId: 'user',
+  }),
+  operatorAccess(),
+  noQuery(),
+  async (c) => answer(c, await getAccount(c.var.operator, c.req.param('id'))),
 );

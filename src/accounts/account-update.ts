@@ -8,7 +8,8 @@ import { operatorAccess } from '../http/access';
 import type { OperatorContext } from '../http/context';
 import { body, noQuery, notEmpty } from '../http/input';
 import { noteOfOperator } from '../http/note';
-import { type Account, accountFields, locateAccount, presentAccount } from './account';
+import { answer, ok, operation } from '../http/operation';
+import { Account, accountFields, locateAccount, presentAccount } from './account';
 import { retentionNeedsEnterprise } from './account-creation';
 
 const AccountUpdate = notEmpty(
@@ -57,8 +58,16 @@ function changedMeanwhile(): Problem {
 
 export const accountUpdate = new Hono().patch(
   '/v1/admin/users/:id',
+  operation({
+    id: 'updateAccount',
+    tag: 'Operator',
+    summary: 'Change an account',
+    success: ok(Account),
+    pathId: 'user',
+    problems: ['plan_required', 'conflict'],
+  }),
   operatorAccess(),
   noQuery(),
   body(AccountUpdate),
-  async (c) => c.json(await updateAccount(c.var.operator, c.req.param('id'), c.req.valid('json'))),
+  async (c) => answer(c, await updateAccount(c.var.operator, c.req.param('id'), c.req.valid('json'))),
 );

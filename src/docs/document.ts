@@ -21,7 +21,9 @@ export function describeApi(routes: readonly RouterRoute[], origin: string) {
   for (const [route, description] of collect(routes)) {
     const [method = '', path = ''] = route.split(' ');
     paths[path.replace(/:(\w+)/g, '{$1}')] ??= {};
-    Object.assign(paths[path.replace(/:(\w+)/g, '{$1}')] ?? {}, { [method.toLowerCase()]: describeOperation(description) });
+    Object.assign(paths[path.replace(/:(\w+)/g, '{$1}')] ?? {}, {
+      [method.toLowerCase()]: describeOperation(description),
+    });
   }
   return createDocument({
     openapi: '3.1.0',

@@ -8,7 +8,10 @@ import type { Scope } from './context';
 export type Tag = 'Operator' | 'Account' | 'Agents' | 'Permissions' | 'Tokens' | 'Policies' | 'Audit' | 'Service';
 
 /** Who may call an operation, by what credential. A user token needs the scope. */
-export type Caller = { credential: 'operatorToken' } | { credential: 'agentKey' } | { credential: 'userToken'; scope: Scope };
+export type Caller =
+  | { credential: 'operatorToken' }
+  | { credential: 'agentKey' }
+  | { credential: 'userToken'; scope: Scope };
 
 /** A success: its status, what its body holds, and where a thing that it made is found. */
 export interface Success<T = unknown> {
@@ -101,10 +104,11 @@ export function writeAnswer<T>({ status, schema, location }: Success<T>, path: s
 }
 
 /** An answer as an HTTP response. */
-export function sendAnswer({ status, body, location }: SentAnswer): Response {
+export function sendAnswer({ status, body, location }: SentAnswer, headers: Record<string, string> = {}): Response {
   return new Response(body, {
     status,
     headers: {
+      ...headers,
       ...(body !== null && { 'Content-Type': 'application/json' }),
       ...(location !== null && { Location: location }),
     },
@@ -112,6 +116,10 @@ export function sendAnswer({ status, body, location }: SentAnswer): Response {
 }
 
 /** Answers with what the operation yields. */
-export function answer<T>(c: { var: { success: Success<T> }; req: { path: string } }, value: T): Response {
-  return sendAnswer(writeAnswer(c.var.success, c.req.path, value));
+export function answer<T>(
+  c: { var: { success: Success<T> }; req: { path: string } },
+  value: NoInfer<T>,
+  headers?: Record<string, string>,
+): Response {
+  return sendAnswer(writeAnswer(c.var.success, c.req.path, value), headers);
 }
