@@ -11,6 +11,7 @@ const routes = [
 /** Who may call each route: everybody, the operator, agents, or user tokens with a scope (`user:` names it). */
 const rules: Record<string, string[]> = {
   'GET /healthz': ['everybody'],
+  'GET /openapi.json': ['everybody'],
   'GET /.well-known/jwks.json': ['everybody'],
   'GET /.well-known/oauth-authorization-server': ['everybody'],
   'POST /v1/admin/users': ['operator'],

@@ -5,9 +5,10 @@ import { Problem } from '../errors';
 import { newId, type OperatorContext, SCOPES, type Shard } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { accountNumber, noteOfOperator } from '../http/note';
+import { answer, created, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
-import { type Account, accountFields, presentAccount } from './account';
-import { issueUserToken, type UserToken } from './user-token';
+import { Account, accountFields, presentAccount } from './account';
+import { CreatedUserToken, issueUserToken } from './user-token';
 
 const AccountCreation = z.strictObject({
   email: accountFields.email,
@@ -16,6 +17,11 @@ const AccountCreation = z.strictObject({
   audit_retention_days: accountFields.audit_retention_days.optional(),
 });
 
+/** A new account, with its first user token. */
+export const CreatedAccount = Account.extend({ token: CreatedUserToken });
+
+export type CreatedAccount = z.output<typeof CreatedAccount>;
+
 /**
  * Creates an account on the shard with the most room, with a first user token that has every scope.
  * @throws Problem `plan_required` for a retention of its own on a plan that has none
@@ -23,7 +29,7 @@ const AccountCreation = z.strictObject({
 export async function createAccount(
   context: OperatorContext,
   input: z.output<typeof AccountCreation>,
-): Promise<Account & { token: UserToken }> {
+): Promise<CreatedAccount> {
   if (input.audit_retention_days !== undefined && input.plan !== 'enterprise') throw retentionNeedsEnterprise();
   const shard = await chooseShard(context);
   const now = context.runtime.now();
@@ -62,11 +68,15 @@ async function chooseShard({ shards }: OperatorContext): Promise<Shard> {
 
 export const accountCreation = new Hono().post(
   '/v1/admin/users',
+  operation({
+    id: 'createAccount',
+    tag: 'Operator',
+    summary: 'Create an account',
+    success: created(CreatedAccount),
+    problems: ['plan_required'],
+  }),
   operatorAccess(),
   noQuery(),
   body(AccountCreation),
-  async (c) => {
-    const account = await createAccount(c.var.operator, c.req.valid('json'));
-    return c.json(account, 201, { Location: `/v1/admin/users/${account.id}` });
-  },
+  async (c) => answer(c, await createAccount(c.var.operator, c.req.valid('json'))),
 );

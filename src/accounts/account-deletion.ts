@@ -1,10 +1,15 @@
 import { eq } from 'drizzle-orm';
 import { Hono } from 'hono';
+import { z } from 'zod';
 import { accounts, erasures } from '../db/schema';
 import { noQuery } from '../http/input';
+import { accepted, answer, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { idBytes } from '../lib/typeid';
 import { accountOfPath, type LocatedAccount, locatedAccount } from './account';
+
+/** What becomes of a deleted account. */
+export const AccountErasure = z.object({ status: z.literal('erasing') });
 
 /**
  * Deletes an account: its credentials die at once with its row, which every one of them is looked up with; the sweep
@@ -23,10 +28,17 @@ export async function deleteAccount({ shard, row }: LocatedAccount): Promise<voi
 
 export const accountDeletion = new Hono().delete(
   '/v1/admin/users/:id',
+  operation({
+    id: 'deleteAccount',
+    tag: 'Operator',
+    summary: 'Delete an account',
+    success: accepted(AccountErasure),
+    pathId: 'user',
+  }),
   operatorAccess(accountOfPath),
   noQuery(),
   async (c) => {
     await deleteAccount(locatedAccount(c.var.loaded));
-    return c.json({ status: 'erasing' }, 202);
+    return answer(c, { status: 'erasing' });
   },
 );

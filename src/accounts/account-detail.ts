@@ -1,8 +1,19 @@
 import { Hono } from 'hono';
 import { noQuery } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
-import { accountOfPath, locatedAccount, presentAccount } from './account';
+import { Account, accountOfPath, locatedAccount, presentAccount } from './account';
 
-export const accountDetail = new Hono().get('/v1/admin/users/:id', operatorAccess(accountOfPath), noQuery(), (c) =>
-  c.json(presentAccount(locatedAccount(c.var.loaded).row)),
+export const accountDetail = new Hono().get(
+  '/v1/admin/users/:id',
+  operation({
+    id: 'getAccount',
+    tag: 'Operator',
+    summary: 'Get an account',
+    success: ok(Account),
+    pathId: 'user',
+  }),
+  operatorAccess(accountOfPath),
+  noQuery(),
+  (c) => answer(c, presentAccount(locatedAccount(c.var.loaded).row)),
 );

@@ -5,10 +5,12 @@ import { accounts } from '../db/schema';
 import type { OperatorContext } from '../http/context';
 import { queryText } from '../http/fields';
 import { query } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
+import { pageOf } from '../http/shown';
 import { type Id, parseId } from '../lib/typeid';
-import { type Account, accountFields, presentAccount } from './account';
+import { Account, accountFields, presentAccount } from './account';
 
 const AccountList = z.strictObject({
   ...pageParameters(20, 100),
@@ -46,6 +48,15 @@ export async function listAccounts(
   return makePageById(config.keyring, binding, rows, limit, presentAccount);
 }
 
-export const accountList = new Hono().get('/v1/admin/users', operatorAccess(), query(AccountList), async (c) =>
-  c.json(await listAccounts(c.var.operator, c.req.valid('query'))),
+export const accountList = new Hono().get(
+  '/v1/admin/users',
+  operation({
+    id: 'listAccounts',
+    tag: 'Operator',
+    summary: 'List accounts',
+    success: ok(pageOf(Account)),
+  }),
+  operatorAccess(),
+  query(AccountList),
+  async (c) => answer(c, await listAccounts(c.var.operator, c.req.valid('query'))),
 );

@@ -2,16 +2,24 @@ import { Hono } from 'hono';
 import { type OperatorContext, SCOPES } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { accountNumber, noteOfOperator } from '../http/note';
+import { answer, created, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { accountOfPath, type LocatedAccount, locatedAccount } from './account';
-import { issueUserToken, refuseFullAccount, type UserToken, type UserTokenInput, userTokenFields } from './user-token';
+import {
+  CreatedUserToken,
+  issueUserToken,
+  refuseFullAccount,
+  tokenLocation,
+  type UserTokenInput,
+  userTokenFields,
+} from './user-token';
 
 /** Makes a user token for an account, with every scope where none are named. */
 export async function createAccountToken(
   context: OperatorContext,
   { shard, row }: LocatedAccount,
   input: UserTokenInput,
-): Promise<UserToken> {
+): Promise<CreatedUserToken> {
   const { token, store } = await issueUserToken(context, shard.name, row.id, input, SCOPES);
   await shard.ledger
     .change({
@@ -25,11 +33,16 @@ export async function createAccountToken(
 
 export const accountTokenCreation = new Hono().post(
   '/v1/admin/users/:id/tokens',
+  operation({
+    id: 'createAccountToken',
+    tag: 'Operator',
+    summary: 'Create a user token for an account',
+    success: created(CreatedUserToken, tokenLocation),
+    pathId: 'user',
+    problems: ['conflict'],
+  }),
   operatorAccess(accountOfPath),
   noQuery(),
   body(userTokenFields),
-  async (c) => {
-    const token = await createAccountToken(c.var.operator, locatedAccount(c.var.loaded), c.req.valid('json'));
-    return c.json(token, 201, { Location: `/v1/me/tokens/${token.id}` });
-  },
+  async (c) => answer(c, await createAccountToken(c.var.operator, locatedAccount(c.var.loaded), c.req.valid('json'))),
 );

@@ -7,15 +7,9 @@ import { Problem } from '../errors';
 import type { OperatorContext } from '../http/context';
 import { body, noQuery, notEmpty } from '../http/input';
 import { noteOfOperator } from '../http/note';
+import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
-import {
-  type Account,
-  accountFields,
-  accountOfPath,
-  type LocatedAccount,
-  locatedAccount,
-  presentAccount,
-} from './account';
+import { Account, accountFields, accountOfPath, type LocatedAccount, locatedAccount, presentAccount } from './account';
 import { retentionNeedsEnterprise } from './account-creation';
 
 const AccountUpdate = notEmpty(
@@ -66,8 +60,16 @@ function changedMeanwhile(): Problem {
 
 export const accountUpdate = new Hono().patch(
   '/v1/admin/users/:id',
+  operation({
+    id: 'updateAccount',
+    tag: 'Operator',
+    summary: 'Change an account',
+    success: ok(Account),
+    pathId: 'user',
+    problems: ['plan_required', 'conflict'],
+  }),
   operatorAccess(accountOfPath),
   noQuery(),
   body(AccountUpdate),
-  async (c) => c.json(await updateAccount(c.var.operator, locatedAccount(c.var.loaded), c.req.valid('json'))),
+  async (c) => answer(c, await updateAccount(c.var.operator, locatedAccount(c.var.loaded), c.req.valid('json'))),
 );

@@ -6,9 +6,10 @@ import { accounts } from '../db/schema';
 import { notFound } from '../errors';
 import type { Incoming, Shard } from '../http/context';
 import { text, wholeNumber } from '../http/fields';
-import { MAX_RETENTION_DAYS, PLANS, type Plan, retentionDays } from '../lib/plans';
+import { shownId, shownTime } from '../http/shown';
+import { MAX_RETENTION_DAYS, PLANS, retentionDays } from '../lib/plans';
 import { formatTime } from '../lib/time';
-import { type Id, parseId } from '../lib/typeid';
+import { parseId } from '../lib/typeid';
 
 export type AccountRow = InferSelectModel<typeof accounts>;
 
@@ -16,16 +17,18 @@ export type AccountRow = InferSelectModel<typeof accounts>;
 type ShownAccount = Omit<AccountRow, 'number' | 'erasedSequence' | 'erasedAt'>;
 
 /** An account as the API shows it. */
-export interface Account {
-  id: Id<'user'>;
-  email: string;
-  name: string | null;
-  plan: Plan;
-  audit_retention_days: number;
-  is_active: boolean;
-  created_at: string;
-  updated_at: string;
-}
+export const Account = z.object({
+  id: shownId('user'),
+  email: z.string(),
+  name: z.string().nullable(),
+  plan: z.enum(PLANS),
+  audit_retention_days: z.number(),
+  is_active: z.boolean(),
+  created_at: shownTime,
+  updated_at: shownTime,
+});
+
+export type Account = z.output<typeof Account>;
 
 /** The fields that the operator may set. */
 export const accountFields = {

@@ -3,7 +3,8 @@ import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
-import { type Account, findAccount, presentAccount } from './account';
+import { answer, ok, operation } from '../http/operation';
+import { Account, findAccount, presentAccount } from './account';
 
 /** The account that a user token belongs to. */
 export async function getOwnAccount({ reader, principal }: UserContext): Promise<Account> {
@@ -12,6 +13,16 @@ export async function getOwnAccount({ reader, principal }: UserContext): Promise
   return presentAccount(row);
 }
 
-export const ownAccount = new Hono().get('/v1/me', userAccess('account:read'), noQuery(), async (c) =>
-  c.json(await getOwnAccount(c.var.context)),
+export const ownAccount = new Hono().get(
+  '/v1/me',
+  operation({
+    id: 'getOwnAccount',
+    tag: 'Account',
+    summary: 'Get your account',
+    success: ok(Account),
+    problems: ['not_found'],
+  }),
+  userAccess('account:read'),
+  noQuery(),
+  async (c) => answer(c, await getOwnAccount(c.var.context)),
 );

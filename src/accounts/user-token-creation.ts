@@ -4,13 +4,21 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { noteOfUser } from '../http/note';
-import { issueUserToken, refuseFullAccount, type UserToken, type UserTokenInput, userTokenFields } from './user-token';
+import { answer, created, operation } from '../http/operation';
+import {
+  CreatedUserToken,
+  issueUserToken,
+  refuseFullAccount,
+  tokenLocation,
+  type UserTokenInput,
+  userTokenFields,
+} from './user-token';
 
 /**
  * Makes a user token with the scopes that are named, or with those of the token that asks.
  * @throws Problem `insufficient_scope` for a scope that the asking token lacks
  */
-export async function createUserToken(context: UserContext, input: UserTokenInput): Promise<UserToken> {
+export async function createUserToken(context: UserContext, input: UserTokenInput): Promise<CreatedUserToken> {
   const { account, scopes, shard } = context.principal;
   const foreign = input.scopes?.filter((scope) => !scopes.includes(scope)) ?? [];
   if (foreign.length > 0) {
@@ -31,11 +39,15 @@ export async function createUserToken(context: UserContext, input: UserTokenInpu
 
 export const userTokenCreation = new Hono().post(
   '/v1/me/tokens',
+  operation({
+    id: 'createUserToken',
+    tag: 'Account',
+    summary: 'Create a user token',
+    success: created(CreatedUserToken, tokenLocation),
+    problems: ['conflict'],
+  }),
   userAccess('account:write'),
   noQuery(),
   body(userTokenFields),
-  async (c) => {
-    const token = await createUserToken(c.var.context, c.req.valid('json'));
-    return c.json(token, 201, { Location: `/v1/me/tokens/${token.id}` });
-  },
+  async (c) => answer(c, await createUserToken(c.var.context, c.req.valid('json'))),
 );

@@ -6,6 +6,7 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { noteOfUser, refuseMissing } from '../http/note';
+import { answer, noContent, operation } from '../http/operation';
 import { parseId } from '../lib/typeid';
 
 /** Deletes a user token; it opens nothing from then on. */
@@ -25,10 +26,17 @@ export async function deleteUserToken(context: UserContext, id: string): Promise
 
 export const userTokenDeletion = new Hono().delete(
   '/v1/me/tokens/:id',
+  operation({
+    id: 'deleteUserToken',
+    tag: 'Account',
+    summary: 'Delete a user token',
+    success: noContent(),
+    pathId: 'utok',
+  }),
   userAccess('account:write'),
   noQuery(),
   async (c) => {
     await deleteUserToken(c.var.context, c.req.param('id'));
-    return c.body(null, 204);
+    return answer(c, null);
   },
 );

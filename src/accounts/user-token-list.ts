@@ -5,9 +5,11 @@ import { userTokens } from '../db/schema';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { query } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
+import { pageOf } from '../http/shown';
 import type { Id } from '../lib/typeid';
-import { presentUserToken, type UserToken } from './user-token';
+import { presentUserToken, UserToken } from './user-token';
 
 const UserTokenList = z.strictObject(pageParameters(20, 100));
 
@@ -35,7 +37,13 @@ export async function listUserTokens(
 
 export const userTokenList = new Hono().get(
   '/v1/me/tokens',
+  operation({
+    id: 'listUserTokens',
+    tag: 'Account',
+    summary: 'List user tokens',
+    success: ok(pageOf(UserToken)),
+  }),
   userAccess('account:read'),
   query(UserTokenList),
-  async (c) => c.json(await listUserTokens(c.var.context, c.req.valid('query'))),
+  async (c) => answer(c, await listUserTokens(c.var.context, c.req.valid('query'))),
 );

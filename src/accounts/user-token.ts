@@ -7,6 +7,7 @@ import { invalidRequest, Problem } from '../errors';
 import { newId, SCOPES, type Scope } from '../http/context';
 import { hashCredential } from '../http/credentials';
 import { dateTime, text } from '../http/fields';
+import { shownId, shownTime } from '../http/shown';
 import type { RecordWriter } from '../ledger/ledger';
 import { displayPrefix, makeCredential } from '../lib/credential';
 import { formatTime, formatTimeOrNull } from '../lib/time';
@@ -30,25 +31,38 @@ export type UserTokenInput = z.output<typeof userTokenFields>;
 
 type UserTokenRow = Omit<InferSelectModel<typeof userTokens>, 'hash' | 'account'>;
 
-/** A user token as the API shows it; `token`, the secret itself, only in the answer to its creation. */
-export interface UserToken {
-  id: Id<'utok'>;
-  name: string | null;
-  token?: string;
-  token_prefix: string;
-  scopes: string[];
-  expires_at: string | null;
-  last_used_at: string | null;
-  created_at: string;
+/** A user token as the API shows it. */
+export const UserToken = z.object({
+  id: shownId('utok'),
+  name: z.string().nullable(),
+  token_prefix: z.string(),
+  scopes: z.array(z.enum(SCOPES)),
+  expires_at: shownTime.nullable(),
+  last_used_at: shownTime.nullable(),
+  created_at: shownTime,
+});
+
+export type UserToken = z.output<typeof UserToken>;
+
+/** A new user token; `token`, the secret itself, is shown this once. */
+export const CreatedUserToken = UserToken.extend({ token: z.string() });
+
+export type CreatedUserToken = z.output<typeof CreatedUserToken>;
+
+/** Where a user token is found, whoever made it. */
+export function tokenLocation(_path: string, { id }: UserToken): string {
+  return `/v1/me/tokens/${id}`;
 }
 
+export function presentUserToken(row: UserTokenRow): UserToken;
+export function presentUserToken(row: UserTokenRow, secret: string): CreatedUserToken;
 export function presentUserToken(row: UserTokenRow, secret?: string): UserToken {
   return {
     id: row.id,
     name: row.name,
     ...(secret !== undefined && { token: secret }),
     token_prefix: row.prefix,
-    scopes: row.scopes,
+    scopes: row.scopes as Scope[],
     expires_at: formatTimeOrNull(row.expiresAt),
     last_used_at: formatTimeOrNull(row.lastUsedAt),
     created_at: formatTime(row.createdAt),
@@ -57,7 +71,7 @@ export function presentUserToken(row: UserTokenRow, secret?: string): UserToken 
 
 /** A new user token: what to show of it, and the statement that stores it. */
 export interface IssuedToken {
-  token: UserToken;
+  token: CreatedUserToken;
   store: (write: RecordWriter) => Batch[number];
 }
 

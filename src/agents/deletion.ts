@@ -6,6 +6,7 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { noteOfUser, refuseMissing } from '../http/note';
+import { answer, noContent, operation } from '../http/operation';
 import { idBytes, parseId } from '../lib/typeid';
 import { agentNumber, agentOwner, isAgent } from './agent';
 
@@ -30,7 +31,19 @@ export async function deleteAgent(context: UserContext, id: string): Promise<voi
     .catch(refuseMissing('agent'));
 }
 
-export const agentDeletion = new Hono().delete('/v1/agents/:id', userAccess('agents:write'), noQuery(), async (c) => {
-  await deleteAgent(c.var.context, c.req.param('id'));
-  return c.body(null, 204);
-});
+export const agentDeletion = new Hono().delete(
+  '/v1/agents/:id',
+  operation({
+    id: 'deleteAgent',
+    tag: 'Agents',
+    summary: 'Delete an agent',
+    success: noContent(),
+    pathId: 'agent',
+  }),
+  userAccess('agents:write'),
+  noQuery(),
+  async (c) => {
+    await deleteAgent(c.var.context, c.req.param('id'));
+    return answer(c, null);
+  },
+);

@@ -4,8 +4,9 @@ import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
 import { parseId } from '../lib/typeid';
-import { type Agent, isAgent, presentAgent } from './agent';
+import { Agent, isAgent, presentAgent } from './agent';
 
 /** Finds an agent of the account. */
 export async function getAgent({ reader, principal }: UserContext, id: string): Promise<Agent> {
@@ -16,6 +17,16 @@ export async function getAgent({ reader, principal }: UserContext, id: string): 
   return presentAgent(row);
 }
 
-export const agentDetail = new Hono().get('/v1/agents/:id', userAccess('agents:read'), noQuery(), async (c) =>
-  c.json(await getAgent(c.var.context, c.req.param('id'))),
+export const agentDetail = new Hono().get(
+  '/v1/agents/:id',
+  operation({
+    id: 'getAgent',
+    tag: 'Agents',
+    summary: 'Get an agent',
+    success: ok(Agent),
+    pathId: 'agent',
+  }),
+  userAccess('agents:read'),
+  noQuery(),
+  async (c) => answer(c, await getAgent(c.var.context, c.req.param('id'))),
 );

@@ -6,9 +6,11 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { queryBoolean } from '../http/fields';
 import { query } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
+import { pageOf } from '../http/shown';
 import type { Id } from '../lib/typeid';
-import { type Agent, presentAgent } from './agent';
+import { Agent, presentAgent } from './agent';
 
 const AgentList = z.strictObject({ ...pageParameters(20, 100), active: queryBoolean.optional() });
 
@@ -35,6 +37,15 @@ export async function listAgents(
   return makePageById(config.keyring, binding, rows, limit, presentAgent);
 }
 
-export const agentList = new Hono().get('/v1/agents', userAccess('agents:read'), query(AgentList), async (c) =>
-  c.json(await listAgents(c.var.context, c.req.valid('query'))),
+export const agentList = new Hono().get(
+  '/v1/agents',
+  operation({
+    id: 'listAgents',
+    tag: 'Agents',
+    summary: 'List agents',
+    success: ok(pageOf(Agent)),
+  }),
+  userAccess('agents:read'),
+  query(AgentList),
+  async (c) => answer(c, await listAgents(c.var.context, c.req.valid('query'))),
 );

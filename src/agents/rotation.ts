@@ -8,8 +8,10 @@ import type { UserContext } from '../http/context';
 import { wholeNumber } from '../http/fields';
 import { body, noQuery } from '../http/input';
 import { noteOfUser, refuseMissing } from '../http/note';
+import { answer, ok, operation } from '../http/operation';
+import { shownId, shownTime } from '../http/shown';
 import { formatTime, SECOND } from '../lib/time';
-import { type Id, parseId } from '../lib/typeid';
+import { parseId } from '../lib/typeid';
 import { agentNumber, agentOwner, isAgent } from './agent';
 import { issueAgentKey } from './agent-key';
 
@@ -19,12 +21,14 @@ const KeyRotation = z.strictObject({
 });
 
 /** The outcome of a rotation; `api_key` is shown this once. */
-export interface RotatedKey {
-  id: Id<'agent'>;
-  api_key: string;
-  api_key_prefix: string;
-  old_key_expires_at: string;
-}
+export const RotatedKey = z.object({
+  id: shownId('agent'),
+  api_key: z.string(),
+  api_key_prefix: z.string(),
+  old_key_expires_at: shownTime,
+});
+
+export type RotatedKey = z.output<typeof RotatedKey>;
 
 /**
  * Gives an agent a new key. The replaced one works until the grace period is over; with none, every older key ends now.
@@ -63,8 +67,15 @@ export async function rotateKey(
 
 export const keyRotation = new Hono().post(
   '/v1/agents/:id/rotate-key',
+  operation({
+    id: 'rotateAgentKey',
+    tag: 'Agents',
+    summary: 'Give an agent a new key',
+    success: ok(RotatedKey),
+    pathId: 'agent',
+  }),
   userAccess('agents:write'),
   noQuery(),
   body(KeyRotation),
-  async (c) => c.json(await rotateKey(c.var.context, c.req.param('id'), c.req.valid('json'))),
+  async (c) => answer(c, await rotateKey(c.var.context, c.req.param('id'), c.req.valid('json'))),
 );

@@ -7,6 +7,7 @@ import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { query } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
 import { DAY, HOUR } from '../lib/time';
 import { parseId } from '../lib/typeid';
 import { agentNumber, isAgent } from './agent';
@@ -26,19 +27,21 @@ const AgentStatisticsQuery = z.strictObject({
 });
 
 /** What an agent asked for in a period, and what became of it. */
-export interface AgentStatistics {
-  period: string;
-  total_requests: number;
-  approved_requests: number;
-  denied_requests: number;
-  pending_requests: number;
-  expired_requests: number;
-  tokens_issued: number;
-  tokens_used: number;
-  tokens_revoked: number;
+export const AgentStatistics = z.object({
+  period: z.string(),
+  total_requests: z.number(),
+  approved_requests: z.number(),
+  denied_requests: z.number(),
+  pending_requests: z.number(),
+  expired_requests: z.number(),
+  tokens_issued: z.number(),
+  tokens_used: z.number(),
+  tokens_revoked: z.number(),
   /** Mean milliseconds from request to approval; 0 when nothing was approved. */
-  avg_approval_time_ms: number;
-}
+  avg_approval_time_ms: z.number(),
+});
+
+export type AgentStatistics = z.output<typeof AgentStatistics>;
 
 /** Reads an agent's counters. Requests that ran out since the last sweep already count as expired. */
 export async function getAgentStatistics(
@@ -107,7 +110,14 @@ function sum(column: AnySQLiteColumn) {
 
 export const agentStatisticsDetail = new Hono().get(
   '/v1/agents/:id/stats',
+  operation({
+    id: 'getAgentStatistics',
+    tag: 'Agents',
+    summary: 'Get the statistics of an agent',
+    success: ok(AgentStatistics),
+    pathId: 'agent',
+  }),
   userAccess('agents:read'),
   query(AgentStatisticsQuery),
-  async (c) => c.json(await getAgentStatistics(c.var.context, c.req.param('id'), c.req.valid('query'))),
+  async (c) => answer(c, await getAgentStatistics(c.var.context, c.req.param('id'), c.req.valid('query'))),
 );

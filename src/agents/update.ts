@@ -6,8 +6,9 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { body, noQuery, notEmpty } from '../http/input';
 import { noteOfUser, refuseMissing } from '../http/note';
+import { answer, ok, operation } from '../http/operation';
 import { parseId } from '../lib/typeid';
-import { type Agent, agentFields, agentOwner, isAgent, presentAgent } from './agent';
+import { Agent, agentFields, agentOwner, isAgent, presentAgent } from './agent';
 
 const AgentUpdate = notEmpty(
   z.strictObject({
@@ -48,8 +49,15 @@ export async function updateAgent(
 
 export const agentUpdate = new Hono().put(
   '/v1/agents/:id',
+  operation({
+    id: 'updateAgent',
+    tag: 'Agents',
+    summary: 'Change an agent',
+    success: ok(Agent),
+    pathId: 'agent',
+  }),
   userAccess('agents:write'),
   noQuery(),
   body(AgentUpdate),
-  async (c) => c.json(await updateAgent(c.var.context, c.req.param('id'), c.req.valid('json'))),
+  async (c) => answer(c, await updateAgent(c.var.context, c.req.param('id'), c.req.valid('json'))),
 );

@@ -1,13 +1,15 @@
 import { and, desc, eq, gte, lt } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { z } from 'zod';
-import { ACTIVITY_ACTIONS, type ActivityAction, activity } from '../db/schema';
+import { ACTIVITY_ACTIONS, activity } from '../db/schema';
 import { invalidRequest } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { queryText, rangeEnd } from '../http/fields';
 import { query } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
+import { pageOf, shownId, shownTime } from '../http/shown';
 import { DAY, formatTime } from '../lib/time';
 import { firstIdAt, type Id } from '../lib/typeid';
 import { oldestKept } from './entry';
@@ -22,16 +24,18 @@ const ActivityList = z.strictObject({
 });
 
 /** What somebody did to the account, as the API shows it. */
-export interface Activity {
-  id: Id<'act'>;
-  actor: string | null;
-  action: ActivityAction;
-  target: string;
-  changes: string[];
-  ip_address: string;
-  user_agent: string;
-  created_at: string;
-}
+export const Activity = z.object({
+  id: shownId('act'),
+  actor: z.string().nullable(),
+  action: z.enum(ACTIVITY_ACTIONS),
+  target: z.string(),
+  changes: z.array(z.string()),
+  ip_address: z.string(),
+  user_agent: z.string(),
+  created_at: shownTime,
+});
+
+export type Activity = z.output<typeof Activity>;
 
 /** Searches what people did to the account itself, newest first, as far back as the plan keeps it. */
 export async function listActivity(
@@ -75,6 +79,15 @@ export async function listActivity(
   }));
 }
 
-export const activityList = new Hono().get('/v1/activity', userAccess('audit:read'), query(ActivityList), async (c) =>
-  c.json(await listActivity(c.var.context, c.req.valid('query'))),
+export const activityList = new Hono().get(
+  '/v1/activity',
+  operation({
+    id: 'listActivity',
+    tag: 'Audit',
+    summary: 'Search the account activity',
+    success: ok(pageOf(Activity)),
+  }),
+  userAccess('audit:read'),
+  query(ActivityList),
+  async (c) => answer(c, await listActivity(c.var.context, c.req.valid('query'))),
 );

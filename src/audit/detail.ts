@@ -5,9 +5,10 @@ import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
 import { LOG_SPAN } from '../ledger/append';
 import { parseId } from '../lib/typeid';
-import { type AuditEntry, entryAgent, entryColumns, logStart, oldestKept, presentEntry } from './entry';
+import { AuditEntry, entryAgent, entryColumns, logStart, oldestKept, presentEntry } from './entry';
 
 /** Finds an audit entry of the account that its plan still keeps. */
 export async function getAuditEntry(
@@ -34,6 +35,16 @@ export async function getAuditEntry(
   return presentEntry(account, row);
 }
 
-export const auditDetail = new Hono().get('/v1/audit/:id', userAccess('audit:read'), noQuery(), async (c) =>
-  c.json(await getAuditEntry(c.var.context, c.req.param('id'))),
+export const auditDetail = new Hono().get(
+  '/v1/audit/:id',
+  operation({
+    id: 'getAuditEntry',
+    tag: 'Audit',
+    summary: 'Get an audit entry',
+    success: ok(AuditEntry),
+    pathId: 'audit',
+  }),
+  userAccess('audit:read'),
+  noQuery(),
+  async (c) => answer(c, await getAuditEntry(c.var.context, c.req.param('id'))),
 );

@@ -1,7 +1,9 @@
 import { eq } from 'drizzle-orm';
+import { z } from 'zod';
 import { named } from '../db/columns';
-import { agents, auditEntries, type EventType } from '../db/schema';
+import { agents, auditEntries, EVENT_TYPES, type EventType } from '../db/schema';
 import type { AccountRef } from '../http/context';
+import { shownId, shownObject, shownTime } from '../http/shown';
 import { LOG_SPAN } from '../ledger/append';
 import type { JsonObject } from '../lib/json';
 import { retentionDays } from '../lib/plans';
@@ -37,19 +39,21 @@ export interface EntryRow {
 }
 
 /** An audit entry as the API shows it. */
-export interface AuditEntry {
-  id: Id<'audit'>;
+export const AuditEntry = z.object({
+  id: shownId('audit'),
   /** Place in the account's log, from 1. */
-  sequence: number;
-  user_id: Id<'user'>;
-  agent_id: Id<'agent'>;
-  permission_request_id: Id<'perm'>;
-  event_type: EventType;
-  details: JsonObject;
-  ip_address: string;
-  user_agent: string;
-  created_at: string;
-}
+  sequence: z.number(),
+  user_id: shownId('user'),
+  agent_id: shownId('agent'),
+  permission_request_id: shownId('perm'),
+  event_type: z.enum(EVENT_TYPES),
+  details: shownObject,
+  ip_address: z.string(),
+  user_agent: z.string(),
+  created_at: shownTime,
+});
+
+export type AuditEntry = z.output<typeof AuditEntry>;
 
 export function presentEntry(account: AccountRef, row: EntryRow): AuditEntry {
   return {

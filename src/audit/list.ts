@@ -7,11 +7,13 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { queryNumber, queryText, rangeEnd } from '../http/fields';
 import { query } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
 import { makePage, type Page, pageParameters, readCursor } from '../http/page';
+import { pageOf } from '../http/shown';
 import { LOG_SPAN } from '../ledger/append';
 import { DAY } from '../lib/time';
 import { parseId } from '../lib/typeid';
-import { type AuditEntry, type EntryRow, entryAgent, entryColumns, logStart, oldestKept, presentEntry } from './entry';
+import { AuditEntry, type EntryRow, entryAgent, entryColumns, logStart, oldestKept, presentEntry } from './entry';
 import { type EntryFilter, selectPositions } from './page-query';
 
 const AuditList = z.strictObject({
@@ -77,6 +79,15 @@ function refuseContradictions({ start_date, end_date, after_sequence, order, cur
   }
 }
 
-export const auditList = new Hono().get('/v1/audit', userAccess('audit:read'), query(AuditList), async (c) =>
-  c.json(await listAuditEntries(c.var.context, c.req.valid('query'))),
+export const auditList = new Hono().get(
+  '/v1/audit',
+  operation({
+    id: 'listAuditEntries',
+    tag: 'Audit',
+    summary: 'Search the audit log',
+    success: ok(pageOf(AuditEntry)),
+  }),
+  userAccess('audit:read'),
+  query(AuditList),
+  async (c) => answer(c, await listAuditEntries(c.var.context, c.req.valid('query'))),
 );

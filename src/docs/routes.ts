@@ -1,12 +1,24 @@
 import { Hono } from 'hono';
 import type { RouterRoute } from 'hono/types';
+import { z } from 'zod';
 import type { App } from '../http/context';
 import { noQuery } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
 import { describeApi } from './document';
+
+const ApiDescription = z.custom<ReturnType<typeof describeApi>>().meta({ override: { type: 'object' } });
 
 /** The description of the service. */
 export function docsRoutes(listRoutes: () => RouterRoute[]) {
-  return new Hono<App>().get('/openapi.json', noQuery(), (c) =>
-    c.json(describeApi(listRoutes(), c.var.config.publicUrl)),
+  return new Hono<App>().get(
+    '/openapi.json',
+    operation({
+      id: 'getApiDescription',
+      tag: 'Service',
+      summary: 'Get this description',
+      success: ok(ApiDescription),
+    }),
+    noQuery(),
+    (c) => answer(c, describeApi(listRoutes(), c.var.config.publicUrl)),
   );
 }

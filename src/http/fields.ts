@@ -16,7 +16,8 @@ export function text(min: number, max: number) {
 
 /** Free-form data: a JSON object of at most `maxBytes` bytes and `maxDepth` levels; by default as many as fit. */
 export function jsonObject(maxBytes: number, maxDepth = maxBytes / 2) {
-  return z.custom<JsonObject>(isJsonObject, 'must be a JSON object').superRefine((value, refinement) => {
+  const object = z.custom<JsonObject>(isJsonObject, 'must be a JSON object').meta({ override: { type: 'object' } });
+  return object.superRefine((value, refinement) => {
     if (jsonDepth(value) > maxDepth) refuse(refinement, `must be at most ${maxDepth} levels deep`);
     else if (jsonSize(value) > maxBytes) refuse(refinement, `must be at most ${maxBytes} bytes of JSON`);
     else refuse(refinement, jsonFault(value));

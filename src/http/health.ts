@@ -1,23 +1,37 @@
 import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
+import { z } from 'zod';
 import { accounts } from '../db/schema';
 import { listShards, openShard } from '../db/shards';
 import { unavailable } from '../errors';
 import type { App } from './context';
 import { noQuery } from './input';
+import { answer, ok, operation } from './operation';
+
+const Health = z.object({ status: z.literal('ok') });
 
 /** Whether the service can do its work: reads every shard's database. */
-export const health = new Hono<App>().get('/healthz', noQuery(), async (c) => {
-  const reads = listShards(c.env).map(async (shard) => {
-    const database = openShard(c.env, shard, c.var.cost);
-    if (!database) throw new Error(`shard ${shard} is not bound`);
-    await database.load([database.select({ one: sql`1` }).from(accounts).limit(1)]);
-  });
-  try {
-    await Promise.all(reads);
-  } catch (error) {
-    console.error(JSON.stringify({ event: 'unhealthy', message: String(error) }));
-    throw unavailable();
-  }
-  return c.json({ status: 'ok' });
-});
+export const health = new Hono<App>().get(
+  '/healthz',
+  operation({
+    id: 'checkHealth',
+    tag: 'Service',
+    summary: 'Ask whether the service is well',
+    success: ok(Health),
+  }),
+  noQuery(),
+  async (c) => {
+    const reads = listShards(c.env).map(async (shard) => {
+      const database = openShard(c.env, shard, c.var.cost);
+      if (!database) throw new Error(`shard ${shard} is not bound`);
+      await database.load([database.select({ one: sql`1` }).from(accounts).limit(1)]);
+    });
+    try {
+      await Promise.all(reads);
+    } catch (error) {
+      console.error(JSON.stringify({ event: 'unhealthy', message: String(error) }));
+      throw unavailable();
+    }
+    return answer(c, { status: 'ok' });
+  },
+);

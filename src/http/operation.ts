@@ -98,10 +98,11 @@ export function writeAnswer<T>({ status, schema, location }: Success<T>, path: s
 }
 
 /** An answer as an HTTP response. */
-export function sendAnswer({ status, body, location }: SentAnswer): Response {
+export function sendAnswer({ status, body, location }: SentAnswer, headers: Record<string, string> = {}): Response {
   return new Response(body, {
     status,
     headers: {
+      ...headers,
       ...(body !== null && { 'Content-Type': 'application/json' }),
       ...(location !== null && { Location: location }),
     },
@@ -109,6 +110,10 @@ export function sendAnswer({ status, body, location }: SentAnswer): Response {
 }
 
 /** Answers with what the operation yields. */
-export function answer<T>(c: { var: { success: Success<T> }; req: { path: string } }, value: T): Response {
-  return sendAnswer(writeAnswer(c.var.success, c.req.path, value));
+export function answer<T>(
+  c: { var: { success: Success<T> }; req: { path: string } },
+  value: NoInfer<T>,
+  headers?: Record<string, string>,
+): Response {
+  return sendAnswer(writeAnswer(c.var.success, c.req.path, value), headers);
 }

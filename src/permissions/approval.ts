@@ -4,10 +4,11 @@ import { type FieldError, Problem } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
 import { withPrefix } from '../lib/typeid';
 import { decide, openPermission } from './decision';
 import { findWidenings } from './narrowing';
-import { type Permission, type PermissionRow, permissionFields, permissionOfPath } from './permission';
+import { Permission, type PermissionRow, permissionFields, permissionOfPath } from './permission';
 import { grantToken } from './token-grant';
 
 const Approval = z.strictObject({
@@ -54,8 +55,16 @@ function refuseWidening(row: PermissionRow, input: z.output<typeof Approval>): v
 
 export const permissionApproval = new Hono().post(
   '/v1/permissions/:id/approve',
+  operation({
+    id: 'approvePermission',
+    tag: 'Permissions',
+    summary: 'Approve a permission',
+    success: ok(Permission),
+    pathId: 'perm',
+    problems: ['not_pending', 'scope_widened'],
+  }),
   userAccess('permissions:decide', permissionOfPath),
   noQuery(),
   body(Approval),
-  async (c) => c.json(await approvePermission(c.var.context, c.var.loaded, c.req.valid('json'))),
+  async (c) => answer(c, await approvePermission(c.var.context, c.var.loaded, c.req.valid('json'))),
 );

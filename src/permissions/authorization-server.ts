@@ -1,14 +1,27 @@
 import { Hono } from 'hono';
+import { z } from 'zod';
 import type { App } from '../http/context';
 import { noQuery } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
 
 const ONE_HOUR = 3_600;
+
+const ServerMetadata = z.object({
+  issuer: z.url(),
+  jwks_uri: z.url(),
+  introspection_endpoint: z.url(),
+  introspection_endpoint_auth_methods_supported: z.array(z.string()),
+  revocation_endpoint: z.url(),
+  response_types_supported: z.array(z.string()),
+  grant_types_supported: z.array(z.string()),
+  authorization_details_types_supported: z.array(z.string()),
+});
 
 /**
  * Where the endpoints are that standard clients use (RFC 8414 section 2). No grant and no response type: permissions are
  * asked for and decided, not exchanged.
  */
-function describeServer(issuer: string) {
+function describeServer(issuer: string): z.output<typeof ServerMetadata> {
   return {
     issuer,
     jwks_uri: `${issuer}/.well-known/jwks.json`,
@@ -22,6 +35,14 @@ function describeServer(issuer: string) {
 }
 
 /** The metadata of the authorization server, for anybody. */
-export const authorizationServer = new Hono<App>().get('/.well-known/oauth-authorization-server', noQuery(), (c) =>
-  c.json(describeServer(c.var.config.publicUrl), 200, { 'Cache-Control': `public, max-age=${ONE_HOUR}` }),
+export const authorizationServer = new Hono<App>().get(
+  '/.well-known/oauth-authorization-server',
+  operation({
+    id: 'getServerMetadata',
+    tag: 'Tokens',
+    summary: 'Get the metadata of the authorization server',
+    success: ok(ServerMetadata),
+  }),
+  noQuery(),
+  (c) => answer(c, describeServer(c.var.config.publicUrl), { 'Cache-Control': `public, max-age=${ONE_HOUR}` }),
 );

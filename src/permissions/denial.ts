@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
 import { decide, openPermission } from './decision';
-import { type Permission, type PermissionRow, permissionFields, permissionOfPath } from './permission';
+import { Permission, type PermissionRow, permissionFields, permissionOfPath } from './permission';
 
 const Denial = z.strictObject({ reason: permissionFields.reason.optional() });
 
@@ -25,8 +26,16 @@ export async function denyPermission(
 
 export const permissionDenial = new Hono().post(
   '/v1/permissions/:id/deny',
+  operation({
+    id: 'denyPermission',
+    tag: 'Permissions',
+    summary: 'Deny a permission',
+    success: ok(Permission),
+    pathId: 'perm',
+    problems: ['not_pending'],
+  }),
   userAccess('permissions:decide', permissionOfPath),
   noQuery(),
   body(Denial),
-  async (c) => c.json(await denyPermission(c.var.context, c.var.loaded, c.req.valid('json'))),
+  async (c) => answer(c, await denyPermission(c.var.context, c.var.loaded, c.req.valid('json'))),
 );

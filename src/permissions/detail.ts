@@ -4,9 +4,10 @@ import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
 import { queryNumber } from '../http/fields';
 import { query } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
 import { SECOND } from '../lib/time';
 import {
-  type Permission,
+  Permission,
   type PermissionRow,
   permissionOfPath,
   presentPermission,
@@ -48,7 +49,14 @@ export async function getPermission(
 
 export const permissionDetail = new Hono().get(
   '/v1/permissions/:id',
+  operation({
+    id: 'getPermission',
+    tag: 'Permissions',
+    summary: 'Get a permission, or wait for its decision',
+    success: ok(Permission),
+    pathId: 'perm',
+  }),
   sharedAccess('permissions:read', permissionOfPath),
   query(PermissionQuery),
-  async (c) => c.json(await getPermission(c.var.context, c.var.loaded, c.var.reload, c.req.valid('query'))),
+  async (c) => answer(c, await getPermission(c.var.context, c.var.loaded, c.var.reload, c.req.valid('query'))),
 );

@@ -7,9 +7,11 @@ import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
 import { queryText } from '../http/fields';
 import { query } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
+import { pageOf } from '../http/shown';
 import { type Id, idBytes, parseId } from '../lib/typeid';
-import { type Permission, type PermissionRow, permissionColumns, presentPermission } from './permission';
+import { Permission, type PermissionRow, permissionColumns, presentPermission } from './permission';
 import { tokenValues } from './token-value';
 
 const PermissionList = z.strictObject({
@@ -98,7 +100,13 @@ function statusRanges(status: Filters['status'], now: number): SQL[] {
 
 export const permissionList = new Hono().get(
   '/v1/permissions',
+  operation({
+    id: 'listPermissions',
+    tag: 'Permissions',
+    summary: 'List permissions',
+    success: ok(pageOf(Permission)),
+  }),
   sharedAccess('permissions:read'),
   query(PermissionList),
-  async (c) => c.json(await listPermissions(c.var.context, c.req.valid('query'))),
+  async (c) => answer(c, await listPermissions(c.var.context, c.req.valid('query'))),
 );

@@ -2,10 +2,18 @@ import { and, eq, type InferSelectModel, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { named } from '../db/columns';
 import type { Reader } from '../db/database';
-import { agents, type PermissionStatus, permissions, type TokenStatus } from '../db/schema';
+import {
+  agents,
+  PERMISSION_STATUSES,
+  type PermissionStatus,
+  permissions,
+  TOKEN_STATUSES,
+  type TokenStatus,
+} from '../db/schema';
 import { notFound } from '../errors';
 import type { Incoming, Principal } from '../http/context';
 import { jsonObject, text, wholeNumber } from '../http/fields';
+import { shownId, shownObject, shownTime } from '../http/shown';
 import { type JsonObject, textFault } from '../lib/json';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, parseId, withPrefix } from '../lib/typeid';
@@ -35,34 +43,36 @@ export const permissionFields = {
 export type PermissionRow = InferSelectModel<typeof permissions> & { agentId: Id<'agent'>; agentIsActive: boolean };
 
 /** A token as it is shown with its permission; `value`, the token itself, to its agent alone, while it is active. */
-export interface TokenSummary {
-  id: Id<'token'>;
-  status: TokenStatus;
-  max_uses: number;
-  uses: number;
-  expires_at: string;
-  value?: string;
-}
+export const TokenSummary = z.object({
+  id: shownId('token'),
+  status: z.enum(TOKEN_STATUSES),
+  max_uses: z.number(),
+  uses: z.number(),
+  expires_at: shownTime,
+  value: z.string().optional(),
+});
 
 /** A permission as the API shows it. */
-export interface Permission {
-  id: Id<'perm'>;
-  agent_id: Id<'agent'>;
-  action: string;
-  resource: string;
-  scope: JsonObject;
-  granted_scope: JsonObject | null;
-  reason: string | null;
-  status: PermissionStatus;
-  decided_by: string | null;
-  decided_at: string | null;
-  decision_reason: string | null;
-  policy_id: string | null;
-  token: TokenSummary | null;
-  expires_at: string;
-  created_at: string;
-  updated_at: string;
-}
+export const Permission = z.object({
+  id: shownId('perm'),
+  agent_id: shownId('agent'),
+  action: z.string(),
+  resource: z.string(),
+  scope: shownObject,
+  granted_scope: shownObject.nullable(),
+  reason: z.string().nullable(),
+  status: z.enum(PERMISSION_STATUSES),
+  decided_by: z.string().nullable(),
+  decided_at: shownTime.nullable(),
+  decision_reason: z.string().nullable(),
+  policy_id: z.string().nullable(),
+  token: TokenSummary.nullable(),
+  expires_at: shownTime,
+  created_at: shownTime,
+  updated_at: shownTime,
+});
+
+export type Permission = z.output<typeof Permission>;
 
 /** The token of a permission that was approved. */
 export interface GrantedToken {

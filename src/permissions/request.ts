@@ -6,11 +6,12 @@ import { Problem } from '../errors';
 import { agentAccess } from '../http/access';
 import { type AgentContext, newId } from '../http/context';
 import { body, noQuery } from '../http/input';
+import { answer, created, operation } from '../http/operation';
 import type { Entry } from '../ledger/entry';
 import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
 import { draftEvent } from './event';
-import { type Permission, type PermissionRow, permissionFields, presentPermission } from './permission';
+import { Permission, type PermissionRow, permissionFields, presentPermission } from './permission';
 import { evaluate } from './policies/evaluation';
 import { activePolicies, type PolicyRow } from './policies/policy';
 import { grantToken } from './token-grant';
@@ -121,11 +122,14 @@ async function decideByPolicy(
 
 export const permissionRequest = new Hono().post(
   '/v1/permissions',
+  operation({
+    id: 'requestPermission',
+    tag: 'Permissions',
+    summary: 'Ask for permission',
+    success: created(Permission),
+  }),
   agentAccess(activePolicies),
   noQuery(),
   body(PermissionRequest),
-  async (c) => {
-    const permission = await requestPermission(c.var.context, c.var.loaded ?? [], c.req.valid('json'));
-    return c.json(permission, 201, { Location: `/v1/permissions/${permission.id}` });
-  },
+  async (c) => answer(c, await requestPermission(c.var.context, c.var.loaded ?? [], c.req.valid('json'))),
 );

@@ -3,12 +3,42 @@ import { z } from 'zod';
 import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
 import { noQuery, oauthBody, readJsonOrForm } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
+import { shownId, shownObject } from '../http/shown';
 import { type PermissionRow, tokenAt } from './permission';
 import { knownToken, permissionOfToken, tokenText, wordText } from './token-lookup';
 import { TokenSigner } from './token-signing';
 import { claimsOf } from './token-value';
 
 const TokenIntrospection = z.strictObject({ token: tokenText, token_type_hint: wordText.optional() });
+
+/** What is told of a token that is active: its claims, and its type. */
+const ActiveToken = z.object({
+  active: z.literal(true),
+  token_type: z.literal('Bearer'),
+  iss: z.string(),
+  aud: z.string(),
+  sub: shownId('agent'),
+  client_id: shownId('agent'),
+  iat: z.number(),
+  exp: z.number(),
+  jti: shownId('token'),
+  authorization_details: z.array(
+    z.object({
+      type: z.literal('countersign'),
+      action: z.string(),
+      resource: z.string(),
+      scope: shownObject,
+      permission_id: shownId('perm'),
+    }),
+  ),
+});
+
+const InactiveToken = z.strictObject({ active: z.literal(false) });
+
+export const Introspection = z.union([ActiveToken, InactiveToken]);
+
+export type Introspection = z.output<typeof Introspection>;
 
 /** What is told of a token that is not active, or none of the caller's: nothing more (RFC 7662 section 2.2). */
 const INACTIVE = { active: false } as const;
@@ -18,7 +48,10 @@ const INACTIVE = { active: false } as const;
  * Takes no use.
  * @param loaded the permission of the token, as the authentication brought it
  */
-export async function introspectToken({ principal, runtime, config }: Context, loaded: PermissionRow[] | undefined) {
+export async function introspectToken(
+  { principal, runtime, config }: Context,
+  loaded: PermissionRow[] | undefined,
+): Promise<Introspection> {
   const row = knownToken(loaded, principal);
   const token = row && tokenAt(row, runtime.now());
   if (!row?.agentIsActive || token?.status !== 'active') return INACTIVE;
@@ -28,8 +61,14 @@ export async function introspectToken({ principal, runtime, config }: Context, l
 
 export const tokenIntrospection = new Hono().post(
   '/v1/tokens/introspect',
+  operation({
+    id: 'introspectToken',
+    tag: 'Tokens',
+    summary: 'Introspect a token',
+    success: ok(Introspection),
+  }),
   sharedAccess('tokens:use', permissionOfToken(readJsonOrForm)),
   noQuery(),
   oauthBody(TokenIntrospection),
-  async (c) => c.json(await introspectToken(c.var.context, c.var.loaded)),
+  async (c) => answer(c, await introspectToken(c.var.context, c.var.loaded)),
 );

@@ -5,6 +5,7 @@ import { permissions } from '../db/schema';
 import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
 import { noQuery, oauthBody, readJsonOrForm } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
 import { draftEvent } from './event';
 import { isPermission, type PermissionRow, permissionFields, tokenAt } from './permission';
 import { knownToken, permissionOfToken, tokenText, wordText } from './token-lookup';
@@ -20,6 +21,9 @@ const TokenRevocation = z
     path: ['token'],
     message: 'either token or token_id must be given',
   });
+
+/** An answer that says nothing: whether there was such a token is not told. */
+export const Revocation = z.strictObject({});
 
 /**
  * Ends a token at once. A token that is unknown, or over already, is left as it is, and the answer is the same (RFC
@@ -64,11 +68,17 @@ export async function revokeToken(
 
 export const tokenRevocation = new Hono().post(
   '/v1/tokens/revoke',
+  operation({
+    id: 'revokeToken',
+    tag: 'Tokens',
+    summary: 'Revoke a token',
+    success: ok(Revocation),
+  }),
   sharedAccess('permissions:decide', permissionOfToken(readJsonOrForm)),
   noQuery(),
   oauthBody(TokenRevocation),
   async (c) => {
     await revokeToken(c.var.context, c.var.loaded, c.req.valid('json'));
-    return c.json({});
+    return answer(c, {});
   },
 );

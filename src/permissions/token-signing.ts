@@ -1,8 +1,9 @@
-import { CompactSign, calculateJwkThumbprint, compactVerify, exportJWK, importPKCS8, type JWK } from 'jose';
+import { CompactSign, calculateJwkThumbprint, compactVerify, exportJWK, importPKCS8 } from 'jose';
 import type { JsonObject } from '../lib/json';
 import type { Keyring } from '../lib/secrets';
 import { SECOND } from '../lib/time';
 import type { Id } from '../lib/typeid';
+import type { PublicKey } from './public-key';
 
 /** What a token says: fixed when it is issued, so that signing it again gives the same token. */
 export interface TokenClaims {
@@ -20,7 +21,7 @@ export interface TokenClaims {
 interface SigningKey {
   id: string;
   sign: CryptoKey;
-  publicJwk: JWK;
+  publicJwk: PublicKey;
 }
 
 /**
@@ -52,7 +53,7 @@ export class TokenSigner {
   }
 
   /** The public keys as a JWK set (RFC 7517 section 5). */
-  jwks(): { keys: JWK[] } {
+  jwks(): { keys: PublicKey[] } {
     return { keys: this.keys.map((key) => key.publicJwk) };
   }
 
@@ -66,7 +67,7 @@ export class TokenSigner {
       iat: issuedAt / SECOND,
       exp: expiresAt / SECOND,
       jti: tokenId,
-      authorization_details: [{ type: 'countersign', action, resource, scope, permission_id: permissionId }],
+      authorization_details: [{ type: 'countersign' as const, action, resource, scope, permission_id: permissionId }],
     };
   }
 
@@ -108,7 +109,7 @@ async function makeKey(seed: Uint8Array): Promise<SigningKey> {
   const pem = `-----BEGIN PRIVATE KEY-----\n${der.toBase64()}\n-----END PRIVATE KEY-----`;
   const extractable = await importPKCS8(pem, 'EdDSA', { extractable: true });
   const { kty, crv, x } = await exportJWK(extractable);
-  const jwk = { kty, crv, x } as JWK;
+  const jwk = { kty, crv, x } as Pick<PublicKey, 'kty' | 'crv' | 'x'>;
   const id = await calculateJwkThumbprint(jwk);
   return { id, sign: extractable, publicJwk: { ...jwk, kid: id, use: 'sig', alg: 'EdDSA' } };
 }

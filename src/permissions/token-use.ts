@@ -8,10 +8,10 @@ import { Problem, unavailable } from '../errors';
 import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
 import { body, noQuery, readJson } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
+import { shownId, shownObject, shownTime } from '../http/shown';
 import type { Entry } from '../ledger/entry';
-import type { JsonObject } from '../lib/json';
 import { formatTime } from '../lib/time';
-import type { Id } from '../lib/typeid';
 import { draftEvent } from './event';
 import { findPermission, type GrantedToken, isPermission, type PermissionRow, tokenAt } from './permission';
 import { boundedText, knownToken, permissionOfToken, tokenText } from './token-lookup';
@@ -29,18 +29,20 @@ type Input = z.output<typeof TokenUse>;
 type Refusal = 'expired' | 'used' | 'revoked' | 'unknown' | 'mismatch' | 'agent_inactive';
 
 /** What a use of a token allows. */
-export interface UsedToken {
-  active: true;
-  token_id: Id<'token'>;
-  permission_id: Id<'perm'>;
-  agent_id: Id<'agent'>;
-  action: string;
-  resource: string;
-  scope: JsonObject;
-  uses: number;
-  remaining_uses: number;
-  expires_at: string;
-}
+export const UsedToken = z.object({
+  active: z.literal(true),
+  token_id: shownId('token'),
+  permission_id: shownId('perm'),
+  agent_id: shownId('agent'),
+  action: z.string(),
+  resource: z.string(),
+  scope: shownObject,
+  uses: z.number(),
+  remaining_uses: z.number(),
+  expires_at: shownTime,
+});
+
+export type UsedToken = z.output<typeof UsedToken>;
 
 /**
  * Takes one use of a token.
@@ -166,8 +168,15 @@ function notActive(reason: Refusal): Problem {
 
 export const tokenUse = new Hono().post(
   '/v1/tokens/use',
+  operation({
+    id: 'useToken',
+    tag: 'Tokens',
+    summary: 'Use a token',
+    success: ok(UsedToken),
+    problems: ['token_not_active'],
+  }),
   sharedAccess('tokens:use', permissionOfToken(readJson)),
   noQuery(),
   body(TokenUse),
-  async (c) => c.json(await useToken(c.var.context, c.var.loaded, c.req.valid('json'))),
+  async (c) => answer(c, await useToken(c.var.context, c.var.loaded, c.req.valid('json'))),
 );

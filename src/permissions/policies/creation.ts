@@ -8,7 +8,8 @@ import { userAccess } from '../../http/access';
 import { newId, type UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { noteOfUser } from '../../http/note';
-import { MAX_POLICIES, type Policy, policyFields, presentPolicy } from './policy';
+import { answer, created, operation } from '../../http/operation';
+import { MAX_POLICIES, Policy, policyFields, presentPolicy } from './policy';
 
 const PolicyCreation = z.strictObject({
   name: policyFields.name,
@@ -68,11 +69,15 @@ export async function createPolicy(context: UserContext, input: z.output<typeof 
 
 export const policyCreation = new Hono().post(
   '/v1/policies',
+  operation({
+    id: 'createPolicy',
+    tag: 'Policies',
+    summary: 'Create a policy',
+    success: created(Policy),
+    problems: ['conflict'],
+  }),
   userAccess('policies:write'),
   noQuery(),
   body(PolicyCreation),
-  async (c) => {
-    const policy = await createPolicy(c.var.context, c.req.valid('json'));
-    return c.json(policy, 201, { Location: `/v1/policies/${policy.id}` });
-  },
+  async (c) => answer(c, await createPolicy(c.var.context, c.req.valid('json'))),
 );

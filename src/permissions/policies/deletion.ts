@@ -5,6 +5,7 @@ import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { noteOfUser, refuseMissing } from '../../http/note';
+import { answer, noContent, operation } from '../../http/operation';
 import { parseId } from '../../lib/typeid';
 import { isPolicy, policyOwner } from './policy';
 
@@ -24,10 +25,17 @@ export async function deletePolicy(context: UserContext, id: string): Promise<vo
 
 export const policyDeletion = new Hono().delete(
   '/v1/policies/:id',
+  operation({
+    id: 'deletePolicy',
+    tag: 'Policies',
+    summary: 'Delete a policy',
+    success: noContent(),
+    pathId: 'policy',
+  }),
   userAccess('policies:write'),
   noQuery(),
   async (c) => {
     await deletePolicy(c.var.context, c.req.param('id'));
-    return c.body(null, 204);
+    return answer(c, null);
   },
 );

@@ -4,8 +4,9 @@ import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
 import { parseId } from '../../lib/typeid';
-import { isPolicy, type Policy, presentPolicy } from './policy';
+import { isPolicy, Policy, presentPolicy } from './policy';
 
 /** Finds a policy of the account. */
 export async function getPolicy({ reader, principal }: UserContext, id: string): Promise<Policy> {
@@ -16,6 +17,16 @@ export async function getPolicy({ reader, principal }: UserContext, id: string):
   return presentPolicy(row);
 }
 
-export const policyDetail = new Hono().get('/v1/policies/:id', userAccess('policies:read'), noQuery(), async (c) =>
-  c.json(await getPolicy(c.var.context, c.req.param('id'))),
+export const policyDetail = new Hono().get(
+  '/v1/policies/:id',
+  operation({
+    id: 'getPolicy',
+    tag: 'Policies',
+    summary: 'Get a policy',
+    success: ok(Policy),
+    pathId: 'policy',
+  }),
+  userAccess('policies:read'),
+  noQuery(),
+  async (c) => answer(c, await getPolicy(c.var.context, c.req.param('id'))),
 );

@@ -12,9 +12,12 @@ export interface Asked {
   scope: JsonObject;
 }
 
+/** What policies can say of a request; without one that applies it waits for a person. */
+export const DECISIONS = ['approve', 'deny', 'pending'] as const;
+
 /** What the policies say: the one that decides, and all that apply, those that decide first at the front. */
 export interface Verdict {
-  decision: 'approve' | 'deny' | 'pending';
+  decision: (typeof DECISIONS)[number];
   policy: PolicyRow | null;
   matched: Id<'policy'>[];
 }

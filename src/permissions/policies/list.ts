@@ -5,9 +5,11 @@ import { policies } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { query } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../../http/page';
+import { pageOf } from '../../http/shown';
 import type { Id } from '../../lib/typeid';
-import { type Policy, presentPolicy } from './policy';
+import { Policy, presentPolicy } from './policy';
 
 const PolicyList = z.strictObject(pageParameters(20, 100));
 
@@ -29,6 +31,15 @@ export async function listPolicies(
   return makePageById(config.keyring, binding, rows, limit, presentPolicy);
 }
 
-export const policyList = new Hono().get('/v1/policies', userAccess('policies:read'), query(PolicyList), async (c) =>
-  c.json(await listPolicies(c.var.context, c.req.valid('query'))),
+export const policyList = new Hono().get(
+  '/v1/policies',
+  operation({
+    id: 'listPolicies',
+    tag: 'Policies',
+    summary: 'List policies',
+    success: ok(pageOf(Policy)),
+  }),
+  userAccess('policies:read'),
+  query(PolicyList),
+  async (c) => answer(c, await listPolicies(c.var.context, c.req.valid('query'))),
 );

@@ -4,7 +4,7 @@ import type { Reader } from '../../db/database';
 import { POLICY_EFFECTS, policies } from '../../db/schema';
 import type { Incoming } from '../../http/context';
 import { jsonObject, text, wholeNumber } from '../../http/fields';
-import type { JsonObject } from '../../lib/json';
+import { shownId, shownObject, shownTime } from '../../http/shown';
 import { textFault } from '../../lib/json';
 import { formatTime } from '../../lib/time';
 import { type Id, parseId } from '../../lib/typeid';
@@ -78,22 +78,24 @@ export const policyFields = {
 };
 
 /** A policy as the API shows it. */
-export interface Policy {
-  id: Id<'policy'>;
-  name: string;
-  effect: PolicyRow['effect'];
-  actions: string[];
-  resources: string[];
-  agent_ids: string[] | null;
-  conditions: JsonObject;
-  token_ttl: number | null;
-  max_uses: number | null;
-  reason: string | null;
-  priority: number;
-  is_active: boolean;
-  created_at: string;
-  updated_at: string;
-}
+export const Policy = z.object({
+  id: shownId('policy'),
+  name: z.string(),
+  effect: z.enum(POLICY_EFFECTS),
+  actions: z.array(z.string()),
+  resources: z.array(z.string()),
+  agent_ids: z.array(z.string()).nullable(),
+  conditions: shownObject,
+  token_ttl: z.number().nullable(),
+  max_uses: z.number().nullable(),
+  reason: z.string().nullable(),
+  priority: z.number(),
+  is_active: z.boolean(),
+  created_at: shownTime,
+  updated_at: shownTime,
+});
+
+export type Policy = z.output<typeof Policy>;
 
 export function presentPolicy(row: Omit<PolicyRow, 'account'>): Policy {
   return {

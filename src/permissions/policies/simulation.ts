@@ -2,10 +2,11 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import { userAccess } from '../../http/access';
 import { body, noQuery } from '../../http/input';
-import type { Id } from '../../lib/typeid';
+import { answer, ok, operation } from '../../http/operation';
+import { shownId } from '../../http/shown';
 import { permissionFields } from '../permission';
 import { wordText } from '../token-lookup';
-import { evaluate, type Verdict } from './evaluation';
+import { DECISIONS, evaluate } from './evaluation';
 import { activePolicies, type PolicyRow } from './policy';
 
 const PolicySimulation = z.strictObject({
@@ -16,12 +17,14 @@ const PolicySimulation = z.strictObject({
 });
 
 /** What the account's policies would say. */
-export interface Simulation {
-  decision: Verdict['decision'];
-  policy_id: Id<'policy'> | null;
+export const Simulation = z.object({
+  decision: z.enum(DECISIONS),
+  policy_id: shownId('policy').nullable(),
   /** Every policy that applies, the one that decides first. */
-  matched: Id<'policy'>[];
-}
+  matched: z.array(shownId('policy')),
+});
+
+export type Simulation = z.output<typeof Simulation>;
 
 /** Asks the policies of an account what they would decide, and writes nothing. */
 export function simulate(policies: PolicyRow[], input: z.output<typeof PolicySimulation>): Simulation {
@@ -32,8 +35,14 @@ export function simulate(policies: PolicyRow[], input: z.output<typeof PolicySim
 
 export const policySimulation = new Hono().post(
   '/v1/policies/simulate',
+  operation({
+    id: 'simulatePolicies',
+    tag: 'Policies',
+    summary: 'Ask what the policies would decide',
+    success: ok(Simulation),
+  }),
   userAccess('policies:read', activePolicies),
   noQuery(),
   body(PolicySimulation),
-  (c) => c.json(simulate(c.var.loaded ?? [], c.req.valid('json'))),
+  (c) => answer(c, simulate(c.var.loaded ?? [], c.req.valid('json'))),
 );

@@ -6,8 +6,9 @@ import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { body, noQuery, notEmpty } from '../../http/input';
 import { noteOfUser, refuseMissing } from '../../http/note';
+import { answer, ok, operation } from '../../http/operation';
 import { parseId } from '../../lib/typeid';
-import { isPolicy, type Policy, policyFields, policyOwner, presentPolicy } from './policy';
+import { isPolicy, Policy, policyFields, policyOwner, presentPolicy } from './policy';
 
 const PolicyUpdate = notEmpty(z.strictObject(policyFields).partial());
 
@@ -48,8 +49,15 @@ export async function updatePolicy(
 
 export const policyUpdate = new Hono().put(
   '/v1/policies/:id',
+  operation({
+    id: 'updatePolicy',
+    tag: 'Policies',
+    summary: 'Change a policy',
+    success: ok(Policy),
+    pathId: 'policy',
+  }),
   userAccess('policies:write'),
   noQuery(),
   body(PolicyUpdate),
-  async (c) => c.json(await updatePolicy(c.var.context, c.req.param('id'), c.req.valid('json'))),
+  async (c) => answer(c, await updatePolicy(c.var.context, c.req.param('id'), c.req.valid('json'))),
 );
