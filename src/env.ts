@@ -7,6 +7,9 @@ export interface Env {
   ROOT_SECRET?: string;
   PUBLIC_URL?: string;
   EXPOSE_COST?: string;
+  RATE_LIMITS?: string;
+  CREDENTIAL_LIMITER?: RateLimit;
+  ADDRESS_LIMITER?: RateLimit;
   /** Further shards: `DB_01`, `DB_02`, … */
   [shard: `DB_${string}`]: D1Database | undefined;
 }
@@ -35,6 +38,8 @@ export interface Config {
   /** The service's origin, without a trailing slash. */
   publicUrl: string;
   exposeCost: boolean;
+  /** Null where rate limits are switched off. */
+  limiters: { credential: RateLimit; address: RateLimit } | null;
 }
 
 /** Reads the settings, or names those that are missing or malformed. */
@@ -47,8 +52,18 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
   else if (!keyring) faults.push('the secret ROOT_SECRET is not base64 of 32 bytes');
   if (!env.PUBLIC_URL) faults.push('the variable PUBLIC_URL is not set');
   else if (!publicUrl) faults.push('the variable PUBLIC_URL is not an http or https origin');
-  if (!env.ADMIN_TOKEN || !keyring || !publicUrl) return { faults };
-  return { config: { adminToken: env.ADMIN_TOKEN, keyring, publicUrl, exposeCost: env.EXPOSE_COST === 'on' } };
+  const limiters = readLimiters(env);
+  if (limiters === undefined) faults.push('the rate limiters CREDENTIAL_LIMITER and ADDRESS_LIMITER are not bound');
+  if (!env.ADMIN_TOKEN || !keyring || !publicUrl || limiters === undefined) return { faults };
+  return {
+    config: { adminToken: env.ADMIN_TOKEN, keyring, publicUrl, exposeCost: env.EXPOSE_COST === 'on', limiters },
+  };
+}
+
+/** Undefined where they are wanted and missing. */
+function readLimiters({ RATE_LIMITS, CREDENTIAL_LIMITER, ADDRESS_LIMITER }: Env): Config['limiters'] | undefined {
+  if (RATE_LIMITS === 'off') return null;
+  return CREDENTIAL_LIMITER && ADDRESS_LIMITER && { credential: CREDENTIAL_LIMITER, address: ADDRESS_LIMITER };
 }
 
 function parseOrigin(text: string): string | null {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
 
@@ -17,7 +18,10 @@ export default defineConfig({
           ROOT_SECRET: 'dGhpcnR5LXR3byBieXRlcyBvZiB0ZXN0IHNlY3JldCE=',
           PUBLIC_URL: 'https://countersign.test',
           EXPOSE_COST: 'on',
+          RATE_LIMITS: 'off',
+          WRANGLER: readFileSync(`${root}/wrangler.toml`, 'utf8'),
         },
+        ratelimits: { LIMITER_OF_3: { namespace_id: '4103', simple: { limit: 3, period: 60 } } },
       },
     })),
   ],

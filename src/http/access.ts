@@ -99,7 +99,7 @@ interface Admission {
 }
 
 async function admit<Q extends Query>(c: Incoming, preload?: Preload<Q>): Promise<Admission> {
-  const credential = bearerCredential(c);
+  const credential = await bearerCredential(c);
   if (await isOperatorToken(c, credential)) {
     throw new Problem('wrong_credential', 'The operator token opens /v1/admin alone; this endpoint takes another.');
   }

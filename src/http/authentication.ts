@@ -6,6 +6,7 @@ import { equalBytes } from '../lib/bytes';
 import { parseCredential } from '../lib/credential';
 import type { AccountRef, Incoming, Principal, Scope } from './context';
 import { callerOf, findAgentKey, findUserToken, hashCredential, type UnknownCaller } from './credentials';
+import { limitAddress, limitCredential } from './rate-limit';
 
 /** Who calls, their account's database, and what the fellow queries found in the same round trip. */
 export interface Authentication {
@@ -18,24 +19,28 @@ export interface Authentication {
 export type FellowQueries = (database: Database, caller: UnknownCaller) => Promise<(Query | null)[]>;
 
 /** The credential of `Authorization: Bearer …` (RFC 6750 section 2.1). */
-export function bearerCredential(c: Incoming): string {
+export async function bearerCredential(c: Incoming): Promise<string> {
   const match = /^Bearer +(\S+)$/i.exec(c.req.header('Authorization') ?? '');
-  if (!match?.[1]) throw unauthorized('Send a credential as `Authorization: Bearer <credential>`.');
-  return match[1];
+  return match?.[1] ?? refuse(c, 'Send a credential as `Authorization: Bearer <credential>`.');
 }
 
-/** Whether a credential is the operator token. Compares digests, so that time tells nothing of the token. */
+/**
+ * Whether a credential is the operator token. Compares digests, so that time tells nothing of the token.
+ * @throws Problem `rate_limited`
+ */
 export async function isOperatorToken(c: Incoming, credential: string): Promise<boolean> {
   const { keyring, adminToken } = c.var.config;
   const [given] = await keyring.mac('operator-token', credential);
   const [wanted] = await keyring.mac('operator-token', adminToken);
-  return equalBytes(given, wanted);
+  const isOperator = equalBytes(given, wanted);
+  if (isOperator) await limitCredential(c, 'operator');
+  return isOperator;
 }
 
 /**
  * Finds out who calls, in one round trip, and none for a credential that is malformed.
  * @throws Problem `unauthorized` for a credential that is unknown, expired or malformed; `account_inactive`,
- *   `agent_inactive`
+ *   `agent_inactive`, `rate_limited`
  */
 export async function authenticate(
   c: Incoming,
@@ -44,8 +49,9 @@ export async function authenticate(
 ): Promise<Authentication> {
   const form = parseCredential(credential);
   const database = form && openShard(c.env, form.shard, c.var.cost);
-  if (!form || !database) throw unauthorized();
+  if (!form || !database) return refuse(c);
   const hashes = await hashCredential(c.var.config.keyring, credential);
+  await limitCredential(c, hashes[0]);
   const queries = await fellows(database, callerOf(form.kind, hashes));
   return form.kind === 'user'
     ? authenticateUser(c, database, form.shard, hashes, queries)
@@ -61,7 +67,7 @@ async function authenticateUser(
 ): Promise<Authentication> {
   const [[row], ...loaded] = await loadPresent(database, [findUserToken(database, hashes), ...fellows]);
   const now = c.var.runtime.now();
-  if (!row || isOver(row.expiresAt, now)) throw unauthorized();
+  if (!row || isOver(row.expiresAt, now)) return refuse(c);
   const account = activeAccount(row);
   const note = noteTokenUse(database, account.number, row.token, row.lastUsedAt, now);
   if (note) database.takeAlong(note);
@@ -81,7 +87,7 @@ async function authenticateAgent(
 ): Promise<Authentication> {
   const [[row], ...loaded] = await loadPresent(database, [findAgentKey(database, hashes), ...fellows]);
   const now = c.var.runtime.now();
-  if (!row || isOver(row.expiresAt, now)) throw unauthorized();
+  if (!row || isOver(row.expiresAt, now)) return refuse(c);
   const account = activeAccount(row);
   if (!row.agentIsActive) {
     throw new Problem('agent_inactive', 'The agent is switched off; its account can set `is_active` to true again.');
@@ -113,8 +119,10 @@ function activeAccount(row: {
   return { number: row.accountNumber, id: row.accountId, plan, auditRetentionDays };
 }
 
-function unauthorized(detail = 'The credential is malformed, unknown, expired or revoked. Send a valid one.'): Problem {
-  return new Problem('unauthorized', detail, {
-    headers: { 'WWW-Authenticate': 'Bearer' },
-  });
+async function refuse(
+  c: Incoming,
+  detail = 'The credential is malformed, unknown, expired or revoked. Send a valid one.',
+): Promise<never> {
+  await limitAddress(c);
+  throw new Problem('unauthorized', detail, { headers: { 'WWW-Authenticate': 'Bearer' } });
 }

@@ -56,7 +56,7 @@ export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
 }
 
 async function requireOperator(c: Incoming): Promise<void> {
-  const credential = bearerCredential(c);
+  const credential = await bearerCredential(c);
   if (await isOperatorToken(c, credential)) return;
   await authenticate(c, credential);
   throw new Problem('wrong_credential', 'This endpoint takes the operator token.');

@@ -9,6 +9,10 @@ declare global {
       ROOT_SECRET: string;
       PUBLIC_URL: string;
       EXPOSE_COST: string;
+      RATE_LIMITS: string;
+      LIMITER_OF_3: RateLimit;
+      /** The text of `wrangler.toml`. */
+      WRANGLER: string;
       TEST_MIGRATIONS: D1Migration[];
     }
   }

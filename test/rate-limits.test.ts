@@ -1,0 +1,141 @@
+import { env } from 'cloudflare:test';
+import { parse } from 'smol-toml';
+import { expect, it } from 'vitest';
+import { RATE_LIMITS } from '../src/http/rate-limit';
+import { makeCredential } from '../src/lib/credential';
+import { networkOf } from '../src/lib/network';
+import { type Answer, type Call, World } from './support/world';
+
+/** A service whose limiters allow three requests a minute. */
+function makeLimited() {
+  return new World({ RATE_LIMITS: 'on', CREDENTIAL_LIMITER: env.LIMITER_OF_3, ADDRESS_LIMITER: env.LIMITER_OF_3 });
+}
+
+const unlimited = new World();
+
+async function callFive(world: World, path: string, call: Call): Promise<Answer[]> {
+  const answers = [];
+  for (let i = 0; i < 5; i++) answers.push(await world.call('GET', path, call));
+  return answers;
+}
+
+const statuses = (answers: Answer[]) => answers.map(({ status }) => status);
+
+/** An address that no other test has. */
+const someAddress = () => `203.0.113.${crypto.getRandomValues(new Uint8Array(1))[0]}-${crypto.randomUUID()}`;
+const from = (address: string) => ({ headers: { 'CF-Connecting-IP': address } });
+const unknownKey = () => makeCredential('user', '00', (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
+
+it('limits a credential, tells when to come back, and asks the database nothing more', async () => {
+  const world = makeLimited();
+  const account = await unlimited.account();
+  const agent = await account.agent();
+  for (const [path, token] of [
+    ['/v1/me', account.token],
+    ['/v1/permissions', agent.key],
+  ] as const) {
+    const answers = await callFive(world, path, { token });
+    expect(statuses(answers)).toEqual([200, 200, 200, 429, 429]);
+    const [, , , refused] = answers;
+    expect(refused?.body.code).toBe('rate_limited');
+    const header = (name: string) => refused?.headers.get(name);
+    expect([header('Retry-After'), header('RateLimit-Policy'), header('RateLimit')]).toEqual([
+      '10',
+      '"credential";q=2000;w=10',
+      '"credential";r=0;t=10',
+    ]);
+    expect(refused?.cost).toEqual({ trips: 0, read: 0, written: 0 });
+  }
+});
+
+it('limits no other credential with it', async () => {
+  const world = makeLimited();
+  const account = await unlimited.account();
+  await callFive(world, '/v1/me', { token: account.token });
+  await world.must(429, 'GET', '/v1/me', { token: account.token });
+  await world.must(200, 'GET', '/v1/me', { token: await account.limitedToken('account:read') });
+});
+
+it('limits the operator too', async () => {
+  const world = makeLimited();
+  const answers = await callFive(world, '/v1/admin/users', { token: env.ADMIN_TOKEN });
+  expect(statuses(answers)).toEqual([200, 200, 200, 429, 429]);
+});
+
+it.each([
+  ['no credential', () => ({})],
+  ['a malformed one', () => ({ token: 'csu_00junk' })],
+  ['one after the other that does not exist', () => ({ token: unknownKey() })],
+])('limits an address that presents %s', async (_, present) => {
+  const world = makeLimited();
+  const address = someAddress();
+  const answers = [];
+  for (const path of ['/v1/me', '/v1/admin/users', '/v1/audit', '/v1/me', '/v1/me']) {
+    answers.push(await world.call('GET', path, { ...from(address), ...present() }));
+  }
+  expect(statuses(answers)).toEqual([401, 401, 401, 429, 429]);
+  const [, , , refused] = answers;
+  const header = (name: string) => refused?.headers.get(name);
+  expect([header('Retry-After'), header('RateLimit-Policy'), header('RateLimit')]).toEqual([
+    '60',
+    '"address";q=1000;w=60',
+    '"address";r=0;t=60',
+  ]);
+  expect(statuses([await world.call('GET', '/v1/me', from(someAddress()))])).toEqual([401]);
+});
+
+it('lets those who authenticate go on from an address that failed', async () => {
+  const world = makeLimited();
+  const account = await unlimited.account();
+  const address = someAddress();
+  await callFive(world, '/v1/me', from(address));
+  await world.must(429, 'GET', '/v1/me', from(address));
+  await world.must(200, 'GET', '/v1/me', { token: account.token, ...from(address) });
+});
+
+it('never asks the database about a malformed credential', async () => {
+  for (const token of ['x', 'csu_00', `${unknownKey()}0`, unknownKey().replace(/.$/, '!'), 'csa_zz'.padEnd(44, '0')]) {
+    for (const path of ['/v1/me', '/v1/permissions', '/v1/admin/users']) {
+      const answer = await unlimited.call('GET', path, { token });
+      expect([answer.status, answer.cost.trips]).toEqual([401, 0]);
+    }
+  }
+});
+
+it('limits nobody where rate limits are off', async () => {
+  const world = new World({ CREDENTIAL_LIMITER: env.LIMITER_OF_3, ADDRESS_LIMITER: env.LIMITER_OF_3 });
+  const account = await world.account();
+  expect(statuses(await callFive(world, '/v1/me', { token: account.token }))).toEqual([200, 200, 200, 200, 200]);
+  expect(statuses(await callFive(world, '/v1/me', {}))).toEqual([401, 401, 401, 401, 401]);
+});
+
+it.each(['on', ''])('does not serve with RATE_LIMITS %j and no limiters', async (RATE_LIMITS) => {
+  const world = new World({ RATE_LIMITS });
+  expect((await world.call('GET', '/v1/me')).status).toBe(503);
+});
+
+it('tells clients what wrangler.toml allows', () => {
+  const { ratelimits } = parse(env.WRANGLER) as unknown as {
+    ratelimits: { name: string; simple: { limit: number; period: number } }[];
+  };
+  const allowed = ratelimits.map(({ name, simple }) => [name, simple.limit, simple.period]);
+  const { credential, address } = RATE_LIMITS;
+  expect(allowed).toEqual([
+    ['CREDENTIAL_LIMITER', credential.quota, credential.window],
+    ['ADDRESS_LIMITER', address.quota, address.window],
+  ]);
+});
+
+it.each([
+  ['198.51.100.7', '198.51.100.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+  ['2001:0DB8:0001:0002::1', '2001:db8:1:2'],
+  ['2001:db8::1', '2001:db8:0:0'],
+  ['2001:db8::2', '2001:db8:0:0'],
+  ['::1', '0:0:0:0'],
+  ['1:2:3:4:5:6:7::', '1:2:3:4'],
+  ['', ''],
+  ['nonsense', 'nonsense'],
+])('knows the network of %s', (address, network) => {
+  expect(networkOf(address)).toBe(network);
+});
