@@ -33,7 +33,10 @@ export function createApp(runtime: Runtime) {
   app.route('/', agentRoutes);
   app.route('/', permissionRoutes);
   app.route('/', auditRoutes);
-  app.route('/', docsRoutes(() => app.routes));
+  app.route(
+    '/',
+    docsRoutes(() => app.routes),
+  );
   app.notFound((c) => problemResponse(new Problem('not_found', 'There is nothing at this path.'), c.get('requestId')));
   app.onError(answerError);
   return app;
