@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
 
@@ -6,20 +7,24 @@ const root = `${import.meta.dirname}/..`;
 export default defineConfig({
   root,
   plugins: [
-    cloudflareTest(async () => ({
-      main: './src/index.ts',
-      wrangler: { configPath: './wrangler.toml' },
-      miniflare: {
-        d1Databases: ['DB', 'DB_01'],
-        bindings: {
-          TEST_MIGRATIONS: await readD1Migrations(`${root}/migrations`),
-          ADMIN_TOKEN: 'operator-token-of-the-tests',
-          ROOT_SECRET: 'dGhpcnR5LXR3byBieXRlcyBvZiB0ZXN0IHNlY3JldCE=',
-          PUBLIC_URL: 'https://countersign.test',
-          EXPOSE_COST: 'on',
+    cloudflareTest(async () => {
+      // Wrangler does so by itself; the plugin looks for the files without making them.
+      execFileSync(process.execPath, ['src/dev/build-assets.mjs'], { cwd: root });
+      return {
+        main: './src/index.ts',
+        wrangler: { configPath: './wrangler.toml' },
+        miniflare: {
+          d1Databases: ['DB', 'DB_01'],
+          bindings: {
+            TEST_MIGRATIONS: await readD1Migrations(`${root}/migrations`),
+            ADMIN_TOKEN: 'operator-token-of-the-tests',
+            ROOT_SECRET: 'dGhpcnR5LXR3byBieXRlcyBvZiB0ZXN0IHNlY3JldCE=',
+            PUBLIC_URL: 'https://countersign.test',
+            EXPOSE_COST: 'on',
+          },
         },
-      },
-    })),
+      };
+    }),
   ],
   test: {
     include: ['test/**/*.test.ts'],
