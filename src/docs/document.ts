@@ -56,6 +56,7 @@ function describeOperation({ id, tag, summary, description, ...parts }: Descript
     requestParams: {
       ...(parts.query instanceof z.ZodObject && { query: parts.query }),
       ...(parts.pathId && { path: z.object({ id: shownId(parts.pathId) }) }),
+      ...(parts.path && { path: parts.path }),
     },
     ...(parts.body && { requestBody: describeBody(parts.body) }),
     responses: describeResponses(parts),
@@ -80,7 +81,7 @@ function describeResponses({ success, problems = [] }: Description): ZodOpenApiR
   if (success) {
     responses[`${success.status}`] = {
       description: 'x',
-      ...(success.schema && { content: { 'application/json': { schema: success.schema } } }),
+      ...(success.schema && { content: { [success.contentType ?? 'application/json']: { schema: success.schema } } }),
     };
   }
   const codes = [...new Set([...problems, ...GENERAL_PROBLEMS])];

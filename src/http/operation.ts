@@ -1,5 +1,5 @@
 import { createMiddleware } from 'hono/factory';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { ProblemCode } from '../errors';
 import type { Prefix } from '../lib/typeid';
 import type { App, Scope, SentAnswer } from './context';
@@ -15,8 +15,10 @@ export type Caller =
 
 /** A success: its status, what its body holds, and where a thing that it made is found. */
 export interface Success<T = unknown> {
-  status: 200 | 201 | 202 | 204;
+  status: 200 | 201 | 202 | 204 | 302;
   schema: z.ZodType<T> | null;
+  /** What the body is, if not JSON. */
+  contentType?: string;
   location?: (path: string, value: T) => string;
 }
 
@@ -29,10 +31,12 @@ export interface Description {
   tag?: Tag;
   summary?: string;
   description?: string;
-  success?: Pick<Success, 'status' | 'schema'>;
+  success?: Pick<Success, 'status' | 'schema' | 'contentType'>;
   callers?: Caller[];
   /** The kind of the identifier that `:id` in the path stands for. */
   pathId?: Prefix;
+  /** The parameters of a path that has others. */
+  path?: z.ZodObject;
   query?: z.ZodType;
   body?: { schema: z.ZodType; mayBeForm: boolean };
   problems?: readonly ProblemCode[];
@@ -71,6 +75,16 @@ export function accepted<T>(schema: z.ZodType<T>): Success<T> {
 /** 204 without a body. */
 export function noContent(): Success<null> {
   return { status: 204, schema: null };
+}
+
+/** 200 with a text. */
+export function text(contentType: string): Success<string> {
+  return { status: 200, schema: z.string(), contentType };
+}
+
+/** 302 to another path. */
+export function redirect(): Success<null> {
+  return { status: 302, schema: null };
 }
 
 interface OperationDescription<T> extends Omit<Description, 'success' | 'callers' | 'query' | 'body'> {

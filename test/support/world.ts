@@ -47,8 +47,8 @@ export class World {
   readonly env: Env;
 
   constructor(overrides: Partial<Env> = {}) {
-    const { DB, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS } = env;
-    this.env = { DB, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS, ...overrides };
+    const { ASSETS, DB, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS } = env;
+    this.env = { ASSETS, DB, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS, ...overrides };
   }
 
   /** Moves the clock. */
