@@ -60,8 +60,10 @@ export function retentionNeedsEnterprise(): Problem {
   });
 }
 
-async function chooseShard({ shards }: OperatorContext): Promise<Shard> {
+/** The shard with the most room. A request that may be sent again goes by its key: no two attempts may part ways. */
+async function chooseShard({ shards, key }: OperatorContext): Promise<Shard> {
   if (shards.length === 1) return shards[0];
+  if (key) return shards[(key[0] ?? 0) % shards.length] ?? shards[0];
   const sizes = await Promise.all(shards.map((shard) => shard.size()));
   return shards[sizes.indexOf(Math.min(...sizes))] ?? shards[0];
 }

@@ -69,6 +69,8 @@ export interface OperatorContext {
   config: Config;
   runtime: Runtime;
   origin: Origin;
+  /** The hash of the request's idempotency key; null without one. */
+  key: Uint8Array | null;
   shards: readonly [Shard, ...Shard[]];
 }
 
@@ -112,7 +114,7 @@ export interface App {
     database?: Database;
     /** Writes what the operation yields as the answer that it declares. */
     writeAnswer?: (value: object) => SentAnswer;
-    /** Gives the answer of the same request that was faster, where requests carry an idempotency key. */
-    replayRival?: () => Promise<Response>;
+    /** Answers a request with an idempotency key as the same request was answered that was faster. */
+    answerLikeRival?: () => Promise<Response>;
   };
 }

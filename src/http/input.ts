@@ -75,7 +75,9 @@ export const readJsonOrForm: BodyReader = (c) =>
     if (!FORM_TYPE.test(c.req.header('Content-Type') ?? '')) return readJsonText(c);
     const text = JSON.stringify(parseForm(await readText(c.req.raw)));
     // From here on the request is like one that came as JSON.
-    c.req.raw = new Request(c.req.raw.url, { method: c.req.method, headers: { 'Content-Type': 'application/json' } });
+    const headers = new Headers(c.req.raw.headers);
+    headers.set('Content-Type', 'application/json');
+    c.req.raw = new Request(c.req.raw.url, { method: c.req.method, headers });
     return text;
   });
 
