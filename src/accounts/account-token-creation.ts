@@ -10,8 +10,8 @@ import {
   issueUserToken,
   refuseFullAccount,
   tokenLocation,
+  UserTokenCreation,
   type UserTokenInput,
-  userTokenFields,
 } from './user-token';
 
 /** Makes a user token for an account, with every scope where none are named. */
@@ -39,6 +39,6 @@ export const accountTokenCreation = new Hono().post(
   }),
   operatorAccess(),
   noQuery(),
-  body(userTokenFields),
+  body(UserTokenCreation),
   async (c) => answer(c, await createAccountToken(c.var.operator, c.req.param('id'), c.req.valid('json'))),
 );

@@ -83,12 +83,12 @@ interface OperationDescription<T> extends Omit<Description, 'success' | 'callers
 
 /** The first middleware of every route: what the operation is, and what it answers when all goes well. */
 export function operation<T>(description: OperationDescription<T>) {
-  const { success } = description;
+  const { success, pathId, problems = [] } = description;
   const middleware = createMiddleware<{ Variables: { success: Success<T> } }>(async (c, next) => {
     c.set('success', success);
     await next();
   });
-  return describe(middleware, description);
+  return describe(middleware, { ...description, problems: pathId ? ['not_found', ...problems] : problems });
 }
 
 /** An answer as it goes out: its body is the text that a stored answer repeats byte for byte. */
