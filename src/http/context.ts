@@ -1,10 +1,12 @@
 import type { Context as HonoContext } from 'hono';
+import type { z } from 'zod';
 import type { Cost, Database, Reader } from '../db/database';
 import type { Config, Env, Runtime } from '../env';
 import type { Origin } from '../ledger/entry';
 import type { Ledger } from '../ledger/ledger';
 import type { Plan } from '../lib/plans';
 import { type Id, makeId, type Prefix } from '../lib/typeid';
+import { choice } from './fields';
 
 /** What a user token may be allowed to do. */
 export const SCOPES = [
@@ -23,7 +25,9 @@ export const SCOPES = [
   'account:write',
 ] as const;
 
-export type Scope = (typeof SCOPES)[number];
+export const Scope = choice(SCOPES).meta({ id: 'Scope', description: 'What a user token may do.' });
+
+export type Scope = z.output<typeof Scope>;
 
 /** The account that a request acts in. */
 export interface AccountRef {

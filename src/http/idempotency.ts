@@ -6,16 +6,16 @@ import { type AnswerKey, type StoredAnswer, storeAnswer } from '../ledger/stored
 import { concatBytes, equalBytes, sha256 } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
 import type { App, Incoming, SentAnswer } from './context';
+import { IDEMPOTENCY_KEY } from './headers';
 import { readBodyText } from './input';
 import { sendAnswer } from './operation';
 
 const HEADER = 'Idempotency-Key';
-const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** The idempotency key of a POST, hashed; null where there is none, or none that {@link openKeyed} would take. */
 export async function idempotencyKey(c: Incoming): Promise<Uint8Array | null> {
   const key = givenKey(c);
-  return key !== null && KEY.test(key) ? sha256(key) : null;
+  return key !== null && IDEMPOTENCY_KEY.test(key) ? sha256(key) : null;
 }
 
 /**

@@ -97,13 +97,13 @@ interface OperationDescription<T> extends Omit<Description, 'success' | 'callers
 
 /** The first middleware of every route: what the operation is, and what it answers when all goes well. */
 export function operation<T>(description: OperationDescription<T>) {
-  const { success } = description;
+  const { success, pathId, problems = [] } = description;
   const middleware = createMiddleware<{ Variables: App['Variables'] & { success: Success<T> } }>(async (c, next) => {
     c.set('success', success);
     c.set('writeAnswer', (value) => writeAnswer(success, c.req.path, value as T));
     await next();
   });
-  return describe(middleware, description);
+  return describe(middleware, { ...description, problems: pathId ? ['not_found', ...problems] : problems });
 }
 
 /** Writes what an operation yields as the answer that it declares. */
