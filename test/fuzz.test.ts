@@ -63,6 +63,8 @@ const NEVER = { name: 'Never', effect: 'deny', actions: ['never.*'], resources: 
 
 /** A new thing, or the newest where there is no room for another. */
 async function idOf(account: TestAccount, path: string, body: unknown): Promise<string> {
+  // Of two things of one moment, either may be the newer.
+  world.advance(1);
   const made = await account.call('POST', path, body);
   return made.status === 201 ? made.body.id : (await account.must(200, 'GET', `${path}?limit=1`)).body.data[0].id;
 }

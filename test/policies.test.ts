@@ -81,6 +81,7 @@ describe('a policy', () => {
     ['actions', { actions: 'email.*' }],
     ['actions.0', { actions: [''] }],
     ['actions.0', { actions: ['x'.repeat(129)] }],
+    ['resources', { resources: Array(17).fill('x'.repeat(500)) }],
     ['resources', { resources: [] }],
     ['resources.1', { resources: ['*', 7] }],
     ['resources.0', { resources: ['\ud800'] }],

@@ -6,6 +6,7 @@ import type { Incoming } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, idText, jsonObject, listOf, plainText, text, wholeNumber } from '../../http/fields';
 import { shownCount, shownId, shownInteger, shownJson, shownTime } from '../../http/shown';
+import { jsonSize } from '../../lib/json';
 import { formatTime } from '../../lib/time';
 import { type Id, idPattern } from '../../lib/typeid';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH, permissionFields } from '../permission-fields';
@@ -14,6 +15,8 @@ import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH, permissionFields } from '../per
 export const MAX_POLICIES = 200;
 
 const MAX_MEMBERS = 100;
+/** Every request looks through all policies: they have to stay small together. */
+const MAX_PATTERN_BYTES = 8 * 1024;
 const MAX_PRIORITY = 1_000_000;
 
 export type PolicyRow = InferSelectModel<typeof policies>;
@@ -55,10 +58,17 @@ const conditions = jsonObject('What is asked of each key of the scope. None: not
 
 function patterns(max: number, examples: string[]) {
   const pattern = plainText(max).min(1, 'must not be empty');
-  return listOf(pattern, MAX_MEMBERS).meta({
-    description: 'Patterns, one of which must match: literal text in which `*` stands for any run of characters.',
-    examples: [examples],
-  });
+  return listOf(pattern, MAX_MEMBERS)
+    .refine(
+      (list) => jsonSize(list) <= MAX_PATTERN_BYTES,
+      `must be at most ${MAX_PATTERN_BYTES} bytes of JSON together`,
+    )
+    .meta({
+      description:
+        'Patterns, one of which must match: literal text in which `*` stands for any run of characters. ' +
+        `At most ${MAX_PATTERN_BYTES} bytes of JSON together.`,
+      examples: [examples],
+    });
 }
 
 const PolicyEffect = choice(POLICY_EFFECTS).meta({ id: 'PolicyEffect' });
