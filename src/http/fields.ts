@@ -55,6 +55,7 @@ export function jsonObject(description: string, maxBytes: number, maxDepth?: num
     .custom<JsonObject>(isJsonObject, 'must be a JSON object')
     .meta({
       type: 'object',
+      additionalProperties: true,
       description: `${description} At most ${maxBytes.toLocaleString('en')} bytes of compact JSON${levels}.`,
     })
     .superRefine((value, refinement) => {
