@@ -9,7 +9,7 @@ const PROGRAM = join(ROOT, 'node_modules/wrangler/bin/wrangler.js');
 const PATIENCE = 5_000;
 
 /** What keeps wrangler from looking things up on the network, and from talking of more than faults. */
-const ENVIRONMENT = {
+export const QUIET = {
   WRANGLER_SEND_METRICS: 'false',
   /** Without its banner it does not ask for newer versions of itself. */
   WRANGLER_HIDE_BANNER: 'true',
@@ -34,7 +34,7 @@ export function runWrangler(options: string[], signal: AbortSignal): WranglerRun
   // A process group of its own: Ctrl-C in a terminal reaches it through `signal` alone, so that it ends in good order.
   const child = spawn(process.execPath, [PROGRAM, ...options], {
     cwd: ROOT,
-    env: { ...ENVIRONMENT, ...process.env },
+    env: { ...QUIET, ...process.env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: process.platform !== 'win32',
   });

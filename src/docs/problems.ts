@@ -37,7 +37,8 @@ function describeAnswer(
   };
 }
 
-function problemSchema(code: ProblemCode): z.ZodObject {
+/** The problem document of a code. */
+export function problemSchema(code: ProblemCode): z.ZodObject {
   const { status, title, meaning, ...extension } = PROBLEMS[code];
   const reasons = 'reasons' in extension ? extension.reasons : null;
   const type = `urn:countersign:problem:${code}`;

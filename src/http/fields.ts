@@ -55,7 +55,8 @@ export function jsonObject(description: string, maxBytes: number, maxDepth?: num
     .custom<JsonObject>(isJsonObject, 'must be a JSON object')
     .meta({
       type: 'object',
-      description: `${description} At most ${maxBytes} bytes of compact JSON${levels}.`,
+      additionalProperties: true,
+      description: `${description} At most ${maxBytes / 1024} KiB of compact JSON${levels}.`,
     })
     .superRefine((value, refinement) => {
       // Each level takes two bytes at least.

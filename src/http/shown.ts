@@ -20,7 +20,7 @@ export const shownInteger = z.number().meta({ type: 'integer' });
 export const shownCount = shownInteger.meta({ minimum: 0 });
 
 /** Free-form data, as the client sent it. */
-export const shownObject = z.custom<JsonObject>().meta({ type: 'object' });
+export const shownObject = z.custom<JsonObject>().meta({ type: 'object', additionalProperties: true });
 
 /** JSON of a known form, which its type does not tell. */
 export function shownJson<T = JsonObject>(form: z.ZodType): z.ZodType<T> {

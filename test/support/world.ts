@@ -1,7 +1,10 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { createApp } from '../../src/app';
 import { runCron, SWEEP_CRON } from '../../src/cron';
+import { describeApi } from '../../src/docs/document';
 import type { Env, Runtime } from '../../src/env';
+import { ApiDocument } from './api-document';
+import { Conformance } from './conformance';
 
 export const ORIGIN = 'https://countersign.test';
 
@@ -26,6 +29,9 @@ export interface Call {
   raw?: BodyInit;
   headers?: Record<string, string>;
 }
+
+/** Made once for all worlds of a file. */
+let conformance: Conformance | undefined;
 
 /** The service with a clock that stands still until it is moved. */
 export class World {
@@ -56,7 +62,10 @@ export class World {
     this.now += milliseconds;
   }
 
-  /** Sends a request as a client would, and waits for the work that the answer left behind. */
+  /**
+   * Sends a request as a client would, and waits for the work that the answer left behind.
+   * @throws Error when the OpenAPI document describes the answer differently, or the request that was accepted
+   */
   async call(method: string, path: string, { token, body, raw, headers }: Call = {}): Promise<Answer> {
     const context = createExecutionContext();
     const request = new Request(ORIGIN + path, {
@@ -71,13 +80,17 @@ export class World {
     const response = await this.app.fetch(request, this.env, context);
     const text = await response.text();
     await waitOnExecutionContext(context);
-    return {
+    const answer = {
       status: response.status,
       headers: response.headers,
       text,
       body: response.headers.get('Content-Type')?.includes('json') ? JSON.parse(text) : undefined,
       cost: readCost(response.headers),
     };
+    conformance ??= new Conformance(new ApiDocument(describeApi(this.app.routes, ORIGIN)));
+    const faults = conformance.findFaults({ method, url: new URL(request.url), body }, answer);
+    if (faults.length > 0) throw new Error([`${method} ${path} answered ${answer.status}:`, ...faults].join('\n  '));
+    return answer;
   }
 
   /** The same, for an answer that must have the given status. */
