@@ -55,8 +55,12 @@ async function makeScene() {
   return { world, credentials, aim };
 }
 
+/** The names of the files change with what is in them: docs.test.ts asks for those that the page names. */
+const UNPREDICTABLE = 'getReferenceFile';
+
 /** Every request that the document gives as an example; one without a body where an operation takes none. */
 const requests = document.operations.flatMap((operation) => {
+  if (operation.json.operationId === UNPREDICTABLE) return [];
   const content = document.resolve(operation.json.requestBody)?.content ?? { none: { schema: { examples: [null] } } };
   return Object.entries<Json>(content).flatMap(([type, { schema }]) =>
     document.resolve(schema).examples.map((body: Json) => ({ operation, type, body })),
@@ -75,7 +79,7 @@ describe.each(requests)('$operation.method $operation.template as $type: $body',
         headers: { 'Content-Type': type },
       }),
     });
-    expect(status).toBeOneOf([200, 201, 202, 204]);
+    expect(status).toBeOneOf([200, 201, 202, 204, 302]);
   });
 });
 

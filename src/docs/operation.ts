@@ -65,13 +65,14 @@ function describeBody({ schema, mayBeForm }: NonNullable<Description['body']>) {
 
 function describeSuccess(method: string, { success }: Description): ZodOpenApiResponsesObject {
   if (!success) return {};
-  const { status, schema, contentType = 'application/json' } = success;
+  const { status, schema, contentType = 'application/json', revalidates } = success;
   const answer: ZodOpenApiResponseObject = {
     description: SUCCESS[status],
     headers: headersOf(status, method),
     ...(schema && { content: { [contentType]: { schema } } }),
   };
-  return { [status]: answer };
+  const unchanged = { description: 'The client has it already.', headers: headersOf(304, method) };
+  return { [status]: answer, ...(revalidates && { 304: unchanged }) };
 }
 
 function describeFailures(

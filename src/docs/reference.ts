@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Problem } from '../errors';
 import type { App, Incoming } from '../http/context';
 import { noQuery } from '../http/input';
-import { operation, text } from '../http/operation';
+import { file, operation } from '../http/operation';
 
 const PAGE_HEADERS = {
   // The page names its files by their version, so that it has to be the newest.
@@ -28,7 +28,7 @@ const FILE_HEADERS = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 export const reference = new Hono<App>()
   .get(
     '/docs',
-    operation({ id: 'showReference', tag: 'Service', summary: 'Read this reference', success: text('text/html') }),
+    operation({ id: 'showReference', tag: 'Service', summary: 'Read this reference', success: file('text/html') }),
     noQuery(),
     (c) => sendAsset(c, new URL('/docs/index.html', c.req.url), PAGE_HEADERS),
   )
@@ -39,7 +39,7 @@ export const reference = new Hono<App>()
       tag: 'Service',
       summary: 'Get a file that the reference loads',
       path: z.object({ version: z.string(), file: z.string() }),
-      success: text('*/*'),
+      success: file('*/*'),
       problems: ['not_found'],
     }),
     noQuery(),
@@ -50,15 +50,15 @@ export const reference = new Hono<App>()
  * Answers with a static file, or with 304 when the client has it already.
  * @throws Problem `not_found`
  */
-async function sendAsset(c: Incoming, file: URL, headers: Record<string, string>): Promise<Response> {
+async function sendAsset(c: Incoming, path: URL, headers: Record<string, string>): Promise<Response> {
   const known = c.req.header('If-None-Match');
-  const asset = await c.env.ASSETS.fetch(file, {
+  const asset = await c.env.ASSETS.fetch(path, {
     headers: known === undefined ? {} : { 'If-None-Match': known },
     redirect: 'manual',
   });
   if (asset.status !== 200 && asset.status !== 304) throw new Problem('not_found', 'There is nothing at this path.');
   const answer = new Response(asset.body, { status: asset.status, headers });
-  for (const name of ['Content-Type', 'ETag']) {
+  for (const name of asset.status === 304 ? ['ETag'] : ['ETag', 'Content-Type']) {
     const value = asset.headers.get(name);
     if (value !== null) answer.headers.set(name, value);
   }

@@ -19,6 +19,8 @@ export interface Success<T = unknown> {
   schema: z.ZodType<T> | null;
   /** What the body is, if not JSON. */
   contentType?: string;
+  /** Whether a client that has it already is told so, with 304. */
+  revalidates?: boolean;
   location?: (path: string, value: T) => string;
 }
 
@@ -31,7 +33,7 @@ export interface Description {
   tag?: Tag;
   summary?: string;
   description?: string;
-  success?: Pick<Success, 'status' | 'schema' | 'contentType'>;
+  success?: Pick<Success, 'status' | 'schema' | 'contentType' | 'revalidates'>;
   callers?: Caller[];
   /** The kind of the identifier that `:id` in the path stands for. */
   pathId?: Prefix;
@@ -77,9 +79,9 @@ export function noContent(): Success<null> {
   return { status: 204, schema: null };
 }
 
-/** 200 with a text. */
-export function text(contentType: string): Success<string> {
-  return { status: 200, schema: z.string(), contentType };
+/** 200 with a file, or 304 where the client has it already. */
+export function file(contentType: string): Success<string> {
+  return { status: 200, schema: z.string(), contentType, revalidates: true };
 }
 
 /** 302 to another path. */

@@ -60,8 +60,9 @@ export class Conformance {
   private checkContent({ content }: Json, { headers, text, body }: Answer): string[] {
     const type = headers.get('Content-Type')?.replace(/;.*/, '') ?? null;
     if (!content) return text === '' && type === null ? [] : ['there is a body, and none is described'];
-    if (type === null || !content[type]) return [`the content type ${type} is not described`];
-    return this.checkValue('the body', body, content[type].schema);
+    const described = content[type ?? ''] ?? content['*/*'];
+    if (type === null || !described) return [`the content type ${type} is not described`];
+    return this.checkValue('the body', type.endsWith('json') ? body : text, described.schema);
   }
 
   private checkRequest({ json: { parameters, requestBody } }: Operation, { url, body }: Sent): string[] {
