@@ -56,7 +56,7 @@ export function jsonObject(description: string, maxBytes: number, maxDepth?: num
     .meta({
       type: 'object',
       additionalProperties: true,
-      description: `${description} At most ${maxBytes.toLocaleString('en')} bytes of compact JSON${levels}.`,
+      description: `${description} At most ${maxBytes / 1024} KiB of compact JSON${levels}.`,
     })
     .superRefine((value, refinement) => {
       // Each level takes two bytes at least.
