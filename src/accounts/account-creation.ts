@@ -7,6 +7,7 @@ import { body, noQuery } from '../http/input';
 import { accountNumber, noteOfOperator } from '../http/note';
 import { answer, created, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
+import { later } from '../http/shown';
 import { Account, accountFields, exampleAccount, presentAccount } from './account';
 import { CreatedUserToken, exampleCreatedUserToken, issueUserToken } from './user-token';
 
@@ -23,13 +24,17 @@ const AccountCreation = z
   });
 
 /** A new account, with its first user token. */
-export const CreatedAccount = Account.extend({ token: CreatedUserToken }).meta({
-  id: 'CreatedAccount',
-  description: 'A new account, with a first user token, which has every scope.',
-  examples: [{ ...exampleAccount, token: { ...exampleCreatedUserToken, scopes: SCOPES } }],
-});
+export const CreatedAccount = later(() =>
+  Account()
+    .extend({ token: CreatedUserToken() })
+    .meta({
+      id: 'CreatedAccount',
+      description: 'A new account, with a first user token, which has every scope.',
+      examples: [{ ...exampleAccount, token: { ...exampleCreatedUserToken, scopes: SCOPES } }],
+    }),
+);
 
-export type CreatedAccount = z.output<typeof CreatedAccount>;
+export type CreatedAccount = z.output<ReturnType<typeof CreatedAccount>>;
 
 /**
  * Creates an account on the shard with the most room, with a first user token that has every scope.

@@ -5,13 +5,14 @@ import { accounts, erasures } from '../db/schema';
 import { noQuery } from '../http/input';
 import { accepted, answer, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
+import { later } from '../http/shown';
 import { idBytes } from '../lib/typeid';
 import { accountOfPath, type LocatedAccount, locatedAccount } from './account';
 
 /** What becomes of a deleted account. */
-export const AccountErasure = z
-  .object({ status: z.literal('erasing') })
-  .meta({ id: 'AccountErasure', examples: [{ status: 'erasing' }] });
+export const AccountErasure = later(() =>
+  z.object({ status: z.literal('erasing') }).meta({ id: 'AccountErasure', examples: [{ status: 'erasing' }] }),
+);
 
 /**
  * Deletes an account: its credentials die at once with its row, which every one of them is looked up with; the sweep

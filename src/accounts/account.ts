@@ -7,7 +7,7 @@ import { notFound } from '../errors';
 import type { Incoming, Shard } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, text, wholeNumber } from '../http/fields';
-import { shownCount, shownId, shownTime } from '../http/shown';
+import { later, shownCount, shownId, shownTime } from '../http/shown';
 import { MAX_RETENTION_DAYS, PLANS, retentionDays } from '../lib/plans';
 import { formatTime } from '../lib/time';
 import { parseId } from '../lib/typeid';
@@ -36,24 +36,26 @@ export const Plan = choice(PLANS).meta({
 });
 
 /** An account as the API shows it. */
-export const Account = z
-  .object({
-    id: shownId('user'),
-    email: z.string(),
-    name: z.string().nullable(),
-    plan: Plan,
-    audit_retention_days: shownCount.meta({ description: 'For how many days audit entries are kept.' }),
-    is_active: z.boolean().meta({ description: 'While false, every credential of the account is refused.' }),
-    created_at: shownTime,
-    updated_at: shownTime,
-  })
-  .meta({
-    id: 'Account',
-    description: 'A user of the service. Agents, policies and the audit log belong to an account.',
-    examples: [exampleAccount],
-  });
+export const Account = later(() =>
+  z
+    .object({
+      id: shownId('user'),
+      email: z.string(),
+      name: z.string().nullable(),
+      plan: Plan,
+      audit_retention_days: shownCount.meta({ description: 'For how many days audit entries are kept.' }),
+      is_active: z.boolean().meta({ description: 'While false, every credential of the account is refused.' }),
+      created_at: shownTime,
+      updated_at: shownTime,
+    })
+    .meta({
+      id: 'Account',
+      description: 'A user of the service. Agents, policies and the audit log belong to an account.',
+      examples: [exampleAccount],
+    }),
+);
 
-export type Account = z.output<typeof Account>;
+export type Account = z.output<ReturnType<typeof Account>>;
 
 /** The fields that the operator may set. */
 export const accountFields = {

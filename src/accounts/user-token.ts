@@ -8,7 +8,7 @@ import { newId, SCOPES, Scope } from '../http/context';
 import { hashCredential } from '../http/credentials';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { dateTime, listOf, text } from '../http/fields';
-import { shownId, shownTime } from '../http/shown';
+import { later, shownId, shownTime } from '../http/shown';
 import type { RecordWriter } from '../ledger/ledger';
 import { credentialPattern, displayPrefix, makeCredential } from '../lib/credential';
 import { formatTime, formatTimeOrNull } from '../lib/time';
@@ -49,30 +49,36 @@ export const exampleCreatedUserToken = { ...exampleUserToken, token: EXAMPLE.use
 type UserTokenRow = Omit<InferSelectModel<typeof userTokens>, 'hash' | 'account'>;
 
 /** A user token as the API shows it. */
-export const UserToken = z
-  .object({
-    id: shownId('utok'),
-    name: z.string().nullable(),
-    token_prefix: z.string().meta({ description: 'The first characters of the token, to tell it by.' }),
-    scopes: z.array(Scope),
-    expires_at: shownTime.nullable().meta({ description: 'When it ends; null where it never does.' }),
-    last_used_at: shownTime.nullable().meta({ description: 'To the minute; null before its first use.' }),
-    created_at: shownTime,
-  })
-  .meta({ id: 'UserToken', description: 'A user token, without its secret.', examples: [exampleUserToken] });
+export const UserToken = later(() =>
+  z
+    .object({
+      id: shownId('utok'),
+      name: z.string().nullable(),
+      token_prefix: z.string().meta({ description: 'The first characters of the token, to tell it by.' }),
+      scopes: z.array(Scope),
+      expires_at: shownTime.nullable().meta({ description: 'When it ends; null where it never does.' }),
+      last_used_at: shownTime.nullable().meta({ description: 'To the minute; null before its first use.' }),
+      created_at: shownTime,
+    })
+    .meta({ id: 'UserToken', description: 'A user token, without its secret.', examples: [exampleUserToken] }),
+);
 
-export type UserToken = z.output<typeof UserToken>;
+export type UserToken = z.output<ReturnType<typeof UserToken>>;
 
 /** A new user token; `token`, the secret itself, is shown this once. */
-export const CreatedUserToken = UserToken.extend({
-  token: z.string().meta({ pattern: credentialPattern('user'), description: 'The token itself, shown this once.' }),
-}).meta({
-  id: 'CreatedUserToken',
-  description: 'A new user token, with its secret.',
-  examples: [exampleCreatedUserToken],
-});
+export const CreatedUserToken = later(() =>
+  UserToken()
+    .extend({
+      token: z.string().meta({ pattern: credentialPattern('user'), description: 'The token itself, shown this once.' }),
+    })
+    .meta({
+      id: 'CreatedUserToken',
+      description: 'A new user token, with its secret.',
+      examples: [exampleCreatedUserToken],
+    }),
+);
 
-export type CreatedUserToken = z.output<typeof CreatedUserToken>;
+export type CreatedUserToken = z.output<ReturnType<typeof CreatedUserToken>>;
 
 /** Where a user token is found, whoever made it. */
 export function tokenLocation(_path: string, { id }: UserToken): string {

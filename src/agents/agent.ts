@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { agents } from '../db/schema';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { jsonObject, text } from '../http/fields';
-import { shownId, shownObject, shownTime } from '../http/shown';
+import { later, shownId, shownObject, shownTime } from '../http/shown';
 import { displayPrefix } from '../lib/credential';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import type { Id } from '../lib/typeid';
@@ -23,23 +23,25 @@ export const exampleAgent = {
 };
 
 /** An agent as the API shows it. */
-export const Agent = z
-  .object({
-    id: shownId('agent'),
-    name: z.string(),
-    description: z.string().optional().meta({ description: 'Absent where there is none.' }),
-    api_key_prefix: z.string().meta({ description: 'The first characters of its newest key, to tell it by.' }),
-    metadata: shownObject.meta({ description: 'Free-form data of the account.' }),
-    is_active: z.boolean().meta({ description: 'While false, its keys are refused and its tokens cannot be used.' }),
-    last_activity_at: shownTime
-      .nullable()
-      .meta({ description: 'When it last sent a request, to the minute; null before its first.' }),
-    created_at: shownTime,
-    updated_at: shownTime,
-  })
-  .meta({ id: 'Agent', description: 'A program that may ask for permissions.', examples: [exampleAgent] });
+export const Agent = later(() =>
+  z
+    .object({
+      id: shownId('agent'),
+      name: z.string(),
+      description: z.string().optional().meta({ description: 'Absent where there is none.' }),
+      api_key_prefix: z.string().meta({ description: 'The first characters of its newest key, to tell it by.' }),
+      metadata: shownObject.meta({ description: 'Free-form data of the account.' }),
+      is_active: z.boolean().meta({ description: 'While false, its keys are refused and its tokens cannot be used.' }),
+      last_activity_at: shownTime
+        .nullable()
+        .meta({ description: 'When it last sent a request, to the minute; null before its first.' }),
+      created_at: shownTime,
+      updated_at: shownTime,
+    })
+    .meta({ id: 'Agent', description: 'A program that may ask for permissions.', examples: [exampleAgent] }),
+);
 
-export type Agent = z.output<typeof Agent>;
+export type Agent = z.output<ReturnType<typeof Agent>>;
 
 /** The fields that a client may set. */
 export const agentFields = {

@@ -10,6 +10,7 @@ import { EXAMPLE } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { noteOfUser } from '../http/note';
 import { answer, created, operation } from '../http/operation';
+import { later } from '../http/shown';
 import { Agent, agentFields, agentNumber, exampleAgent, presentAgent } from './agent';
 import { agentKey, issueAgentKey } from './agent-key';
 
@@ -30,11 +31,14 @@ const { last_activity_at: _, ...exampleNewAgent } = exampleAgent;
 const exampleCreatedAgent = { ...exampleNewAgent, api_key: EXAMPLE.agentKey };
 
 /** A new agent; `api_key` is shown this once. */
-export const CreatedAgent = Agent.omit({ last_activity_at: true })
-  .extend({ api_key: agentKey })
-  .meta({ id: 'CreatedAgent', description: 'A new agent, with its key.', examples: [exampleCreatedAgent] });
+export const CreatedAgent = later(() =>
+  Agent()
+    .omit({ last_activity_at: true })
+    .extend({ api_key: agentKey })
+    .meta({ id: 'CreatedAgent', description: 'A new agent, with its key.', examples: [exampleCreatedAgent] }),
+);
 
-export type CreatedAgent = z.output<typeof CreatedAgent>;
+export type CreatedAgent = z.output<ReturnType<typeof CreatedAgent>>;
 
 /**
  * Registers an agent and gives it its key.

@@ -10,7 +10,7 @@ import { wholeNumber } from '../http/fields';
 import { body, noQuery } from '../http/input';
 import { noteOfUser, refuseMissing } from '../http/note';
 import { answer, ok, operation } from '../http/operation';
-import { shownId, shownTime } from '../http/shown';
+import { later, shownId, shownTime } from '../http/shown';
 import { displayPrefix } from '../lib/credential';
 import { formatTime, SECOND } from '../lib/time';
 import { parseId } from '../lib/typeid';
@@ -27,26 +27,28 @@ const KeyRotation = z
   .meta({ id: 'KeyRotation', examples: [{ grace_period: 3_600 }] });
 
 /** The outcome of a rotation; `api_key` is shown this once. */
-export const RotatedKey = z
-  .object({
-    id: shownId('agent'),
-    api_key: agentKey,
-    api_key_prefix: z.string(),
-    old_key_expires_at: shownTime.meta({ description: 'When the replaced key stops working.' }),
-  })
-  .meta({
-    id: 'RotatedKey',
-    examples: [
-      {
-        id: exampleId('agent'),
-        api_key: EXAMPLE.agentKey,
-        api_key_prefix: displayPrefix(EXAMPLE.agentKey),
-        old_key_expires_at: EXAMPLE.laterTime,
-      },
-    ],
-  });
+export const RotatedKey = later(() =>
+  z
+    .object({
+      id: shownId('agent'),
+      api_key: agentKey,
+      api_key_prefix: z.string(),
+      old_key_expires_at: shownTime.meta({ description: 'When the replaced key stops working.' }),
+    })
+    .meta({
+      id: 'RotatedKey',
+      examples: [
+        {
+          id: exampleId('agent'),
+          api_key: EXAMPLE.agentKey,
+          api_key_prefix: displayPrefix(EXAMPLE.agentKey),
+          old_key_expires_at: EXAMPLE.laterTime,
+        },
+      ],
+    }),
+);
 
-export type RotatedKey = z.output<typeof RotatedKey>;
+export type RotatedKey = z.output<ReturnType<typeof RotatedKey>>;
 
 /**
  * Gives an agent a new key. The replaced one works until the grace period is over; with none, every older key ends now.

@@ -8,7 +8,7 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { shownCount } from '../http/shown';
+import { later, shownCount } from '../http/shown';
 import { DAY, HOUR } from '../lib/time';
 import { parseId } from '../lib/typeid';
 import { agentNumber, isAgent } from './agent';
@@ -33,41 +33,43 @@ const AgentStatisticsQuery = z.strictObject({
 });
 
 /** What an agent asked for in a period, and what became of it. */
-export const AgentStatistics = z
-  .object({
-    period: z.string().meta({ description: 'The period that was asked for.' }),
-    total_requests: shownCount.meta({ description: 'Requests made in the period: the sum of the next four.' }),
-    approved_requests: shownCount,
-    denied_requests: shownCount,
-    pending_requests: shownCount,
-    expired_requests: shownCount.meta({ description: 'Those that nobody decided in time.' }),
-    tokens_issued: shownCount,
-    tokens_used: shownCount.meta({ description: 'Tokens first used in the period.' }),
-    tokens_revoked: shownCount,
-    avg_approval_time_ms: z
-      .number()
-      .min(0)
-      .meta({ description: 'Mean milliseconds from request to approval; 0 when nothing was approved.' }),
-  })
-  .meta({
-    id: 'AgentStatistics',
-    examples: [
-      {
-        period: '30d',
-        total_requests: 12,
-        approved_requests: 8,
-        denied_requests: 2,
-        pending_requests: 1,
-        expired_requests: 1,
-        tokens_issued: 8,
-        tokens_used: 7,
-        tokens_revoked: 1,
-        avg_approval_time_ms: 41_250.5,
-      },
-    ],
-  });
+export const AgentStatistics = later(() =>
+  z
+    .object({
+      period: z.string().meta({ description: 'The period that was asked for.' }),
+      total_requests: shownCount.meta({ description: 'Requests made in the period: the sum of the next four.' }),
+      approved_requests: shownCount,
+      denied_requests: shownCount,
+      pending_requests: shownCount,
+      expired_requests: shownCount.meta({ description: 'Those that nobody decided in time.' }),
+      tokens_issued: shownCount,
+      tokens_used: shownCount.meta({ description: 'Tokens first used in the period.' }),
+      tokens_revoked: shownCount,
+      avg_approval_time_ms: z
+        .number()
+        .min(0)
+        .meta({ description: 'Mean milliseconds from request to approval; 0 when nothing was approved.' }),
+    })
+    .meta({
+      id: 'AgentStatistics',
+      examples: [
+        {
+          period: '30d',
+          total_requests: 12,
+          approved_requests: 8,
+          denied_requests: 2,
+          pending_requests: 1,
+          expired_requests: 1,
+          tokens_issued: 8,
+          tokens_used: 7,
+          tokens_revoked: 1,
+          avg_approval_time_ms: 41_250.5,
+        },
+      ],
+    }),
+);
 
-export type AgentStatistics = z.output<typeof AgentStatistics>;
+export type AgentStatistics = z.output<ReturnType<typeof AgentStatistics>>;
 
 /** Reads an agent's counters. Requests that ran out since the last sweep already count as expired. */
 export async function getAgentStatistics(

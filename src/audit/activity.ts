@@ -10,7 +10,7 @@ import { choice, queryText } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
-import { pageOf, shownId, shownTime } from '../http/shown';
+import { later, pageOf, shownId, shownTime } from '../http/shown';
 import { formatTime } from '../lib/time';
 import { firstIdAt, type Id } from '../lib/typeid';
 import { oldestKept } from './entry';
@@ -27,37 +27,39 @@ const ActivityList = z.strictObject({
 });
 
 /** What somebody did to the account, as the API shows it. */
-export const Activity = z
-  .object({
-    id: shownId('act'),
-    actor: z.string().nullable().meta({
-      description: 'Id of the user token or agent, or `operator`; null where a signed address was used.',
+export const Activity = later(() =>
+  z
+    .object({
+      id: shownId('act'),
+      actor: z.string().nullable().meta({
+        description: 'Id of the user token or agent, or `operator`; null where a signed address was used.',
+      }),
+      action: ActivityAction,
+      target: z.string().meta({ description: 'Id of the thing; it stays when the thing is deleted.' }),
+      changes: z.array(z.string()).meta({ description: 'Names of the fields that were set, never their values.' }),
+      ip_address: z.string(),
+      user_agent: z.string(),
+      created_at: shownTime,
+    })
+    .meta({
+      id: 'Activity',
+      description: 'Something that was done to the account itself.',
+      examples: [
+        {
+          id: exampleId('act'),
+          actor: exampleId('utok'),
+          action: 'agent.updated',
+          target: exampleId('agent'),
+          changes: ['metadata'],
+          ip_address: EXAMPLE.ipAddress,
+          user_agent: EXAMPLE.userAgent,
+          created_at: EXAMPLE.time,
+        },
+      ],
     }),
-    action: ActivityAction,
-    target: z.string().meta({ description: 'Id of the thing; it stays when the thing is deleted.' }),
-    changes: z.array(z.string()).meta({ description: 'Names of the fields that were set, never their values.' }),
-    ip_address: z.string(),
-    user_agent: z.string(),
-    created_at: shownTime,
-  })
-  .meta({
-    id: 'Activity',
-    description: 'Something that was done to the account itself.',
-    examples: [
-      {
-        id: exampleId('act'),
-        actor: exampleId('utok'),
-        action: 'agent.updated',
-        target: exampleId('agent'),
-        changes: ['metadata'],
-        ip_address: EXAMPLE.ipAddress,
-        user_agent: EXAMPLE.userAgent,
-        created_at: EXAMPLE.time,
-      },
-    ],
-  });
+);
 
-export type Activity = z.output<typeof Activity>;
+export type Activity = z.output<ReturnType<typeof Activity>>;
 
 /** Searches what people did to the account itself, newest first, as far back as the plan keeps it. */
 export async function listActivity(

@@ -69,7 +69,7 @@ function describeSuccess(method: string, { success }: Description): ZodOpenApiRe
   const answer: ZodOpenApiResponseObject = {
     description: SUCCESS[status],
     headers: headersOf(status, method),
-    ...(schema && { content: { [contentType]: { schema } } }),
+    ...(schema && { content: { [contentType]: { schema: schema() } } }),
   };
   const unchanged = { description: 'The client has it already.', headers: headersOf(304, method) };
   return { [status]: answer, ...(revalidates && { 304: unchanged }) };

@@ -4,17 +4,19 @@ import { z } from 'zod';
 import type { App } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { shownJson } from '../http/shown';
+import { later, shownJson } from '../http/shown';
 import { describeApi } from './document';
 import { home } from './home';
 import { reference } from './reference';
 
 const FIVE_MINUTES = 300;
 
-const ApiDescription = shownJson<ReturnType<typeof describeApi>>(
-  z
-    .looseObject({ openapi: z.string(), info: z.looseObject({}), paths: z.looseObject({}) })
-    .meta({ examples: [{ openapi: '3.1.0', info: {}, paths: {} }] }),
+const ApiDescription = later(() =>
+  shownJson<ReturnType<typeof describeApi>>(
+    z
+      .looseObject({ openapi: z.string(), info: z.looseObject({}), paths: z.looseObject({}) })
+      .meta({ examples: [{ openapi: '3.1.0', info: {}, paths: {} }] }),
+  ),
 );
 
 /**
@@ -22,7 +24,7 @@ const ApiDescription = shownJson<ReturnType<typeof describeApi>>(
  * @param listRoutes gives the router's own list, once it is complete
  */
 export function docsRoutes(listRoutes: () => RouterRoute[]) {
-  let description: z.output<typeof ApiDescription> | undefined;
+  let description: z.output<ReturnType<typeof ApiDescription>> | undefined;
   return new Hono<App>()
     .route('/', home)
     .route('/', reference)

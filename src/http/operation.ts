@@ -16,7 +16,7 @@ export type Caller =
 /** A success: its status, what its body holds, and where a thing that it made is found. */
 export interface Success<T = unknown> {
   status: 200 | 201 | 202 | 204 | 302;
-  schema: z.ZodType<T> | null;
+  schema: (() => z.ZodType<T>) | null;
   /** What the body is, if not JSON. */
   contentType?: string;
   /** Whether a client that has it already is told so, with 304. */
@@ -57,20 +57,20 @@ export function descriptionOf(middleware: object): Description | undefined {
 }
 
 /** 200 with a body. */
-export function ok<T>(schema: z.ZodType<T>): Success<T> {
+export function ok<T>(schema: () => z.ZodType<T>): Success<T> {
   return { status: 200, schema };
 }
 
 /** 201 with what was made, found at the path that made it and its id. */
 export function created<T extends { id: string }>(
-  schema: z.ZodType<T>,
+  schema: () => z.ZodType<T>,
   location = (path: string, { id }: T) => `${path}/${id}`,
 ): Success<T> {
   return { status: 201, schema, location };
 }
 
 /** 202 for what goes on in the background. */
-export function accepted<T>(schema: z.ZodType<T>): Success<T> {
+export function accepted<T>(schema: () => z.ZodType<T>): Success<T> {
   return { status: 202, schema };
 }
 
@@ -81,7 +81,7 @@ export function noContent(): Success<null> {
 
 /** 200 with a file, or 304 where the client has it already. */
 export function file(contentType: string): Success<string> {
-  return { status: 200, schema: z.string(), contentType, revalidates: true };
+  return { status: 200, schema: () => z.string(), contentType, revalidates: true };
 }
 
 /** 302 to another path. */

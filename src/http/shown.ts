@@ -5,6 +5,18 @@ import { EXAMPLE, exampleId } from './examples';
 
 // What answers are made of. Answers are not validated as they go out: these are their types and their description.
 
+/**
+ * A schema that is made when it is first asked for: those of answers are for the description alone, and would take half
+ * of the time in which the service starts.
+ */
+export function later<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
 /** An identifier. */
 export function shownId<P extends Prefix>(prefix: P) {
   return z.custom<Id<P>>().meta({ type: 'string', pattern: idPattern(prefix), examples: [exampleId(prefix)] });
@@ -28,7 +40,11 @@ export function shownJson<T = JsonObject>(form: z.ZodType): z.ZodType<T> {
 }
 
 /** A page of a list. */
-export function pageOf<T extends z.ZodType>(item: T) {
+export function pageOf<T extends z.ZodType>(itemLater: () => T) {
+  return later(() => describePage(itemLater()));
+}
+
+function describePage<T extends z.ZodType>(item: T) {
   return z
     .object({
       data: z.array(item),

@@ -4,21 +4,24 @@ import type { App } from '../http/context';
 import { EXAMPLE } from '../http/examples';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
+import { later } from '../http/shown';
 
 const ONE_HOUR = 3_600;
 
-const ServerMetadata = z
-  .object({
-    issuer: z.url(),
-    jwks_uri: z.url(),
-    introspection_endpoint: z.url(),
-    introspection_endpoint_auth_methods_supported: z.array(z.string()),
-    revocation_endpoint: z.url(),
-    response_types_supported: z.array(z.string()),
-    grant_types_supported: z.array(z.string()),
-    authorization_details_types_supported: z.array(z.string()),
-  })
-  .meta({ id: 'ServerMetadata', examples: [describeServer(EXAMPLE.origin)] });
+const ServerMetadata = later(() =>
+  z
+    .object({
+      issuer: z.url(),
+      jwks_uri: z.url(),
+      introspection_endpoint: z.url(),
+      introspection_endpoint_auth_methods_supported: z.array(z.string()),
+      revocation_endpoint: z.url(),
+      response_types_supported: z.array(z.string()),
+      grant_types_supported: z.array(z.string()),
+      authorization_details_types_supported: z.array(z.string()),
+    })
+    .meta({ id: 'ServerMetadata', examples: [describeServer(EXAMPLE.origin)] }),
+);
 
 /**
  * Where the endpoints are that standard clients use (RFC 8414 section 2). No grant and no response type: permissions are

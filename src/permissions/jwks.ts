@@ -3,15 +3,18 @@ import { z } from 'zod';
 import type { App } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
+import { later } from '../http/shown';
 import { examplePublicKey, PublicKey } from './public-key';
 import { TokenSigner } from './token-signing';
 
 const FIVE_MINUTES = 300;
 
 /** A set of keys (RFC 7517 section 5). */
-const KeySet = z
-  .object({ keys: z.array(PublicKey).meta({ description: 'Newest first.' }) })
-  .meta({ id: 'KeySet', examples: [{ keys: [examplePublicKey] }] });
+const KeySet = later(() =>
+  z
+    .object({ keys: z.array(PublicKey()).meta({ description: 'Newest first.' }) })
+    .meta({ id: 'KeySet', examples: [{ keys: [examplePublicKey] }] }),
+);
 
 /** The public keys that tokens are verified with (RFC 7517), for anybody. */
 export const jwks = new Hono<App>().get(

@@ -7,7 +7,7 @@ import { notFound } from '../errors';
 import type { Incoming, Principal } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
-import { shownCount, shownId, shownObject, shownTime } from '../http/shown';
+import { later, shownCount, shownId, shownObject, shownTime } from '../http/shown';
 import type { JsonObject } from '../lib/json';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, idPattern, parseId, withPrefix } from '../lib/typeid';
@@ -43,52 +43,56 @@ export const PermissionStatus = choice(PERMISSION_STATUSES).meta({ id: 'Permissi
 export type PermissionStatus = z.output<typeof PermissionStatus>;
 
 /** A token as it is shown with its permission; `value`, the token itself, to its agent alone, while it is active. */
-export const TokenSummary = z
-  .object({
-    id: shownId('token'),
-    status: TokenStatus,
-    max_uses: shownCount,
-    uses: shownCount,
-    expires_at: shownTime,
-    value: z.string().optional().meta({
-      description: 'The token itself, a JWT: for its agent alone, while it is active.',
-    }),
-  })
-  .meta({ id: 'TokenSummary', description: 'The token that an approved permission yields.' });
+export const TokenSummary = later(() =>
+  z
+    .object({
+      id: shownId('token'),
+      status: TokenStatus,
+      max_uses: shownCount,
+      uses: shownCount,
+      expires_at: shownTime,
+      value: z.string().optional().meta({
+        description: 'The token itself, a JWT: for its agent alone, while it is active.',
+      }),
+    })
+    .meta({ id: 'TokenSummary', description: 'The token that an approved permission yields.' }),
+);
 
 /** A permission as the API shows it. */
-export const Permission = z
-  .object({
-    id: shownId('perm'),
-    agent_id: shownId('agent'),
-    action: z.string(),
-    resource: z.string(),
-    scope: shownObject.meta({ description: 'The limits that were asked for.' }),
-    granted_scope: shownObject.nullable().meta({ description: 'The limits that were granted.' }),
-    reason: z.string().nullable().meta({ description: 'Why the agent asks.' }),
-    status: PermissionStatus,
-    decided_by: z.string().nullable().meta({ description: 'Id of the account, or of the policy that decided.' }),
-    decided_at: shownTime.nullable(),
-    decision_reason: z.string().nullable(),
-    policy_id: z
-      .string()
-      .nullable()
-      .meta({
-        pattern: idPattern('policy'),
-        description: 'The policy that decided; null where a person did, or nobody yet.',
-      }),
-    token: TokenSummary.nullable().meta({ description: 'Once it is approved.' }),
-    expires_at: shownTime.meta({ description: 'When it expires where nobody decides.' }),
-    created_at: shownTime,
-    updated_at: shownTime,
-  })
-  .meta({
-    id: 'Permission',
-    description: "An agent's request to do one thing, and what was decided.",
-    examples: [examplePermission],
-  });
+export const Permission = later(() =>
+  z
+    .object({
+      id: shownId('perm'),
+      agent_id: shownId('agent'),
+      action: z.string(),
+      resource: z.string(),
+      scope: shownObject.meta({ description: 'The limits that were asked for.' }),
+      granted_scope: shownObject.nullable().meta({ description: 'The limits that were granted.' }),
+      reason: z.string().nullable().meta({ description: 'Why the agent asks.' }),
+      status: PermissionStatus,
+      decided_by: z.string().nullable().meta({ description: 'Id of the account, or of the policy that decided.' }),
+      decided_at: shownTime.nullable(),
+      decision_reason: z.string().nullable(),
+      policy_id: z
+        .string()
+        .nullable()
+        .meta({
+          pattern: idPattern('policy'),
+          description: 'The policy that decided; null where a person did, or nobody yet.',
+        }),
+      token: TokenSummary().nullable().meta({ description: 'Once it is approved.' }),
+      expires_at: shownTime.meta({ description: 'When it expires where nobody decides.' }),
+      created_at: shownTime,
+      updated_at: shownTime,
+    })
+    .meta({
+      id: 'Permission',
+      description: "An agent's request to do one thing, and what was decided.",
+      examples: [examplePermission],
+    }),
+);
 
-export type Permission = z.output<typeof Permission>;
+export type Permission = z.output<ReturnType<typeof Permission>>;
 
 /** The token of a permission that was approved. */
 export interface GrantedToken {

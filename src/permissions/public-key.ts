@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { later } from '../http/shown';
 
 /** The key of RFC 8037 appendix A. */
 export const examplePublicKey = {
@@ -11,15 +12,17 @@ export const examplePublicKey = {
 };
 
 /** A public key that tokens are verified with (RFC 7517 section 4, of the kind of RFC 8037 section 2). */
-export const PublicKey = z
-  .object({
-    kty: z.literal('OKP'),
-    crv: z.literal('Ed25519'),
-    x: z.string().meta({ description: 'The key, in base64url.' }),
-    kid: z.string().meta({ description: 'Its JWK thumbprint (RFC 7638), which tokens name in their header.' }),
-    use: z.literal('sig'),
-    alg: z.literal('EdDSA'),
-  })
-  .meta({ id: 'PublicKey', examples: [examplePublicKey] });
+export const PublicKey = later(() =>
+  z
+    .object({
+      kty: z.literal('OKP'),
+      crv: z.literal('Ed25519'),
+      x: z.string().meta({ description: 'The key, in base64url.' }),
+      kid: z.string().meta({ description: 'Its JWK thumbprint (RFC 7638), which tokens name in their header.' }),
+      use: z.literal('sig'),
+      alg: z.literal('EdDSA'),
+    })
+    .meta({ id: 'PublicKey', examples: [examplePublicKey] }),
+);
 
-export type PublicKey = z.output<typeof PublicKey>;
+export type PublicKey = z.output<ReturnType<typeof PublicKey>>;

@@ -5,7 +5,7 @@ import type { Context } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { noQuery, oauthBody, readJsonOrForm } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { shownCount, shownId, shownObject } from '../http/shown';
+import { later, shownCount, shownId, shownObject } from '../http/shown';
 import { SECOND } from '../lib/time';
 import { type PermissionRow, tokenAt } from './permission';
 import { knownToken, permissionOfToken, tokenText, tokenTypeHint } from './token-lookup';
@@ -20,65 +20,69 @@ const TokenIntrospection = z
 const INACTIVE = { active: false } as const;
 
 /** What is told of a token that is active: its claims, and its type. */
-const ActiveToken = z
-  .object({
-    active: z.literal(true),
-    token_type: z.literal('Bearer'),
-    iss: z.url().meta({ description: 'The service.' }),
-    aud: z.url().meta({ description: 'The service.' }),
-    sub: shownId('agent'),
-    client_id: shownId('agent'),
-    iat: shownCount.meta({ description: 'When it was issued, in seconds since the epoch.' }),
-    exp: shownCount.meta({ description: 'When it ends, in seconds since the epoch.' }),
-    jti: shownId('token'),
-    authorization_details: z
-      .array(
-        z.object({
-          type: z.literal('countersign'),
-          action: z.string(),
-          resource: z.string(),
-          scope: shownObject,
-          permission_id: shownId('perm'),
-        }),
-      )
-      .meta({ description: 'What it allows (RFC 9396).' }),
-  })
-  .meta({
-    id: 'ActiveToken',
-    description: 'The claims of a token that is active.',
-    examples: [
-      {
-        active: true,
-        token_type: 'Bearer',
-        iss: EXAMPLE.origin,
-        aud: EXAMPLE.origin,
-        sub: exampleId('agent'),
-        client_id: exampleId('agent'),
-        iat: Date.parse(EXAMPLE.time) / SECOND,
-        exp: Date.parse(EXAMPLE.laterTime) / SECOND,
-        jti: exampleId('token'),
-        authorization_details: [
-          {
-            type: 'countersign',
-            action: EXAMPLE.action,
-            resource: EXAMPLE.resource,
-            scope: EXAMPLE.narrowedScope,
-            permission_id: exampleId('perm'),
-          },
-        ],
-      },
-    ],
-  });
+const ActiveToken = later(() =>
+  z
+    .object({
+      active: z.literal(true),
+      token_type: z.literal('Bearer'),
+      iss: z.url().meta({ description: 'The service.' }),
+      aud: z.url().meta({ description: 'The service.' }),
+      sub: shownId('agent'),
+      client_id: shownId('agent'),
+      iat: shownCount.meta({ description: 'When it was issued, in seconds since the epoch.' }),
+      exp: shownCount.meta({ description: 'When it ends, in seconds since the epoch.' }),
+      jti: shownId('token'),
+      authorization_details: z
+        .array(
+          z.object({
+            type: z.literal('countersign'),
+            action: z.string(),
+            resource: z.string(),
+            scope: shownObject,
+            permission_id: shownId('perm'),
+          }),
+        )
+        .meta({ description: 'What it allows (RFC 9396).' }),
+    })
+    .meta({
+      id: 'ActiveToken',
+      description: 'The claims of a token that is active.',
+      examples: [
+        {
+          active: true,
+          token_type: 'Bearer',
+          iss: EXAMPLE.origin,
+          aud: EXAMPLE.origin,
+          sub: exampleId('agent'),
+          client_id: exampleId('agent'),
+          iat: Date.parse(EXAMPLE.time) / SECOND,
+          exp: Date.parse(EXAMPLE.laterTime) / SECOND,
+          jti: exampleId('token'),
+          authorization_details: [
+            {
+              type: 'countersign',
+              action: EXAMPLE.action,
+              resource: EXAMPLE.resource,
+              scope: EXAMPLE.narrowedScope,
+              permission_id: exampleId('perm'),
+            },
+          ],
+        },
+      ],
+    }),
+);
 
-const InactiveToken = z.strictObject({ active: z.literal(false) }).meta({
-  id: 'InactiveToken',
-  description: 'A token that is not active, or that the caller may not know of.',
-  examples: [INACTIVE],
-});
+const InactiveToken = later(() =>
+  z.strictObject({ active: z.literal(false) }).meta({
+    id: 'InactiveToken',
+    description: 'A token that is not active, or that the caller may not know of.',
+    examples: [INACTIVE],
+  }),
+);
 
-export const Introspection = z.union([ActiveToken, InactiveToken]);
+export const Introspection = later(() => z.union([ActiveToken(), InactiveToken()]));
 
-export type Introspection = z.output<typeof Introspection>;
+export type Introspection = z.output<ReturnType<typeof Introspection>>;
 
 /**
  * Tells whether a token is active, and what it says (RFC 7662, with the authorization details of RFC 9396 section 9.2).

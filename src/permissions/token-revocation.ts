@@ -7,6 +7,7 @@ import type { Context } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { noQuery, oauthBody, readJsonOrForm } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
+import { later } from '../http/shown';
 import { draftEvent } from './event';
 import { isPermission, type PermissionRow, tokenAt } from './permission';
 import { permissionFields } from './permission-fields';
@@ -30,7 +31,7 @@ const TokenRevocation = z
   });
 
 /** An answer that says nothing: whether there was such a token is not told. */
-export const Revocation = z.strictObject({}).meta({ id: 'Revocation', examples: [{}] });
+export const Revocation = later(() => z.strictObject({}).meta({ id: 'Revocation', examples: [{}] }));
 
 /**
  * Ends a token at once. A token that is unknown, or over already, is left as it is, and the answer is the same (RFC

@@ -11,7 +11,7 @@ import { EXAMPLE, exampleId } from '../http/examples';
 import { plainText } from '../http/fields';
 import { body, noQuery, readJson } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { shownCount, shownId, shownObject, shownTime } from '../http/shown';
+import { later, shownCount, shownId, shownObject, shownTime } from '../http/shown';
 import type { Entry } from '../ledger/entry';
 import { formatTime } from '../lib/time';
 import { draftEvent } from './event';
@@ -37,39 +37,41 @@ type Input = z.output<typeof TokenUse>;
 type Refusal = (typeof PROBLEMS.token_not_active.reasons)[number];
 
 /** What a use of a token allows. */
-export const UsedToken = z
-  .object({
-    active: z.literal(true),
-    token_id: shownId('token'),
-    permission_id: shownId('perm'),
-    agent_id: shownId('agent'),
-    action: z.string(),
-    resource: z.string(),
-    scope: shownObject.meta({ description: 'The limits to keep to.' }),
-    uses: shownCount.meta({ description: 'Uses so far, this one included.' }),
-    remaining_uses: shownCount,
-    expires_at: shownTime,
-  })
-  .meta({
-    id: 'UsedToken',
-    description: 'What the use of a token allows.',
-    examples: [
-      {
-        active: true,
-        token_id: exampleId('token'),
-        permission_id: exampleId('perm'),
-        agent_id: exampleId('agent'),
-        action: EXAMPLE.action,
-        resource: EXAMPLE.resource,
-        scope: EXAMPLE.narrowedScope,
-        uses: 1,
-        remaining_uses: 0,
-        expires_at: EXAMPLE.laterTime,
-      },
-    ],
-  });
+export const UsedToken = later(() =>
+  z
+    .object({
+      active: z.literal(true),
+      token_id: shownId('token'),
+      permission_id: shownId('perm'),
+      agent_id: shownId('agent'),
+      action: z.string(),
+      resource: z.string(),
+      scope: shownObject.meta({ description: 'The limits to keep to.' }),
+      uses: shownCount.meta({ description: 'Uses so far, this one included.' }),
+      remaining_uses: shownCount,
+      expires_at: shownTime,
+    })
+    .meta({
+      id: 'UsedToken',
+      description: 'What the use of a token allows.',
+      examples: [
+        {
+          active: true,
+          token_id: exampleId('token'),
+          permission_id: exampleId('perm'),
+          agent_id: exampleId('agent'),
+          action: EXAMPLE.action,
+          resource: EXAMPLE.resource,
+          scope: EXAMPLE.narrowedScope,
+          uses: 1,
+          remaining_uses: 0,
+          expires_at: EXAMPLE.laterTime,
+        },
+      ],
+    }),
+);
 
-export type UsedToken = z.output<typeof UsedToken>;
+export type UsedToken = z.output<ReturnType<typeof UsedToken>>;
 
 /**
  * Takes one use of a token.

@@ -5,7 +5,7 @@ import { POLICY_EFFECTS, policies } from '../../db/schema';
 import type { Incoming } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, idText, jsonObject, listOf, plainText, text, wholeNumber } from '../../http/fields';
-import { shownCount, shownId, shownInteger, shownJson, shownTime } from '../../http/shown';
+import { later, shownCount, shownId, shownInteger, shownJson, shownTime } from '../../http/shown';
 import { jsonSize } from '../../lib/json';
 import { formatTime } from '../../lib/time';
 import { type Id, idPattern } from '../../lib/typeid';
@@ -114,34 +114,36 @@ export const examplePolicy = {
 };
 
 /** A policy as the API shows it. */
-export const Policy = z
-  .object({
-    id: shownId('policy'),
-    name: z.string(),
-    effect: PolicyEffect,
-    actions: z.array(z.string()),
-    resources: z.array(z.string()),
-    agent_ids: z.array(z.string().meta({ pattern: idPattern('agent') })).nullable(),
-    conditions: shownJson(z.record(z.string(), Condition)),
-    token_ttl: shownCount.nullable().meta({ description: 'Seconds.' }),
-    max_uses: shownCount.nullable(),
-    reason: z.string().nullable(),
-    priority: shownInteger,
-    is_active: z.boolean(),
-    created_at: shownTime,
-    updated_at: shownTime,
-  })
-  .meta({
-    id: 'Policy',
-    description:
-      'A rule that decides requests on the spot. It applies where every part matches. Any denial that applies wins; else ' +
-      'the approval of highest priority; else a person decides. In doubt it fails closed: where a key of the scope is ' +
-      'missing, or of another type, a denial applies and an approval does not; and an approval that has conditions must ' +
-      'have one for every key of the scope.',
-    examples: [examplePolicy],
-  });
+export const Policy = later(() =>
+  z
+    .object({
+      id: shownId('policy'),
+      name: z.string(),
+      effect: PolicyEffect,
+      actions: z.array(z.string()),
+      resources: z.array(z.string()),
+      agent_ids: z.array(z.string().meta({ pattern: idPattern('agent') })).nullable(),
+      conditions: shownJson(z.record(z.string(), Condition)),
+      token_ttl: shownCount.nullable().meta({ description: 'Seconds.' }),
+      max_uses: shownCount.nullable(),
+      reason: z.string().nullable(),
+      priority: shownInteger,
+      is_active: z.boolean(),
+      created_at: shownTime,
+      updated_at: shownTime,
+    })
+    .meta({
+      id: 'Policy',
+      description:
+        'A rule that decides requests on the spot. It applies where every part matches. Any denial that applies wins; else ' +
+        'the approval of highest priority; else a person decides. In doubt it fails closed: where a key of the scope is ' +
+        'missing, or of another type, a denial applies and an approval does not; and an approval that has conditions must ' +
+        'have one for every key of the scope.',
+      examples: [examplePolicy],
+    }),
+);
 
-export type Policy = z.output<typeof Policy>;
+export type Policy = z.output<ReturnType<typeof Policy>>;
 
 export function presentPolicy(row: Omit<PolicyRow, 'account'>): Policy {
   return {

@@ -4,7 +4,7 @@ import { userAccess } from '../../http/access';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { shownId } from '../../http/shown';
+import { later, shownId } from '../../http/shown';
 import { permissionFields } from '../permission-fields';
 import { wordText } from '../token-lookup';
 import { DECISIONS, evaluate } from './evaluation';
@@ -33,18 +33,22 @@ const PolicySimulation = z
   });
 
 /** What the account's policies would say. */
-export const Simulation = z
-  .object({
-    decision: z.enum(DECISIONS),
-    policy_id: shownId('policy').nullable().meta({ description: 'The policy that decides; null where none does.' }),
-    matched: z.array(shownId('policy')).meta({ description: 'Every policy that applies, the one that decides first.' }),
-  })
-  .meta({
-    id: 'Simulation',
-    examples: [{ decision: 'approve', policy_id: exampleId('policy'), matched: [exampleId('policy')] }],
-  });
+export const Simulation = later(() =>
+  z
+    .object({
+      decision: z.enum(DECISIONS),
+      policy_id: shownId('policy').nullable().meta({ description: 'The policy that decides; null where none does.' }),
+      matched: z
+        .array(shownId('policy'))
+        .meta({ description: 'Every policy that applies, the one that decides first.' }),
+    })
+    .meta({
+      id: 'Simulation',
+      examples: [{ decision: 'approve', policy_id: exampleId('policy'), matched: [exampleId('policy')] }],
+    }),
+);
 
-export type Simulation = z.output<typeof Simulation>;
+export type Simulation = z.output<ReturnType<typeof Simulation>>;
 
 /** Asks the policies of an account what they would decide, and writes nothing. */
 export function simulate(policies: PolicyRow[], input: z.output<typeof PolicySimulation>): Simulation {
