@@ -36,6 +36,8 @@ async function makeScene() {
   const agent = await account.agent();
   const granted = await agent.approved({ max_uses: 1_000 });
   const [entry] = await account.log();
+  const range = { start_date: '2026-01-01', end_date: '2026-12-31' };
+  const exported: string = (await account.must(202, 'POST', '/v1/audit/export', range)).body.export_id;
   const spoilt = await world.account();
   const credentials = {
     userToken: account.token,
@@ -43,18 +45,29 @@ async function makeScene() {
     operatorToken: env.ADMIN_TOKEN,
     limited: await account.limitedToken('audit:read'),
   };
-  return { account, agent, entry, spoilt, credentials, token: granted.token.value, tokenId: granted.token.id };
+  return {
+    account,
+    agent,
+    entry,
+    exported,
+    spoilt,
+    credentials,
+    token: granted.token.value,
+    tokenId: granted.token.id,
+  };
 }
 
 /** An identifier that a path may name, of a thing that a request can do anything to. */
-async function spare(path: string, { account, agent, spoilt, entry }: typeof scene): Promise<string> {
+async function spare(path: string, { account, agent, spoilt, entry, exported }: typeof scene): Promise<string> {
   const makers: [string, () => Promise<string>][] = [
     ['/v1/admin/users', async () => spoilt.id],
     ['/v1/me/tokens', () => idOf(account, '/v1/me/tokens', {})],
     ['/v1/agents', async () => (await account.agent()).id],
     ['/v1/permissions', async () => (await agent.request()).id],
     ['/v1/policies', () => idOf(account, '/v1/policies', NEVER)],
+    ['/v1/audit/export', async () => exported],
     ['/v1/audit', async () => entry.id],
+    ['/v1/downloads', async () => exported],
   ];
   return (await makers.find(([start]) => path.startsWith(start))?.[1]()) ?? '';
 }

@@ -2,6 +2,8 @@ import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:
 import { createApp } from '../../src/app';
 import { runCron, SWEEP_CRON } from '../../src/cron';
 import type { Env, Runtime } from '../../src/env';
+import type { JobSizes } from '../../src/files/job';
+import { deliver, TestQueue } from './queue';
 
 export const ORIGIN = 'https://countersign.test';
 
@@ -44,11 +46,13 @@ export class World {
     },
   };
   readonly app = createApp(this.runtime);
+  readonly queue = new TestQueue(() => this.now);
   readonly env: Env;
 
   constructor(overrides: Partial<Env> = {}) {
-    const { DB, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS } = env;
-    this.env = { DB, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS, ...overrides };
+    const { DB, FILES, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS } = env;
+    const settings = { ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS };
+    this.env = { DB, FILES, JOB_QUEUE: this.queue.binding, ...settings, ...overrides };
   }
 
   /** Moves the clock. */
@@ -92,6 +96,13 @@ export class World {
   /** Runs the minute's sweep. */
   async sweep(): Promise<void> {
     await runCron(SWEEP_CRON, this.env, this.runtime);
+  }
+
+  /** Does the jobs whose messages are due, until there are none. */
+  async work(sizes?: JobSizes): Promise<void> {
+    for (let bodies = this.queue.take(); bodies.length > 0; bodies = this.queue.take()) {
+      for (const body of bodies) await deliver([body], this.env, this.runtime, sizes);
+    }
   }
 
   /** A new account with a token of every scope. */
