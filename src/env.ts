@@ -3,6 +3,8 @@ import { Keyring } from './lib/secrets';
 /** The bindings and variables of a deployment (`wrangler.toml`, `.dev.vars`, `wrangler secret put`). */
 export interface Env {
   DB: D1Database;
+  /** The files of dist/assets. */
+  ASSETS: Fetcher;
   ADMIN_TOKEN?: string;
   ROOT_SECRET?: string;
   PUBLIC_URL?: string;

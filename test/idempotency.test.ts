@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { sha256 } from '../src/lib/bytes';
 import { FaultyDatabase } from './support/faults';
 import { checkIntegrity } from './support/integrity';
 import { countRows, dumpTables, emptyTables } from './support/tables';
@@ -9,7 +10,10 @@ const DAY = 86_400_000;
 const POLICY = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
 
 // The operator is the same in every test, and so are the operator's keys.
-beforeEach(() => emptyTables(env.DB));
+beforeEach(async () => {
+  await emptyTables(env.DB);
+  await emptyTables(env.DB_01);
+});
 
 interface Scene {
   world: World;
@@ -306,11 +310,12 @@ it('honours a key for 24 hours, swept or not', async () => {
   expect((await countRows(env.DB)).stored_answers).toBe(0);
 });
 
-it('is for POST alone', async () => {
-  const { world, account, agent } = await makeScene();
-  const headers = { 'Idempotency-Key': 'k-1' };
+it.each(['used', 'new', ' ', 'a b'])('is for POST alone: another method takes no notice of the key %j', async (key) => {
+  const { world, account } = await makeScene();
+  const { body: agent } = await send(world, '/v1/agents', { token: account.token, body: { name: 'A' } }, 'used');
+  const headers = { 'Idempotency-Key': key };
   const path = `/v1/agents/${agent.id}`;
-  for (const name of ['A', 'B', 'A']) {
+  for (const name of ['B', 'C', 'B']) {
     const { body } = await world.must(200, 'PUT', path, { token: account.token, headers, body: { name } });
     expect(body.name).toBe(name);
   }
@@ -399,13 +404,23 @@ describe('of a deleted agent', () => {
     expect((await send(world, '/v1/tokens/use', { token: account.token, body: { token } }, 'k-6')).text).toBe(use.text);
   });
 
+  it('gives none of a use or a revocation', async () => {
+    const { world, account, agent, token } = await makeScene();
+    const call = { token: account.token, body: { token } };
+    await send(world, '/v1/tokens/use', call, 'k-1');
+    await send(world, '/v1/tokens/revoke', call, 'k-2');
+    await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
+    const use = await send(world, '/v1/tokens/use', call, 'k-1');
+    expect([use.status, use.body.reason]).toEqual([409, 'unknown']);
+    expect(isReplay(await send(world, '/v1/tokens/revoke', call, 'k-2'))).toBe(false);
+    await world.sweep();
+    expect((await countRows(env.DB)).stored_answers).toBe(0);
+  });
+
   it('keeps none where they are more than a slice', async () => {
     const { world, account, agent } = await makeScene();
     await send(world, `/v1/agents/${agent.id}/rotate-key`, { token: account.token }, 'k-1');
-    await env.DB.prepare(
-      `insert into stored_answers select randomblob(16), randomblob(32), request, answer, settled, subject, created_at
-       from stored_answers, (with recursive n(i) as (select 1 union all select i + 1 from n where i < 1200) select * from n)`,
-    ).run();
+    await multiplyAnswers(350);
     await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
     await world.sweep();
     const rows = await countRows(env.DB);
@@ -421,18 +436,153 @@ it('gives an agent that is switched off no stored answer', async () => {
   expect((await send(world, '/v1/permissions', call, 'k-1')).body.code).toBe('agent_inactive');
 });
 
-it('makes one account on whichever shard, however often the operator asks', async () => {
-  const world = new World({ DB_01: env.DB_01 });
-  const call = { token: world.env.ADMIN_TOKEN ?? '', body: { email: 'new@example.com' } };
-  const first = await send(world, '/v1/admin/users', call, 'k-1');
-  const other = first.body.token.token.startsWith('csu_00') ? env.DB : env.DB_01;
-  await other.prepare('create table ballast as select randomblob(4000000) as bytes').run();
-  const again = await send(world, '/v1/admin/users', call, 'k-1');
-  expect([again.text, isReplay(again)]).toEqual([first.text, true]);
-  const next = await send(world, '/v1/admin/users', call, 'k-2');
-  expect(next.body.token.token.slice(0, 6)).not.toBe(first.body.token.token.slice(0, 6));
-  const tokens = `/v1/admin/users/${next.body.id}/tokens`;
-  const made = await send(world, tokens, { token: call.token }, 'k-3');
-  expect((await send(world, tokens, { token: call.token }, 'k-3')).text).toBe(made.text);
-  await other.prepare('drop table ballast').run();
+describe('a caller who may not call', () => {
+  it('is told so, whatever the key', async () => {
+    const { world, account } = await makeScene();
+    const token = await account.limitedToken('agents:write');
+    await send(world, '/v1/agents', { token, body: { name: 'A' } }, 'k-1');
+    for (const key of ['k-1', ' ']) {
+      const lacking = await send(world, '/v1/policies', { token, body: POLICY }, key);
+      expect([lacking.status, lacking.body.code]).toEqual([403, 'insufficient_scope']);
+      for (const path of ['/v1/policies', '/v1/admin/users', '/v1/tokens/revoke']) {
+        const unknown = await send(world, path, { token: 'guess', body: {} }, key);
+        expect([unknown.status, unknown.body.code]).toEqual([401, 'unauthorized']);
+      }
+    }
+  });
+
+  it('is given no answer that a rival got before the caller was switched off', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const scene = await makeScene(new World({ DB: database.binding }));
+    const { world, account, agent } = scene;
+    const rival = new World();
+    rival.now = world.now;
+    const call = { token: agent.key, body: { action: 'file.read', resource: 'file:a' } };
+    database.before(2, async () => {
+      expect((await send(rival, '/v1/permissions', call, 'k-1')).status).toBe(201);
+      const off = { token: account.token, body: { is_active: false } };
+      await rival.must(200, 'PUT', `/v1/agents/${agent.id}`, off);
+    });
+    const second = await send(world, '/v1/permissions', call, 'k-1');
+    expect([second.status, second.body.code]).toEqual([403, 'agent_inactive']);
+  });
+});
+
+describe('a rival', () => {
+  it('whose answer is gone again leaves nothing to say', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const world = new World({ DB: database.binding });
+    const rival = new World();
+    const account = await world.account();
+    const call = { token: account.token, body: { name: 'A' } };
+    database.before(2, async () => {
+      const { body } = await send(rival, '/v1/agents', call, 'k-1');
+      database.before(2, () => rival.must(204, 'DELETE', `/v1/agents/${body.id}`, { token: account.token }));
+      database.calls = 1;
+    });
+    const late = await send(world, '/v1/agents', call, 'k-1');
+    expect([late.status, late.body.code]).toEqual([503, 'unavailable']);
+  });
+
+  it('with another body is the only one to get through', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const world = new World({ DB: database.binding });
+    const account = await world.account();
+    const { token } = account;
+    database.before(2, () => send(new World(), '/v1/agents', { token, body: { name: 'A' } }, 'k-1'));
+    const late = await send(world, '/v1/agents', { token, body: { name: 'B' } }, 'k-1');
+    expect([late.status, late.body.code]).toEqual([422, 'idempotency_key_reuse']);
+    expect((await account.must(200, 'GET', '/v1/agents')).body.data).toHaveLength(1);
+  });
+});
+
+it('encrypts each answer anew', async () => {
+  const { world, account } = await makeScene();
+  const nonce = async () => {
+    await send(world, '/v1/policies', { token: account.token, body: POLICY }, 'k-1');
+    return env.DB.prepare('select hex(substr(answer, 1, 12)) as nonce from stored_answers').first('nonce');
+  };
+  const first = await nonce();
+  world.advance(DAY);
+  expect(await nonce()).not.toBe(first);
+});
+
+/** Stores what is stored so often again, under other keys. */
+async function multiplyAnswers(times: number): Promise<void> {
+  await env.DB.prepare(
+    `insert into stored_answers select randomblob(16), randomblob(32), request, answer, settled, subject, created_at
+     from stored_answers,
+       (with recursive n(i) as (select 1 union all select i + 1 from n where i < ?) select * from n)`,
+  )
+    .bind(times)
+    .run();
+}
+
+it('deletes old answers, however many', async () => {
+  const { world, account } = await makeScene();
+  await send(world, '/v1/policies', { token: account.token, body: POLICY }, 'k-1');
+  await multiplyAnswers(450);
+  world.advance(DAY);
+  await world.sweep();
+  expect((await countRows(env.DB)).stored_answers).toBe(0);
+});
+
+it('keeps nothing of a deleted account, and gives none of its answers again', async () => {
+  const world = new World();
+  const before = await countRows(env.DB);
+  const token = env.ADMIN_TOKEN;
+  const call = { token, body: { email: 'new@example.com' } };
+  const made = await send(world, '/v1/admin/users', call, 'k-1');
+  await send(world, '/v1/policies', { token: made.body.token.token, body: POLICY }, 'k-2');
+  await multiplyAnswers(150);
+  await world.must(202, 'DELETE', `/v1/admin/users/${made.body.id}`, { token });
+  const anew = await send(world, '/v1/admin/users', call, 'k-1');
+  expect([anew.status, isReplay(anew), anew.body.id === made.body.id]).toEqual([201, false, false]);
+  await world.must(202, 'DELETE', `/v1/admin/users/${anew.body.id}`, { token });
+  await world.sweep();
+  await world.sweep();
+  expect(await countRows(env.DB)).toEqual(before);
+});
+
+describe('with two shards', () => {
+  /** Two keys that the operator's accounts are placed by, one for each shard. */
+  async function keysOfShards(): Promise<string[]> {
+    const keys: string[] = [];
+    for (let i = 0; keys.filter(Boolean).length < 2; i++) {
+      const [first = 0] = await sha256(`k-${i}`);
+      keys[first % 2] ??= `k-${i}`;
+    }
+    return keys;
+  }
+
+  it('an account is made once, whatever becomes of the room on them meanwhile', async () => {
+    const world = new World({ DB_01: env.DB_01 });
+    const call = { token: env.ADMIN_TOKEN, body: { email: 'new@example.com' } };
+    for (const [shard, key] of (await keysOfShards()).entries()) {
+      const database = shard === 0 ? env.DB : env.DB_01;
+      const first = await send(world, '/v1/admin/users', call, key);
+      expect(first.body.token.token.slice(0, 6)).toBe(`csu_0${shard}`);
+      await database.prepare('create table ballast as select randomblob(4000000) as bytes').run();
+      const again = await send(world, '/v1/admin/users', call, key);
+      expect([again.text, isReplay(again), again.cost.trips]).toEqual([first.text, true, 2]);
+      const tokens = `/v1/admin/users/${first.body.id}/tokens`;
+      const made = await send(world, tokens, { token: call.token }, `${key}-token`);
+      expect((await send(world, tokens, { token: call.token }, `${key}-token`)).text).toBe(made.text);
+      await database.prepare('drop table ballast').run();
+    }
+  });
+
+  it('an account is made once when two attempts race', async () => {
+    for (const [shard, key] of (await keysOfShards()).entries()) {
+      const database = new FaultyDatabase(shard === 0 ? env.DB : env.DB_01);
+      const world = new World({ DB_01: env.DB_01, [shard === 0 ? 'DB' : 'DB_01']: database.binding });
+      const call = { token: env.ADMIN_TOKEN, body: { email: 'new@example.com' } };
+      let first: Answer | undefined;
+      database.before(2, async () => {
+        first = await send(new World({ DB_01: env.DB_01 }), '/v1/admin/users', call, key);
+      });
+      const second = await send(world, '/v1/admin/users', call, key);
+      expect([second.text, isReplay(second)]).toEqual([first?.text, true]);
+    }
+  });
 });

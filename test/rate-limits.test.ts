@@ -7,8 +7,9 @@ import { networkOf } from '../src/lib/network';
 import { type Answer, type Call, World } from './support/world';
 
 /** A service whose limiters allow three requests a minute. */
-function makeLimited() {
-  return new World({ RATE_LIMITS: 'on', CREDENTIAL_LIMITER: env.LIMITER_OF_3, ADDRESS_LIMITER: env.LIMITER_OF_3 });
+function makeLimited(overrides: { CREDENTIAL_LIMITER?: RateLimit; ADDRESS_LIMITER?: RateLimit } = {}) {
+  const limiters = { CREDENTIAL_LIMITER: env.LIMITER_OF_3, ADDRESS_LIMITER: env.LIMITER_OF_3 };
+  return new World({ RATE_LIMITS: 'on', ...limiters, ...overrides });
 }
 
 const unlimited = new World();
@@ -24,7 +25,8 @@ const statuses = (answers: Answer[]) => answers.map(({ status }) => status);
 /** An address that no other test has. */
 const someAddress = () => `203.0.113.${crypto.getRandomValues(new Uint8Array(1))[0]}-${crypto.randomUUID()}`;
 const from = (address: string) => ({ headers: { 'CF-Connecting-IP': address } });
-const unknownKey = () => makeCredential('user', '00', (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
+const unknownKey = (kind: 'user' | 'agent' = 'user', shard = '00') =>
+  makeCredential(kind, shard, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
 
 it('limits a credential, tells when to come back, and asks the database nothing more', async () => {
   const world = makeLimited();
@@ -66,6 +68,8 @@ it.each([
   ['no credential', () => ({})],
   ['a malformed one', () => ({ token: 'csu_00junk' })],
   ['one after the other that does not exist', () => ({ token: unknownKey() })],
+  ['one after the other that no agent has', () => ({ token: unknownKey('agent') })],
+  ['one after the other of a shard that is not there', () => ({ token: unknownKey('user', 'zz') })],
 ])('limits an address that presents %s', async (_, present) => {
   const world = makeLimited();
   const address = someAddress();
@@ -93,6 +97,66 @@ it('lets those who authenticate go on from an address that failed', async () => 
   await world.must(200, 'GET', '/v1/me', { token: account.token, ...from(address) });
 });
 
+it('limits a network of IPv6 as one', async () => {
+  const world = makeLimited();
+  const [one = 0, two = 0] = crypto.getRandomValues(new Uint16Array(2));
+  const network = `2001:db8:${one.toString(16)}:${two.toString(16)}`;
+  const answers = [];
+  for (const host of ['1', '2', 'ffff:1', '4'])
+    answers.push(await world.call('GET', '/v1/me', from(`${network}::${host}`)));
+  expect(statuses(answers)).toEqual([401, 401, 401, 429]);
+});
+
+it.each(['', ' ', 'a b'])('limits those who send the malformed idempotency key %j like others', async (key) => {
+  const world = makeLimited();
+  const account = await unlimited.account();
+  const address = someAddress();
+  const headers = { ...from(address).headers, 'Idempotency-Key': key };
+  for (const [token, status] of [
+    [undefined, 401],
+    [account.token, 400],
+  ] as const) {
+    const answers = [];
+    for (let i = 0; i < 5; i++) {
+      answers.push(await world.call('POST', '/v1/me/tokens', { ...(token && { token }), headers }));
+    }
+    expect(statuses(answers)).toEqual([status, status, status, 429, 429]);
+  }
+});
+
+it('counts a request that waits once', async () => {
+  const world = makeLimited();
+  const account = await unlimited.account();
+  const { id } = await (await account.agent()).request();
+  await world.must(200, 'GET', `/v1/permissions/${id}?wait=25`, { token: account.token });
+  expect(world.pauses.length).toBeGreaterThan(5);
+});
+
+it('shows a limiter no credential', async () => {
+  const keys: string[] = [];
+  const watching = {
+    limit: ({ key }: { key: string }) => {
+      keys.push(key);
+      return env.LIMITER_OF_3.limit({ key });
+    },
+  };
+  const { token } = await unlimited.account();
+  const world = makeLimited({ CREDENTIAL_LIMITER: watching, ADDRESS_LIMITER: watching });
+  await world.must(200, 'GET', '/v1/me', { token });
+  await world.must(401, 'GET', '/v1/me', { token: `${token}x` });
+  expect(keys.length).toBe(2);
+  for (const form of [token, new TextEncoder().encode(token).toHex(), btoa(token)])
+    expect(keys.join()).not.toContain(form);
+});
+
+it('serves on when a limiter fails', async () => {
+  const broken = { limit: () => Promise.reject(new Error('broken')) };
+  const { token } = await unlimited.account();
+  const world = makeLimited({ CREDENTIAL_LIMITER: broken, ADDRESS_LIMITER: broken });
+  expect(statuses(await callFive(world, '/v1/me', { token }))).toEqual([200, 200, 200, 200, 200]);
+  expect(statuses(await callFive(world, '/v1/me', {}))).toEqual([401, 401, 401, 401, 401]);
+});
+
 it('never asks the database about a malformed credential', async () => {
   for (const token of ['x', 'csu_00', `${unknownKey()}0`, unknownKey().replace(/.$/, '!'), 'csa_zz'.padEnd(44, '0')]) {
     for (const path of ['/v1/me', '/v1/permissions', '/v1/admin/users']) {
@@ -109,9 +173,13 @@ it('limits nobody where rate limits are off', async () => {
   expect(statuses(await callFive(world, '/v1/me', {}))).toEqual([401, 401, 401, 401, 401]);
 });
 
-it.each(['on', ''])('does not serve with RATE_LIMITS %j and no limiters', async (RATE_LIMITS) => {
-  const world = new World({ RATE_LIMITS });
-  expect((await world.call('GET', '/v1/me')).status).toBe(503);
+it.each(['on', ''])('does not serve with RATE_LIMITS %j and a limiter too few', async (RATE_LIMITS) => {
+  const limiters = { CREDENTIAL_LIMITER: env.LIMITER_OF_3, ADDRESS_LIMITER: env.LIMITER_OF_3 };
+  const { CREDENTIAL_LIMITER, ADDRESS_LIMITER } = limiters;
+  for (const bound of [{}, { CREDENTIAL_LIMITER }, { ADDRESS_LIMITER }]) {
+    expect((await new World({ RATE_LIMITS, ...bound }).call('GET', '/healthz')).status).toBe(503);
+  }
+  expect((await new World({ RATE_LIMITS, ...limiters }).call('GET', '/healthz')).status).toBe(200);
 });
 
 it('tells clients what wrangler.toml allows', () => {
@@ -133,6 +201,8 @@ it.each([
   ['2001:db8::1', '2001:db8:0:0'],
   ['2001:db8::2', '2001:db8:0:0'],
   ['::1', '0:0:0:0'],
+  ['::ffff:198.51.100.7', '198.51.100.7'],
+  ['::ffff:c633:6408', '198.51.100.8'],
   ['1:2:3:4:5:6:7::', '1:2:3:4'],
   ['', ''],
   ['nonsense', 'nonsense'],

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
@@ -7,23 +8,27 @@ const root = `${import.meta.dirname}/..`;
 export default defineConfig({
   root,
   plugins: [
-    cloudflareTest(async () => ({
-      main: './src/index.ts',
-      wrangler: { configPath: './wrangler.toml' },
-      miniflare: {
-        d1Databases: ['DB', 'DB_01'],
-        bindings: {
-          TEST_MIGRATIONS: await readD1Migrations(`${root}/migrations`),
-          ADMIN_TOKEN: 'operator-token-of-the-tests',
-          ROOT_SECRET: 'dGhpcnR5LXR3byBieXRlcyBvZiB0ZXN0IHNlY3JldCE=',
-          PUBLIC_URL: 'https://countersign.test',
-          EXPOSE_COST: 'on',
-          RATE_LIMITS: 'off',
-          WRANGLER: readFileSync(`${root}/wrangler.toml`, 'utf8'),
+    cloudflareTest(async () => {
+      // Wrangler does so by itself; the plugin looks for the files without making them.
+      execFileSync(process.execPath, ['src/dev/build-assets.mjs'], { cwd: root });
+      return {
+        main: './src/index.ts',
+        wrangler: { configPath: './wrangler.toml' },
+        miniflare: {
+          d1Databases: ['DB', 'DB_01'],
+          bindings: {
+            TEST_MIGRATIONS: await readD1Migrations(`${root}/migrations`),
+            ADMIN_TOKEN: 'operator-token-of-the-tests',
+            ROOT_SECRET: 'dGhpcnR5LXR3byBieXRlcyBvZiB0ZXN0IHNlY3JldCE=',
+            PUBLIC_URL: 'https://countersign.test',
+            EXPOSE_COST: 'on',
+            RATE_LIMITS: 'off',
+            WRANGLER: readFileSync(`${root}/wrangler.toml`, 'utf8'),
+          },
+          ratelimits: { LIMITER_OF_3: { namespace_id: '4103', simple: { limit: 3, period: 60 } } },
         },
-        ratelimits: { LIMITER_OF_3: { namespace_id: '4103', simple: { limit: 3, period: 60 } } },
-      },
-    })),
+      };
+    }),
   ],
   test: {
     include: ['test/**/*.test.ts'],

@@ -7,18 +7,27 @@ import { body, noQuery } from '../http/input';
 import { accountNumber, noteOfOperator } from '../http/note';
 import { answer, created, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
-import { Account, accountFields, presentAccount } from './account';
-import { CreatedUserToken, issueUserToken } from './user-token';
+import { Account, accountFields, exampleAccount, presentAccount } from './account';
+import { CreatedUserToken, exampleCreatedUserToken, issueUserToken } from './user-token';
 
-const AccountCreation = z.strictObject({
-  email: accountFields.email,
-  name: accountFields.name.optional(),
-  plan: accountFields.plan.default('free'),
-  audit_retention_days: accountFields.audit_retention_days.optional(),
-});
+const AccountCreation = z
+  .strictObject({
+    email: accountFields.email,
+    name: accountFields.name.optional(),
+    plan: accountFields.plan.default('free'),
+    audit_retention_days: accountFields.audit_retention_days.optional(),
+  })
+  .meta({
+    id: 'AccountCreation',
+    examples: [{ email: exampleAccount.email, name: exampleAccount.name, plan: exampleAccount.plan }],
+  });
 
 /** A new account, with its first user token. */
-export const CreatedAccount = Account.extend({ token: CreatedUserToken });
+export const CreatedAccount = Account.extend({ token: CreatedUserToken }).meta({
+  id: 'CreatedAccount',
+  description: 'A new account, with a first user token, which has every scope.',
+  examples: [{ ...exampleAccount, token: { ...exampleCreatedUserToken, scopes: SCOPES } }],
+});
 
 export type CreatedAccount = z.output<typeof CreatedAccount>;
 
@@ -60,8 +69,10 @@ export function retentionNeedsEnterprise(): Problem {
   });
 }
 
-async function chooseShard({ shards }: OperatorContext): Promise<Shard> {
+/** The shard with the most room. A request that may be sent again goes by its key: no two attempts may part ways. */
+async function chooseShard({ shards, key }: OperatorContext): Promise<Shard> {
   if (shards.length === 1) return shards[0];
+  if (key) return shards[(key[0] ?? 0) % shards.length] ?? shards[0];
   const sizes = await Promise.all(shards.map((shard) => shard.size()));
   return shards[sizes.indexOf(Math.min(...sizes))] ?? shards[0];
 }
@@ -72,6 +83,7 @@ export const accountCreation = new Hono().post(
     id: 'createAccount',
     tag: 'Operator',
     summary: 'Create an account',
+    description: 'It comes with a first user token, which has every scope.',
     success: created(CreatedAccount),
     problems: ['plan_required'],
   }),

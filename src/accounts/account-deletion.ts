@@ -9,7 +9,9 @@ import { idBytes } from '../lib/typeid';
 import { accountOfPath, type LocatedAccount, locatedAccount } from './account';
 
 /** What becomes of a deleted account. */
-export const AccountErasure = z.object({ status: z.literal('erasing') });
+export const AccountErasure = z
+  .object({ status: z.literal('erasing') })
+  .meta({ id: 'AccountErasure', examples: [{ status: 'erasing' }] });
 
 /**
  * Deletes an account: its credentials die at once with its row, which every one of them is looked up with; the sweep
@@ -32,6 +34,7 @@ export const accountDeletion = new Hono().delete(
     id: 'deleteAccount',
     tag: 'Operator',
     summary: 'Delete an account',
+    description: 'Its credentials die at once. Everything of the account is erased in the background.',
     success: accepted(AccountErasure),
     pathId: 'user',
   }),

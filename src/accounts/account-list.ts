@@ -14,8 +14,8 @@ import { Account, accountFields, presentAccount } from './account';
 
 const AccountList = z.strictObject({
   ...pageParameters(20, 100),
-  plan: accountFields.plan.optional(),
-  email: queryText.optional(),
+  plan: accountFields.plan.optional().meta({ description: 'Accounts with this plan alone.' }),
+  email: queryText.optional().meta({ description: 'Accounts with this address alone, as it is written.' }),
 });
 
 /** Lists the accounts of every shard, newest first. */
@@ -54,6 +54,7 @@ export const accountList = new Hono().get(
     id: 'listAccounts',
     tag: 'Operator',
     summary: 'List accounts',
+    description: 'Newest first.',
     success: ok(pageOf(Account)),
   }),
   operatorAccess(),

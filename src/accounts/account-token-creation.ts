@@ -10,8 +10,8 @@ import {
   issueUserToken,
   refuseFullAccount,
   tokenLocation,
+  UserTokenCreation,
   type UserTokenInput,
-  userTokenFields,
 } from './user-token';
 
 /** Makes a user token for an account, with every scope where none are named. */
@@ -43,6 +43,6 @@ export const accountTokenCreation = new Hono().post(
   }),
   operatorAccess(accountOfPath),
   noQuery(),
-  body(userTokenFields),
+  body(UserTokenCreation),
   async (c) => answer(c, await createAccountToken(c.var.operator, locatedAccount(c.var.loaded), c.req.valid('json'))),
 );

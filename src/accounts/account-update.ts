@@ -19,7 +19,7 @@ const AccountUpdate = notEmpty(
     audit_retention_days: accountFields.audit_retention_days.optional(),
     is_active: z.boolean().optional(),
   }),
-);
+).meta({ id: 'AccountUpdate', examples: [{ plan: 'enterprise', audit_retention_days: 1_095 }] });
 
 /**
  * Changes an account. Leaving the plan enterprise forgets its own retention.
@@ -64,6 +64,8 @@ export const accountUpdate = new Hono().patch(
     id: 'updateAccount',
     tag: 'Operator',
     summary: 'Change an account',
+    description:
+      'Changes the fields that are named. An account that leaves the plan `enterprise` loses a retention of its own.',
     success: ok(Account),
     pathId: 'user',
     problems: ['plan_required', 'conflict'],

@@ -5,8 +5,9 @@ import type { Reader } from '../db/database';
 import { accounts } from '../db/schema';
 import { notFound } from '../errors';
 import type { Incoming, Shard } from '../http/context';
-import { text, wholeNumber } from '../http/fields';
-import { shownId, shownTime } from '../http/shown';
+import { EXAMPLE, exampleId } from '../http/examples';
+import { choice, text, wholeNumber } from '../http/fields';
+import { shownCount, shownId, shownTime } from '../http/shown';
 import { MAX_RETENTION_DAYS, PLANS, retentionDays } from '../lib/plans';
 import { formatTime } from '../lib/time';
 import { parseId } from '../lib/typeid';
@@ -16,26 +17,57 @@ export type AccountRow = InferSelectModel<typeof accounts>;
 /** The part of an account's row that is shown. */
 type ShownAccount = Omit<AccountRow, 'number' | 'erasedSequence' | 'erasedAt'>;
 
-/** An account as the API shows it. */
-export const Account = z.object({
-  id: shownId('user'),
-  email: z.string(),
-  name: z.string().nullable(),
-  plan: z.enum(PLANS),
-  audit_retention_days: z.number(),
-  is_active: z.boolean(),
-  created_at: shownTime,
-  updated_at: shownTime,
+export const exampleAccount = {
+  id: exampleId('user'),
+  email: 'owner@example.com',
+  name: 'Example Ltd',
+  plan: 'pro',
+  audit_retention_days: retentionDays({ plan: 'pro', auditRetentionDays: null }),
+  is_active: true,
+  created_at: EXAMPLE.time,
+  updated_at: EXAMPLE.time,
+};
+
+const keptDays = PLANS.map((plan) => `\`${plan}\` ${retentionDays({ plan, auditRetentionDays: null })}`).join(', ');
+
+export const Plan = choice(PLANS).meta({
+  id: 'Plan',
+  description: `Decides for how many days audit entries are kept: ${keptDays}, or fewer as the account chooses.`,
 });
+
+/** An account as the API shows it. */
+export const Account = z
+  .object({
+    id: shownId('user'),
+    email: z.string(),
+    name: z.string().nullable(),
+    plan: Plan,
+    audit_retention_days: shownCount.meta({ description: 'For how many days audit entries are kept.' }),
+    is_active: z.boolean().meta({ description: 'While false, every credential of the account is refused.' }),
+    created_at: shownTime,
+    updated_at: shownTime,
+  })
+  .meta({
+    id: 'Account',
+    description: 'A user of the service. Agents, policies and the audit log belong to an account.',
+    examples: [exampleAccount],
+  });
 
 export type Account = z.output<typeof Account>;
 
 /** The fields that the operator may set. */
 export const accountFields = {
-  email: z.string().trim().max(254, 'must be at most 254 characters long').pipe(z.email('must be an e-mail address')),
+  email: z
+    .string()
+    .trim()
+    .max(254, 'must be at most 254 characters long')
+    .check(z.email('must be an e-mail address'))
+    .meta({ description: 'Need not be unique.', examples: [exampleAccount.email] }),
   name: text(1, 255),
-  plan: z.enum(PLANS, `must be one of ${PLANS.join(', ')}`),
-  audit_retention_days: wholeNumber(1, MAX_RETENTION_DAYS),
+  plan: Plan,
+  audit_retention_days: wholeNumber(1, MAX_RETENTION_DAYS).meta({
+    description: 'For how many days audit entries are kept. The plan `enterprise` alone may set it.',
+  }),
 };
 
 export function presentAccount(row: ShownAccount): Account {

@@ -10,8 +10,8 @@ import {
   issueUserToken,
   refuseFullAccount,
   tokenLocation,
+  UserTokenCreation,
   type UserTokenInput,
-  userTokenFields,
 } from './user-token';
 
 /**
@@ -43,11 +43,12 @@ export const userTokenCreation = new Hono().post(
     id: 'createUserToken',
     tag: 'Account',
     summary: 'Create a user token',
+    description: 'It cannot have a scope that the asking token lacks.',
     success: created(CreatedUserToken, tokenLocation),
     problems: ['conflict'],
   }),
   userAccess('account:write'),
   noQuery(),
-  body(userTokenFields),
+  body(UserTokenCreation),
   async (c) => answer(c, await createUserToken(c.var.context, c.req.valid('json'))),
 );

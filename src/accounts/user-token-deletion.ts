@@ -30,6 +30,7 @@ export const userTokenDeletion = new Hono().delete(
     id: 'deleteUserToken',
     tag: 'Account',
     summary: 'Delete a user token',
+    description: 'It opens nothing from then on.',
     success: noContent(),
     pathId: 'utok',
   }),

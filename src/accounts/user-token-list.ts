@@ -41,6 +41,7 @@ export const userTokenList = new Hono().get(
     id: 'listUserTokens',
     tag: 'Account',
     summary: 'List user tokens',
+    description: 'Newest first, without their secrets.',
     success: ok(pageOf(UserToken)),
   }),
   userAccess('account:read'),

@@ -4,48 +4,73 @@ import { type Batch, ConstraintError } from '../db/database';
 import { accounts, userTokens } from '../db/schema';
 import type { Config, Runtime } from '../env';
 import { invalidRequest, Problem } from '../errors';
-import { newId, SCOPES, type Scope } from '../http/context';
+import { newId, SCOPES, Scope } from '../http/context';
 import { hashCredential } from '../http/credentials';
-import { dateTime, text } from '../http/fields';
+import { EXAMPLE, exampleId } from '../http/examples';
+import { dateTime, listOf, text } from '../http/fields';
 import { shownId, shownTime } from '../http/shown';
 import type { RecordWriter } from '../ledger/ledger';
-import { displayPrefix, makeCredential } from '../lib/credential';
+import { credentialPattern, displayPrefix, makeCredential } from '../lib/credential';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import type { Id } from '../lib/typeid';
 
 const MAX_TOKENS = 100;
 
-export const userTokenFields = z.strictObject({
-  name: text(1, 255).optional(),
-  scopes: z
-    // Counted before they are looked at, so that a long list of wrong ones earns one complaint.
-    .array(z.unknown())
-    .min(1, 'must name at least one scope')
-    .max(SCOPES.length, `must name at most ${SCOPES.length} scopes`)
-    .pipe(z.array(z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`)))
-    .optional(),
-  expires_at: dateTime.optional(),
-});
+export const UserTokenCreation = z
+  .strictObject({
+    name: text(1, 255).optional(),
+    scopes: listOf(Scope, SCOPES.length).optional().meta({
+      description: 'By default those of the token that asks; all of them where the operator asks.',
+    }),
+    expires_at: dateTime.optional().meta({
+      description: 'When it ends; must lie in the future. By default never.',
+      examples: ['2126-01-31T12:00:00Z'],
+    }),
+  })
+  .meta({
+    id: 'UserTokenCreation',
+    examples: [{ name: 'Approvals', scopes: ['permissions:read', 'permissions:decide'] }],
+  });
 
-export type UserTokenInput = z.output<typeof userTokenFields>;
+export type UserTokenInput = z.output<typeof UserTokenCreation>;
+
+const exampleUserToken = {
+  id: exampleId('utok'),
+  name: 'Approvals',
+  token_prefix: displayPrefix(EXAMPLE.userToken),
+  scopes: ['permissions:read', 'permissions:decide'],
+  expires_at: null,
+  last_used_at: null,
+  created_at: EXAMPLE.time,
+};
+
+export const exampleCreatedUserToken = { ...exampleUserToken, token: EXAMPLE.userToken };
 
 type UserTokenRow = Omit<InferSelectModel<typeof userTokens>, 'hash' | 'account'>;
 
 /** A user token as the API shows it. */
-export const UserToken = z.object({
-  id: shownId('utok'),
-  name: z.string().nullable(),
-  token_prefix: z.string(),
-  scopes: z.array(z.enum(SCOPES)),
-  expires_at: shownTime.nullable(),
-  last_used_at: shownTime.nullable(),
-  created_at: shownTime,
-});
+export const UserToken = z
+  .object({
+    id: shownId('utok'),
+    name: z.string().nullable(),
+    token_prefix: z.string().meta({ description: 'The first characters of the token, to tell it by.' }),
+    scopes: z.array(Scope),
+    expires_at: shownTime.nullable().meta({ description: 'When it ends; null where it never does.' }),
+    last_used_at: shownTime.nullable().meta({ description: 'To the minute; null before its first use.' }),
+    created_at: shownTime,
+  })
+  .meta({ id: 'UserToken', description: 'A user token, without its secret.', examples: [exampleUserToken] });
 
 export type UserToken = z.output<typeof UserToken>;
 
 /** A new user token; `token`, the secret itself, is shown this once. */
-export const CreatedUserToken = UserToken.extend({ token: z.string() });
+export const CreatedUserToken = UserToken.extend({
+  token: z.string().meta({ pattern: credentialPattern('user'), description: 'The token itself, shown this once.' }),
+}).meta({
+  id: 'CreatedUserToken',
+  description: 'A new user token, with its secret.',
+  examples: [exampleCreatedUserToken],
+});
 
 export type CreatedUserToken = z.output<typeof CreatedUserToken>;
 

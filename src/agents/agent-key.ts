@@ -1,6 +1,12 @@
+import { z } from 'zod';
 import type { UserContext } from '../http/context';
 import { hashCredential } from '../http/credentials';
-import { displayPrefix, makeCredential } from '../lib/credential';
+import { credentialPattern, displayPrefix, makeCredential } from '../lib/credential';
+
+/** An agent API key as the API shows it. */
+export const agentKey = z
+  .string()
+  .meta({ pattern: credentialPattern('agent'), description: 'The key itself, shown this once.' });
 
 /** A new agent API key: the key, what may be shown of it, and its stored form. */
 export interface IssuedKey {

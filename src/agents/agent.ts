@@ -1,25 +1,43 @@
 import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { agents } from '../db/schema';
+import { EXAMPLE, exampleId } from '../http/examples';
 import { jsonObject, text } from '../http/fields';
 import { shownId, shownObject, shownTime } from '../http/shown';
+import { displayPrefix } from '../lib/credential';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import type { Id } from '../lib/typeid';
 
 type AgentRow = Omit<InferSelectModel<typeof agents>, 'number' | 'account'>;
 
+export const exampleAgent = {
+  id: exampleId('agent'),
+  name: 'Mail assistant',
+  description: 'Answers the support mailbox',
+  api_key_prefix: displayPrefix(EXAMPLE.agentKey),
+  metadata: { team: 'support' },
+  is_active: true,
+  last_activity_at: EXAMPLE.time,
+  created_at: EXAMPLE.time,
+  updated_at: EXAMPLE.time,
+};
+
 /** An agent as the API shows it. */
-export const Agent = z.object({
-  id: shownId('agent'),
-  name: z.string(),
-  description: z.string().optional(),
-  api_key_prefix: z.string(),
-  metadata: shownObject,
-  is_active: z.boolean(),
-  last_activity_at: shownTime.nullable(),
-  created_at: shownTime,
-  updated_at: shownTime,
-});
+export const Agent = z
+  .object({
+    id: shownId('agent'),
+    name: z.string(),
+    description: z.string().optional().meta({ description: 'Absent where there is none.' }),
+    api_key_prefix: z.string().meta({ description: 'The first characters of its newest key, to tell it by.' }),
+    metadata: shownObject.meta({ description: 'Free-form data of the account.' }),
+    is_active: z.boolean().meta({ description: 'While false, its keys are refused and its tokens cannot be used.' }),
+    last_activity_at: shownTime
+      .nullable()
+      .meta({ description: 'When it last sent a request, to the minute; null before its first.' }),
+    created_at: shownTime,
+    updated_at: shownTime,
+  })
+  .meta({ id: 'Agent', description: 'A program that may ask for permissions.', examples: [exampleAgent] });
 
 export type Agent = z.output<typeof Agent>;
 
@@ -27,7 +45,7 @@ export type Agent = z.output<typeof Agent>;
 export const agentFields = {
   name: text(1, 255),
   description: text(0, 2_000),
-  metadata: jsonObject(16 * 1024, 10),
+  metadata: jsonObject('Free-form data, kept and shown as it is.', 16 * 1024, 10),
 };
 
 export function presentAgent(row: AgentRow): Agent {

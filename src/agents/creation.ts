@@ -6,22 +6,33 @@ import { accounts, agentKeys, agents } from '../db/schema';
 import { Problem } from '../errors';
 import { userAccess } from '../http/access';
 import { newId, type UserContext } from '../http/context';
+import { EXAMPLE } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { noteOfUser } from '../http/note';
 import { answer, created, operation } from '../http/operation';
-import { Agent, agentFields, agentNumber, presentAgent } from './agent';
-import { issueAgentKey } from './agent-key';
+import { Agent, agentFields, agentNumber, exampleAgent, presentAgent } from './agent';
+import { agentKey, issueAgentKey } from './agent-key';
 
 const MAX_AGENTS = 10_000;
 
-const AgentCreation = z.strictObject({
-  name: agentFields.name,
-  description: agentFields.description.optional(),
-  metadata: agentFields.metadata.default({}),
-});
+const AgentCreation = z
+  .strictObject({
+    name: agentFields.name,
+    description: agentFields.description.optional(),
+    metadata: agentFields.metadata.default({}),
+  })
+  .meta({
+    id: 'AgentCreation',
+    examples: [{ name: exampleAgent.name, description: exampleAgent.description, metadata: exampleAgent.metadata }],
+  });
+
+const { last_activity_at: _, ...exampleNewAgent } = exampleAgent;
+const exampleCreatedAgent = { ...exampleNewAgent, api_key: EXAMPLE.agentKey };
 
 /** A new agent; `api_key` is shown this once. */
-export const CreatedAgent = Agent.omit({ last_activity_at: true }).extend({ api_key: z.string() });
+export const CreatedAgent = Agent.omit({ last_activity_at: true })
+  .extend({ api_key: agentKey })
+  .meta({ id: 'CreatedAgent', description: 'A new agent, with its key.', examples: [exampleCreatedAgent] });
 
 export type CreatedAgent = z.output<typeof CreatedAgent>;
 

@@ -40,6 +40,8 @@ export const agentDeletion = new Hono().delete(
     id: 'deleteAgent',
     tag: 'Agents',
     summary: 'Delete an agent',
+    description:
+      'For good: from this moment its keys are refused, and its permissions, tokens and audit entries are gone.',
     success: noContent(),
     pathId: 'agent',
   }),

@@ -12,7 +12,10 @@ import { pageOf } from '../http/shown';
 import type { Id } from '../lib/typeid';
 import { Agent, presentAgent } from './agent';
 
-const AgentList = z.strictObject({ ...pageParameters(20, 100), active: queryBoolean.optional() });
+const AgentList = z.strictObject({
+  ...pageParameters(20, 100),
+  active: queryBoolean.optional().meta({ description: 'Agents that are switched on alone, or off.' }),
+});
 
 /** Lists the account's agents, newest first, without their keys. */
 export async function listAgents(
@@ -43,6 +46,7 @@ export const agentList = new Hono().get(
     id: 'listAgents',
     tag: 'Agents',
     summary: 'List agents',
+    description: 'Newest first, without their keys.',
     success: ok(pageOf(Agent)),
   }),
   userAccess('agents:read'),

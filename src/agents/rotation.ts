@@ -5,28 +5,46 @@ import { agentKeys, agents } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
+import { EXAMPLE, exampleId } from '../http/examples';
 import { wholeNumber } from '../http/fields';
 import { body, noQuery } from '../http/input';
 import { noteOfUser, refuseMissing } from '../http/note';
 import { answer, ok, operation } from '../http/operation';
 import { shownId, shownTime } from '../http/shown';
+import { displayPrefix } from '../lib/credential';
 import { formatTime, SECOND } from '../lib/time';
 import { parseId } from '../lib/typeid';
 import { agentNumber, agentOwner, isAgent } from './agent';
-import { issueAgentKey } from './agent-key';
+import { agentKey, issueAgentKey } from './agent-key';
 
-const KeyRotation = z.strictObject({
-  grace_period: wholeNumber(0, 2_592_000).default(86_400),
-  revoke_immediately: z.boolean().default(false),
-});
+const KeyRotation = z
+  .strictObject({
+    grace_period: wholeNumber(0, 2_592_000)
+      .default(86_400)
+      .meta({ description: 'Seconds for which the replaced key goes on working; 0 ends every older key now.' }),
+    revoke_immediately: z.boolean().default(false).meta({ description: 'Ends every older key now.' }),
+  })
+  .meta({ id: 'KeyRotation', examples: [{ grace_period: 3_600 }] });
 
 /** The outcome of a rotation; `api_key` is shown this once. */
-export const RotatedKey = z.object({
-  id: shownId('agent'),
-  api_key: z.string(),
-  api_key_prefix: z.string(),
-  old_key_expires_at: shownTime,
-});
+export const RotatedKey = z
+  .object({
+    id: shownId('agent'),
+    api_key: agentKey,
+    api_key_prefix: z.string(),
+    old_key_expires_at: shownTime.meta({ description: 'When the replaced key stops working.' }),
+  })
+  .meta({
+    id: 'RotatedKey',
+    examples: [
+      {
+        id: exampleId('agent'),
+        api_key: EXAMPLE.agentKey,
+        api_key_prefix: displayPrefix(EXAMPLE.agentKey),
+        old_key_expires_at: EXAMPLE.laterTime,
+      },
+    ],
+  });
 
 export type RotatedKey = z.output<typeof RotatedKey>;
 
@@ -71,6 +89,7 @@ export const keyRotation = new Hono().post(
     id: 'rotateAgentKey',
     tag: 'Agents',
     summary: 'Give an agent a new key',
+    description: 'The replaced key works until the grace period is over. A key that was replaced before keeps its end.',
     success: ok(RotatedKey),
     pathId: 'agent',
   }),

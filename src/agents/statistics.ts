@@ -8,6 +8,7 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
+import { shownCount } from '../http/shown';
 import { DAY, HOUR } from '../lib/time';
 import { parseId } from '../lib/typeid';
 import { agentNumber, isAgent } from './agent';
@@ -23,23 +24,48 @@ const AgentStatisticsQuery = z.strictObject({
       (period) => Number.parseInt(period, 10) <= (period.endsWith('d') ? MAX_DAYS : MAX_HOURS),
       `must be at most ${MAX_DAYS}d or ${MAX_HOURS}h`,
     )
-    .default('30d'),
+    .default('30d')
+    .meta({
+      description:
+        `Days, \`1d\` to \`${MAX_DAYS}d\`, of UTC and with today the last; ` +
+        `or full hours, \`1h\` to \`${MAX_HOURS}h\`, and the current one.`,
+    }),
 });
 
 /** What an agent asked for in a period, and what became of it. */
-export const AgentStatistics = z.object({
-  period: z.string(),
-  total_requests: z.number(),
-  approved_requests: z.number(),
-  denied_requests: z.number(),
-  pending_requests: z.number(),
-  expired_requests: z.number(),
-  tokens_issued: z.number(),
-  tokens_used: z.number(),
-  tokens_revoked: z.number(),
-  /** Mean milliseconds from request to approval; 0 when nothing was approved. */
-  avg_approval_time_ms: z.number(),
-});
+export const AgentStatistics = z
+  .object({
+    period: z.string().meta({ description: 'The period that was asked for.' }),
+    total_requests: shownCount.meta({ description: 'Requests made in the period: the sum of the next four.' }),
+    approved_requests: shownCount,
+    denied_requests: shownCount,
+    pending_requests: shownCount,
+    expired_requests: shownCount.meta({ description: 'Those that nobody decided in time.' }),
+    tokens_issued: shownCount,
+    tokens_used: shownCount.meta({ description: 'Tokens first used in the period.' }),
+    tokens_revoked: shownCount,
+    avg_approval_time_ms: z
+      .number()
+      .min(0)
+      .meta({ description: 'Mean milliseconds from request to approval; 0 when nothing was approved.' }),
+  })
+  .meta({
+    id: 'AgentStatistics',
+    examples: [
+      {
+        period: '30d',
+        total_requests: 12,
+        approved_requests: 8,
+        denied_requests: 2,
+        pending_requests: 1,
+        expired_requests: 1,
+        tokens_issued: 8,
+        tokens_used: 7,
+        tokens_revoked: 1,
+        avg_approval_time_ms: 41_250.5,
+      },
+    ],
+  });
 
 export type AgentStatistics = z.output<typeof AgentStatistics>;
 
@@ -114,6 +140,8 @@ export const agentStatisticsDetail = new Hono().get(
     id: 'getAgentStatistics',
     tag: 'Agents',
     summary: 'Get the statistics of an agent',
+    description:
+      'Requests that were made in the period, by what has become of them. The counts outlive the audit entries.',
     success: ok(AgentStatistics),
     pathId: 'agent',
   }),

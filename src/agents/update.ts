@@ -17,7 +17,7 @@ const AgentUpdate = notEmpty(
     metadata: agentFields.metadata.optional(),
     is_active: z.boolean().optional(),
   }),
-);
+).meta({ id: 'AgentUpdate', examples: [{ description: null, metadata: { team: 'sales' } }] });
 
 /** Changes the fields that are named; `metadata` is replaced whole, `description: null` clears it. */
 export async function updateAgent(
@@ -53,6 +53,7 @@ export const agentUpdate = new Hono().put(
     id: 'updateAgent',
     tag: 'Agents',
     summary: 'Change an agent',
+    description: 'Changes the fields that are named. `metadata` is replaced whole; a `description` of null clears it.',
     success: ok(Agent),
     pathId: 'agent',
   }),

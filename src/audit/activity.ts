@@ -5,35 +5,57 @@ import { ACTIVITY_ACTIONS, activity } from '../db/schema';
 import { invalidRequest } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
-import { queryText, rangeEnd } from '../http/fields';
+import { EXAMPLE, exampleId } from '../http/examples';
+import { choice, queryText } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import { pageOf, shownId, shownTime } from '../http/shown';
-import { DAY, formatTime } from '../lib/time';
+import { formatTime } from '../lib/time';
 import { firstIdAt, type Id } from '../lib/typeid';
 import { oldestKept } from './entry';
+import { timeRange } from './time-range';
+
+const ActivityAction = choice(ACTIVITY_ACTIONS).meta({ id: 'ActivityAction' });
 
 const ActivityList = z.strictObject({
   ...pageParameters(50, 1_000),
-  action: z.enum(ACTIVITY_ACTIONS, `must be one of ${ACTIVITY_ACTIONS.join(', ')}`).optional(),
-  target: queryText.optional(),
-  actor: queryText.optional(),
-  start_date: rangeEnd(0).optional(),
-  end_date: rangeEnd(DAY).optional(),
+  action: ActivityAction.optional().meta({ description: 'Acts of this kind.' }),
+  target: queryText.optional().meta({ description: 'What was done to the thing with this id.' }),
+  actor: queryText.optional().meta({ description: 'What was done with the credential that has this id.' }),
+  ...timeRange,
 });
 
 /** What somebody did to the account, as the API shows it. */
-export const Activity = z.object({
-  id: shownId('act'),
-  actor: z.string().nullable(),
-  action: z.enum(ACTIVITY_ACTIONS),
-  target: z.string(),
-  changes: z.array(z.string()),
-  ip_address: z.string(),
-  user_agent: z.string(),
-  created_at: shownTime,
-});
+export const Activity = z
+  .object({
+    id: shownId('act'),
+    actor: z.string().nullable().meta({
+      description: 'Id of the user token or agent, or `operator`; null where a signed address was used.',
+    }),
+    action: ActivityAction,
+    target: z.string().meta({ description: 'Id of the thing; it stays when the thing is deleted.' }),
+    changes: z.array(z.string()).meta({ description: 'Names of the fields that were set, never their values.' }),
+    ip_address: z.string(),
+    user_agent: z.string(),
+    created_at: shownTime,
+  })
+  .meta({
+    id: 'Activity',
+    description: 'Something that was done to the account itself.',
+    examples: [
+      {
+        id: exampleId('act'),
+        actor: exampleId('utok'),
+        action: 'agent.updated',
+        target: exampleId('agent'),
+        changes: ['metadata'],
+        ip_address: EXAMPLE.ipAddress,
+        user_agent: EXAMPLE.userAgent,
+        created_at: EXAMPLE.time,
+      },
+    ],
+  });
 
 export type Activity = z.output<typeof Activity>;
 
@@ -85,6 +107,9 @@ export const activityList = new Hono().get(
     id: 'listActivity',
     tag: 'Audit',
     summary: 'Search the account activity',
+    description:
+      'What people did to the account itself: agents, policies and tokens made, changed and deleted. Newest first, as far ' +
+      'back as the plan keeps audit entries.',
     success: ok(pageOf(Activity)),
   }),
   userAccess('audit:read'),

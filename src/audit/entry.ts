@@ -1,9 +1,11 @@
 import { eq } from 'drizzle-orm';
 import { z } from 'zod';
 import { named } from '../db/columns';
-import { agents, auditEntries, EVENT_TYPES, type EventType } from '../db/schema';
+import { agents, auditEntries, EVENT_TYPES } from '../db/schema';
 import type { AccountRef } from '../http/context';
-import { shownId, shownObject, shownTime } from '../http/shown';
+import { EXAMPLE, exampleId } from '../http/examples';
+import { choice } from '../http/fields';
+import { shownId, shownInteger, shownJson, shownObject, shownTime } from '../http/shown';
 import { LOG_SPAN } from '../ledger/append';
 import type { JsonObject } from '../lib/json';
 import { retentionDays } from '../lib/plans';
@@ -38,20 +40,72 @@ export interface EntryRow {
   agentId: Id<'agent'>;
 }
 
-/** An audit entry as the API shows it. */
-export const AuditEntry = z.object({
-  id: shownId('audit'),
-  /** Place in the account's log, from 1. */
-  sequence: z.number(),
-  user_id: shownId('user'),
-  agent_id: shownId('agent'),
-  permission_request_id: shownId('perm'),
-  event_type: z.enum(EVENT_TYPES),
-  details: shownObject,
-  ip_address: z.string(),
-  user_agent: z.string(),
-  created_at: shownTime,
+export const EventType = choice(EVENT_TYPES).meta({
+  id: 'EventType',
+  description:
+    'What happened: a permission was asked for, approved or denied; its token was used, or revoked; ' +
+    'a request ran out undecided, or a token unused.',
 });
+
+export type EventType = z.output<typeof EventType>;
+
+/** What an event says; null where a field does not apply. */
+const AuditDetails = z
+  .object({
+    action: z.string(),
+    resource: z.string(),
+    scope: shownObject.nullable().meta({ description: 'The limits: as granted, before that as requested.' }),
+    decided_by: z.string().nullable().meta({ description: 'Id of who decided or revoked: account, policy or agent.' }),
+    decision_reason: z.string().nullable(),
+    policy_id: shownId('policy').nullable().meta({ description: 'The policy that decided; null where none did.' }),
+    token_id: shownId('token').optional().meta({ description: 'Where a token is concerned.' }),
+    expired: z.enum(['request', 'token']).optional().meta({ description: 'What ran out, where something did.' }),
+  })
+  .meta({ id: 'AuditDetails' });
+
+/** An audit entry as the API shows it. */
+export const AuditEntry = z
+  .object({
+    id: shownId('audit'),
+    sequence: shownInteger.meta({
+      minimum: 1,
+      description: "Place in the account's log, from 1. Erased entries leave gaps.",
+    }),
+    user_id: shownId('user').meta({ description: 'The account.' }),
+    agent_id: shownId('agent'),
+    permission_request_id: shownId('perm'),
+    event_type: EventType,
+    details: shownJson(AuditDetails),
+    ip_address: z.string().meta({ description: 'Where the event came from; empty where the service caused it.' }),
+    user_agent: z.string().meta({ description: '`countersign` where the service caused the event.' }),
+    created_at: shownTime.meta({ description: 'Never before that of an entry with a lower sequence.' }),
+  })
+  .meta({
+    id: 'AuditEntry',
+    description: 'A step of a permission or of its token. Entries never change.',
+    examples: [
+      {
+        id: exampleId('audit'),
+        sequence: 2,
+        user_id: exampleId('user'),
+        agent_id: exampleId('agent'),
+        permission_request_id: exampleId('perm'),
+        event_type: 'approve',
+        details: {
+          action: EXAMPLE.action,
+          resource: EXAMPLE.resource,
+          scope: EXAMPLE.narrowedScope,
+          decided_by: exampleId('user'),
+          decision_reason: 'Ten are enough',
+          policy_id: null,
+          token_id: exampleId('token'),
+        },
+        ip_address: EXAMPLE.ipAddress,
+        user_agent: EXAMPLE.userAgent,
+        created_at: EXAMPLE.time,
+      },
+    ],
+  });
 
 export type AuditEntry = z.output<typeof AuditEntry>;
 

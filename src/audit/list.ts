@@ -1,31 +1,41 @@
 import { eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { z } from 'zod';
-import { agents, auditEntries, EVENT_TYPES } from '../db/schema';
+import { agents, auditEntries } from '../db/schema';
 import { invalidRequest } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
-import { queryNumber, queryText, rangeEnd } from '../http/fields';
+import { queryNumber, queryText } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { makePage, type Page, pageParameters, readCursor } from '../http/page';
 import { pageOf } from '../http/shown';
 import { LOG_SPAN } from '../ledger/append';
-import { DAY } from '../lib/time';
 import { parseId } from '../lib/typeid';
-import { AuditEntry, type EntryRow, entryAgent, entryColumns, logStart, oldestKept, presentEntry } from './entry';
+import {
+  AuditEntry,
+  type EntryRow,
+  EventType,
+  entryAgent,
+  entryColumns,
+  logStart,
+  oldestKept,
+  presentEntry,
+} from './entry';
 import { type EntryFilter, selectPositions } from './page-query';
+import { timeRange } from './time-range';
 
 const AuditList = z.strictObject({
   ...pageParameters(50, 1_000),
-  agent_id: queryText.optional(),
-  permission_id: queryText.optional(),
-  event_type: z.enum(EVENT_TYPES, `must be one of ${EVENT_TYPES.join(', ')}`).optional(),
-  action: queryText.optional(),
-  start_date: rangeEnd(0).optional(),
-  end_date: rangeEnd(DAY).optional(),
-  order: z.enum(['desc', 'asc'], 'must be asc or desc').default('desc'),
-  after_sequence: queryNumber(0, LOG_SPAN - 1).optional(),
+  agent_id: queryText.optional().meta({ description: 'Entries of this agent.' }),
+  permission_id: queryText.optional().meta({ description: 'Entries of this permission.' }),
+  event_type: EventType.optional().meta({ description: 'Entries of this kind.' }),
+  action: queryText.optional().meta({ description: 'Entries of this action, as it is written.' }),
+  ...timeRange,
+  order: z.enum(['desc', 'asc'], 'must be asc or desc').default('desc').meta({ description: 'Newest first, or last.' }),
+  after_sequence: queryNumber(0, LOG_SPAN - 1)
+    .optional()
+    .meta({ description: 'Entries after this place in the log. Needs `order=asc`, and takes no `cursor`.' }),
 });
 
 type Input = z.output<typeof AuditList>;
@@ -85,6 +95,9 @@ export const auditList = new Hono().get(
     id: 'listAuditEntries',
     tag: 'Audit',
     summary: 'Search the audit log',
+    description:
+      "As far back as the plan keeps entries. Filters combine; an id that is nobody's finds nothing. " +
+      'With `order=asc` and `after_sequence` a client that keeps the last sequence follows the log without a gap.',
     success: ok(pageOf(AuditEntry)),
   }),
   userAccess('audit:read'),

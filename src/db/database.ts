@@ -75,7 +75,6 @@ export class Database implements Reader {
   readonly build: DrizzleD1Database = drizzle(inertClient);
   readonly select: DrizzleD1Database['select'] = this.build.select.bind(this.build);
   private passengers: Statement[] = [];
-  private lastSize: number | null = null;
 
   constructor(
     private readonly client: D1Database,
@@ -106,10 +105,10 @@ export class Database implements Reader {
     return this.run(queries);
   }
 
-  /** The size of the database in bytes, as the latest batch told it; one round trip where there was none. */
+  /** The size of the database in bytes, one round trip. */
   async size(): Promise<number> {
-    if (this.lastSize === null) await this.execute([this.client.prepare('select 1')]);
-    return this.lastSize ?? 0;
+    const [result] = await this.execute([this.client.prepare('select 1')]);
+    return result?.meta.size_after ?? 0;
   }
 
   /** Lets a statement of no consequence travel with the next batch, at the cost of no round trip. */
@@ -131,7 +130,6 @@ export class Database implements Reader {
       for (const { meta } of results) {
         this.cost.rowsRead += meta.rows_read;
         this.cost.rowsWritten += meta.rows_written;
-        this.lastSize = meta.size_after;
       }
       return results;
     } catch (error) {

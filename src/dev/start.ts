@@ -66,6 +66,7 @@ function printWelcome(origin: string, { email, token }: DemoAccount): void {
   console.log(`
 Countersign runs on ${origin}
 
+  API reference ${origin}/docs
   Demo account  ${email}
   User token    ${token}
 

@@ -4,21 +4,40 @@ import { z } from 'zod';
 import type { App } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
+import { shownJson } from '../http/shown';
 import { describeApi } from './document';
+import { home } from './home';
+import { reference } from './reference';
 
-const ApiDescription = z.custom<ReturnType<typeof describeApi>>().meta({ override: { type: 'object' } });
+const FIVE_MINUTES = 300;
 
-/** The description of the service. */
+const ApiDescription = shownJson<ReturnType<typeof describeApi>>(
+  z
+    .looseObject({ openapi: z.string(), info: z.looseObject({}), paths: z.looseObject({}) })
+    .meta({ examples: [{ openapi: '3.1.0', info: {}, paths: {} }] }),
+);
+
+/**
+ * The description of the service, for programs and for people; made when it is first asked for.
+ * @param listRoutes gives the router's own list, once it is complete
+ */
 export function docsRoutes(listRoutes: () => RouterRoute[]) {
-  return new Hono<App>().get(
-    '/openapi.json',
-    operation({
-      id: 'getApiDescription',
-      tag: 'Service',
-      summary: 'Get this description',
-      success: ok(ApiDescription),
-    }),
-    noQuery(),
-    (c) => answer(c, describeApi(listRoutes(), c.var.config.publicUrl)),
-  );
+  let description: z.output<typeof ApiDescription> | undefined;
+  return new Hono<App>()
+    .route('/', home)
+    .route('/', reference)
+    .get(
+      '/openapi.json',
+      operation({
+        id: 'getApiDescription',
+        tag: 'Service',
+        summary: 'Get this description',
+        success: ok(ApiDescription),
+      }),
+      noQuery(),
+      (c) => {
+        description ??= describeApi(listRoutes(), c.var.config.publicUrl);
+        return answer(c, description, { 'Cache-Control': `public, max-age=${FIVE_MINUTES}` });
+      },
+    );
 }

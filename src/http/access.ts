@@ -4,11 +4,13 @@ import type { Database, Query, Reader } from '../db/database';
 import { Problem } from '../errors';
 import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
+import { parseCredential } from '../lib/credential';
 import { idBytes } from '../lib/typeid';
 import { authenticate, bearerCredential, isOperatorToken } from './authentication';
 import type { AgentPrincipal, App, Context, Incoming, Principal, Scope, UserPrincipal } from './context';
-import { idempotencyKey, KeyedRequest } from './idempotency';
+import { idempotencyKey, openKeyed } from './idempotency';
 import { describe } from './operation';
+import { limitCredential } from './rate-limit';
 
 /**
  * Makes a query of account data that travels with the authentication, in the same round trip; null when there is
@@ -71,16 +73,22 @@ function accountAccess<P extends Principal, Q extends Query>(
 ) {
   return createMiddleware<Access<P, Q>>(async (c, next) => {
     const { config, runtime, origin } = c.var;
-    const { database, key, stored, loaded, ...admission } = await admit(c, preload);
+    const credential = await bearerCredential(c);
+    // One that is malformed is refused before anything is asked, and counts as a failure of its sender's.
+    if (parseCredential(credential)) await limitCredential(c, credential);
+    const { database, key, stored, loaded, ...admission } = await admit(c, credential, preload);
     c.set('database', database);
     const principal = judge(admission.principal);
-    const keyed = key ? new KeyedRequest(c, answerKey(principal, key), [database]) : undefined;
-    if (keyed && stored) return keyed.replay(stored);
-    if (keyed) c.set('replayRival', () => keyed.replayRival());
+    const keyed = await openKeyed(c, key && answerKey(principal, key), stored, async () => {
+      const again = await admit(c, credential);
+      judge(again.principal);
+      return again.stored;
+    });
+    if (keyed instanceof Response) return keyed;
     c.set('context', { principal, config, runtime, origin, reader: database, ledger: new Ledger(database, keyed) });
     c.set('loaded', loaded);
     c.set('reload', async () => {
-      const again = await admit(c, preload);
+      const again = await admit(c, credential, preload);
       judge(again.principal);
       return again.loaded;
     });
@@ -98,8 +106,7 @@ interface Admission {
   loaded: unknown;
 }
 
-async function admit<Q extends Query>(c: Incoming, preload?: Preload<Q>): Promise<Admission> {
-  const credential = await bearerCredential(c);
+async function admit<Q extends Query>(c: Incoming, credential: string, preload?: Preload<Q>): Promise<Admission> {
   if (await isOperatorToken(c, credential)) {
     throw new Problem('wrong_credential', 'The operator token opens /v1/admin alone; this endpoint takes another.');
   }

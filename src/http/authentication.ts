@@ -6,7 +6,7 @@ import { equalBytes } from '../lib/bytes';
 import { parseCredential } from '../lib/credential';
 import type { AccountRef, Incoming, Principal, Scope } from './context';
 import { callerOf, findAgentKey, findUserToken, hashCredential, type UnknownCaller } from './credentials';
-import { limitAddress, limitCredential } from './rate-limit';
+import { limitAddress } from './rate-limit';
 
 /** Who calls, their account's database, and what the fellow queries found in the same round trip. */
 export interface Authentication {
@@ -24,23 +24,18 @@ export async function bearerCredential(c: Incoming): Promise<string> {
   return match?.[1] ?? refuse(c, 'Send a credential as `Authorization: Bearer <credential>`.');
 }
 
-/**
- * Whether a credential is the operator token. Compares digests, so that time tells nothing of the token.
- * @throws Problem `rate_limited`
- */
+/** Whether a credential is the operator token. Compares digests, so that time tells nothing of the token. */
 export async function isOperatorToken(c: Incoming, credential: string): Promise<boolean> {
   const { keyring, adminToken } = c.var.config;
   const [given] = await keyring.mac('operator-token', credential);
   const [wanted] = await keyring.mac('operator-token', adminToken);
-  const isOperator = equalBytes(given, wanted);
-  if (isOperator) await limitCredential(c, 'operator');
-  return isOperator;
+  return equalBytes(given, wanted);
 }
 
 /**
  * Finds out who calls, in one round trip, and none for a credential that is malformed.
  * @throws Problem `unauthorized` for a credential that is unknown, expired or malformed; `account_inactive`,
- *   `agent_inactive`, `rate_limited`
+ *   `agent_inactive`; `rate_limited` in the place of `unauthorized`
  */
 export async function authenticate(
   c: Incoming,
@@ -51,54 +46,25 @@ export async function authenticate(
   const database = form && openShard(c.env, form.shard, c.var.cost);
   if (!form || !database) return refuse(c);
   const hashes = await hashCredential(c.var.config.keyring, credential);
-  await limitCredential(c, hashes[0]);
   const queries = await fellows(database, callerOf(form.kind, hashes));
-  return form.kind === 'user'
-    ? authenticateUser(c, database, form.shard, hashes, queries)
-    : authenticateAgent(c, database, form.shard, hashes, queries);
-}
-
-async function authenticateUser(
-  c: Incoming,
-  database: Database,
-  shard: string,
-  hashes: Uint8Array[],
-  fellows: (Query | null)[],
-): Promise<Authentication> {
-  const [[row], ...loaded] = await loadPresent(database, [findUserToken(database, hashes), ...fellows]);
+  const find = form.kind === 'user' ? findUserToken(database, hashes) : findAgentKey(database, hashes);
+  const [[row], ...loaded] = await loadPresent(database, [find, ...queries]);
   const now = c.var.runtime.now();
   if (!row || isOver(row.expiresAt, now)) return refuse(c);
   const account = activeAccount(row);
-  const note = noteTokenUse(database, account.number, row.token, row.lastUsedAt, now);
-  if (note) database.takeAlong(note);
-  return {
-    principal: { kind: 'user', shard, account, token: row.token, scopes: row.scopes as Scope[] },
-    database,
-    loaded,
-  };
-}
-
-async function authenticateAgent(
-  c: Incoming,
-  database: Database,
-  shard: string,
-  hashes: Uint8Array[],
-  fellows: (Query | null)[],
-): Promise<Authentication> {
-  const [[row], ...loaded] = await loadPresent(database, [findAgentKey(database, hashes), ...fellows]);
-  const now = c.var.runtime.now();
-  if (!row || isOver(row.expiresAt, now)) return refuse(c);
-  const account = activeAccount(row);
+  if ('scopes' in row) {
+    const note = noteTokenUse(database, account.number, row.token, row.lastUsedAt, now);
+    if (note) database.takeAlong(note);
+    const scopes = row.scopes as Scope[];
+    return { principal: { kind: 'user', shard: form.shard, account, token: row.token, scopes }, database, loaded };
+  }
   if (!row.agentIsActive) {
     throw new Problem('agent_inactive', 'The agent is switched off; its account can set `is_active` to true again.');
   }
   const note = noteAgentActivity(database, row.agentNumber, row.lastActivityAt, now);
   if (note) database.takeAlong(note);
-  return {
-    principal: { kind: 'agent', shard, account, agent: { number: row.agentNumber, id: row.agentId } },
-    database,
-    loaded,
-  };
+  const agent = { number: row.agentNumber, id: row.agentId };
+  return { principal: { kind: 'agent', shard: form.shard, account, agent }, database, loaded };
 }
 
 function isOver(expiresAt: number | null, now: number): boolean {

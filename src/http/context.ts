@@ -1,10 +1,12 @@
 import type { Context as HonoContext } from 'hono';
+import type { z } from 'zod';
 import type { Cost, Database, Reader } from '../db/database';
 import type { Config, Env, Runtime } from '../env';
 import type { Origin } from '../ledger/entry';
 import type { Ledger } from '../ledger/ledger';
 import type { Plan } from '../lib/plans';
 import { type Id, makeId, type Prefix } from '../lib/typeid';
+import { choice } from './fields';
 
 /** What a user token may be allowed to do. */
 export const SCOPES = [
@@ -23,7 +25,9 @@ export const SCOPES = [
   'account:write',
 ] as const;
 
-export type Scope = (typeof SCOPES)[number];
+export const Scope = choice(SCOPES).meta({ id: 'Scope', description: 'What a user token may do.' });
+
+export type Scope = z.output<typeof Scope>;
 
 /** The account that a request acts in. */
 export interface AccountRef {
@@ -69,6 +73,8 @@ export interface OperatorContext {
   config: Config;
   runtime: Runtime;
   origin: Origin;
+  /** The hash of the request's idempotency key; null without one. */
+  key: Uint8Array | null;
   shards: readonly [Shard, ...Shard[]];
 }
 
@@ -112,7 +118,7 @@ export interface App {
     database?: Database;
     /** Writes what the operation yields as the answer that it declares. */
     writeAnswer?: (value: object) => SentAnswer;
-    /** Gives the answer of the same request that was faster, where requests carry an idempotency key. */
-    replayRival?: () => Promise<Response>;
+    /** Answers a request with an idempotency key as the same request was answered that was faster. */
+    answerLikeRival?: () => Promise<Response>;
   };
 }

@@ -1,9 +1,17 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject, jsonDepth, jsonFault, jsonSize, textFault } from '../lib/json';
 import { parseDate, parseDateTime } from '../lib/time';
+import { idPattern, type Prefix, parseId } from '../lib/typeid';
+import { exampleId } from './examples';
+
+// What requests are made of. Each field says what it accepts twice over: to Zod by its checks, and, where Zod cannot
+// tell of a check, to the API's description by `meta`.
+
+const NO_NUL = '^[^\\u0000]*$';
+const NO_NUL_NOT_BLANK = '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$';
 
 /** A text, trimmed, of `min` to `max` Unicode code points. */
-export function text(min: number, max: number) {
+export function text(min: 0 | 1, max: number) {
   return z
     .string()
     .superRefine((value, refinement) => refuse(refinement, textFault(value)))
@@ -11,20 +19,54 @@ export function text(min: number, max: number) {
     .superRefine((value, refinement) => {
       const length = [...value].length;
       if (length < min || length > max) refuse(refinement, `must be ${min} to ${max} characters long`);
-    });
+    })
+    .meta({ maxLength: max, ...(min === 0 ? { pattern: NO_NUL } : { minLength: min, pattern: NO_NUL_NOT_BLANK }) });
+}
+
+/** A text that is compared as it stands, of at most `max` Unicode code points. */
+export function plainText(max: number) {
+  return z
+    .string()
+    .refine((value) => [...value].length <= max, `must be at most ${max} characters long`)
+    .refine((value) => textFault(value) === null, 'must contain neither NUL nor a lone surrogate')
+    .meta({ maxLength: max, pattern: NO_NUL });
+}
+
+/** One of some words. */
+export function choice<const W extends readonly [string, ...string[]]>(words: W) {
+  return z.enum(words, `must be one of ${words.join(', ')}`);
+}
+
+/** A list of 1 to `max` members. */
+export function listOf<M extends z.ZodType>(member: M, max: number) {
+  const message = `must have at most ${max} members`;
+  // Counted before they are looked at, so that a long list of wrong ones earns one complaint.
+  const refuseMany = (value: unknown, refinement: z.core.$RefinementCtx) => {
+    if (Array.isArray(value) && value.length > max) refuse(refinement, message);
+    return value;
+  };
+  return z.preprocess(refuseMany, z.array(member).min(1, 'must have at least one member').max(max, message));
 }
 
 /** Free-form data: a JSON object of at most `maxBytes` bytes and `maxDepth` levels; by default as many as fit. */
-export function jsonObject(maxBytes: number, maxDepth = maxBytes / 2) {
-  const object = z.custom<JsonObject>(isJsonObject, 'must be a JSON object').meta({ override: { type: 'object' } });
-  return object.superRefine((value, refinement) => {
-    if (jsonDepth(value) > maxDepth) refuse(refinement, `must be at most ${maxDepth} levels deep`);
-    else if (jsonSize(value) > maxBytes) refuse(refinement, `must be at most ${maxBytes} bytes of JSON`);
-    else refuse(refinement, jsonFault(value));
-  });
+export function jsonObject(description: string, maxBytes: number, maxDepth?: number) {
+  const levels = maxDepth === undefined ? '' : ` and ${maxDepth} levels, itself the first`;
+  return z
+    .custom<JsonObject>(isJsonObject, 'must be a JSON object')
+    .meta({
+      type: 'object',
+      description: `${description} At most ${maxBytes.toLocaleString('en')} bytes of compact JSON${levels}.`,
+    })
+    .superRefine((value, refinement) => {
+      // Each level takes two bytes at least.
+      const depth = maxDepth ?? maxBytes / 2;
+      if (jsonDepth(value) > depth) refuse(refinement, `must be at most ${depth} levels deep`);
+      else if (jsonSize(value) > maxBytes) refuse(refinement, `must be at most ${maxBytes} bytes of JSON`);
+      else refuse(refinement, jsonFault(value));
+    });
 }
 
-/** A whole number within bounds, of a JSON body. */
+/** A whole number within bounds. */
 export function wholeNumber(min: number, max: number) {
   const message = `must be a whole number from ${min} to ${max}`;
   return z.int(message).min(min, message).max(max, message);
@@ -32,25 +74,39 @@ export function wholeNumber(min: number, max: number) {
 
 /** A whole number within bounds, of a query string. */
 export function queryNumber(min: number, max: number) {
-  return z
-    .string()
-    .regex(/^\d{1,15}$/, `must be a whole number from ${min} to ${max}`)
-    .transform(Number)
-    .pipe(wholeNumber(min, max));
+  const read = (value: unknown) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value);
+  return z.preprocess(read, wholeNumber(min, max));
 }
 
 /** `true` or `false`, of a query string. */
-export const queryBoolean = z.enum(['true', 'false'], 'must be true or false').transform((value) => value === 'true');
+export const queryBoolean = z.preprocess(
+  (value) => value === 'true' || (value === 'false' ? false : value),
+  z.boolean('must be true or false'),
+);
 
 /** A text of a query string that is matched as it stands. */
-export const queryText = z.string().superRefine((value, refinement) => refuse(refinement, textFault(value)));
+export const queryText = z
+  .string()
+  .superRefine((value, refinement) => refuse(refinement, textFault(value)))
+  .meta({ pattern: NO_NUL });
+
+/** An identifier of a kind. */
+export function idText(prefix: Prefix, message: string) {
+  return z
+    .string()
+    .refine((id) => parseId(prefix, id) !== null, message)
+    .meta({ pattern: idPattern(prefix), examples: [exampleId(prefix)] });
+}
 
 /** An RFC 3339 date-time, as milliseconds since the epoch. */
-export const dateTime = z.string().transform((value, refinement) => {
-  const time = parseDateTime(value);
-  if (time === null) refuse(refinement, 'must be an RFC 3339 date-time with an offset, such as 2026-01-31T12:00:00Z');
-  return time ?? Number.NaN;
-});
+export const dateTime = z
+  .string()
+  .transform((value, refinement) => {
+    const time = parseDateTime(value);
+    if (time === null) refuse(refinement, 'must be an RFC 3339 date-time with an offset, such as 2026-01-31T12:00:00Z');
+    return time ?? Number.NaN;
+  })
+  .meta({ format: 'date-time' });
 
 /** One end of a range of time, as written and as an instant. */
 export interface RangeEnd {
@@ -63,17 +119,20 @@ export interface RangeEnd {
 
 /** An end of a range of time: an RFC 3339 date-time, or a bare date, `dayLength` of which belongs to the range. */
 export function rangeEnd(dayLength: number) {
-  return z.string().transform((value, refinement): RangeEnd => {
-    const date = parseDate(value);
-    const time = date ?? parseDateTime(value);
-    if (time === null) {
-      refuse(
-        refinement,
-        'must be a date such as 2026-01-31, or an RFC 3339 date-time such as 2026-01-31T12:00:00Z (write + as %2B)',
-      );
-    }
-    return { text: value, written: time ?? 0, bound: (time ?? 0) + (date === null ? 0 : dayLength) };
-  });
+  return z
+    .string()
+    .transform((value, refinement): RangeEnd => {
+      const date = parseDate(value);
+      const time = date ?? parseDateTime(value);
+      if (time === null) {
+        refuse(
+          refinement,
+          'must be a date such as 2026-01-31, or an RFC 3339 date-time such as 2026-01-31T12:00:00Z (write + as %2B)',
+        );
+      }
+      return { text: value, written: time ?? 0, bound: (time ?? 0) + (date === null ? 0 : dayLength) };
+    })
+    .meta({ anyOf: ['date', 'date-time'].map((format) => ({ type: 'string', format })) });
 }
 
 function refuse(refinement: z.core.$RefinementCtx, message: string | null): void {

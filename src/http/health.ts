@@ -8,7 +8,7 @@ import type { App } from './context';
 import { noQuery } from './input';
 import { answer, ok, operation } from './operation';
 
-const Health = z.object({ status: z.literal('ok') });
+const Health = z.object({ status: z.literal('ok') }).meta({ id: 'Health', examples: [{ status: 'ok' }] });
 
 /** Whether the service can do its work: reads every shard's database. */
 export const health = new Hono<App>().get(
@@ -17,6 +17,7 @@ export const health = new Hono<App>().get(
     id: 'checkHealth',
     tag: 'Service',
     summary: 'Ask whether the service is well',
+    description: 'Answers after a real read of every database.',
     success: ok(Health),
   }),
   noQuery(),

@@ -1,38 +1,62 @@
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
-import type { Reader, Statement } from '../db/database';
+import type { Statement } from '../db/database';
 import { invalidRequest, Problem, unavailable } from '../errors';
 import type { Answer, AnswerKeeper } from '../ledger/answer';
-import { type AnswerKey, findStoredAnswer, type StoredAnswer, storeAnswer } from '../ledger/stored-answer';
+import { type AnswerKey, type StoredAnswer, storeAnswer } from '../ledger/stored-answer';
 import { concatBytes, equalBytes, sha256 } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
-import type { Incoming, SentAnswer } from './context';
+import type { App, Incoming, SentAnswer } from './context';
+import { IDEMPOTENCY_KEY } from './headers';
 import { readBodyText } from './input';
 import { sendAnswer } from './operation';
 
 const HEADER = 'Idempotency-Key';
-const KEY = /^[\x21-\x7e]{1,255}$/;
-const NONCE_LENGTH = 12;
 
-/**
- * The idempotency key of a POST, hashed; null where there is none.
- * @throws Problem `invalid_request`
- */
+/** The idempotency key of a POST, hashed; null where there is none, or none that {@link openKeyed} would take. */
 export async function idempotencyKey(c: Incoming): Promise<Uint8Array | null> {
-  const key = c.req.header(HEADER);
-  if (key === undefined || c.req.method !== 'POST') return null;
-  if (!KEY.test(key)) {
-    throw invalidRequest([{ path: `header.${HEADER}`, message: 'must be 1 to 255 visible ASCII characters' }]);
-  }
-  return sha256(key);
+  const key = givenKey(c);
+  return key !== null && IDEMPOTENCY_KEY.test(key) ? sha256(key) : null;
 }
 
+/**
+ * Begins to serve a request that may carry an idempotency key, once its caller is let in. Should the same request be
+ * faster meanwhile, it gets that answer (see `answerError`).
+ * @param stored the answer that the key was given before
+ * @param lookAgain finds the answer of a rival, if the caller is still to be let in
+ * @returns that answer again; else what the ledger keeps the new one with, null without a key
+ * @throws Problem `invalid_request` for a malformed key, `idempotency_key_reuse`
+ */
+export async function openKeyed(
+  c: Incoming & { set(name: 'answerLikeRival', value: App['Variables']['answerLikeRival']): void },
+  key: StoredKey | null,
+  stored: StoredAnswer | undefined,
+  lookAgain: () => Promise<StoredAnswer | undefined>,
+): Promise<KeyedRequest | Response | null> {
+  if (key === null) {
+    if (givenKey(c) === null) return null;
+    throw invalidRequest([{ path: `header.${HEADER}`, message: 'must be 1 to 255 visible ASCII characters' }]);
+  }
+  const keyed = new KeyedRequest(c, key);
+  if (stored) return keyed.replay(stored);
+  c.set('answerLikeRival', async () => {
+    const answer = await lookAgain();
+    if (!answer) throw unavailable();
+    return keyed.replay(answer);
+  });
+  return keyed;
+}
+
+function givenKey(c: Incoming): string | null {
+  return c.req.method === 'POST' ? (c.req.header(HEADER) ?? null) : null;
+}
+
+type StoredKey = AnswerKey & { principal: Uint8Array };
+
 /** A request with an idempotency key: it takes effect once, and is answered alike however often it is sent. */
-export class KeyedRequest implements AnswerKeeper {
-  /** @param readers the databases in which its answer may be stored */
+class KeyedRequest implements AnswerKeeper {
   constructor(
     private readonly c: Incoming,
-    private readonly key: AnswerKey & { principal: Uint8Array },
-    private readonly readers: readonly Reader[],
+    private readonly key: StoredKey,
   ) {}
 
   async keep(build: DrizzleD1Database, { value, subject, settled = {} }: Answer): Promise<Statement[]> {
@@ -41,7 +65,7 @@ export class KeyedRequest implements AnswerKeeper {
     const text = JSON.stringify(writeAnswer(value));
     const answer = {
       request: await this.fingerprint(),
-      answer: await config.keyring.encrypt('stored-answer', this.name, runtime.random(NONCE_LENGTH), text),
+      answer: await config.keyring.encrypt('stored-answer', this.name, runtime.random, text),
       subject: idBytes(subject),
       createdAt: runtime.now(),
     };
@@ -61,17 +85,6 @@ export class KeyedRequest implements AnswerKeeper {
     const response = sendAnswer({ ...sent, body });
     response.headers.set('Idempotent-Replayed', 'true');
     return response;
-  }
-
-  /** Gives the answer of the same request that was faster. */
-  async replayRival(): Promise<Response> {
-    const now = this.c.var.runtime.now();
-    const found = await Promise.all(
-      this.readers.map((reader) => reader.load([findStoredAnswer(reader, this.key, now)])),
-    );
-    const stored = found.flat(2)[0];
-    if (!stored) throw unavailable();
-    return this.replay(stored);
   }
 
   private get name(): Uint8Array {

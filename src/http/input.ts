@@ -37,8 +37,12 @@ function bodyReadBy<S extends z.ZodType>(read: BodyReader, schema: S) {
 export function query<S extends z.ZodType>(schema: S) {
   return describe(zValidator('query', schema, refuseInvalid('query', schema)), {
     query: schema,
-    problems: ['invalid_request'],
+    problems: hasCursor(schema) ? ['invalid_request', 'invalid_cursor'] : ['invalid_request'],
   });
+}
+
+function hasCursor(schema: z.ZodType): boolean {
+  return schema instanceof z.ZodObject && 'cursor' in schema.shape;
 }
 
 const noParameters = z.strictObject({});
@@ -50,10 +54,12 @@ export function noQuery() {
 
 /** Refuses an object in which no field is set: an update that would change nothing is a mistake. */
 export function notEmpty<S extends z.ZodType<object>>(schema: S) {
-  return schema.refine((value) => Object.keys(value).length > 0, {
-    error: 'must set at least one field',
-    when: ({ issues }) => issues.length === 0,
-  });
+  return schema
+    .refine((value) => Object.keys(value).length > 0, {
+      error: 'must set at least one field',
+      when: ({ issues }) => issues.length === 0,
+    })
+    .meta({ minProperties: 1 });
 }
 
 /** Reads a request's body. */
@@ -75,7 +81,9 @@ export const readJsonOrForm: BodyReader = (c) =>
     if (!FORM_TYPE.test(c.req.header('Content-Type') ?? '')) return readJsonText(c);
     const text = JSON.stringify(parseForm(await readText(c.req.raw)));
     // From here on the request is like one that came as JSON.
-    c.req.raw = new Request(c.req.raw.url, { method: c.req.method, headers: { 'Content-Type': 'application/json' } });
+    const headers = new Headers(c.req.raw.headers);
+    headers.set('Content-Type', 'application/json');
+    c.req.raw = new Request(c.req.raw.url, { method: c.req.method, headers });
     return text;
   });
 

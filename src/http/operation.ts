@@ -1,5 +1,5 @@
 import { createMiddleware } from 'hono/factory';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { ProblemCode } from '../errors';
 import type { Prefix } from '../lib/typeid';
 import type { App, Scope, SentAnswer } from './context';
@@ -15,8 +15,10 @@ export type Caller =
 
 /** A success: its status, what its body holds, and where a thing that it made is found. */
 export interface Success<T = unknown> {
-  status: 200 | 201 | 202 | 204;
+  status: 200 | 201 | 202 | 204 | 302;
   schema: z.ZodType<T> | null;
+  /** What the body is, if not JSON. */
+  contentType?: string;
   location?: (path: string, value: T) => string;
 }
 
@@ -29,10 +31,12 @@ export interface Description {
   tag?: Tag;
   summary?: string;
   description?: string;
-  success?: Pick<Success, 'status' | 'schema'>;
+  success?: Pick<Success, 'status' | 'schema' | 'contentType'>;
   callers?: Caller[];
   /** The kind of the identifier that `:id` in the path stands for. */
   pathId?: Prefix;
+  /** The parameters of a path that has others. */
+  path?: z.ZodObject;
   query?: z.ZodType;
   body?: { schema: z.ZodType; mayBeForm: boolean };
   problems?: readonly ProblemCode[];
@@ -73,6 +77,16 @@ export function noContent(): Success<null> {
   return { status: 204, schema: null };
 }
 
+/** 200 with a text. */
+export function text(contentType: string): Success<string> {
+  return { status: 200, schema: z.string(), contentType };
+}
+
+/** 302 to another path. */
+export function redirect(): Success<null> {
+  return { status: 302, schema: null };
+}
+
 interface OperationDescription<T> extends Omit<Description, 'success' | 'callers' | 'query' | 'body'> {
   /** The name that generated clients call it by. */
   id: string;
@@ -83,13 +97,13 @@ interface OperationDescription<T> extends Omit<Description, 'success' | 'callers
 
 /** The first middleware of every route: what the operation is, and what it answers when all goes well. */
 export function operation<T>(description: OperationDescription<T>) {
-  const { success } = description;
+  const { success, pathId, problems = [] } = description;
   const middleware = createMiddleware<{ Variables: App['Variables'] & { success: Success<T> } }>(async (c, next) => {
     c.set('success', success);
     c.set('writeAnswer', (value) => writeAnswer(success, c.req.path, value as T));
     await next();
   });
-  return describe(middleware, description);
+  return describe(middleware, { ...description, problems: pathId ? ['not_found', ...problems] : problems });
 }
 
 /** Writes what an operation yields as the answer that it declares. */

@@ -5,11 +5,13 @@ import type { Env } from '../env';
 import { Problem } from '../errors';
 import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer } from '../ledger/stored-answer';
+import { parseCredential } from '../lib/credential';
 import { ACCESS_PROBLEMS } from './access';
 import { authenticate, bearerCredential, isOperatorToken } from './authentication';
 import type { App, Incoming, OperatorContext, Shard } from './context';
-import { idempotencyKey, KeyedRequest } from './idempotency';
+import { idempotencyKey, openKeyed } from './idempotency';
 import { describe } from './operation';
+import { limitCredential } from './rate-limit';
 
 /** Makes a query that is put to every shard, as the operator has no account; null when there is nothing to ask for. */
 export type OperatorPreload<Q extends Query> = (c: Incoming, reader: Reader) => { query: Q } | null;
@@ -28,24 +30,25 @@ const OPERATOR = new TextEncoder().encode('operator');
 /** Lets in the operator. */
 export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
   const middleware = createMiddleware<Access<Q>>(async (c, next) => {
-    await requireOperator(c);
     const { config, runtime, cost, origin } = c.var;
+    const credential = await bearerCredential(c);
+    await requireOperator(c, credential);
     const opened = openShards(c.env, cost);
     const key = await idempotencyKey(c);
     const answerKey = key && { principal: OPERATOR, key, account: null };
-    const readers = opened.map(({ database }) => database);
-    const keyed = answerKey ? new KeyedRequest(c, answerKey, readers) : undefined;
-    const found = await Promise.all(
-      readers.map((reader) => {
-        const stored = answerKey && findStoredAnswer(reader, answerKey, runtime.now());
-        return loadPresent(reader, [stored, preload?.(c, reader)?.query ?? null]);
-      }),
-    );
-    const stored = found.flatMap(([rows]) => rows ?? [])[0];
-    if (keyed && stored) return keyed.replay(stored);
-    if (keyed) c.set('replayRival', () => keyed.replayRival());
+    const ask = (asked?: OperatorPreload<Q>) =>
+      Promise.all(
+        opened.map(({ database }) => {
+          const stored = answerKey && findStoredAnswer(database, answerKey, runtime.now());
+          return loadPresent(database, [stored, asked?.(c, database)?.query ?? null]);
+        }),
+      );
+    const storedIn = (found: Awaited<ReturnType<typeof ask>>) => found.flatMap(([rows]) => rows ?? [])[0];
+    const found = await ask(preload);
+    const keyed = await openKeyed(c, answerKey, storedIn(found), async () => storedIn(await ask()));
+    if (keyed instanceof Response) return keyed;
     const shards = opened.map(({ name, database }) => makeShard(name, database, new Ledger(database, keyed)));
-    c.set('operator', { config, runtime, origin, shards: shards as unknown as OperatorContext['shards'] });
+    c.set('operator', { config, runtime, origin, key, shards: shards as unknown as OperatorContext['shards'] });
     c.set(
       'loaded',
       shards.map((shard, i) => ({ shard, loaded: found[i]?.[1] })),
@@ -55,9 +58,10 @@ export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
   return describe(middleware, { callers: [{ credential: 'operatorToken' }], problems: ACCESS_PROBLEMS });
 }
 
-async function requireOperator(c: Incoming): Promise<void> {
-  const credential = await bearerCredential(c);
-  if (await isOperatorToken(c, credential)) return;
+async function requireOperator(c: Incoming, credential: string): Promise<void> {
+  const isOperator = await isOperatorToken(c, credential);
+  if (isOperator || parseCredential(credential)) await limitCredential(c, credential);
+  if (isOperator) return;
   await authenticate(c, credential);
   throw new Problem('wrong_credential', 'This endpoint takes the operator token.');
 }

@@ -13,7 +13,13 @@ export interface Page<T> {
 
 /** The query parameters of every list. */
 export function pageParameters(defaultLimit: number, maxLimit: number) {
-  return { limit: queryNumber(1, maxLimit).default(defaultLimit), cursor: z.string().optional() };
+  return {
+    limit: queryNumber(1, maxLimit).default(defaultLimit).meta({ description: 'How many a page holds, at most.' }),
+    cursor: z.string().optional().meta({
+      description:
+        'The `next_cursor` of the page before. It goes with the account and the filters that it was made with.',
+    }),
+  };
 }
 
 /**

@@ -29,8 +29,8 @@ export function problemResponse(problem: Problem, requestId: string): Response {
  * request that was answered before gets that answer again.
  */
 export async function answerError(error: Error, c: HonoContext<App>): Promise<Response> {
-  if (!(error instanceof AnsweredBefore && c.var.replayRival)) return answerFailure(error, c);
-  return c.var.replayRival().catch((failure: Error) => answerFailure(failure, c));
+  if (!(error instanceof AnsweredBefore && c.var.answerLikeRival)) return answerFailure(error, c);
+  return c.var.answerLikeRival().catch((failure: Error) => answerFailure(failure, c));
 }
 
 function answerFailure(error: Error, c: HonoContext<App>): Response {

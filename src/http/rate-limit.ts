@@ -1,5 +1,5 @@
 import { Problem } from '../errors';
-import { toHex } from '../lib/bytes';
+import { sha256, toHex } from '../lib/bytes';
 import { networkOf } from '../lib/network';
 import type { Incoming } from './context';
 
@@ -10,16 +10,17 @@ export const RATE_LIMITS = {
 } as const;
 
 /**
- * Counts a request by its credential, before anything is asked of the database.
- * @param name stands for the credential, and tells nothing of it
+ * Counts a request by its credential, of which the platform sees the hash alone, before the database is asked.
  * @throws Problem `rate_limited`
  */
-export async function limitCredential(c: Incoming, name: Uint8Array | 'operator'): Promise<void> {
-  await count(c, 'credential', name === 'operator' ? name : toHex(name));
+export async function limitCredential(c: Incoming, credential: string): Promise<void> {
+  await count(c, 'credential', toHex(await sha256(credential)));
 }
 
 /**
- * Counts a request that failed authentication by the network that it came from.
+ * Counts a request that failed authentication by the network that it came from. Whether a well-formed credential is
+ * unknown is the database's to say, so that such a request has cost one read by then: the platform counts and tells in
+ * one step, and nobody who does authenticate is to be counted.
  * @throws Problem `rate_limited`
  */
 export async function limitAddress(c: Incoming): Promise<void> {
@@ -28,7 +29,7 @@ export async function limitAddress(c: Incoming): Promise<void> {
 
 async function count(c: Incoming, kind: keyof typeof RATE_LIMITS, key: string): Promise<void> {
   const limiter = c.var.config.limiters?.[kind];
-  if (!limiter || (await limiter.limit({ key })).success) return;
+  if (!limiter || (await isWithin(limiter, key))) return;
   const { quota, window } = RATE_LIMITS[kind];
   // The binding does not say when the window ends: at the latest after its length.
   throw new Problem('rate_limited', `Slow down, and go on after ${window} seconds at the latest.`, {
@@ -38,4 +39,14 @@ async function count(c: Incoming, kind: keyof typeof RATE_LIMITS, key: string): 
       RateLimit: `"${kind}";r=0;t=${window}`,
     },
   });
+}
+
+/** A limiter that fails limits nobody: it guards the service's health, not its secrets. */
+async function isWithin(limiter: RateLimit, key: string): Promise<boolean> {
+  try {
+    return (await limiter.limit({ key })).success;
+  } catch (error) {
+    console.error(JSON.stringify({ event: 'rate_limiter_failed', message: String(error) }));
+    return true;
+  }
 }

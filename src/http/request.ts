@@ -4,9 +4,9 @@ import { Cost } from '../db/database';
 import { type Env, type Runtime, readConfig } from '../env';
 import { Problem } from '../errors';
 import { type App, newId } from './context';
+import { REQUEST_ID } from './headers';
 import { problemResponse } from './problem';
 
-const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 const MAX_USER_AGENT_LENGTH = 1_024;
 
 /**

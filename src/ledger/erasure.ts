@@ -1,8 +1,9 @@
-import { asc, desc, eq, sql } from 'drizzle-orm';
+import { asc, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../db/columns';
 import type { Database } from '../db/database';
 import { agentKeys, agents, ERASURE_KINDS, erasures, FILE_STATUSES, policies, userTokens } from '../db/schema';
 import { LOG_SPAN } from './append';
+import { ANSWER_SLICE } from './stored-answer';
 
 /** Rows of one table that one statement deletes: D1 answers nobody else meanwhile. */
 const SLICE = 500;
@@ -26,17 +27,18 @@ export async function eraseAgents(database: Database, first: 'oldest' | 'newest'
   const order = first === 'oldest' ? asc(erasures.id) : desc(erasures.id);
   const [next] = await database.load([
     database
-      .select({ number: erasures.number })
+      .select({ id: erasures.id, number: erasures.number })
       .from(erasures)
       .where(eq(erasures.kind, 'agent'))
       .orderBy(order)
       .limit(AGENTS),
   ]);
   if (next.length === 0) return false;
-  const gone = sql`(select value from json_each(${JSON.stringify(next.map(({ number }) => number))}))`;
+  const gone = listOf(next.map(({ number }) => number));
+  const deletions = listOf(next.map(({ id }) => id));
   const answers = sql`
     select principal, key from stored_answers indexed by stored_answers_by_subject
-    where subject in (select subject from erasures where kind = ${agentKind} and number in ${gone})`;
+    where subject in (select subject from erasures where id in ${deletions}) limit ${ANSWER_SLICE}`;
   const entries = sql`
     select pos from audit_entries indexed by audit_by_agent where agent in ${gone} order by agent, event, pos limit ${SLICE}`;
   const { build } = database;
@@ -56,14 +58,19 @@ export async function eraseAgents(database: Database, first: 'oldest' | 'newest'
       select account, id from permissions indexed by permissions_by_agent where agent in ${gone} limit ${SLICE})`),
     build.run(sql`delete from agent_statistics where (agent, unit, bucket) in (
       select agent, unit, bucket from agent_statistics where agent in ${gone} limit ${SLICE})`),
-    build.run(sql`delete from stored_answers where (principal, key) in (${answers} limit ${SLICE})`),
-    build.run(sql`delete from erasures where kind = ${agentKind} and number in ${gone}
+    build.run(sql`delete from stored_answers where (principal, key) in (${answers})`),
+    build.run(sql`delete from erasures where id in ${deletions}
       and not exists (select 1 from stored_answers indexed by stored_answers_by_subject where subject = erasures.subject)
       and not exists (select 1 from audit_entries indexed by audit_by_agent where agent = erasures.number)
       and not exists (select 1 from permissions indexed by permissions_by_agent where agent = erasures.number)
       and not exists (select 1 from agent_statistics where agent = erasures.number)`),
   ]);
   return true;
+}
+
+/** Numbers as SQL, however many. */
+function listOf(numbers: number[]): SQL {
+  return sql`(select value from json_each(${JSON.stringify(numbers)}))`;
 }
 
 /**
@@ -96,7 +103,7 @@ export async function eraseAccounts(database: Database): Promise<boolean> {
       select account, id from activity where account = ${next.number} limit ${SLICE})`),
     build.run(sql`delete from stored_answers where (principal, key) in (
       select principal, key from stored_answers indexed by stored_answers_by_subject
-      where subject = ${next.subject} limit ${SLICE})`),
+      where subject = ${next.subject} limit ${ANSWER_SLICE})`),
     build.run(sql`delete from erasures where id = ${next.id}
       and not exists (select 1 from stored_answers indexed by stored_answers_by_subject where subject = ${next.subject})
       and not exists (select 1 from agents where account = ${next.number})

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { Database } from '../db/database';
 import { DAY, HOUR } from '../lib/time';
-import { ANSWER_LIFE } from './stored-answer';
+import { ANSWER_LIFE, ANSWER_SLICE } from './stored-answer';
 
 const SLICE = 500;
 /** Longer than the longest period that can be asked for. */
@@ -32,10 +32,10 @@ export async function deleteOldAnswers(database: Database, now: number): Promise
     database.build.run(sql`
       delete from stored_answers where (principal, key) in (
         select principal, key from stored_answers indexed by stored_answers_by_age
-        where created_at <= ${now - ANSWER_LIFE} limit ${SLICE}
+        where created_at <= ${now - ANSWER_LIFE} limit ${ANSWER_SLICE}
       )`),
   ]);
-  return meta.changes === SLICE;
+  return meta.changes === ANSWER_SLICE;
 }
 
 /**

@@ -63,7 +63,7 @@ export class Ledger {
   /** @param keeper stores the answer with the change, for a request that may be sent again */
   constructor(
     private readonly database: Database,
-    private readonly keeper?: AnswerKeeper,
+    private readonly keeper: AnswerKeeper | null = null,
   ) {}
 
   /**

@@ -8,6 +8,9 @@ import { DAY } from '../lib/time';
 /** How long an idempotency key is honoured, in milliseconds. */
 export const ANSWER_LIFE = DAY;
 
+/** Answers that one statement deletes: they may be large. */
+export const ANSWER_SLICE = 100;
+
 /** Whose key it is, and which. As SQL where the caller is not known yet. */
 export interface AnswerKey {
   principal: Uint8Array | SQL;

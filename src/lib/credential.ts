@@ -26,6 +26,11 @@ export function parseCredential(text: string): { kind: CredentialKind; shard: st
   return { kind: match[1] === KIND_PREFIX.user ? 'user' : 'agent', shard: match[2] };
 }
 
+/** The credentials of a kind as a regular expression, which does not tell of the checksum. */
+export function credentialPattern(kind: CredentialKind): string {
+  return FORM.source.replace('(csu_|csa_)', KIND_PREFIX[kind]);
+}
+
 /** The part of a credential that may be shown and stored in the clear. */
 export function displayPrefix(credential: string): string {
   return credential.slice(0, DISPLAY_LENGTH);

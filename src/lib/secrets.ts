@@ -13,6 +13,9 @@ const SECRET_LENGTH = 32;
 const AES = 'AES-GCM';
 const NONCE_LENGTH = 12;
 
+/** Gives so many random bytes. */
+type Random = (bytes: number) => Uint8Array;
+
 /**
  * The deployment's root secrets, newest first, from which every other key is derived: the newest signs, all verify.
  */
@@ -61,16 +64,11 @@ export class Keyring {
   /**
    * Encrypts a text under the newest root secret (AES-256-GCM, NIST SP 800-38D).
    * @param id what is encrypted: a text of another id cannot be passed off as this one's
-   * @param nonce 12 random bytes
    */
-  async encrypt(label: KeyLabel, id: Uint8Array, nonce: Uint8Array, text: string): Promise<Uint8Array> {
+  async encrypt(label: KeyLabel, id: Uint8Array, random: Random, text: string): Promise<Uint8Array> {
+    const nonce = Uint8Array.from(random(NONCE_LENGTH));
     const [key] = await this.encryptionKeys(label, id);
-    if (!key) throw new Error('there is no root secret');
-    const data = await crypto.subtle.encrypt(
-      { name: AES, iv: Uint8Array.from(nonce) },
-      key,
-      new TextEncoder().encode(text),
-    );
+    const data = await crypto.subtle.encrypt({ name: AES, iv: nonce }, key, new TextEncoder().encode(text));
     return concatBytes(nonce, new Uint8Array(data));
   }
 
@@ -88,9 +86,10 @@ export class Keyring {
     return null;
   }
 
-  private async encryptionKeys(label: KeyLabel, id: Uint8Array): Promise<CryptoKey[]> {
+  private async encryptionKeys(label: KeyLabel, id: Uint8Array): Promise<[CryptoKey, ...CryptoKey[]]> {
     const keys = await this.derive(label, id);
-    return Promise.all(keys.map((bytes) => crypto.subtle.importKey('raw', bytes, AES, false, ['encrypt', 'decrypt'])));
+    const imported = keys.map((bytes) => crypto.subtle.importKey('raw', bytes, AES, false, ['encrypt', 'decrypt']));
+    return (await Promise.all(imported)) as [CryptoKey, ...CryptoKey[]];
   }
 }
 

@@ -67,10 +67,18 @@ export function idBytes(id: string): Uint8Array {
   return TypeID.fromString(id).toUUIDBytes();
 }
 
+/** The 128 bits of an identifier, as a regular expression. */
+const BITS = '[0-7][0-9a-hjkmnp-tv-z]{25}';
+const BITS_ALONE = new RegExp(`^${BITS}$`);
+
 /** Reads an identifier of the given kind; null when the text is not one. */
 export function parseId<P extends Prefix>(prefix: P, text: string): Id<P> | null {
-  if (!/^[a-z]+_[0-7][0-9a-hjkmnp-tv-z]{25}$/.test(text)) return null;
-  return text.startsWith(`${prefix}_`) ? (text as Id<P>) : null;
+  return text.startsWith(`${prefix}_`) && BITS_ALONE.test(text.slice(prefix.length + 1)) ? (text as Id<P>) : null;
+}
+
+/** The identifiers of a kind, as a regular expression. */
+export function idPattern(prefix: Prefix): string {
+  return `^${prefix}_${BITS}$`;
 }
 
 /** The same 128 bits under another prefix. */

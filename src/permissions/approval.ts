@@ -3,20 +3,24 @@ import { z } from 'zod';
 import { type FieldError, Problem } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
+import { EXAMPLE } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { withPrefix } from '../lib/typeid';
 import { decide, openPermission } from './decision';
 import { findWidenings } from './narrowing';
-import { Permission, type PermissionRow, permissionFields, permissionOfPath } from './permission';
+import { Permission, type PermissionRow, permissionOfPath } from './permission';
+import { permissionFields } from './permission-fields';
 import { grantToken } from './token-grant';
 
-const Approval = z.strictObject({
-  reason: permissionFields.reason.optional(),
-  scope: permissionFields.scope.optional(),
-  token_ttl: permissionFields.token_ttl.optional(),
-  max_uses: permissionFields.max_uses.optional(),
-});
+const Approval = z
+  .strictObject({
+    reason: permissionFields.reason.optional(),
+    scope: permissionFields.scope.optional(),
+    token_ttl: permissionFields.token_ttl.optional(),
+    max_uses: permissionFields.max_uses.optional(),
+  })
+  .meta({ id: 'Approval', examples: [{ scope: EXAMPLE.narrowedScope, reason: 'Ten are enough' }] });
 
 /**
  * Approves a permission, as requested or narrowed, which issues its token.
@@ -59,6 +63,10 @@ export const permissionApproval = new Hono().post(
     id: 'approvePermission',
     tag: 'Permissions',
     summary: 'Approve a permission',
+    description:
+      'As it was requested, or narrowed, never widened: in `scope` a number may fall, a list may lose members (not all), ' +
+      'a limit may be added at the top and none left out; everything else stays. `token_ttl` and `max_uses` may fall. ' +
+      'Of several decisions at the same time one wins.',
     success: ok(Permission),
     pathId: 'perm',
     problems: ['not_pending', 'scope_widened'],

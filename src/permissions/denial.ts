@@ -5,9 +5,12 @@ import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { decide, openPermission } from './decision';
-import { Permission, type PermissionRow, permissionFields, permissionOfPath } from './permission';
+import { Permission, type PermissionRow, permissionOfPath } from './permission';
+import { permissionFields } from './permission-fields';
 
-const Denial = z.strictObject({ reason: permissionFields.reason.optional() });
+const Denial = z
+  .strictObject({ reason: permissionFields.reason.optional() })
+  .meta({ id: 'Denial', examples: [{ reason: 'Not to this customer' }] });
 
 /**
  * Denies a permission.

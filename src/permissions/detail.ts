@@ -16,7 +16,11 @@ import {
 } from './permission';
 import { tokenValues } from './token-value';
 
-const PermissionQuery = z.strictObject({ wait: queryNumber(0, 25).default(0) });
+const PermissionQuery = z.strictObject({
+  wait: queryNumber(0, 25)
+    .default(0)
+    .meta({ description: 'Seconds to hold the answer until the permission is decided.' }),
+});
 
 /** Pauses between two looks at a permission that somebody waits for. */
 const PAUSES = [0.5 * SECOND, SECOND, 2 * SECOND, 3 * SECOND, 4 * SECOND];
@@ -53,6 +57,7 @@ export const permissionDetail = new Hono().get(
     id: 'getPermission',
     tag: 'Permissions',
     summary: 'Get a permission, or wait for its decision',
+    description: 'An agent sees its own permissions, and in them the tokens that are active.',
     success: ok(Permission),
     pathId: 'perm',
   }),

@@ -3,13 +3,15 @@ import { z } from 'zod';
 import type { App } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { PublicKey } from './public-key';
+import { examplePublicKey, PublicKey } from './public-key';
 import { TokenSigner } from './token-signing';
 
 const FIVE_MINUTES = 300;
 
 /** A set of keys (RFC 7517 section 5). */
-const KeySet = z.object({ keys: z.array(PublicKey) });
+const KeySet = z
+  .object({ keys: z.array(PublicKey).meta({ description: 'Newest first.' }) })
+  .meta({ id: 'KeySet', examples: [{ keys: [examplePublicKey] }] });
 
 /** The public keys that tokens are verified with (RFC 7517), for anybody. */
 export const jwks = new Hono<App>().get(
@@ -18,6 +20,7 @@ export const jwks = new Hono<App>().get(
     id: 'getKeys',
     tag: 'Tokens',
     summary: 'Get the keys that tokens are verified with',
+    description: 'A JWK set (RFC 7517).',
     success: ok(KeySet),
   }),
   noQuery(),

@@ -11,14 +11,14 @@ import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import { pageOf } from '../http/shown';
 import { type Id, idBytes, parseId } from '../lib/typeid';
-import { Permission, type PermissionRow, permissionColumns, presentPermission } from './permission';
+import { Permission, type PermissionRow, PermissionStatus, permissionColumns, presentPermission } from './permission';
 import { tokenValues } from './token-value';
 
 const PermissionList = z.strictObject({
   ...pageParameters(20, 100),
-  status: z.enum(PERMISSION_STATUSES, `must be one of ${PERMISSION_STATUSES.join(', ')}`).optional(),
-  agent_id: queryText.optional(),
-  action: queryText.optional(),
+  status: PermissionStatus.optional().meta({ description: 'Permissions with this status.' }),
+  agent_id: queryText.optional().meta({ description: 'Permissions of this agent.' }),
+  action: queryText.optional().meta({ description: 'Permissions for this action, as it is written.' }),
 });
 
 type Filters = Omit<z.output<typeof PermissionList>, 'limit' | 'cursor'>;
@@ -104,6 +104,7 @@ export const permissionList = new Hono().get(
     id: 'listPermissions',
     tag: 'Permissions',
     summary: 'List permissions',
+    description: 'Newest first. An agent sees its own.',
     success: ok(pageOf(Permission)),
   }),
   sharedAccess('permissions:read'),

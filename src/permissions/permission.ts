@@ -2,75 +2,91 @@ import { and, eq, type InferSelectModel, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { named } from '../db/columns';
 import type { Reader } from '../db/database';
-import {
-  agents,
-  PERMISSION_STATUSES,
-  type PermissionStatus,
-  permissions,
-  TOKEN_STATUSES,
-  type TokenStatus,
-} from '../db/schema';
+import { agents, PERMISSION_STATUSES, permissions, TOKEN_STATUSES } from '../db/schema';
 import { notFound } from '../errors';
 import type { Incoming, Principal } from '../http/context';
-import { jsonObject, text, wholeNumber } from '../http/fields';
-import { shownId, shownObject, shownTime } from '../http/shown';
-import { type JsonObject, textFault } from '../lib/json';
+import { EXAMPLE, exampleId } from '../http/examples';
+import { choice } from '../http/fields';
+import { shownCount, shownId, shownObject, shownTime } from '../http/shown';
+import type { JsonObject } from '../lib/json';
 import { formatTime, formatTimeOrNull } from '../lib/time';
-import { type Id, parseId, withPrefix } from '../lib/typeid';
+import { type Id, idPattern, parseId, withPrefix } from '../lib/typeid';
 
-const ACTION = /^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/;
-const RESOURCE = /^[a-z0-9_-]+:[\s\S]+$/;
-
-/** The fields of a permission that clients may set, in requests and decisions. */
-export const permissionFields = {
-  action: z
-    .string()
-    .max(128, 'must be at most 128 characters long')
-    .regex(ACTION, 'must be dotted, such as email.send'),
-  resource: z
-    .string()
-    .regex(RESOURCE, 'must be of the form <kind>:<identifier>, such as mailbox:support')
-    .refine((value) => [...value].length <= 512, 'must be at most 512 characters long')
-    .refine((value) => textFault(value) === null, 'must contain neither NUL nor a lone surrogate'),
-  scope: jsonObject(2 * 1024),
-  reason: text(0, 1_000),
-  expires_in: wholeNumber(60, 604_800),
-  token_ttl: wholeNumber(30, 86_400),
-  max_uses: wholeNumber(1, 1_000),
+const examplePermission = {
+  id: exampleId('perm'),
+  agent_id: exampleId('agent'),
+  action: EXAMPLE.action,
+  resource: EXAMPLE.resource,
+  scope: EXAMPLE.scope,
+  granted_scope: EXAMPLE.narrowedScope,
+  reason: 'Reply to ticket 4711',
+  status: 'approved',
+  decided_by: exampleId('user'),
+  decided_at: EXAMPLE.time,
+  decision_reason: 'Ten are enough',
+  policy_id: null,
+  token: { id: exampleId('token'), status: 'active', max_uses: 1, uses: 0, expires_at: EXAMPLE.laterTime },
+  expires_at: '2026-01-31T13:00:00.000Z',
+  created_at: EXAMPLE.time,
+  updated_at: EXAMPLE.time,
 };
 
 /** A permission's row with its agent: of a deleted agent there is none. */
 export type PermissionRow = InferSelectModel<typeof permissions> & { agentId: Id<'agent'>; agentIsActive: boolean };
 
+export const TokenStatus = choice(TOKEN_STATUSES).meta({ id: 'TokenStatus' });
+
+export type TokenStatus = z.output<typeof TokenStatus>;
+
+export const PermissionStatus = choice(PERMISSION_STATUSES).meta({ id: 'PermissionStatus' });
+
+export type PermissionStatus = z.output<typeof PermissionStatus>;
+
 /** A token as it is shown with its permission; `value`, the token itself, to its agent alone, while it is active. */
-export const TokenSummary = z.object({
-  id: shownId('token'),
-  status: z.enum(TOKEN_STATUSES),
-  max_uses: z.number(),
-  uses: z.number(),
-  expires_at: shownTime,
-  value: z.string().optional(),
-});
+export const TokenSummary = z
+  .object({
+    id: shownId('token'),
+    status: TokenStatus,
+    max_uses: shownCount,
+    uses: shownCount,
+    expires_at: shownTime,
+    value: z.string().optional().meta({
+      description: 'The token itself, a JWT: for its agent alone, while it is active.',
+    }),
+  })
+  .meta({ id: 'TokenSummary', description: 'The token that an approved permission yields.' });
 
 /** A permission as the API shows it. */
-export const Permission = z.object({
-  id: shownId('perm'),
-  agent_id: shownId('agent'),
-  action: z.string(),
-  resource: z.string(),
-  scope: shownObject,
-  granted_scope: shownObject.nullable(),
-  reason: z.string().nullable(),
-  status: z.enum(PERMISSION_STATUSES),
-  decided_by: z.string().nullable(),
-  decided_at: shownTime.nullable(),
-  decision_reason: z.string().nullable(),
-  policy_id: z.string().nullable(),
-  token: TokenSummary.nullable(),
-  expires_at: shownTime,
-  created_at: shownTime,
-  updated_at: shownTime,
-});
+export const Permission = z
+  .object({
+    id: shownId('perm'),
+    agent_id: shownId('agent'),
+    action: z.string(),
+    resource: z.string(),
+    scope: shownObject.meta({ description: 'The limits that were asked for.' }),
+    granted_scope: shownObject.nullable().meta({ description: 'The limits that were granted.' }),
+    reason: z.string().nullable().meta({ description: 'Why the agent asks.' }),
+    status: PermissionStatus,
+    decided_by: z.string().nullable().meta({ description: 'Id of the account, or of the policy that decided.' }),
+    decided_at: shownTime.nullable(),
+    decision_reason: z.string().nullable(),
+    policy_id: z
+      .string()
+      .nullable()
+      .meta({
+        pattern: idPattern('policy'),
+        description: 'The policy that decided; null where a person did, or nobody yet.',
+      }),
+    token: TokenSummary.nullable().meta({ description: 'Once it is approved.' }),
+    expires_at: shownTime.meta({ description: 'When it expires where nobody decides.' }),
+    created_at: shownTime,
+    updated_at: shownTime,
+  })
+  .meta({
+    id: 'Permission',
+    description: "An agent's request to do one thing, and what was decided.",
+    examples: [examplePermission],
+  });
 
 export type Permission = z.output<typeof Permission>;
 

@@ -5,27 +5,36 @@ import { agents, permissions } from '../db/schema';
 import { Problem } from '../errors';
 import { agentAccess } from '../http/access';
 import { type AgentContext, newId } from '../http/context';
+import { EXAMPLE } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import type { Entry } from '../ledger/entry';
 import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
 import { draftEvent } from './event';
-import { Permission, type PermissionRow, permissionFields, presentPermission } from './permission';
+import { Permission, type PermissionRow, presentPermission } from './permission';
+import { permissionFields } from './permission-fields';
 import { evaluate } from './policies/evaluation';
 import { activePolicies, type PolicyRow } from './policies/policy';
 import { grantToken } from './token-grant';
 import { tokenValues } from './token-value';
 
-const PermissionRequest = z.strictObject({
-  action: permissionFields.action,
-  resource: permissionFields.resource,
-  scope: permissionFields.scope.default({}),
-  reason: permissionFields.reason.optional(),
-  expires_in: permissionFields.expires_in.default(3_600),
-  token_ttl: permissionFields.token_ttl.default(900),
-  max_uses: permissionFields.max_uses.default(1),
-});
+const PermissionRequest = z
+  .strictObject({
+    action: permissionFields.action,
+    resource: permissionFields.resource,
+    scope: permissionFields.scope.default({}),
+    reason: permissionFields.reason.optional(),
+    expires_in: permissionFields.expires_in.default(3_600),
+    token_ttl: permissionFields.token_ttl.default(900),
+    max_uses: permissionFields.max_uses.default(1),
+  })
+  .meta({
+    id: 'PermissionRequest',
+    examples: [
+      { action: EXAMPLE.action, resource: EXAMPLE.resource, scope: EXAMPLE.scope, reason: 'Reply to ticket 4711' },
+    ],
+  });
 
 type Input = z.output<typeof PermissionRequest>;
 
@@ -126,6 +135,7 @@ export const permissionRequest = new Hono().post(
     id: 'requestPermission',
     tag: 'Permissions',
     summary: 'Ask for permission',
+    description: 'A policy may decide it on the spot; otherwise it waits for a person.',
     success: created(Permission),
   }),
   agentAccess(activePolicies),

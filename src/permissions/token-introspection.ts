@@ -2,46 +2,83 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
+import { EXAMPLE, exampleId } from '../http/examples';
 import { noQuery, oauthBody, readJsonOrForm } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { shownId, shownObject } from '../http/shown';
+import { shownCount, shownId, shownObject } from '../http/shown';
+import { SECOND } from '../lib/time';
 import { type PermissionRow, tokenAt } from './permission';
-import { knownToken, permissionOfToken, tokenText, wordText } from './token-lookup';
+import { knownToken, permissionOfToken, tokenText, tokenTypeHint } from './token-lookup';
 import { TokenSigner } from './token-signing';
 import { claimsOf } from './token-value';
 
-const TokenIntrospection = z.strictObject({ token: tokenText, token_type_hint: wordText.optional() });
+const TokenIntrospection = z
+  .strictObject({ token: tokenText, token_type_hint: tokenTypeHint.optional() })
+  .meta({ id: 'TokenIntrospection', examples: [{ token: EXAMPLE.token }] });
+
+/** What is told of a token that is not active, or none of the caller's: nothing more (RFC 7662 section 2.2). */
+const INACTIVE = { active: false } as const;
 
 /** What is told of a token that is active: its claims, and its type. */
-const ActiveToken = z.object({
-  active: z.literal(true),
-  token_type: z.literal('Bearer'),
-  iss: z.string(),
-  aud: z.string(),
-  sub: shownId('agent'),
-  client_id: shownId('agent'),
-  iat: z.number(),
-  exp: z.number(),
-  jti: shownId('token'),
-  authorization_details: z.array(
-    z.object({
-      type: z.literal('countersign'),
-      action: z.string(),
-      resource: z.string(),
-      scope: shownObject,
-      permission_id: shownId('perm'),
-    }),
-  ),
-});
+const ActiveToken = z
+  .object({
+    active: z.literal(true),
+    token_type: z.literal('Bearer'),
+    iss: z.url().meta({ description: 'The service.' }),
+    aud: z.url().meta({ description: 'The service.' }),
+    sub: shownId('agent'),
+    client_id: shownId('agent'),
+    iat: shownCount.meta({ description: 'When it was issued, in seconds since the epoch.' }),
+    exp: shownCount.meta({ description: 'When it ends, in seconds since the epoch.' }),
+    jti: shownId('token'),
+    authorization_details: z
+      .array(
+        z.object({
+          type: z.literal('countersign'),
+          action: z.string(),
+          resource: z.string(),
+          scope: shownObject,
+          permission_id: shownId('perm'),
+        }),
+      )
+      .meta({ description: 'What it allows (RFC 9396).' }),
+  })
+  .meta({
+    id: 'ActiveToken',
+    description: 'The claims of a token that is active.',
+    examples: [
+      {
+        active: true,
+        token_type: 'Bearer',
+        iss: EXAMPLE.origin,
+        aud: EXAMPLE.origin,
+        sub: exampleId('agent'),
+        client_id: exampleId('agent'),
+        iat: Date.parse(EXAMPLE.time) / SECOND,
+        exp: Date.parse(EXAMPLE.laterTime) / SECOND,
+        jti: exampleId('token'),
+        authorization_details: [
+          {
+            type: 'countersign',
+            action: EXAMPLE.action,
+            resource: EXAMPLE.resource,
+            scope: EXAMPLE.narrowedScope,
+            permission_id: exampleId('perm'),
+          },
+        ],
+      },
+    ],
+  });
 
-const InactiveToken = z.strictObject({ active: z.literal(false) });
+const InactiveToken = z.strictObject({ active: z.literal(false) }).meta({
+  id: 'InactiveToken',
+  description: 'A token that is not active, or that the caller may not know of.',
+  examples: [INACTIVE],
+});
 
 export const Introspection = z.union([ActiveToken, InactiveToken]);
 
 export type Introspection = z.output<typeof Introspection>;
-
-/** What is told of a token that is not active, or none of the caller's: nothing more (RFC 7662 section 2.2). */
-const INACTIVE = { active: false } as const;
 
 /**
  * Tells whether a token is active, and what it says (RFC 7662, with the authorization details of RFC 9396 section 9.2).
@@ -65,6 +102,7 @@ export const tokenIntrospection = new Hono().post(
     id: 'introspectToken',
     tag: 'Tokens',
     summary: 'Introspect a token',
+    description: 'Tells whether a token is active, and what it says (RFC 7662). Takes no use.',
     success: ok(Introspection),
   }),
   sharedAccess('tokens:use', permissionOfToken(readJsonOrForm)),

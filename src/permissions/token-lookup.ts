@@ -1,10 +1,11 @@
 import type { SQL } from 'drizzle-orm';
-import { z } from 'zod';
 import type { Reader } from '../db/database';
 import { Problem } from '../errors';
 import type { Incoming, Principal } from '../http/context';
+import { EXAMPLE } from '../http/examples';
+import { plainText } from '../http/fields';
 import type { BodyReader } from '../http/input';
-import { isJsonObject, textFault } from '../lib/json';
+import { isJsonObject } from '../lib/json';
 import { parseId, withPrefix } from '../lib/typeid';
 import { findPermission, type PermissionRow } from './permission';
 import { TokenSigner } from './token-signing';
@@ -12,18 +13,15 @@ import { TokenSigner } from './token-signing';
 const MAX_TOKEN_LENGTH = 16 * 1024;
 
 /** A token as a client sends it. */
-export const tokenText = boundedText(MAX_TOKEN_LENGTH).refine((value) => value !== '', 'must not be empty');
+export const tokenText = plainText(MAX_TOKEN_LENGTH)
+  .min(1, 'must not be empty')
+  .meta({ description: 'The token itself.', examples: [EXAMPLE.token] });
 
 /** A short text that is compared and never stored. */
-export const wordText = boundedText(128);
+export const wordText = plainText(128);
 
-/** A text that is compared as it stands, of at most so many Unicode code points. */
-export function boundedText(max: number) {
-  return z
-    .string()
-    .refine((value) => [...value].length <= max, `must be at most ${max} characters long`)
-    .refine((value) => textFault(value) === null, 'must contain neither NUL nor a lone surrogate');
-}
+/** What kind of token it is, of the kinds that RFC 7009 registers; not looked at. */
+export const tokenTypeHint = wordText.meta({ description: 'Accepted, and not looked at.', examples: ['access_token'] });
 
 /**
  * Makes a preload of the permission whose token the body names, as `token` or as `token_id`. It asks for nothing when

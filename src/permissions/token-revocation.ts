@@ -4,26 +4,33 @@ import { z } from 'zod';
 import { permissions } from '../db/schema';
 import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
+import { EXAMPLE, exampleId } from '../http/examples';
 import { noQuery, oauthBody, readJsonOrForm } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { draftEvent } from './event';
-import { isPermission, type PermissionRow, permissionFields, tokenAt } from './permission';
-import { knownToken, permissionOfToken, tokenText, wordText } from './token-lookup';
+import { isPermission, type PermissionRow, tokenAt } from './permission';
+import { permissionFields } from './permission-fields';
+import { knownToken, permissionOfToken, tokenText, tokenTypeHint, wordText } from './token-lookup';
 
 const TokenRevocation = z
   .strictObject({
     token: tokenText.optional(),
-    token_type_hint: wordText.optional(),
-    token_id: wordText.optional(),
+    token_type_hint: tokenTypeHint.optional(),
+    token_id: wordText.optional().meta({ description: 'Id of the token.', examples: [exampleId('token')] }),
     reason: permissionFields.reason.optional(),
   })
   .refine(({ token, token_id }) => (token === undefined) !== (token_id === undefined), {
     path: ['token'],
     message: 'either token or token_id must be given',
+  })
+  .meta({
+    id: 'TokenRevocation',
+    oneOf: [{ required: ['token'] }, { required: ['token_id'] }],
+    examples: [{ token: EXAMPLE.token }, { token_id: exampleId('token'), reason: 'No longer needed' }],
   });
 
 /** An answer that says nothing: whether there was such a token is not told. */
-export const Revocation = z.strictObject({});
+export const Revocation = z.strictObject({}).meta({ id: 'Revocation', examples: [{}] });
 
 /**
  * Ends a token at once. A token that is unknown, or over already, is left as it is, and the answer is the same (RFC
@@ -72,6 +79,7 @@ export const tokenRevocation = new Hono().post(
     id: 'revokeToken',
     tag: 'Tokens',
     summary: 'Revoke a token',
+    description: 'Ends it at once (RFC 7009). The answer is the same for a token that is unknown, or over already.',
     success: ok(Revocation),
   }),
   sharedAccess('permissions:decide', permissionOfToken(readJsonOrForm)),

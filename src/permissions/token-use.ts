@@ -4,43 +4,70 @@ import { z } from 'zod';
 import { codeOf } from '../db/columns';
 import { ConstraintError } from '../db/database';
 import { agents, permissions, TOKEN_STATUSES } from '../db/schema';
-import { Problem, unavailable } from '../errors';
+import { type PROBLEMS, Problem, unavailable } from '../errors';
 import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
+import { EXAMPLE, exampleId } from '../http/examples';
+import { plainText } from '../http/fields';
 import { body, noQuery, readJson } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { shownId, shownObject, shownTime } from '../http/shown';
+import { shownCount, shownId, shownObject, shownTime } from '../http/shown';
 import type { Entry } from '../ledger/entry';
 import { formatTime } from '../lib/time';
 import { draftEvent } from './event';
 import { findPermission, type GrantedToken, isPermission, type PermissionRow, tokenAt } from './permission';
-import { boundedText, knownToken, permissionOfToken, tokenText } from './token-lookup';
+import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH } from './permission-fields';
+import { knownToken, permissionOfToken, tokenText } from './token-lookup';
 
-const TokenUse = z.strictObject({
-  token: tokenText,
-  // Compared, not judged: what no permission could be for is a mismatch like any other.
-  action: boundedText(128).optional(),
-  resource: boundedText(512).optional(),
-});
+const TokenUse = z
+  .strictObject({
+    token: tokenText,
+    // Compared, not judged: what no permission could be for is a mismatch like any other.
+    action: plainText(MAX_ACTION_LENGTH).optional().meta({ description: "Must be the token's, where given." }),
+    resource: plainText(MAX_RESOURCE_LENGTH).optional().meta({ description: "Must be the token's, where given." }),
+  })
+  .meta({
+    id: 'TokenUse',
+    examples: [{ token: EXAMPLE.token, action: EXAMPLE.action, resource: EXAMPLE.resource }],
+  });
 
 type Input = z.output<typeof TokenUse>;
 
 /** Why a token cannot be used. */
-type Refusal = 'expired' | 'used' | 'revoked' | 'unknown' | 'mismatch' | 'agent_inactive';
+type Refusal = (typeof PROBLEMS.token_not_active.reasons)[number];
 
 /** What a use of a token allows. */
-export const UsedToken = z.object({
-  active: z.literal(true),
-  token_id: shownId('token'),
-  permission_id: shownId('perm'),
-  agent_id: shownId('agent'),
-  action: z.string(),
-  resource: z.string(),
-  scope: shownObject,
-  uses: z.number(),
-  remaining_uses: z.number(),
-  expires_at: shownTime,
-});
+export const UsedToken = z
+  .object({
+    active: z.literal(true),
+    token_id: shownId('token'),
+    permission_id: shownId('perm'),
+    agent_id: shownId('agent'),
+    action: z.string(),
+    resource: z.string(),
+    scope: shownObject.meta({ description: 'The limits to keep to.' }),
+    uses: shownCount.meta({ description: 'Uses so far, this one included.' }),
+    remaining_uses: shownCount,
+    expires_at: shownTime,
+  })
+  .meta({
+    id: 'UsedToken',
+    description: 'What the use of a token allows.',
+    examples: [
+      {
+        active: true,
+        token_id: exampleId('token'),
+        permission_id: exampleId('perm'),
+        agent_id: exampleId('agent'),
+        action: EXAMPLE.action,
+        resource: EXAMPLE.resource,
+        scope: EXAMPLE.narrowedScope,
+        uses: 1,
+        remaining_uses: 0,
+        expires_at: EXAMPLE.laterTime,
+      },
+    ],
+  });
 
 export type UsedToken = z.output<typeof UsedToken>;
 
@@ -172,6 +199,8 @@ export const tokenUse = new Hono().post(
     id: 'useToken',
     tag: 'Tokens',
     summary: 'Use a token',
+    description:
+      'Takes one use of it, atomically, and tells what it allows. Whoever guards a resource calls this before acting.',
     success: ok(UsedToken),
     problems: ['token_not_active'],
   }),

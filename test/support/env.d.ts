@@ -3,6 +3,7 @@ import type { D1Migration } from '@cloudflare/vitest-pool-workers';
 declare global {
   namespace Cloudflare {
     interface Env {
+      ASSETS: Fetcher;
       DB: D1Database;
       DB_01: D1Database;
       FILES: R2Bucket;

@@ -50,9 +50,9 @@ export class World {
   readonly env: Env;
 
   constructor(overrides: Partial<Env> = {}) {
-    const { DB, FILES, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS } = env;
+    const { ASSETS, DB, FILES, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS } = env;
     const settings = { ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS };
-    this.env = { DB, FILES, JOB_QUEUE: this.queue.binding, ...settings, ...overrides };
+    this.env = { ASSETS, DB, FILES, JOB_QUEUE: this.queue.binding, ...settings, ...overrides };
   }
 
   /** Moves the clock. */

@@ -9,21 +9,25 @@ import { newId, type UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { noteOfUser } from '../../http/note';
 import { answer, created, operation } from '../../http/operation';
-import { MAX_POLICIES, Policy, policyFields, presentPolicy } from './policy';
+import { examplePolicy, MAX_POLICIES, Policy, policyFields, presentPolicy } from './policy';
 
-const PolicyCreation = z.strictObject({
-  name: policyFields.name,
-  effect: policyFields.effect,
-  actions: policyFields.actions,
-  resources: policyFields.resources,
-  agent_ids: policyFields.agent_ids.default(null),
-  conditions: policyFields.conditions.default({}),
-  token_ttl: policyFields.token_ttl.default(null),
-  max_uses: policyFields.max_uses.default(null),
-  reason: policyFields.reason.default(null),
-  priority: policyFields.priority.default(0),
-  is_active: policyFields.is_active.default(true),
-});
+const { id: _id, created_at: _created, updated_at: _updated, ...examplePolicyFields } = examplePolicy;
+
+const PolicyCreation = z
+  .strictObject({
+    name: policyFields.name,
+    effect: policyFields.effect,
+    actions: policyFields.actions,
+    resources: policyFields.resources,
+    agent_ids: policyFields.agent_ids.default(null),
+    conditions: policyFields.conditions.default({}),
+    token_ttl: policyFields.token_ttl.default(null),
+    max_uses: policyFields.max_uses.default(null),
+    reason: policyFields.reason.default(null),
+    priority: policyFields.priority.default(0),
+    is_active: policyFields.is_active.default(true),
+  })
+  .meta({ id: 'PolicyCreation', examples: [examplePolicyFields] });
 
 /**
  * Makes a policy, which decides requests from then on.
@@ -73,6 +77,7 @@ export const policyCreation = new Hono().post(
     id: 'createPolicy',
     tag: 'Policies',
     summary: 'Create a policy',
+    description: 'It decides requests from then on.',
     success: created(Policy),
     problems: ['conflict'],
   }),

@@ -29,6 +29,7 @@ export const policyDeletion = new Hono().delete(
     id: 'deletePolicy',
     tag: 'Policies',
     summary: 'Delete a policy',
+    description: 'What it decided stays decided.',
     success: noContent(),
     pathId: 'policy',
   }),

@@ -37,6 +37,7 @@ export const policyList = new Hono().get(
     id: 'listPolicies',
     tag: 'Policies',
     summary: 'List policies',
+    description: 'Newest first.',
     success: ok(pageOf(Policy)),
   }),
   userAccess('policies:read'),

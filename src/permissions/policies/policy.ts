@@ -3,12 +3,12 @@ import { z } from 'zod';
 import type { Reader } from '../../db/database';
 import { POLICY_EFFECTS, policies } from '../../db/schema';
 import type { Incoming } from '../../http/context';
-import { jsonObject, text, wholeNumber } from '../../http/fields';
-import { shownId, shownObject, shownTime } from '../../http/shown';
-import { textFault } from '../../lib/json';
+import { EXAMPLE, exampleId } from '../../http/examples';
+import { choice, idText, jsonObject, listOf, plainText, text, wholeNumber } from '../../http/fields';
+import { shownCount, shownId, shownInteger, shownJson, shownTime } from '../../http/shown';
 import { formatTime } from '../../lib/time';
-import { type Id, parseId } from '../../lib/typeid';
-import { permissionFields } from '../permission';
+import { type Id, idPattern } from '../../lib/typeid';
+import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH, permissionFields } from '../permission-fields';
 
 /** The most policies that an account can hold: all of them are looked through at every request. */
 export const MAX_POLICIES = 200;
@@ -18,82 +18,118 @@ const MAX_PRIORITY = 1_000_000;
 
 export type PolicyRow = InferSelectModel<typeof policies>;
 
+const CONDITION = 'PolicyCondition';
+
 /** What a policy asks of one key of a request's scope; `{}` accepts any value. */
 export const Condition = z
   .strictObject({
-    min: z.number().optional(),
-    max: z.number().optional(),
-    equals: z.json().optional(),
-    in: z.array(z.json()).min(1, 'must have at least one member').max(MAX_MEMBERS).optional(),
+    min: z.number().optional().meta({ description: 'The least that a number may be; not above `max`.' }),
+    max: z.number().optional().meta({ description: 'The most that a number may be.' }),
+    equals: z.unknown().optional().meta({ description: 'The only value that there may be.' }),
+    in: listOf(z.unknown(), MAX_MEMBERS).optional().meta({ description: 'The values that there may be.' }),
   })
   .refine(({ min, max }) => min === undefined || max === undefined || min <= max, {
     path: ['min'],
     message: 'must not be above max',
+  })
+  .meta({
+    id: CONDITION,
+    description: "What a policy asks of one key of a request's scope; `{}` accepts any value.",
+    examples: [{ max: 100 }],
   });
 
 export type Condition = z.output<typeof Condition>;
 
-function patterns(max: number) {
-  const pattern = z
-    .string()
-    .min(1, 'must not be empty')
-    .refine((value) => [...value].length <= max, `must be at most ${max} characters long`)
-    .refine((value) => textFault(value) === null, 'must contain neither NUL nor a lone surrogate');
-  return listOf(pattern);
-}
-
-/** Counted before they are looked at, so that a long list of wrong ones earns one complaint. */
-function listOf<S extends z.ZodType>(member: S) {
-  return z
-    .array(z.unknown())
-    .min(1, 'must have at least one member')
-    .max(MAX_MEMBERS, `must have at most ${MAX_MEMBERS} members`)
-    .pipe(z.array(member));
-}
-
-const conditions = jsonObject(16 * 1024).superRefine((value, refinement) => {
-  for (const [key, condition] of Object.entries(value)) {
-    const { error } = Condition.safeParse(condition);
-    for (const issue of error?.issues ?? []) {
-      const names = issue.code === 'unrecognized_keys' ? issue.keys : [];
-      const message = names.length > 0 ? `takes min, max, equals and in, not ${names.join(', ')}` : issue.message;
-      refinement.addIssue({ code: 'custom', path: [key, ...issue.path], message });
+const conditions = jsonObject('What is asked of each key of the scope. None: nothing.', 16 * 1024)
+  .superRefine((value, refinement) => {
+    for (const [key, condition] of Object.entries(value)) {
+      const { error } = Condition.safeParse(condition);
+      for (const issue of error?.issues ?? []) {
+        const names = issue.code === 'unrecognized_keys' ? issue.keys : [];
+        const message = names.length > 0 ? `takes min, max, equals and in, not ${names.join(', ')}` : issue.message;
+        refinement.addIssue({ code: 'custom', path: [key, ...issue.path], message });
+      }
     }
-  }
-});
+  })
+  .meta({ additionalProperties: { $ref: `#/components/schemas/${CONDITION}` } });
+
+function patterns(max: number, examples: string[]) {
+  const pattern = plainText(max).min(1, 'must not be empty');
+  return listOf(pattern, MAX_MEMBERS).meta({
+    description: 'Patterns, one of which must match: literal text in which `*` stands for any run of characters.',
+    examples: [examples],
+  });
+}
+
+const PolicyEffect = choice(POLICY_EFFECTS).meta({ id: 'PolicyEffect' });
 
 /** The fields that a client may set. */
 export const policyFields = {
   name: text(1, 255),
-  effect: z.enum(POLICY_EFFECTS, `must be one of ${POLICY_EFFECTS.join(', ')}`),
-  actions: patterns(128),
-  resources: patterns(512),
-  agent_ids: listOf(z.string().refine((id) => parseId('agent', id) !== null, 'must be the id of an agent')).nullable(),
+  effect: PolicyEffect,
+  actions: patterns(MAX_ACTION_LENGTH, ['email.*']),
+  resources: patterns(MAX_RESOURCE_LENGTH, ['mailbox:*']),
+  agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_MEMBERS)
+    .nullable()
+    .meta({ description: 'The agents that it is for; null for all.' }),
   conditions,
-  token_ttl: permissionFields.token_ttl.nullable(),
-  max_uses: permissionFields.max_uses.nullable(),
-  reason: permissionFields.reason.nullable(),
-  priority: wholeNumber(-MAX_PRIORITY, MAX_PRIORITY),
+  token_ttl: permissionFields.token_ttl
+    .nullable()
+    .meta({ description: 'The most seconds that a token which it approves lives; null for as long as was asked for.' }),
+  max_uses: permissionFields.max_uses
+    .nullable()
+    .meta({ description: 'The most uses of a token which it approves; null for as many as were asked for.' }),
+  reason: permissionFields.reason.nullable().meta({ description: 'Becomes the reason of its decisions.' }),
+  priority: wholeNumber(-MAX_PRIORITY, MAX_PRIORITY).meta({
+    description: 'Of several approvals that apply, the highest decides, of equal ones the oldest.',
+  }),
   is_active: z.boolean(),
 };
 
+export const examplePolicy = {
+  id: exampleId('policy'),
+  name: 'Small mailings',
+  effect: 'approve',
+  actions: ['email.*'],
+  resources: ['mailbox:*'],
+  agent_ids: [exampleId('agent')],
+  conditions: { max_recipients: { max: 50 } },
+  token_ttl: 300,
+  max_uses: null,
+  reason: 'Few recipients',
+  priority: 0,
+  is_active: true,
+  created_at: EXAMPLE.time,
+  updated_at: EXAMPLE.time,
+};
+
 /** A policy as the API shows it. */
-export const Policy = z.object({
-  id: shownId('policy'),
-  name: z.string(),
-  effect: z.enum(POLICY_EFFECTS),
-  actions: z.array(z.string()),
-  resources: z.array(z.string()),
-  agent_ids: z.array(z.string()).nullable(),
-  conditions: shownObject,
-  token_ttl: z.number().nullable(),
-  max_uses: z.number().nullable(),
-  reason: z.string().nullable(),
-  priority: z.number(),
-  is_active: z.boolean(),
-  created_at: shownTime,
-  updated_at: shownTime,
-});
+export const Policy = z
+  .object({
+    id: shownId('policy'),
+    name: z.string(),
+    effect: PolicyEffect,
+    actions: z.array(z.string()),
+    resources: z.array(z.string()),
+    agent_ids: z.array(z.string().meta({ pattern: idPattern('agent') })).nullable(),
+    conditions: shownJson(z.record(z.string(), Condition)),
+    token_ttl: shownCount.nullable().meta({ description: 'Seconds.' }),
+    max_uses: shownCount.nullable(),
+    reason: z.string().nullable(),
+    priority: shownInteger,
+    is_active: z.boolean(),
+    created_at: shownTime,
+    updated_at: shownTime,
+  })
+  .meta({
+    id: 'Policy',
+    description:
+      'A rule that decides requests on the spot. It applies where every part matches. Any denial that applies wins; else ' +
+      'the approval of highest priority; else a person decides. In doubt it fails closed: where a key of the scope is ' +
+      'missing, or of another type, a denial applies and an approval does not; and an approval that has conditions must ' +
+      'have one for every key of the scope.',
+    examples: [examplePolicy],
+  });
 
 export type Policy = z.output<typeof Policy>;
 

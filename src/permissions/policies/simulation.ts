@@ -1,28 +1,48 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
 import { userAccess } from '../../http/access';
+import { EXAMPLE, exampleId } from '../../http/examples';
 import { body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { shownId } from '../../http/shown';
-import { permissionFields } from '../permission';
+import { permissionFields } from '../permission-fields';
 import { wordText } from '../token-lookup';
 import { DECISIONS, evaluate } from './evaluation';
 import { activePolicies, type PolicyRow } from './policy';
 
-const PolicySimulation = z.strictObject({
-  agent_id: wordText.optional(),
-  action: permissionFields.action,
-  resource: permissionFields.resource,
-  scope: permissionFields.scope.default({}),
-});
+const PolicySimulation = z
+  .strictObject({
+    agent_id: wordText.optional().meta({
+      description: 'Without it, policies for certain agents do not apply.',
+      examples: [exampleId('agent')],
+    }),
+    action: permissionFields.action,
+    resource: permissionFields.resource,
+    scope: permissionFields.scope.default({}),
+  })
+  .meta({
+    id: 'PolicySimulation',
+    examples: [
+      {
+        agent_id: exampleId('agent'),
+        action: EXAMPLE.action,
+        resource: EXAMPLE.resource,
+        scope: EXAMPLE.scope,
+      },
+    ],
+  });
 
 /** What the account's policies would say. */
-export const Simulation = z.object({
-  decision: z.enum(DECISIONS),
-  policy_id: shownId('policy').nullable(),
-  /** Every policy that applies, the one that decides first. */
-  matched: z.array(shownId('policy')),
-});
+export const Simulation = z
+  .object({
+    decision: z.enum(DECISIONS),
+    policy_id: shownId('policy').nullable().meta({ description: 'The policy that decides; null where none does.' }),
+    matched: z.array(shownId('policy')).meta({ description: 'Every policy that applies, the one that decides first.' }),
+  })
+  .meta({
+    id: 'Simulation',
+    examples: [{ decision: 'approve', policy_id: exampleId('policy'), matched: [exampleId('policy')] }],
+  });
 
 export type Simulation = z.output<typeof Simulation>;
 
@@ -39,6 +59,7 @@ export const policySimulation = new Hono().post(
     id: 'simulatePolicies',
     tag: 'Policies',
     summary: 'Ask what the policies would decide',
+    description: 'Writes nothing.',
     success: ok(Simulation),
   }),
   userAccess('policies:read', activePolicies),

@@ -10,7 +10,10 @@ import { answer, ok, operation } from '../../http/operation';
 import { parseId } from '../../lib/typeid';
 import { isPolicy, Policy, policyFields, policyOwner, presentPolicy } from './policy';
 
-const PolicyUpdate = notEmpty(z.strictObject(policyFields).partial());
+const PolicyUpdate = notEmpty(z.strictObject(policyFields).partial()).meta({
+  id: 'PolicyUpdate',
+  examples: [{ is_active: false }],
+});
 
 /** Changes the fields that are named; requests from then on are decided by it as it then is. */
 export async function updatePolicy(
@@ -53,6 +56,7 @@ export const policyUpdate = new Hono().put(
     id: 'updatePolicy',
     tag: 'Policies',
     summary: 'Change a policy',
+    description: 'Changes the fields that are named.',
     success: ok(Policy),
     pathId: 'policy',
   }),

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
+import { PROBLEMS, type ProblemCode } from '../errors';
+import type { Description } from '../http/operation';
+import { shownId } from '../http/shown';
+import type { Prefix } from '../lib/typeid';
+import type { CollectedOperation } from './collection';
+import { headersOf, type REQUEST_HEADERS } from './headers';
+import type { DescribeProblems } from './problems';
+import { requirements } from './security';
+
+const SUCCESS = {
+  200: 'Done.',
+  201: 'Made.',
+  202: 'Begun; it goes on in the background.',
+  204: 'Done.',
+  302: 'It is found elsewhere.',
+};
+
+/** An operation as OpenAPI describes it. */
+export function describeOperation(
+  { method, parameter, description: parts }: CollectedOperation,
+  describeProblems: DescribeProblems,
+): ZodOpenApiOperationObject {
+  const { id, tag, summary, description, callers, query, pathId, body } = parts;
+  const isPost = method === 'post';
+  return {
+    ...(id && { operationId: id }),
+    ...(tag && { tags: [tag] }),
+    ...(summary && { summary }),
+    ...(description && { description }),
+    security: requirements(callers),
+    requestParams: {
+      ...(parts.path && { path: parts.path }),
+      ...(parameter && pathId && { path: z.object({ [parameter]: pathParameter(pathId) }) }),
+      ...(query instanceof z.ZodObject && { query }),
+    },
+    parameters: [requestHeader('RequestId'), ...(isPost ? [requestHeader('IdempotencyKey')] : [])],
+    ...(body && { requestBody: describeBody(body) }),
+    responses: {
+      ...describeSuccess(method, parts),
+      ...describeFailures(method, parts, describeProblems),
+    },
+  };
+}
+
+function pathParameter(prefix: Prefix) {
+  return shownId(prefix).meta({ description: `The identifier, \`${prefix}_…\`.` });
+}
+
+function requestHeader(name: keyof typeof REQUEST_HEADERS) {
+  return { $ref: `#/components/parameters/${name}` };
+}
+
+function describeBody({ schema, mayBeForm }: NonNullable<Description['body']>) {
+  return {
+    // An absent body counts as `{}`.
+    required: !schema.safeParse({}).success,
+    content: {
+      'application/json': { schema },
+      ...(mayBeForm && { 'application/x-www-form-urlencoded': { schema } }),
+    },
+  };
+}
+
+function describeSuccess(method: string, { success }: Description): ZodOpenApiResponsesObject {
+  if (!success) return {};
+  const { status, schema, contentType = 'application/json' } = success;
+  const answer: ZodOpenApiResponseObject = {
+    description: SUCCESS[status],
+    headers: headersOf(status, method),
+    ...(schema && { content: { [contentType]: { schema } } }),
+  };
+  return { [status]: answer };
+}
+
+function describeFailures(
+  method: string,
+  { callers, problems = [] }: Description,
+  describeProblems: DescribeProblems,
+): ZodOpenApiResponsesObject {
+  const codes: ProblemCode[] = [
+    ...problems,
+    ...(method === 'post' ? ['idempotency_key_reuse' as const] : []),
+    ...(callers ? ['rate_limited' as const] : []),
+    'internal',
+    'unavailable',
+  ];
+  const byStatus = Object.groupBy(codes, (code) => PROBLEMS[code].status);
+  return Object.fromEntries(Object.entries(byStatus).map(([status, some]) => [status, describeProblems(some)]));
+}

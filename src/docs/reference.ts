@@ -1,0 +1,66 @@
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { Problem } from '../errors';
+import type { App, Incoming } from '../http/context';
+import { noQuery } from '../http/input';
+import { operation, text } from '../http/operation';
+
+const PAGE_HEADERS = {
+  // The page names its files by their version, so that it has to be the newest.
+  'Cache-Control': 'no-cache',
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    // The style sheet holds its icons.
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'Referrer-Policy': 'no-referrer',
+};
+
+const FILE_HEADERS = { 'Cache-Control': 'public, max-age=31536000, immutable' };
+
+/** The API's description as a page to read and to try, and the files that it loads. */
+export const reference = new Hono<App>()
+  .get(
+    '/docs',
+    operation({ id: 'showReference', tag: 'Service', summary: 'Read this reference', success: text('text/html') }),
+    noQuery(),
+    (c) => sendAsset(c, new URL('/docs/index.html', c.req.url), PAGE_HEADERS),
+  )
+  .get(
+    '/docs/:version/:file',
+    operation({
+      id: 'getReferenceFile',
+      tag: 'Service',
+      summary: 'Get a file that the reference loads',
+      path: z.object({ version: z.string(), file: z.string() }),
+      success: text('*/*'),
+      problems: ['not_found'],
+    }),
+    noQuery(),
+    (c) => sendAsset(c, new URL(c.req.url), FILE_HEADERS),
+  );
+
+/**
+ * Answers with a static file, or with 304 when the client has it already.
+ * @throws Problem `not_found`
+ */
+async function sendAsset(c: Incoming, file: URL, headers: Record<string, string>): Promise<Response> {
+  const known = c.req.header('If-None-Match');
+  const asset = await c.env.ASSETS.fetch(file, {
+    headers: known === undefined ? {} : { 'If-None-Match': known },
+    redirect: 'manual',
+  });
+  if (asset.status !== 200 && asset.status !== 304) throw new Problem('not_found', 'There is nothing at this path.');
+  const answer = new Response(asset.body, { status: asset.status, headers });
+  for (const name of ['Content-Type', 'ETag']) {
+    const value = asset.headers.get(name);
+    if (value !== null) answer.headers.set(name, value);
+  }
+  return answer;
+}

@@ -1,0 +1,28 @@
+import type { Caller } from '../http/operation';
+
+/** What credentials there are. All of them are presented as `Authorization: Bearer <credential>`. */
+export const SECURITY_SCHEMES = {
+  userToken: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'csu_…',
+    description:
+      'A user token: `csu_` and 40 letters and digits, the last 6 a checksum. It acts for an account, within its scopes.',
+  },
+  agentKey: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'csa_…',
+    description: 'The API key of an agent: `csa_` and 40 letters and digits, the last 6 a checksum.',
+  },
+  operatorToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The secret `ADMIN_TOKEN` of the deployment. It opens `/v1/admin` alone.',
+  },
+} as const;
+
+/** The security requirements of an operation, any one of which is enough; none where everybody may call it. */
+export function requirements(callers: Caller[] = []): Record<string, string[]>[] {
+  return callers.map((caller) => ({ [caller.credential]: caller.credential === 'userToken' ? [caller.scope] : [] }));
+}

@@ -1,0 +1,24 @@
+import type { Id, Prefix } from '../lib/typeid';
+
+// What the examples of the API's description are made of: one agent, which asks for one thing.
+
+/** The identifier that the examples have of each kind. */
+export function exampleId<P extends Prefix>(prefix: P): Id<P> {
+  return `${prefix}_01m7x1m1tre75vaz5yvpbmvt6m`;
+}
+
+export const EXAMPLE = {
+  origin: 'https://countersign.example.com',
+  time: '2026-01-31T12:00:00.000Z',
+  laterTime: '2026-01-31T12:15:00.000Z',
+  userToken: 'csu_008tViZ1sMxLgpn3J1RJiuLyktiYJBiA2Y3LJuJ2',
+  agentKey: 'csa_00DAEY1qzkZImONKQuwvxBDS9629UQFCzG2M1zjX',
+  token: 'eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJqdGkiOiJ0b2tlbl8wMW03eCJ9.RWQyNTUxOSBzaWduYXR1cmU',
+  cursor: 'OKF5hL0mAb2Wlq7cXcVd1mFnZW50XzAxbTd4',
+  action: 'email.send',
+  resource: 'mailbox:support',
+  scope: { max_recipients: 50 },
+  narrowedScope: { max_recipients: 10 },
+  ipAddress: '203.0.113.7',
+  userAgent: 'mail-assistant/1.0',
+};

@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { EXAMPLE } from '../http/examples';
+import { jsonObject, plainText, text, wholeNumber } from '../http/fields';
+
+export const MAX_ACTION_LENGTH = 128;
+export const MAX_RESOURCE_LENGTH = 512;
+
+const ACTION = /^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/;
+const RESOURCE = '^[a-z0-9_-]+:[^\\u0000]+$';
+
+/** The fields of a permission that clients may set, in requests and decisions. */
+export const permissionFields = {
+  action: z
+    .string()
+    .max(MAX_ACTION_LENGTH, `must be at most ${MAX_ACTION_LENGTH} characters long`)
+    .regex(ACTION, 'must be dotted, such as email.send')
+    .meta({ description: 'What the agent wants to do: dotted words.', examples: [EXAMPLE.action] }),
+  resource: plainText(MAX_RESOURCE_LENGTH)
+    .regex(new RegExp(RESOURCE), 'must be of the form <kind>:<identifier>, such as mailbox:support')
+    .meta({
+      pattern: RESOURCE,
+      description: 'What it wants to do it to: `<kind>:<identifier>`.',
+      examples: [EXAMPLE.resource],
+    }),
+  scope: jsonObject('Upper limits: of a number the largest allowed, of a list the members allowed.', 2 * 1024),
+  reason: text(0, 1_000),
+  expires_in: wholeNumber(60, 604_800).meta({ description: 'Seconds after which it expires where nobody decides.' }),
+  token_ttl: wholeNumber(30, 86_400).meta({ description: 'Seconds that the token lives, at most.' }),
+  max_uses: wholeNumber(1, 1_000).meta({ description: 'How often the token can be used, at most.' }),
+};
