@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
-import type { Database } from '../db/database';
-import { ConstraintError } from '../db/database';
+import { z } from 'zod';
+import { ConstraintError, type Database } from '../db/database';
 import { accounts, type FileFormat, files } from '../db/schema';
 import { openShard } from '../db/shards';
 import { notFound, Problem, unavailable } from '../errors';
@@ -110,8 +110,8 @@ export const fileDownload = new Hono<App>().get(
     description:
       'The address is the `download_url` of an export or a report, and needs no credential. The answer is the file ' +
       'itself, whole or the `Range` of it that was asked for (206).',
-    success: { status: 200, schema: null },
-    problems: ['invalid_signature', 'rate_limited', 'not_found', 'download_expired', 'range_not_satisfiable'],
+    success: { status: 200, schema: z.custom<never>().meta({ type: 'string', format: 'binary' }), contentType: '*/*' },
+    problems: ['invalid_signature', 'rate_limited', 'download_expired', 'range_not_satisfiable'],
     pathId: 'export',
   }),
   query(AddressQuery),

@@ -6,7 +6,7 @@ import { invalidRequest } from '../../errors';
 import { requestFile } from '../../files/request';
 import { userAccess } from '../../http/access';
 import { newId, type UserContext } from '../../http/context';
-import { queryText, rangeEnd } from '../../http/fields';
+import { choice, listOf, queryText, rangeEnd } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
 import type { JsonObject } from '../../lib/json';
@@ -15,19 +15,21 @@ import { idBytes, parseId } from '../../lib/typeid';
 import { oldestKept } from '../entry';
 import { AuditExport, EXPORT_FORMATS, type ExportRequest, presentExport } from './export';
 
-const eventTypes = z
-  .array(z.enum(EVENT_TYPES, `must be one of ${EVENT_TYPES.join(', ')}`))
-  .min(1, 'must have at least one member')
-  .refine((types) => new Set(types).size === types.length, 'must name each type once');
+const eventTypes = listOf(choice(EVENT_TYPES), EVENT_TYPES.length).refine(
+  (types) => new Set(types).size === types.length,
+  'must name each type once',
+);
 
-const ExportCreation = z.strictObject({
-  format: z.enum(EXPORT_FORMATS, `must be one of ${EXPORT_FORMATS.join(', ')}`).default('json'),
-  start_date: rangeEnd(0),
-  end_date: rangeEnd(DAY),
-  agent_id: queryText.max(255, 'must be at most 255 characters long').optional(),
-  event_types: eventTypes.optional(),
-  include_details: z.boolean().default(false),
-});
+const ExportCreation = z
+  .strictObject({
+    format: choice(EXPORT_FORMATS).default('json'),
+    start_date: rangeEnd(0).meta({ description: 'Entries from this time on. A bare date means its midnight in UTC.' }),
+    end_date: rangeEnd(DAY).meta({ description: 'Entries before this time. A bare date means the end of that day.' }),
+    agent_id: queryText.optional().meta({ description: 'Entries of this agent.' }),
+    event_types: eventTypes.optional().meta({ description: 'Entries of these types.' }),
+    include_details: z.boolean().default(false).meta({ description: 'Whether each entry comes with its details.' }),
+  })
+  .meta({ examples: [{ format: 'csv', start_date: '2026-01-01', end_date: '2026-01-31', include_details: true }] });
 
 /**
  * Starts an export of the entries that match at this moment.

@@ -4,12 +4,18 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { Json } from '../../lib/json';
 import { fromTaggedJson, toTaggedJson } from '../../lib/tagged-json';
 import type { Id } from '../../lib/typeid';
+import { storedZstdFrame } from '../../lib/zstd-frame';
 import type { Encoder } from './encoder';
 import type { ExportedEntry } from './source';
 
 /** A row group is held in memory until it is full: so many entries, or characters of text. */
 const GROUP_ROWS = 16_384;
 const GROUP_CHARACTERS = 8 * 2 ** 20;
+/**
+ * Bytes of a page, before compression. The runtime's zstd fails where its output is larger than 40,960 bytes
+ * (https://github.com/cloudflare/workerd/issues/6769): that of a page this small never is.
+ */
+const PAGE_SIZE = 32 * 1024;
 /** Reading fewer at a time would cost more than reading some again. */
 const FEWEST_WANTED = 256;
 
@@ -76,7 +82,7 @@ export class ParquetEncoding implements Encoder {
       writer: this.bytes,
       schema: [{ name: 'root', num_children: this.columns.length }, ...this.columns.map(({ element }) => element)],
       codec: 'ZSTD',
-      compressors: { ZSTD: (input) => zstdCompressSync(input) },
+      compressors: { ZSTD: compress },
       createdBy: 'countersign',
     });
     if (saved !== null) {
@@ -125,7 +131,7 @@ export class ParquetEncoding implements Encoder {
       data: entries.map(read),
       offsetIndex: false,
     }));
-    this.writer.write({ columnData, rowGroupSize: entries.length });
+    this.writer.write({ columnData, rowGroupSize: entries.length, pageSize: PAGE_SIZE, dictionarySize: PAGE_SIZE });
     this.rows += entries.length;
     this.waiting = [];
     this.characters = 0;
@@ -136,5 +142,14 @@ export class ParquetEncoding implements Encoder {
     const bytes = this.bytes.getBytes().slice();
     this.bytes.index = 0;
     return bytes;
+  }
+}
+
+/** A page that a value made larger, and that the runtime cannot compress, is stored as it is. */
+function compress(page: Uint8Array): Uint8Array {
+  try {
+    return zstdCompressSync(page);
+  } catch {
+    return storedZstdFrame(page);
   }
 }
