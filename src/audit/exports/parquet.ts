@@ -45,26 +45,34 @@ const created: SchemaElement = {
 interface Column {
   element: SchemaElement;
   read: (entry: ExportedEntry) => string | bigint | Date;
+  /** Whether its values differ from entry to entry, so that a dictionary of them is not worth trying. */
+  differs?: true;
+  /** Whether readers find entries by it: then each row group tells its lowest and highest value. */
+  sorted?: true;
 }
 
 function listColumns(account: Id<'user'>, withDetails: boolean): Column[] {
   const columns: Column[] = [
-    { element: text('id'), read: ({ id }) => id },
+    { element: text('id'), read: ({ id }) => id, differs: true },
     {
       element: { name: 'sequence', type: 'INT64', repetition_type: 'REQUIRED' },
       read: ({ sequence }) => BigInt(sequence),
+      differs: true,
+      sorted: true,
     },
     { element: text('user_id'), read: () => account },
     { element: text('agent_id'), read: ({ agentId }) => agentId },
-    { element: text('permission_request_id'), read: ({ permission }) => permission },
+    { element: text('permission_request_id'), read: ({ permission }) => permission, differs: true },
     { element: text('event_type'), read: ({ event }) => event },
     { element: text('action'), read: ({ action }) => action },
     { element: text('resource'), read: ({ resource }) => resource },
     { element: text('ip_address'), read: ({ ipAddress }) => ipAddress },
     { element: text('user_agent'), read: ({ userAgent }) => userAgent },
-    { element: created, read: ({ createdAt }) => new Date(createdAt) },
+    { element: created, read: ({ createdAt }) => new Date(createdAt), differs: true, sorted: true },
   ];
-  return withDetails ? [...columns, { element: text('details'), read: ({ details }) => details }] : columns;
+  return withDetails
+    ? [...columns, { element: text('details'), read: ({ details }) => details, differs: true }]
+    : columns;
 }
 
 /** Encodes entries as Parquet, a row group at a time; between two of them the work can be saved. */
@@ -126,9 +134,11 @@ export class ParquetEncoding implements Encoder {
 
   private writeGroup(): Uint8Array {
     const entries = this.waiting;
-    const columnData = this.columns.map(({ element: { name }, read }) => ({
+    const columnData = this.columns.map(({ element: { name }, read, differs, sorted = false }) => ({
       name,
       data: entries.map(read),
+      ...(differs && { encoding: 'PLAIN' as const }),
+      statistics: sorted,
       offsetIndex: false,
     }));
     this.writer.write({ columnData, rowGroupSize: entries.length, pageSize: PAGE_SIZE, dictionarySize: PAGE_SIZE });
