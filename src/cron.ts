@@ -1,6 +1,7 @@
 import { Cost, type Database } from './db/database';
 import { listShards, openShard } from './db/shards';
 import type { Env, Runtime } from './env';
+import { cleanFiles, resumeFiles } from './files/sweep';
 import { eraseAccounts, eraseAgents } from './ledger/erasure';
 import { deleteExpiredKeys, deleteOldAnswers, deleteOldStatistics } from './ledger/housekeeping';
 import { Ledger } from './ledger/ledger';
@@ -28,7 +29,7 @@ export async function runCron(cron: string, env: Env, runtime: Runtime): Promise
   const cost = new Cost();
   let waiting = listShards(env).flatMap((shard) => {
     const database = openShard(env, shard, cost);
-    return database ? listWork(cron, shard, database, runtime) : [];
+    return database ? listWork(cron, shard, database, env, runtime) : [];
   });
   while (waiting.length > 0) {
     const unfinished: Work[] = [];
@@ -40,7 +41,7 @@ export async function runCron(cron: string, env: Env, runtime: Runtime): Promise
   }
 }
 
-function listWork(cron: string, shard: string, database: Database, runtime: Runtime): Work[] {
+function listWork(cron: string, shard: string, database: Database, env: Env, runtime: Runtime): Work[] {
   const context = { reader: database, ledger: new Ledger(database), runtime };
   const sweep: Record<string, Work['slice']> = {
     expire: () => expireSlice(context),
@@ -49,12 +50,19 @@ function listWork(cron: string, shard: string, database: Database, runtime: Runt
     'erase agents, newest first': () => eraseAgents(database, 'newest'),
     'delete expired keys': () => deleteExpiredKeys(database, runtime.now()),
     'delete old answers': () => deleteOldAnswers(database, runtime.now()),
+    'resume files': () => resumeFiles(database, bound(env.JOB_QUEUE), shard, runtime.now()),
+    'clean files': () => cleanFiles(database, bound(env.FILES), runtime.now()),
   };
   const retention: Record<string, Work['slice']> = {
     'delete old statistics': () => deleteOldStatistics(database, runtime.now()),
   };
   const work = cron === RETENTION_CRON ? retention : sweep;
   return Object.entries(work).map(([name, slice]) => ({ name, shard, slice }));
+}
+
+function bound<B>(binding: B | undefined): B {
+  if (!binding) throw new Error('the bucket FILES or the queue JOB_QUEUE is not bound');
+  return binding;
 }
 
 async function doSlice(cron: string, { name, shard, slice }: Work): Promise<boolean> {

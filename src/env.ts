@@ -12,8 +12,19 @@ export interface Env {
   RATE_LIMITS?: string;
   CREDENTIAL_LIMITER?: RateLimit;
   ADDRESS_LIMITER?: RateLimit;
+  FILES?: R2Bucket;
+  JOB_QUEUE?: Queue<JobMessage>;
   /** Further shards: `DB_01`, `DB_02`, … */
   [shard: `DB_${string}`]: D1Database | undefined;
+}
+
+/** A hint that there is work to do on a file; the database knows what. */
+export interface JobMessage {
+  shard: string;
+  /** The number of the account. */
+  account: number;
+  /** The identifier of an export or a report. */
+  id: string;
 }
 
 /** What the outside world gives to a request; tests give their own, to move time and to break things. */
@@ -42,6 +53,8 @@ export interface Config {
   exposeCost: boolean;
   /** Null where rate limits are switched off. */
   limiters: { credential: RateLimit; address: RateLimit } | null;
+  files: R2Bucket;
+  jobs: Queue<JobMessage>;
 }
 
 /** Reads the settings, or names those that are missing or malformed. */
@@ -56,10 +69,11 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
   else if (!publicUrl) faults.push('the variable PUBLIC_URL is not an http or https origin');
   const limiters = readLimiters(env);
   if (limiters === undefined) faults.push('the rate limiters CREDENTIAL_LIMITER and ADDRESS_LIMITER are not bound');
-  if (!env.ADMIN_TOKEN || !keyring || !publicUrl || limiters === undefined) return { faults };
-  return {
-    config: { adminToken: env.ADMIN_TOKEN, keyring, publicUrl, exposeCost: env.EXPOSE_COST === 'on', limiters },
-  };
+  const { ADMIN_TOKEN: adminToken, FILES: files, JOB_QUEUE: jobs } = env;
+  if (!files) faults.push('the bucket FILES is not bound');
+  if (!jobs) faults.push('the queue JOB_QUEUE is not bound');
+  if (!adminToken || !keyring || !publicUrl || limiters === undefined || !files || !jobs) return { faults };
+  return { config: { adminToken, keyring, publicUrl, exposeCost: env.EXPOSE_COST === 'on', limiters, files, jobs } };
 }
 
 /** Undefined where they are wanted and missing. */

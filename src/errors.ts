@@ -27,6 +27,7 @@ export const PROBLEMS = {
   },
   plan_required: { status: 403, title: 'Plan required', meaning: "The account's plan does not include this." },
   agent_inactive: { status: 403, title: 'Agent inactive', meaning: 'The agent is switched off.' },
+  invalid_signature: { status: 403, title: 'Invalid signature', meaning: 'The signed address was changed.' },
   account_inactive: { status: 403, title: 'Account inactive', meaning: 'The account is switched off.' },
   wrong_credential: {
     status: 403,
@@ -55,16 +56,32 @@ export const PROBLEMS = {
     title: 'Conflict',
     meaning: 'The account holds as many as it can, or was changed at the same time.',
   },
+  download_expired: {
+    status: 410,
+    title: 'Download expired',
+    meaning: 'The signed address, or the file that it leads to, is over.',
+  },
   payload_too_large: { status: 413, title: 'Payload too large', meaning: 'The body is larger than 1 MiB.' },
   unsupported_media_type: {
     status: 415,
     title: 'Unsupported media type',
     meaning: 'The body is of a content type that this operation does not take.',
   },
+  range_not_satisfiable: {
+    status: 416,
+    title: 'Range not satisfiable',
+    meaning: 'The file has none of the bytes that `Range` asks for; `Content-Range` tells its size.',
+  },
   idempotency_key_reuse: {
     status: 422,
     title: 'Idempotency key reused',
     meaning: 'The `Idempotency-Key` was used for another request before.',
+  },
+  too_many_exports: {
+    status: 429,
+    title: 'Too many exports',
+    meaning:
+      'As many exports and reports are in the making as an account can have; send the request again after `Retry-After`.',
   },
   rate_limited: {
     status: 429,

@@ -47,6 +47,10 @@ const rules: Record<string, string[]> = {
   'DELETE /v1/policies/:id': ['user:policies:write'],
   'GET /v1/audit': ['user:audit:read'],
   'GET /v1/audit/:id': ['user:audit:read'],
+  'GET /v1/audit/export': ['user:audit:export'],
+  'POST /v1/audit/export': ['user:audit:export'],
+  'GET /v1/audit/export/:id': ['user:audit:export'],
+  'GET /v1/downloads/:id': ['everybody'],
   'GET /v1/activity': ['user:audit:read'],
   'GET /': ['everybody'],
   'GET /docs': ['everybody'],
@@ -64,7 +68,9 @@ function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
     [/^\/v1\/me\/tokens/, scene.spareToken],
     [/^\/v1\/agents/, scene.agent.id],
     [/^\/v1\/permissions/, scene.permission.id],
+    [/^\/v1\/audit\/export/, scene.export],
     [/^\/v1\/audit/, scene.entry],
+    [/^\/v1\/downloads/, scene.download],
     [/^\/v1\/policies/, scene.policy],
   ];
   const id = ids.find(([start]) => start.test(pattern))?.[1] ?? '';
@@ -74,6 +80,7 @@ function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
     'POST /v1/agents': { name: 'Another' },
     'PUT /v1/agents/:id': { name: 'Changed' },
     'POST /v1/permissions': { action: 'file.read', resource: 'file:a' },
+    'POST /v1/audit/export': EXPORT,
     'POST /v1/policies': POLICY,
     'PUT /v1/policies/:id': { name: 'Changed' },
     'POST /v1/policies/simulate': { action: 'file.read', resource: 'file:a' },
@@ -85,6 +92,7 @@ function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
   return { method, path, ...(bodies[route] !== undefined && { body: bodies[route] }) };
 }
 
+const EXPORT = { start_date: '2026-01-01', end_date: '2026-12-31' };
 const POLICY = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
 
 async function makeScene(world = new World()) {
@@ -94,6 +102,9 @@ async function makeScene(world = new World()) {
   const permission = await agent.request();
   const [entry] = await account.log();
   const { body: policy } = await account.must(201, 'POST', '/v1/policies', POLICY);
+  const { body: exported } = await account.must(202, 'POST', '/v1/audit/export', EXPORT);
+  await world.work();
+  const { body: finished } = await account.must(200, 'GET', `/v1/audit/export/${exported.export_id}`);
   const { body: spare } = await account.must(201, 'POST', '/v1/me/tokens', {});
   return {
     world,
@@ -104,6 +115,9 @@ async function makeScene(world = new World()) {
     entry: entry.id,
     spareToken: spare.id,
     policy: policy.id,
+    export: finished.export_id,
+    /** The last part of its path, and its query. */
+    download: finished.download_url.split('/').at(-1),
   };
 }
 
@@ -229,7 +243,7 @@ it.each(ofAccounts)('%s shows and changes nothing of another account', async (ro
   for (const token of tokens) {
     const answer = await call(scene, token);
     const { account, agent, permission, entry, spareToken, policy } = scene;
-    for (const secret of [account.id, agent.id, permission.id, entry, spareToken, policy]) {
+    for (const secret of [account.id, agent.id, permission.id, entry, spareToken, policy, scene.export]) {
       expect(answer.text.replaceAll(scene.token, '')).not.toContain(secret);
     }
   }
@@ -245,6 +259,7 @@ async function snapshot({ account }: Awaited<ReturnType<typeof makeScene>>) {
     '/v1/audit',
     '/v1/me/tokens',
     '/v1/policies',
+    '/v1/audit/export',
     '/v1/activity',
   ];
   const answers = await Promise.all(paths.map((path) => account.must(200, 'GET', path)));

@@ -3,7 +3,11 @@ import { beforeEach, expect, it } from 'vitest';
 import { countRows, emptyTables } from './support/tables';
 import { type TestAccount, World } from './support/world';
 
-beforeEach(() => emptyTables(env.DB));
+beforeEach(async () => {
+  await emptyTables(env.DB);
+  const { objects } = await env.FILES.list();
+  await env.FILES.delete(objects.map(({ key }) => key));
+});
 
 function deleteAccount({ world, id }: TestAccount) {
   return world.must(202, 'DELETE', `/v1/admin/users/${id}`, { token: world.env.ADMIN_TOKEN ?? '' });
@@ -27,7 +31,12 @@ async function makeLife(world: World) {
   const further = await account.limitedToken('account:read');
   const policy = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
   await account.must(201, 'POST', '/v1/policies', policy);
-  return { account, agents, further };
+  const range = { start_date: '2026-01-01', end_date: '2026-12-31' };
+  const { body: finished } = await account.must(202, 'POST', '/v1/audit/export', range);
+  await world.work();
+  await account.must(202, 'POST', '/v1/audit/export', range);
+  const { body } = await account.must(200, 'GET', `/v1/audit/export/${finished.export_id}`);
+  return { account, agents, further, download: body.download_url.slice(world.env.PUBLIC_URL?.length) };
 }
 
 it('kills every credential of a deleted account at once', async () => {
@@ -57,14 +66,18 @@ it('finds a deleted account nowhere', async () => {
 it('leaves no row of a deleted account in any table once the sweep has passed', async () => {
   const world = new World();
   const before = await countRows(env.DB);
-  const { account } = await makeLife(world);
+  const { account, download } = await makeLife(world);
+  await world.must(200, 'GET', download);
   const lived = await countRows(env.DB);
   const untouched = Object.keys(lived).filter((table) => lived[table] === before[table]);
   expect(untouched).toEqual(['erasures']);
+  expect((await env.FILES.list()).objects).toHaveLength(1);
   await deleteAccount(account);
+  await world.must(404, 'GET', download);
   await world.sweep();
   await world.sweep();
   expect(await countRows(env.DB)).toEqual(before);
+  expect((await env.FILES.list()).objects).toEqual([]);
 });
 
 it('erases nothing of another account', async () => {
@@ -72,11 +85,13 @@ it('erases nothing of another account', async () => {
   const { account } = await makeLife(world);
   const other = await makeLife(world);
   const log = await other.account.log();
+  const { text: file } = await world.must(200, 'GET', other.download);
   const { text } = await other.account.must(200, 'GET', '/v1/permissions');
   await deleteAccount(account);
   await world.sweep();
   expect(await other.account.log()).toEqual(log);
   expect((await other.account.must(200, 'GET', '/v1/permissions')).text).toBe(text);
+  expect((await world.must(200, 'GET', other.download)).text).toBe(file);
   await world.must(200, 'GET', '/v1/me', { token: other.further });
 });
 

@@ -36,24 +36,28 @@ async function makeScene() {
   const agent = await account.agent();
   const granted = await agent.approved({ max_uses: 1_000 });
   const [entry] = await account.log();
+  const range = { start_date: '2026-01-01', end_date: '2026-12-31' };
+  const exported: string = (await account.must(202, 'POST', '/v1/audit/export', range)).body.export_id;
   const credentials = {
     userToken: account.token,
     agentKey: agent.key,
     operatorToken: env.ADMIN_TOKEN,
     limited: await account.limitedToken('audit:read'),
   };
-  return { account, agent, entry, credentials, token: granted.token.value, tokenId: granted.token.id };
+  return { account, agent, entry, exported, credentials, token: granted.token.value, tokenId: granted.token.id };
 }
 
 /** An identifier that a path may name, of a thing that a request can do anything to. */
-async function spare(path: string, { account, agent, entry }: typeof scene): Promise<string> {
+async function spare(path: string, { account, agent, entry, exported }: typeof scene): Promise<string> {
   const makers: [string, () => Promise<string>][] = [
     ['/v1/admin/users', async () => (await world.account()).id],
     ['/v1/me/tokens', () => idOf(account, '/v1/me/tokens', {})],
     ['/v1/agents', async () => (await account.agent()).id],
     ['/v1/permissions', async () => (await agent.request()).id],
     ['/v1/policies', () => idOf(account, '/v1/policies', NEVER)],
+    ['/v1/audit/export', async () => exported],
     ['/v1/audit', async () => entry.id],
+    ['/v1/downloads', async () => exported],
   ];
   return (await makers.find(([start]) => path.startsWith(start))?.[1]()) ?? '';
 }

@@ -49,6 +49,10 @@ const posts: Record<string, (scene: Scene) => { path: string; call: Call }> = {
     call: { token: account.token },
   }),
   'POST /v1/policies': ({ account }) => ({ path: '/v1/policies', call: { token: account.token, body: POLICY } }),
+  'POST /v1/audit/export': ({ account }) => ({
+    path: '/v1/audit/export',
+    call: { token: account.token, body: { start_date: '2026-01-01', end_date: '2026-12-31' } },
+  }),
   'POST /v1/permissions': ({ agent }) => ({
     path: '/v1/permissions',
     call: { token: agent.key, body: { action: 'file.read', resource: 'file:a', scope: { '2': 1, '1': [2, 1] } } },

@@ -33,6 +33,24 @@ const nullable = (field: values.Field) => ({
 });
 
 const ENDPOINTS: Record<string, Endpoint> = {
+  'start export': {
+    method: 'POST',
+    path: () => '/v1/audit/export',
+    by: 'account',
+    base: { start_date: '2026-01-01', end_date: '2026-12-31' },
+    fields: {
+      start_date: { ...values.dateField, required: true },
+      end_date: { ...values.dateField, required: true },
+      format: wordField('csv', 'json', 'parquet'),
+      agent_id: values.idField,
+      event_types: {
+        good: [['deny'], ['request', 'approve', 'deny', 'use', 'expire', 'revoke']],
+        bad: ['deny', 1, null, {}, [], ['x'], ['DENY'], [''], [null], [['deny']], ['deny', 'deny']],
+      },
+      include_details: booleanField(),
+    },
+    owned: ['export_id', 'id', 'status', 'download_url', 'expires_at', 'row_count', 'sha256', 'error', 'created_at'],
+  },
   'create account': {
     method: 'POST',
     path: () => '/v1/admin/users',

@@ -118,6 +118,9 @@ describe('a path', () => {
     ['GET', '/v1/tokens/use', 'POST'],
     ['PUT', '/v1/tokens/revoke', 'POST'],
     ['POST', '/v1/audit', 'GET'],
+    ['PUT', '/v1/audit/export', 'GET,POST'],
+    ['DELETE', '/v1/audit/export/x', 'GET'],
+    ['POST', '/v1/downloads/x', 'GET'],
     ['DELETE', '/v1/audit/x', 'GET'],
     ['PATCH', '/v1/me', 'GET'],
     ['GET', '/v1/me/tokens/x', 'DELETE'],
@@ -148,6 +151,8 @@ describe('without its settings, the service', () => {
     ['no public address', { PUBLIC_URL: undefined }],
     ['a public address that is none', { PUBLIC_URL: 'countersign.test' }],
     ['a public address with a path', { PUBLIC_URL: 'https://countersign.test/api' }],
+    ['no bucket', { FILES: undefined }],
+    ['no queue', { JOB_QUEUE: undefined }],
   ])('answers 503 everywhere: %s', async (_, settings) => {
     const { token } = await new World().account();
     const world = new World(settings as Partial<Env>);

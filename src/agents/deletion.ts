@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { agentKeys, agents, erasures } from '../db/schema';
 import { notFound } from '../errors';
+import { revokeFilesOfAgent } from '../files/revocation';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
@@ -12,7 +13,8 @@ import { agentNumber, agentOwner, isAgent } from './agent';
 
 /**
  * Deletes an agent. Its keys and its row go at once, and with the row everything that is only shown by way of it:
- * permissions, tokens, audit entries, statistics, stored answers. The sweep then erases these.
+ * permissions, tokens, audit entries, statistics, stored answers. The sweep then erases these. Exports that may hold its
+ * entries go with it.
  */
 export async function deleteAgent(context: UserContext, id: string): Promise<void> {
   const agent = parseId('agent', id);
@@ -23,6 +25,7 @@ export async function deleteAgent(context: UserContext, id: string): Promise<voi
       note: noteOfUser(context, 'agent.deleted', agent, { account: agentOwner(account, agent) }),
       changes: (write) => [
         write.insert(erasures).values({ kind: 'agent', number: agentNumber(account, agent), subject: idBytes(agent) }),
+        revokeFilesOfAgent(write, account, agentNumber(account, agent), context.runtime.now()),
         write.delete(agentKeys).where(eq(agentKeys.agent, agentNumber(account, agent))),
         write.delete(agents).where(isAgent(account, agent)),
       ],

@@ -132,7 +132,7 @@ export function presentEntry(account: AccountRef, row: EntryRow): AuditEntry {
 }
 
 /** The position before an account's first entry; sequence n stands at this + n. */
-export function logStart(account: AccountRef): number {
+export function logStart(account: Pick<AccountRef, 'number'>): number {
   return account.number * LOG_SPAN;
 }
 

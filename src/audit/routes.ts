@@ -1,7 +1,18 @@
 import { Hono } from 'hono';
+import { fileDownload } from '../files/download';
 import { activityList } from './activity';
 import { auditDetail } from './detail';
+import { exportCreation } from './exports/creation';
+import { exportDetail } from './exports/detail';
+import { exportList } from './exports/list';
 import { auditList } from './list';
 
-/** The audit log, `/v1/audit`, and the account's activity, `/v1/activity`. */
-export const auditRoutes = new Hono().route('/', auditList).route('/', auditDetail).route('/', activityList);
+/** The audit log, `/v1/audit`, files made of it, and the account's activity, `/v1/activity`. */
+export const auditRoutes = new Hono()
+  .route('/', auditList)
+  .route('/', exportCreation)
+  .route('/', exportList)
+  .route('/', exportDetail)
+  .route('/', auditDetail)
+  .route('/', activityList)
+  .route('/', fileDownload);

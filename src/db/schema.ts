@@ -301,3 +301,54 @@ export const storedAnswers = sqliteTable(
     index('stored_answers_by_age').on(table.createdAt),
   ],
 );
+
+export const FILE_KINDS = ['export', 'report'] as const;
+export const FILE_STATUSES = ['processing', 'completed', 'failed', 'expired'] as const;
+export const FILE_FORMATS = ['csv', 'json', 'parquet', 'pdf'] as const;
+
+export type FileKind = (typeof FILE_KINDS)[number];
+export type FileStatus = (typeof FILE_STATUSES)[number];
+export type FileFormat = (typeof FILE_FORMATS)[number];
+
+/** Files that are made in the background, and how far each has come. */
+export const files = sqliteTable(
+  'files',
+  {
+    account: integer().notNull(),
+    kind: codeColumn(FILE_KINDS)().notNull(),
+    /** That of an export; a report's is the same under its own prefix. */
+    id: idColumn('export')().notNull(),
+    format: codeColumn(FILE_FORMATS)().notNull(),
+    /** What was asked for, as it was written. */
+    request: text({ mode: 'json' }).notNull().$type<JsonObject>(),
+    /** The one agent that it tells of; null for every agent, 0 for one that is nobody. */
+    agent: integer(),
+    /** The account's highest sequence when it was asked for: later entries do not belong to it. */
+    snapshot: integer().notNull(),
+    /** The oldest time whose entries the plan kept when it was asked for. */
+    keptFrom: integer('kept_from').notNull(),
+    status: codeColumn(FILE_STATUSES)().notNull(),
+    error: text(),
+    rowCount: integer('row_count'),
+    size: integer(),
+    sha256: bytesColumn(),
+    createdAt: integer('created_at').notNull(),
+    completedAt: integer('completed_at'),
+    expiresAt: integer('expires_at'),
+    downloadedAt: integer('downloaded_at'),
+    /** Drawn by whoever works on it; nobody else does before `due_at`. */
+    lease: bytesColumn(),
+    /** How often work on it was begun since it last went on. */
+    attempts: integer().notNull().default(0),
+    /** The object that holds where the work goes on; null before its first slice is over. */
+    state: text(),
+    uploadId: text('upload_id'),
+    /** When somebody has to look at it again; null when nothing is left to do. */
+    dueAt: integer('due_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.account, table.kind, table.id] }),
+    index('files_by_status').on(table.account, table.status),
+    index('files_due').on(table.dueAt).where(sql`due_at is not null`),
+  ],
+);

@@ -111,6 +111,7 @@ export const dateTime = z
 
 /** One end of a range of time, as written and as an instant. */
 export interface RangeEnd {
+  text: string;
   /** Milliseconds since the epoch of what was written: for a bare date, its midnight in UTC. */
   written: number;
   /** The bound itself: for a bare date as the range's end, the end of that day. */
@@ -130,7 +131,7 @@ export function rangeEnd(dayLength: number) {
           'must be a date such as 2026-01-31, or an RFC 3339 date-time such as 2026-01-31T12:00:00Z (write + as %2B)',
         );
       }
-      return { written: time ?? 0, bound: (time ?? 0) + (date === null ? 0 : dayLength) };
+      return { text: value, written: time ?? 0, bound: (time ?? 0) + (date === null ? 0 : dayLength) };
     })
     .meta({ anyOf: ['date', 'date-time'].map((format) => ({ type: 'string', format })) });
 }

@@ -1,6 +1,7 @@
 import { asc, desc, eq, type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../db/columns';
 import type { Database } from '../db/database';
-import { agentKeys, agents, ERASURE_KINDS, erasures, policies, userTokens } from '../db/schema';
+import { agentKeys, agents, ERASURE_KINDS, erasures, FILE_STATUSES, policies, userTokens } from '../db/schema';
 import { LOG_SPAN } from './append';
 import { ANSWER_SLICE } from './stored-answer';
 
@@ -11,6 +12,9 @@ const SLICE = 500;
 const AGENTS = 50;
 
 const span = sql.raw(String(LOG_SPAN));
+const [processing, completed, expired] = (['processing', 'completed', 'expired'] as const).map((status) =>
+  codeOf(FILE_STATUSES, status),
+);
 const agentKind = sql.raw(String(ERASURE_KINDS.indexOf('agent')));
 
 /**
@@ -91,6 +95,10 @@ export async function eraseAccounts(database: Database): Promise<boolean> {
     build.delete(agents).where(sql`${agents.number} in ${slice}`),
     build.delete(userTokens).where(eq(userTokens.account, next.number)),
     build.delete(policies).where(eq(policies.account, next.number)),
+    // What files there are the sweep of files then deletes, those in the making once nobody can still be writing.
+    build.run(sql`
+      update files set status = ${expired}, due_at = iif(status = ${processing}, due_at, 0)
+      where account = ${next.number} and (status = ${processing} or status = ${completed} or due_at is null)`),
     build.run(sql`delete from activity where (account, id) in (
       select account, id from activity where account = ${next.number} limit ${SLICE})`),
     build.run(sql`delete from stored_answers where (principal, key) in (

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { BatchResponse } from 'drizzle-orm/batch';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import { type Batch, ConstraintError, type Database, type Statement } from '../db/database';
-import type { accounts, agentKeys, agents, erasures, permissions, policies, userTokens } from '../db/schema';
+import type { accounts, agentKeys, agents, erasures, files, permissions, policies, userTokens } from '../db/schema';
 import { activity } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
@@ -19,6 +19,7 @@ type RecordTable =
   | typeof agents
   | typeof agentKeys
   | typeof policies
+  | typeof files
   | typeof erasures;
 
 /** Builds statements on records. States are out of its reach. */

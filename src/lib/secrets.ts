@@ -1,7 +1,13 @@
 import { concatBytes } from './bytes';
 
 /** The use of a derived key. Each gives an independent key, so that a leak of one tells nothing of another. */
-export type KeyLabel = 'credential-hash' | 'operator-token' | 'cursor' | 'token-signing' | 'stored-answer';
+export type KeyLabel =
+  | 'credential-hash'
+  | 'operator-token'
+  | 'cursor'
+  | 'token-signing'
+  | 'stored-answer'
+  | 'download-address';
 
 const SECRET_LENGTH = 32;
 const AES = 'AES-GCM';

@@ -47,6 +47,21 @@ export function formatId<P extends Prefix>(prefix: P, bytes: Uint8Array): Id<P> 
   return TypeID.fromUUIDBytes(prefix, bytes).toString() as Id<P>;
 }
 
+const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
+/** Two characters of base32, by the ten bits that they stand for. */
+const PAIRS = Array.from({ length: 1_024 }, (_, bits) => `${BASE32[bits >> 5]}${BASE32[bits & 31]}`);
+
+/** The same as {@link formatId} for bytes in hexadecimal, and quick: exports write millions. */
+export function formatHexId<P extends Prefix>(prefix: P, hex: string): Id<P> {
+  let text = `${prefix}_${PAIRS[Number.parseInt(hex.slice(0, 2), 16)]}`;
+  for (let at = 2; at < 32; at += 5) {
+    const bits = Number.parseInt(hex.slice(at, at + 5), 16);
+    text += PAIRS[bits >> 10];
+    text += PAIRS[bits & 1_023];
+  }
+  return text as Id<P>;
+}
+
 /** The 16 bytes of an identifier that {@link parseId} or {@link makeId} gave. */
 export function idBytes(id: string): Uint8Array {
   return TypeID.fromString(id).toUUIDBytes();

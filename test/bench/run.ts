@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AuditSubject, measureAudit, measureAuditDetail } from './audit-reads.ts';
 import { measureBundle, measureStartup } from './bundle.ts';
+import { measureExports } from './exports.ts';
 import { measureExpiry, measureOperations } from './operations.ts';
 import { measurePermissionLists } from './permission-reads.ts';
 import { measurePolicies } from './policy-operations.ts';
@@ -63,6 +64,8 @@ try {
   } finally {
     await metered.stop();
   }
+  await measureExports(report, state, scene.large);
+  lap('exports measured');
   await measureBundle(report, state);
   await measureStartup(report, state);
   lap('bundle measured');

@@ -45,6 +45,8 @@ export function databaseFile(state: string): string {
 /** A running service. */
 export interface Service {
   origin: string;
+  /** Of wrangler, below which the runtime is. */
+  pid: number;
   stop(): Promise<void>;
 }
 
@@ -77,7 +79,7 @@ export async function startService(state: string, entry?: string): Promise<Servi
       throw new Error(`the service did not start:\n${output}`);
     }
     const answer = await fetch(`${origin}/healthz`).catch(() => null);
-    if (answer?.ok) return { origin, stop: () => stop(child) };
+    if (answer?.ok) return { origin, pid: child.pid ?? 0, stop: () => stop(child) };
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatId, idBytes, makeId, parseId, withPrefix } from '../../src/lib/typeid';
+import { formatHexId, formatId, idBytes, makeId, parseId, withPrefix } from '../../src/lib/typeid';
 
 const zeros = new Uint8Array(10);
 const ones = new Uint8Array(10).fill(0xff);
@@ -81,4 +81,13 @@ describe('a text that is no identifier', () => {
     expect(parseId('agent', `agent_7${'z'.repeat(25)}`)).toBe(`agent_7${'z'.repeat(25)}`);
     expect(parseId('agent', `agent_${'0'.repeat(26)}`)).toBe(`agent_${'0'.repeat(26)}`);
   });
+});
+
+it('writes hexadecimal as it writes bytes', () => {
+  for (let i = 0; i < 500; i++) {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    const id = formatId('audit', bytes);
+    expect(formatHexId('audit', bytes.toHex())).toBe(id);
+    expect(formatHexId('audit', bytes.toHex().toUpperCase())).toBe(id);
+  }
 });

@@ -6,6 +6,7 @@ declare global {
       ASSETS: Fetcher;
       DB: D1Database;
       DB_01: D1Database;
+      FILES: R2Bucket;
       ADMIN_TOKEN: string;
       ROOT_SECRET: string;
       PUBLIC_URL: string;

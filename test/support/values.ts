@@ -96,6 +96,15 @@ export const futureField: Field = {
   ],
 };
 
+/** An end of a range of time; the good ones are of one day, so that no pair of them contradicts. */
+export const dateField: Field = {
+  good: ['2026-06-15', '2026-06-15T00:00:00Z', '2026-06-15t01:00:00.000+01:00'],
+  bad: [
+    ...[...NOT_TEXTS, ...UNKEPT_TEXTS],
+    ...['', '2026-02-30', '2026-6-15', '2026-06-15T12:00:00', '2026-06-15T24:00:00Z', 'today', 1_800_000_000_000],
+  ],
+};
+
 export const scopesField: Field = {
   good: [['audit:read'], ['audit:read', 'agents:write', 'audit:read']],
   bad: [

@@ -3,8 +3,10 @@ import { createApp } from '../../src/app';
 import { runCron, SWEEP_CRON } from '../../src/cron';
 import { describeApi } from '../../src/docs/document';
 import type { Env, Runtime } from '../../src/env';
+import type { JobSizes } from '../../src/files/job';
 import { ApiDocument } from './api-document';
 import { Conformance } from './conformance';
+import { deliver, TestQueue } from './queue';
 
 export const ORIGIN = 'https://countersign.test';
 
@@ -50,11 +52,13 @@ export class World {
     },
   };
   readonly app = createApp(this.runtime);
+  readonly queue = new TestQueue(() => this.now);
   readonly env: Env;
 
   constructor(overrides: Partial<Env> = {}) {
-    const { ASSETS, DB, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS } = env;
-    this.env = { ASSETS, DB, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS, ...overrides };
+    const { ASSETS, DB, FILES, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS } = env;
+    const settings = { ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS };
+    this.env = { ASSETS, DB, FILES, JOB_QUEUE: this.queue.binding, ...settings, ...overrides };
   }
 
   /** Moves the clock. */
@@ -105,6 +109,13 @@ export class World {
   /** Runs the minute's sweep. */
   async sweep(): Promise<void> {
     await runCron(SWEEP_CRON, this.env, this.runtime);
+  }
+
+  /** Does the jobs whose messages are due, until there are none. */
+  async work(sizes?: JobSizes): Promise<void> {
+    for (let bodies = this.queue.take(); bodies.length > 0; bodies = this.queue.take()) {
+      for (const body of bodies) await deliver([body], this.env, this.runtime, sizes);
+    }
   }
 
   /** A new account with a token of every scope. */

@@ -1,0 +1,23 @@
+import { formatTime } from '../../lib/time';
+import type { Id } from '../../lib/typeid';
+import type { ExportedEntry } from './source';
+import type { TextFormat } from './text';
+
+const COLUMNS =
+  'id,sequence,user_id,agent_id,permission_request_id,event_type,action,resource,ip_address,user_agent,created_at';
+
+/** CSV by RFC 4180, with a header. What a spreadsheet would take for a formula is made text by a leading `'`. */
+export function csvFormat(account: Id<'user'>, withDetails: boolean): TextFormat {
+  const write = (entry: ExportedEntry) => {
+    const { id, sequence, agentId, permission, event, createdAt } = entry;
+    const texts = `${cell(entry.action)},${cell(entry.resource)},${cell(entry.ipAddress)},${cell(entry.userAgent)}`;
+    const details = withDetails ? `,${cell(entry.details)}` : '';
+    return `${id},${sequence},${account},${agentId},${permission},${event},${texts},${formatTime(createdAt)}${details}\r\n`;
+  };
+  return { head: `${COLUMNS}${withDetails ? ',details' : ''}\r\n`, between: '', tail: () => '', write };
+}
+
+function cell(text: string): string {
+  const safe = /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,180 @@
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import type { Reader } from '../../db/database';
+import { mergeSorted } from '../../db/merge';
+import { accounts, agents, EVENT_TYPES, type EventType } from '../../db/schema';
+import type { FileRow } from '../../files/file';
+import { formatHexId, type Id } from '../../lib/typeid';
+import { logStart } from '../entry';
+import { selectRange } from '../page-query';
+import { exportRequest } from './export';
+
+/** An audit entry on its way into a file. */
+export interface ExportedEntry {
+  pos: number;
+  id: Id<'audit'>;
+  sequence: number;
+  agentId: Id<'agent'>;
+  permission: Id<'perm'>;
+  event: EventType;
+  action: string;
+  resource: string;
+  ipAddress: string;
+  userAgent: string;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+  /** As JSON; empty where details were not asked for. */
+  details: string;
+}
+
+/** The positions that an export covers: `low` inclusive, `high` exclusive. */
+export interface Span {
+  low: number;
+  high: number;
+}
+
+/** One row of the log: what is short in one text, as every column of a row costs time. */
+interface Row {
+  pos: number;
+  head: string;
+  action: string;
+  ipAddress: string;
+  userAgent: string;
+  /** The details, or the resource alone where that is all that is needed of them. */
+  details: string;
+}
+
+const ID_LENGTH = 32;
+
+/**
+ * Finds the positions of an export's entries and the identifier of its account; null when the account is gone. Entries
+ * that came after the export was asked for lie beyond, as do those that its plan kept no more.
+ */
+export async function findSpan(reader: Reader, file: FileRow): Promise<{ span: Span; account: Id<'user'> } | null> {
+  const account = { number: file.account };
+  const { from, to } = exportRequest(file);
+  const filter = { from: Math.max(from, file.keptFrom), to, before: logStart(account) + file.snapshot + 1 };
+  const [bounds, [owner]] = await reader.load([
+    reader.select({ low: sql<number>`low`, high: sql<number>`high` }).from(sql`(${selectRange(account, filter)})`),
+    reader.select({ id: accounts.id }).from(accounts).where(eq(accounts.number, file.account)),
+  ]);
+  const [span = { low: 0, high: 0 }] = file.agent === 0 ? [] : bounds;
+  return owner ? { span, account: owner.id } : null;
+}
+
+/** Reads the entries of an export, in the order of the log. */
+export class EntrySource {
+  private readonly agentIds = new Map<number, Id<'agent'> | null>();
+
+  constructor(
+    private readonly reader: Reader,
+    private readonly file: FileRow,
+  ) {}
+
+  /**
+   * Reads on from a position.
+   * @param limit of rows; those of deleted agents count, and are left out
+   * @returns the entries, and the first position that was not looked at
+   */
+  async read({ low, high }: Span, limit: number): Promise<{ entries: ExportedEntry[]; next: number }> {
+    if (low >= high) return { entries: [], next: high };
+    const rows = await this.readRows(low, high, limit);
+    const heads = rows.map(({ head }) => head.split(','));
+    await this.loadAgents(new Set(heads.map(([agent]) => Number(agent))));
+    const { include_details: withDetails } = exportRequest(this.file);
+    const start = logStart({ number: this.file.account });
+    const entries: ExportedEntry[] = [];
+    for (const [i, row] of rows.entries()) {
+      const [agent = '', event = '', createdAt = '', ids = ''] = heads[i] ?? [];
+      const agentId = this.agentIds.get(Number(agent));
+      if (!agentId) continue;
+      entries.push({
+        pos: row.pos,
+        id: formatHexId('audit', ids),
+        sequence: row.pos - start,
+        agentId,
+        permission: formatHexId('perm', ids.slice(ID_LENGTH)),
+        event: EVENT_TYPES[Number(event)] as EventType,
+        action: row.action,
+        resource: withDetails ? resourceOf(row.details) : row.details,
+        ipAddress: row.ipAddress,
+        userAgent: row.userAgent,
+        createdAt: Number(createdAt),
+        details: withDetails ? row.details : '',
+      });
+    }
+    const last = rows.at(-1);
+    return { entries, next: last && rows.length === limit ? last.pos + 1 : high };
+  }
+
+  private async readRows(low: number, high: number, limit: number): Promise<Row[]> {
+    const [rows] = await this.reader.load([
+      this.reader
+        .select({
+          pos: sql<number>`pos`,
+          head: sql<string>`head`,
+          action: sql<string>`action`,
+          ipAddress: sql<string>`ip_address`,
+          userAgent: sql<string>`user_agent`,
+          details: sql<string>`details`,
+        })
+        .from(sql`(${selectEntries(this.file, low, high)} limit ${limit})`),
+    ]);
+    return rows;
+  }
+
+  /** Learns the identifiers of agents; those that are gone have none. */
+  private async loadAgents(numbers: Set<number>): Promise<void> {
+    const unknown = [...numbers].filter((number) => !this.agentIds.has(number));
+    if (unknown.length === 0) return;
+    const [found] = await this.reader.load([
+      this.reader
+        .select({ number: agents.number, id: agents.id })
+        .from(agents)
+        .where(
+          and(
+            eq(agents.account, this.file.account),
+            inArray(agents.number, sql`(select value from json_each(${JSON.stringify(unknown)}))`),
+          ),
+        ),
+    ]);
+    for (const number of unknown) this.agentIds.set(number, null);
+    for (const { number, id } of found) this.agentIds.set(number, id);
+  }
+}
+
+/** The entries as a select, sorted, each read once: one range of an index, or a merge of some. */
+function selectEntries(file: FileRow, low: number, high: number): SQL {
+  const { event_types, include_details } = exportRequest(file);
+  const columns = sql`
+    pos, agent || ',' || event || ',' || created_at || ',' || hex(id) || hex(permission) as head, action, ip_address,
+    user_agent, ${include_details ? sql`details` : sql`details ->> 'resource' as details`}`;
+  const within = sql`pos >= ${low} and pos < ${high}`;
+  if (file.agent === null && !event_types) {
+    return sql`select ${columns} from audit_entries not indexed where ${within} order by pos`;
+  }
+  const range =
+    file.agent === null
+      ? sql`audit_entries indexed by audit_by_event where true`
+      : sql`audit_entries indexed by audit_by_agent where agent = ${file.agent}`;
+  const arms = (event_types ?? EVENT_TYPES).map((type) => {
+    const event = sql.raw(String(EVENT_TYPES.indexOf(type)));
+    return sql`select ${columns} from ${range} and event = ${event} and ${within}`;
+  });
+  return mergeSorted(arms, 'pos', 'asc');
+}
+
+const RESOURCE = '"resource":"';
+
+/** The resource of an entry's details, which the ledger writes as the second member. */
+function resourceOf(details: string): string {
+  // Found without parsing where it is plain text: the action before it is never written with quotes or escapes.
+  const start = details.indexOf(RESOURCE);
+  if (start > 0 && details.startsWith('{"action":"') && details.indexOf('"', ACTION_START) === start - 2) {
+    const end = details.indexOf('"', start + RESOURCE.length);
+    const text = details.slice(start + RESOURCE.length, end);
+    if (!text.includes('\\')) return text;
+  }
+  return (JSON.parse(details) as { resource: string }).resource;
+}
+
+const ACTION_START = '{"action":"'.length;

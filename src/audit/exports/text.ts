@@ -1,0 +1,53 @@
+import type { Json } from '../../lib/json';
+import type { Encoder } from './encoder';
+import type { ExportedEntry } from './source';
+
+/** Entries that are encoded in one go. */
+const CHUNK = 512;
+
+/** A format in which each entry is a piece of text. */
+export interface TextFormat {
+  /** Before the first entry. */
+  head: string;
+  /** Between two entries. */
+  between: string;
+  /** After the last entry; `rows` is their number. */
+  tail: (rows: number) => string;
+  write: (entry: ExportedEntry) => string;
+}
+
+/** Encodes entries as text in UTF-8. */
+export class TextEncoding implements Encoder {
+  readonly wanted = Number.POSITIVE_INFINITY;
+  readonly held = undefined;
+  rows = 0;
+  private readonly encoder = new TextEncoder();
+
+  /** @param total how many entries are in the file already; null for none, and no head either */
+  constructor(
+    private readonly format: TextFormat,
+    private total: number | null,
+  ) {}
+
+  add(entries: ExportedEntry[]): Uint8Array[] {
+    const { head, between, write } = this.format;
+    const chunks: Uint8Array[] = [];
+    for (let at = 0; at < entries.length; at += CHUNK) {
+      const few = entries.slice(at, at + CHUNK);
+      const before = this.total === null ? head : this.total > 0 ? between : '';
+      chunks.push(this.encoder.encode(before + few.map(write).join(between)));
+      this.total = (this.total ?? 0) + few.length;
+    }
+    this.rows += entries.length;
+    return chunks;
+  }
+
+  end(): Uint8Array[] {
+    const { head, tail } = this.format;
+    return [this.encoder.encode((this.total === null ? head : '') + tail(this.total ?? 0))];
+  }
+
+  save(): Json {
+    return this.total;
+  }
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import type { Config } from '../env';
+import { equalBytes } from '../lib/bytes';
+import type { Id } from '../lib/typeid';
+
+/** What a signed address says: which file, and until when. */
+export interface SignedAddress {
+  /** The identifier of an export or a report. */
+  id: string;
+  account: Id<'user'>;
+  shard: string;
+  /** Milliseconds since the epoch. */
+  expires: number;
+}
+
+/** The query parameters of a signed address. Whatever is wrong with them makes the signature wrong. */
+export const AddressQuery = z.strictObject({
+  account: z.string().default(''),
+  shard: z.string().default(''),
+  expires: z.string().default(''),
+  signature: z.string().default(''),
+});
+
+/** Writes the address that a file can be downloaded from by whoever knows it. It is the same every time. */
+export async function signAddress({ keyring, publicUrl }: Config, address: SignedAddress): Promise<string> {
+  const [mac] = await keyring.mac('download-address', text(address));
+  const { id, account, shard, expires } = address;
+  const query = new URLSearchParams({ account, shard, expires: `${expires}`, signature: encode(mac) });
+  return `${publicUrl}/v1/downloads/${id}?${query}`;
+}
+
+/** Reads a signed address; null for one that was changed, or was never given. */
+export async function readAddress(
+  { keyring }: Config,
+  id: string,
+  { account, shard, expires, signature }: z.output<typeof AddressQuery>,
+): Promise<SignedAddress | null> {
+  const address = { id, account: account as Id<'user'>, shard, expires: Number(expires) };
+  const macs = await keyring.mac('download-address', text({ ...address, expires }));
+  const given = new TextEncoder().encode(signature);
+  const known = macs.some((mac) => equalBytes(new TextEncoder().encode(encode(mac)), given));
+  return known ? address : null;
+}
+
+function text({ id, account, shard, expires }: Record<keyof SignedAddress, string | number>): string {
+  return JSON.stringify([id, account, shard, `${expires}`]);
+}
+
+function encode(mac: Uint8Array): string {
+  return mac.toBase64({ alphabet: 'base64url', omitPadding: true });
+}

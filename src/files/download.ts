@@ -1,0 +1,150 @@
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { ConstraintError, type Database } from '../db/database';
+import { accounts, type FileFormat, files } from '../db/schema';
+import { openShard } from '../db/shards';
+import { notFound, Problem, unavailable } from '../errors';
+import { type App, type Incoming, newId } from '../http/context';
+import { query } from '../http/input';
+import { operation } from '../http/operation';
+import { limitAddress } from '../http/rate-limit';
+import { Ledger } from '../ledger/ledger';
+import { toHex } from '../lib/bytes';
+import { type ByteRange, parseRange } from '../lib/range';
+import { AddressQuery, readAddress, type SignedAddress } from './address';
+import { type FileRow, fileId, isFile, parseFileId } from './file';
+import { fileKey } from './storage';
+
+const CONTENT_TYPES: Record<FileFormat, string> = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  json: 'application/json',
+  parquet: 'application/vnd.apache.parquet',
+  pdf: 'application/pdf',
+};
+
+/** A file that can be downloaded. */
+interface Download {
+  file: FileRow;
+  size: number;
+  etag: string;
+}
+
+/**
+ * Finds the file of a signed address.
+ * @throws Problem `download_expired` once the address or the file is over, `not_found` when the account is gone
+ */
+async function findDownload(database: Database, { id, account, expires }: SignedAddress, now: number) {
+  const key = parseFileId(id);
+  if (expires <= now) throw downloadExpired();
+  if (!key) throw notFound('file');
+  const owner = sql<number>`(select number from ${accounts} where ${accounts.id} = ${sql.param(account, accounts.id)})`;
+  const [[file]] = await database.load([
+    database
+      .select()
+      .from(files)
+      .where(isFile({ ...key, account: owner })),
+  ]);
+  if (!file) throw notFound('file');
+  if (file.status !== 'completed' || file.size === null || file.sha256 === null) throw downloadExpired();
+  return { file, size: file.size, etag: `"${toHex(file.sha256)}"` };
+}
+
+/** Notes the first download of a file; ranges and repetitions are the same download. */
+async function noteDownload(c: Incoming, database: Database, file: FileRow): Promise<void> {
+  if (file.downloadedAt !== null) return;
+  const { runtime, origin } = c.var;
+  const now = runtime.now();
+  const isFirst = and(isFile(file), isNull(files.downloadedAt), eq(files.status, 'completed'));
+  const note = {
+    id: newId(runtime, 'act'),
+    account: sql<number>`(select account from ${files} where ${isFirst})`,
+    actor: null,
+    action: `${file.kind}.downloaded` as const,
+    target: fileId(file),
+    changes: [],
+    ...origin,
+    createdAt: now,
+  };
+  const changes = (write: Parameters<Parameters<Ledger['change']>[0]['changes']>[0]) =>
+    [write.update(files).set({ downloadedAt: now }).where(isFirst)] as const;
+  try {
+    await new Ledger(database).change({ note, changes, answer: null });
+  } catch (error) {
+    // Somebody else's download was the first.
+    if (!(error instanceof ConstraintError)) throw error;
+  }
+}
+
+function headersOf({ file, etag }: Download): Record<string, string> {
+  return {
+    'Content-Type': CONTENT_TYPES[file.format],
+    'Content-Disposition': `attachment; filename="${fileId(file)}.${file.format}"`,
+    'Accept-Ranges': 'bytes',
+    ETag: etag,
+    // Compressed on its way it would have another length, and no ranges.
+    'Cache-Control': 'private, no-store, no-transform',
+  };
+}
+
+async function readFile(bucket: R2Bucket, file: FileRow, range: ByteRange | null): Promise<ReadableStream> {
+  const object = await bucket.get(fileKey(file), range ? { range } : {}).catch((error: unknown) => {
+    console.error(JSON.stringify({ event: 'file_not_read', message: String(error) }));
+    throw unavailable();
+  });
+  if (!object) throw downloadExpired();
+  return object.body;
+}
+
+function downloadExpired(): Problem {
+  return new Problem('download_expired', 'The download is over. Read the export again, or have another one made.');
+}
+
+/** Sends a file to whoever knows its signed address. */
+export const fileDownload = new Hono<App>().get(
+  '/v1/downloads/:id',
+  operation({
+    id: 'downloadFile',
+    tag: 'Audit',
+    summary: 'Download a file by its signed address',
+    description:
+      'The address is the `download_url` of an export or a report, and needs no credential. The answer is the file ' +
+      'itself, whole or the `Range` of it that was asked for (206).',
+    success: { status: 200, schema: z.custom<never>().meta({ type: 'string', format: 'binary' }), contentType: '*/*' },
+    problems: ['invalid_signature', 'rate_limited', 'download_expired', 'range_not_satisfiable'],
+    pathId: 'export',
+  }),
+  query(AddressQuery),
+  async (c) => {
+    const { config, runtime } = c.var;
+    const address = await readAddress(config, c.req.param('id'), c.req.valid('query'));
+    const database = address && openShard(c.env, address.shard, c.var.cost);
+    if (!database) {
+      await limitAddress(c);
+      throw new Problem('invalid_signature', 'The address was changed. Use `download_url` exactly as it was given.');
+    }
+    const download = await findDownload(database, address, runtime.now());
+    const { file, size, etag } = download;
+    const headers = headersOf(download);
+    if (c.req.raw.method === 'HEAD') {
+      return new Response(null, { headers: { ...headers, 'Content-Length': `${size}` } });
+    }
+    const isSameFile = (c.req.header('If-Range') ?? etag) === etag;
+    const range = isSameFile ? parseRange(c.req.header('Range'), size) : null;
+    if (range === 'unsatisfiable') {
+      throw new Problem('range_not_satisfiable', `The file has ${size} bytes; ask for some of these.`, {
+        headers: { 'Content-Range': `bytes */${size}` },
+      });
+    }
+    const [body] = await Promise.all([readFile(config.files, file, range), noteDownload(c, database, file)]);
+    const { offset, length } = range ?? { offset: 0, length: size };
+    return new Response(body.pipeThrough(new FixedLengthStream(length)), {
+      status: range ? 206 : 200,
+      headers: {
+        ...headers,
+        'Content-Length': `${length}`,
+        ...(range && { 'Content-Range': `bytes ${offset}-${offset + length - 1}/${size}` }),
+      },
+    });
+  },
+);

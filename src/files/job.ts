@@ -1,0 +1,228 @@
+import type { Database } from '../db/database';
+import type { FileKind } from '../db/schema';
+import type { Runtime } from '../env';
+import { FILE_LIFE, type FileKey, type FileRow } from './file';
+import { Lease, LeaseLost } from './lease';
+import type { FileMaker, Production } from './maker';
+import { readState, type SavedState, writeState } from './saved-state';
+import { abortUpload, deleteObjects, fileKey, isNoSuchUpload, stateKey } from './storage';
+import { tidyUp } from './sweep';
+import { Upload } from './upload';
+
+/** How work on a file is cut. */
+export interface JobSizes {
+  /** Bytes of a part of an upload; R2 takes no smaller ones than 5 MiB. */
+  part: number;
+  /** After so many rows or bytes the progress is saved. */
+  sliceRows: number;
+  sliceBytes: number;
+  /** After so many slices the work goes on with a new message, which has a processor's time of its own. */
+  slices: number;
+  batchRows: number;
+}
+
+export const JOB_SIZES: JobSizes = {
+  part: 8 * 2 ** 20,
+  sliceRows: 2 ** 16,
+  sliceBytes: 32 * 2 ** 20,
+  slices: 16,
+  batchRows: 4_096,
+};
+
+/** After so many attempts without progress a file fails. */
+const MAX_ATTEMPTS = 10;
+
+/** Batches of rows that a slice reads, at most. */
+const MAX_BATCHES = 128;
+
+const STATE_KEY_BYTES = 8;
+/** Bytes that are read between two renewals of a lease. */
+const DIGEST_STEP = 64 * 2 ** 20;
+
+/** Everything that making files takes. */
+export interface JobContext {
+  database: Database;
+  bucket: R2Bucket;
+  runtime: Runtime;
+  makers: Partial<Record<FileKind, FileMaker>>;
+  sizes: JobSizes;
+}
+
+/**
+ * Goes on with a file for some slices. May be called at any time, by several at once, and may die at any point.
+ * @returns whether there is more to do, and nobody to do it
+ */
+export async function workOn(context: JobContext, key: FileKey): Promise<boolean> {
+  const taken = await Lease.take(context.database, context.runtime, key);
+  if (!taken) return false;
+  const { lease, file } = taken;
+  try {
+    if (file.attempts > MAX_ATTEMPTS) {
+      await fail(context, lease, file);
+      return false;
+    }
+    return await new Job(context, lease, file).run();
+  } catch (error) {
+    if (error instanceof LeaseLost) return false;
+    await lease.release().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function fail({ bucket, runtime }: JobContext, lease: Lease, file: FileRow): Promise<void> {
+  // The sweep deletes what is left of it.
+  await lease.write({ status: 'failed', error: 'processing_failed', lease: null, dueAt: runtime.now() });
+  await deleteObjects(bucket, file).catch(() => undefined);
+}
+
+class Job {
+  private uploadId: string | null;
+  private stateKey: string | null;
+
+  constructor(
+    private readonly context: JobContext,
+    private readonly lease: Lease,
+    private readonly file: FileRow,
+  ) {
+    this.uploadId = file.uploadId;
+    this.stateKey = file.state;
+  }
+
+  /** Works for some slices; answers whether there is more to do. */
+  async run(): Promise<boolean> {
+    const { bucket, database, makers, sizes } = this.context;
+    const { file } = this;
+    const { state, rest } = await this.load();
+    if (state.ended) {
+      await this.finish(state, null);
+      return false;
+    }
+    const maker = makers[file.kind];
+    if (!maker) throw new Error(`nothing makes files of the kind ${file.kind}`);
+    // A batch that was too much for the memory is smaller the next time.
+    const batchRows = Math.max(1, sizes.batchRows >> (file.attempts - 1));
+    const production = await maker.open({ reader: database, file, batchRows }, state.maker);
+    const progress = { uploadId: this.uploadId, parts: state.parts, uploaded: state.uploaded };
+    const upload = new Upload(bucket, fileKey(file), progress, rest, sizes.part, () => this.createUpload());
+    const rowsBefore = state.rows;
+    for (let slice = 1; ; slice++) {
+      const ended = await this.produce(production, upload);
+      state.rows = rowsBefore + production.rows;
+      state.maker = ended ? null : production.save();
+      if (ended) {
+        await this.end(state, upload, progress);
+        return false;
+      }
+      await this.save({ ...state, uploaded: progress.uploaded }, upload.rest());
+      if (slice === sizes.slices) {
+        await this.lease.release();
+        return true;
+      }
+    }
+  }
+
+  private async load(): Promise<{ state: SavedState; rest: Uint8Array }> {
+    const nothing = { maker: null, ended: false, rows: 0, parts: [], uploaded: 0 };
+    if (this.stateKey === null) return { state: nothing, rest: new Uint8Array() };
+    const object = await this.context.bucket.get(this.stateKey);
+    if (!object) throw new Error('what was saved of a file is gone');
+    return readState(new Uint8Array(await object.arrayBuffer()));
+  }
+
+  /** Makes a slice of the file; answers whether it was the last. */
+  private async produce(production: Production, upload: Upload): Promise<boolean> {
+    const { sliceRows, sliceBytes } = this.context.sizes;
+    const [rows, reached, size] = [production.rows, production.reached, upload.size];
+    for (let batches = 1; ; batches++) {
+      await this.lease.renew();
+      const { chunks, ended } = await production.next();
+      for (const chunk of chunks) await upload.write(chunk);
+      if (ended) return true;
+      if (production.rows - rows >= sliceRows || upload.size - size >= sliceBytes) return false;
+      // Where much is read and little written, what was read through is worth saving too.
+      if (batches >= MAX_BATCHES && production.reached > reached) return false;
+    }
+  }
+
+  /** Without its first part an upload holds nothing, so that one whose identifier is lost leaves nothing behind. */
+  private async createUpload(): Promise<string> {
+    const key = fileKey(this.file);
+    const { uploadId } = await this.context.bucket.createMultipartUpload(key);
+    try {
+      await this.lease.advance({ uploadId });
+    } catch (error) {
+      if (error instanceof LeaseLost) await abortUpload(this.context.bucket, key, uploadId);
+      throw error;
+    }
+    this.uploadId = uploadId;
+    return uploadId;
+  }
+
+  private async save(state: SavedState, rest: Uint8Array): Promise<void> {
+    const { bucket, runtime } = this.context;
+    const superseded = this.stateKey;
+    const key = stateKey(this.file, runtime.random(STATE_KEY_BYTES));
+    await bucket.put(key, writeState(state, rest));
+    try {
+      await this.lease.advance({ state: key });
+    } catch (error) {
+      if (error instanceof LeaseLost) await bucket.delete(key);
+      throw error;
+    }
+    this.stateKey = key;
+    if (superseded !== null) await bucket.delete(superseded);
+  }
+
+  private async end(state: SavedState, upload: Upload, progress: { uploaded: number }): Promise<void> {
+    const { size } = upload;
+    const digest = await upload.end();
+    if (this.uploadId === null && digest) {
+      await this.complete(state.rows, size, digest);
+      return;
+    }
+    const ended = { ...state, ended: true, uploaded: progress.uploaded };
+    await this.save(ended, new Uint8Array());
+    await this.finish(ended, digest);
+  }
+
+  /** Puts the parts together, and tells what has become of them. */
+  private async finish({ parts, rows, uploaded }: SavedState, known: Uint8Array | null): Promise<void> {
+    const { bucket } = this.context;
+    const key = fileKey(this.file);
+    if (this.uploadId === null) throw new Error('parts without an upload');
+    const upload = bucket.resumeMultipartUpload(key, this.uploadId);
+    try {
+      await upload.complete(parts.map((etag, i) => ({ partNumber: i + 1, etag })));
+    } catch (error) {
+      // Put together already, by an attempt that could not tell.
+      if (!isNoSuchUpload(error) || (await bucket.head(key))?.size !== uploaded) throw error;
+    }
+    await this.complete(rows, uploaded, known ?? (await this.digest(uploaded)));
+  }
+
+  private async complete(rowCount: number, size: number, sha256: Uint8Array): Promise<void> {
+    const { bucket, database, runtime } = this.context;
+    const now = runtime.now();
+    const expiresAt = now + FILE_LIFE;
+    const finished = { status: 'completed' as const, rowCount, size, sha256, completedAt: now, expiresAt };
+    const hasStates = this.stateKey !== null;
+    // While there is something to tidy up, the sweep is to look soon.
+    const over = { lease: null, state: null, uploadId: null, dueAt: hasStates ? now : expiresAt };
+    await this.lease.write({ ...finished, ...over });
+    if (hasStates) await tidyUp(database, bucket, { ...this.file, expiresAt });
+  }
+
+  /** SHA-256 of the file as it is stored, read in one pass. */
+  private async digest(size: number): Promise<Uint8Array> {
+    const stream = new crypto.DigestStream('SHA-256');
+    for (let offset = 0; offset < size; offset += DIGEST_STEP) {
+      const range = { offset, length: Math.min(DIGEST_STEP, size - offset) };
+      const object = await this.context.bucket.get(fileKey(this.file), { range });
+      if (!object) throw new Error('a finished file is gone');
+      await object.body.pipeTo(stream, { preventClose: true });
+      await this.lease.renew();
+    }
+    await stream.close();
+    return new Uint8Array(await stream.digest);
+  }
+}

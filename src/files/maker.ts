@@ -1,0 +1,32 @@
+import type { Reader } from '../db/database';
+import type { Json } from '../lib/json';
+import type { FileRow } from './file';
+
+/** Makes files of one kind. The bytes of a file depend on what was asked for alone, not on how the work was cut. */
+export interface FileMaker {
+  /**
+   * Begins a file, or goes on with one.
+   * @param saved what {@link Production.save} gave; null at the beginning
+   */
+  open(order: FileOrder, saved: Json): Promise<Production>;
+}
+
+/** A file to make, and what there is to make it with. */
+export interface FileOrder {
+  reader: Reader;
+  file: FileRow;
+  /** How many rows of the database to hold at the same time, at most. */
+  batchRows: number;
+}
+
+/** A file in the making. */
+export interface Production {
+  /** Reads a batch of rows. The bytes that it gives, which may be none, go on where the last ones ended. */
+  next(): Promise<{ chunks: Uint8Array[]; ended: boolean }>;
+  /** Rows in the bytes so far. */
+  readonly rows: number;
+  /** How far in the database the bytes so far reach. */
+  readonly reached: number;
+  /** What it takes to go on after the bytes so far. */
+  save(): Json;
+}

@@ -1,0 +1,28 @@
+import { and, eq, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../db/columns';
+import { FILE_STATUSES, files } from '../db/schema';
+import type { RecordWriter } from '../ledger/ledger';
+
+const isProcessing = sql`${files.status} = ${codeOf(FILE_STATUSES, 'processing')}`;
+
+/**
+ * Takes back the files that may hold entries of an agent: those in the making fail, finished ones expire. The sweep
+ * removes what there is of them, of those in the making once nobody can still be writing.
+ * @param agent the agent's number
+ */
+export function revokeFilesOfAgent(write: RecordWriter, account: number, agent: SQL<number>, now: number) {
+  return write
+    .update(files)
+    .set({
+      status: sql`iif(${isProcessing}, ${codeOf(FILE_STATUSES, 'failed')}, ${codeOf(FILE_STATUSES, 'expired')})`,
+      error: sql`iif(${isProcessing}, 'agent_deleted', null)`,
+      dueAt: sql`iif(${isProcessing}, ${files.dueAt}, ${now})`,
+    })
+    .where(
+      and(
+        eq(files.account, account),
+        inArray(files.status, ['processing', 'completed']),
+        or(isNull(files.agent), eq(files.agent, agent)),
+      ),
+    );
+}

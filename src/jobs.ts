@@ -1,0 +1,44 @@
+import { exportMaker } from './audit/exports/maker';
+import { Cost } from './db/database';
+import type { FileKind } from './db/schema';
+import { openShard } from './db/shards';
+import type { Env, JobMessage, Runtime } from './env';
+import { parseFileId } from './files/file';
+import { JOB_SIZES, type JobSizes, workOn } from './files/job';
+import type { FileMaker } from './files/maker';
+
+/** What makes the files of each kind. */
+const MAKERS: Partial<Record<FileKind, FileMaker>> = { export: exportMaker };
+
+/** Seconds until work that failed is tried again, at most. */
+const MAX_DELAY = 60;
+
+/**
+ * Does what the messages hint at, each by itself: one that fails is sent again later. What the queue loses the sweep
+ * finds.
+ */
+export async function runJobs(
+  batch: MessageBatch<JobMessage>,
+  env: Env,
+  runtime: Runtime,
+  sizes: JobSizes = JOB_SIZES,
+): Promise<void> {
+  for (const message of batch.messages) {
+    try {
+      if (await runJob(message.body, env, runtime, sizes)) await env.JOB_QUEUE?.send(message.body);
+      message.ack();
+    } catch (error) {
+      console.error(JSON.stringify({ event: 'job_failed', ...message.body, message: String(error) }));
+      message.retry({ delaySeconds: Math.min(2 ** message.attempts, MAX_DELAY) });
+    }
+  }
+}
+
+/** @returns whether there is more to do */
+async function runJob({ shard, account, id }: JobMessage, env: Env, runtime: Runtime, sizes: JobSizes) {
+  const key = parseFileId(id);
+  const database = openShard(env, shard, new Cost());
+  if (!key || !database) return false;
+  if (!env.FILES) throw new Error('the bucket FILES is not bound');
+  return workOn({ database, bucket: env.FILES, runtime, makers: MAKERS, sizes }, { account, ...key });
+}

@@ -1,0 +1,27 @@
+/** Part of a file: from a byte on, so many bytes. */
+export interface ByteRange {
+  offset: number;
+  length: number;
+}
+
+/**
+ * Reads a `Range` header (RFC 9110 section 14.1.2).
+ * @param size of the file, in bytes
+ * @returns null where the whole file is to be sent: no header, another unit, malformed, or more ranges than one;
+ *   `unsatisfiable` where the file has nothing of what is asked for
+ */
+export function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null {
+  const match = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header ?? '');
+  if (!match) return null;
+  const [first = '', last = ''] = match.slice(1);
+  if (first === '' && last === '') return null;
+  if (first === '') {
+    const length = Math.min(Number(last), size);
+    return length === 0 ? 'unsatisfiable' : { offset: size - length, length };
+  }
+  const offset = Number(first);
+  if (last !== '' && Number(last) < offset) return null;
+  if (offset >= size) return 'unsatisfiable';
+  const end = last === '' ? size : Math.min(Number(last) + 1, size);
+  return { offset, length: end - offset };
+}

@@ -1,0 +1,62 @@
+/**
+ * How a call fails: before it does anything, or after it has taken effect, when only the answer is lost. A kill is the
+ * end of whoever called: all further calls fail as well.
+ */
+export type OutageMode = 'before' | 'after' | 'kill before' | 'kill after';
+
+/** Counts the calls of a database and a bucket, and fails one of them. */
+export class Outage {
+  calls = 0;
+  private plan: { call: number; mode: OutageMode } | null = null;
+  private isDead = false;
+
+  /** Starts counting anew, and fails one call, counted from 1; null fails none. */
+  arm(plan: { call: number; mode: OutageMode } | null): void {
+    this.calls = 0;
+    this.plan = plan;
+    this.isDead = false;
+  }
+
+  /** A real database behind the outage. */
+  database(database: D1Database): D1Database {
+    return {
+      prepare: (sql: string) => database.prepare(sql),
+      batch: (statements: D1PreparedStatement[]) => this.call(() => database.batch(statements)),
+    } as unknown as D1Database;
+  }
+
+  /** A real bucket behind the outage. */
+  bucket(bucket: R2Bucket): R2Bucket {
+    const through =
+      <A extends unknown[], R>(method: (...args: A) => Promise<R>) =>
+      (...args: A) =>
+        this.call(() => method(...args));
+    return {
+      put: through((key: string, value: ArrayBuffer) => bucket.put(key, value)),
+      get: through((key: string, options?: R2GetOptions) => bucket.get(key, options)),
+      head: through((key: string) => bucket.head(key)),
+      list: through((options?: R2ListOptions) => bucket.list(options)),
+      delete: through((keys: string | string[]) => bucket.delete(keys)),
+      createMultipartUpload: through((key: string) => bucket.createMultipartUpload(key)),
+      resumeMultipartUpload: (key: string, id: string) => {
+        const upload = bucket.resumeMultipartUpload(key, id);
+        return {
+          uploadPart: through((part: number, value: Uint8Array) => upload.uploadPart(part, value)),
+          complete: through((parts: R2UploadedPart[]) => upload.complete(parts)),
+          abort: through(() => upload.abort()),
+        };
+      },
+    } as unknown as R2Bucket;
+  }
+
+  private async call<R>(act: () => Promise<R>): Promise<R> {
+    this.calls += 1;
+    const mode = this.plan?.call === this.calls ? this.plan.mode : null;
+    if (this.isDead) throw new Error('the process is dead');
+    if (mode?.startsWith('kill')) this.isDead = true;
+    if (mode?.endsWith('before')) throw new Error('Network connection lost.');
+    const result = await act();
+    if (mode) throw new Error('Network connection lost.');
+    return result;
+  }
+}
