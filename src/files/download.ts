@@ -110,7 +110,11 @@ export const fileDownload = new Hono<App>().get(
     description:
       'The address is the `download_url` of an export or a report, and needs no credential. The answer is the file ' +
       'itself, whole or the `Range` of it that was asked for (206).',
-    success: { status: 200, schema: z.custom<never>().meta({ type: 'string', format: 'binary' }), contentType: '*/*' },
+    success: {
+      status: 200,
+      schema: () => z.custom<never>().meta({ type: 'string', format: 'binary' }),
+      contentType: '*/*',
+    },
     problems: ['invalid_signature', 'rate_limited', 'download_expired', 'range_not_satisfiable'],
     pathId: 'export',
   }),

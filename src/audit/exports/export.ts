@@ -5,7 +5,7 @@ import { signAddress } from '../../files/address';
 import { type FileRow, fileId, statusAt } from '../../files/file';
 import type { UserPrincipal } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
-import { shownCount, shownId, shownTime } from '../../http/shown';
+import { later, shownCount, shownId, shownTime } from '../../http/shown';
 import { toHex } from '../../lib/bytes';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
@@ -28,50 +28,52 @@ export interface ExportRequest {
 }
 
 /** An export as the API shows it. */
-export const AuditExport = z
-  .object({
-    export_id: shownId('export'),
-    status: z.enum(EXPORT_STATUSES),
-    format: z.enum(EXPORT_FORMATS),
-    start_date: z.string().meta({ description: 'As it was written.' }),
-    end_date: z.string().meta({ description: 'As it was written.' }),
-    agent_id: z.string().nullable(),
-    event_types: z.array(z.enum(EVENT_TYPES)).nullable(),
-    include_details: z.boolean(),
-    download_url: z.string().nullable().meta({
-      description: 'Where the file is; needs no credential. Null while there is nothing to download.',
+export const AuditExport = later(() =>
+  z
+    .object({
+      export_id: shownId('export'),
+      status: z.enum(EXPORT_STATUSES),
+      format: z.enum(EXPORT_FORMATS),
+      start_date: z.string().meta({ description: 'As it was written.' }),
+      end_date: z.string().meta({ description: 'As it was written.' }),
+      agent_id: z.string().nullable(),
+      event_types: z.array(z.enum(EVENT_TYPES)).nullable(),
+      include_details: z.boolean(),
+      download_url: z.string().nullable().meta({
+        description: 'Where the file is; needs no credential. Null while there is nothing to download.',
+      }),
+      expires_at: shownTime.nullable().meta({ description: 'When the download is over.' }),
+      row_count: shownCount.optional(),
+      file_size_bytes: shownCount.optional(),
+      sha256: z.string().nullable().meta({ description: 'Of the file, in lower-case hexadecimal.' }),
+      error: z.string().nullable().meta({ description: 'Why the export failed: a code; null where it did not.' }),
+      created_at: shownTime,
+      completed_at: shownTime.optional(),
+    })
+    .meta({
+      id: 'AuditExport',
+      description: 'A file of audit entries, made in the background.',
+      examples: [
+        {
+          export_id: exampleId('export'),
+          status: 'processing',
+          format: 'csv',
+          start_date: '2026-01-01',
+          end_date: '2026-01-31',
+          agent_id: null,
+          event_types: ['approve', 'deny'],
+          include_details: false,
+          download_url: null,
+          expires_at: null,
+          sha256: null,
+          error: null,
+          created_at: EXAMPLE.time,
+        },
+      ],
     }),
-    expires_at: shownTime.nullable().meta({ description: 'When the download is over.' }),
-    row_count: shownCount.optional(),
-    file_size_bytes: shownCount.optional(),
-    sha256: z.string().nullable().meta({ description: 'Of the file, in lower-case hexadecimal.' }),
-    error: z.string().nullable().meta({ description: 'Why the export failed: a code; null where it did not.' }),
-    created_at: shownTime,
-    completed_at: shownTime.optional(),
-  })
-  .meta({
-    id: 'AuditExport',
-    description: 'A file of audit entries, made in the background.',
-    examples: [
-      {
-        export_id: exampleId('export'),
-        status: 'processing',
-        format: 'csv',
-        start_date: '2026-01-01',
-        end_date: '2026-01-31',
-        agent_id: null,
-        event_types: ['approve', 'deny'],
-        include_details: false,
-        download_url: null,
-        expires_at: null,
-        sha256: null,
-        error: null,
-        created_at: EXAMPLE.time,
-      },
-    ],
-  });
+);
 
-export type AuditExport = z.output<typeof AuditExport>;
+export type AuditExport = z.output<ReturnType<typeof AuditExport>>;
 
 /** The row of an export as it is presented. */
 export type ExportRow = Pick<
