@@ -3,11 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { dumpTables } from './support/tables';
 import { World } from './support/world';
 
+/** Its path is signed: any other is a forgery (downloads.test.ts). */
+const SIGNED = 'GET /v1/downloads/:id';
+
 /** Every route with an id in its path, so that a new one is not forgotten. */
 const ROUTES = new World().app.routes
   .filter(({ method, path }) => method !== 'ALL' && path.includes(':'))
   .map(({ method, path }) => `${method} ${path}`)
-  .filter((route, i, all) => all.indexOf(route) === i);
+  .filter((route, i, all) => route !== SIGNED && all.indexOf(route) === i);
 
 const BODIES: Record<string, unknown> = { POST: {}, PUT: { name: 'Stolen' }, PATCH: { name: 'Stolen' } };
 const SUFFIX = '01h455vb4pex5vsknk084sn02q';
