@@ -13,7 +13,7 @@ import { Upload } from './upload';
 export interface JobSizes {
   /** Bytes of a part of an upload; R2 takes no smaller ones than 5 MiB. */
   part: number;
-  /** After so many rows or bytes the progress is saved. */
+  /** After so many rows or bytes the progress is saved, if not too many bytes that no part holds yet go with it. */
   sliceRows: number;
   sliceBytes: number;
   /** After so many slices the work goes on with a new message, which has a processor's time of its own. */
@@ -24,13 +24,16 @@ export interface JobSizes {
 export const JOB_SIZES: JobSizes = {
   part: 8 * 2 ** 20,
   sliceRows: 2 ** 16,
-  sliceBytes: 32 * 2 ** 20,
+  sliceBytes: 64 * 2 ** 20,
   slices: 16,
   batchRows: 4_096,
 };
 
 /** After so many attempts without progress a file fails. */
 const MAX_ATTEMPTS = 10;
+
+/** How much of a part is worth being saved with a slice; waiting for less may make the slice twice as long. */
+const SMALL_REST = 1 / 4;
 
 /** Batches of rows that a slice reads, at most. */
 const MAX_BATCHES = 128;
@@ -131,14 +134,15 @@ class Job {
 
   /** Makes a slice of the file; answers whether it was the last. */
   private async produce(production: Production, upload: Upload): Promise<boolean> {
-    const { sliceRows, sliceBytes } = this.context.sizes;
+    const { part, sliceRows, sliceBytes } = this.context.sizes;
     const [rows, reached, size] = [production.rows, production.reached, upload.size];
     for (let batches = 1; ; batches++) {
       await this.lease.renew();
       const { chunks, ended } = await production.next();
       for (const chunk of chunks) await upload.write(chunk);
       if (ended) return true;
-      if (production.rows - rows >= sliceRows || upload.size - size >= sliceBytes) return false;
+      const fullness = Math.max((production.rows - rows) / sliceRows, (upload.size - size) / sliceBytes);
+      if (fullness >= 2 || (fullness >= 1 && upload.pending <= part * SMALL_REST)) return false;
       // Where much is read and little written, what was read through is worth saving too.
       if (batches >= MAX_BATCHES && production.reached > reached) return false;
     }

@@ -12,8 +12,9 @@ export interface UploadProgress {
  * stream alone: one that is uploaded again is the same.
  */
 export class Upload {
-  private pending: Uint8Array[];
-  private pendingSize: number;
+  /** The bytes that no part holds yet, from its start. */
+  private readonly part: Uint8Array<ArrayBuffer>;
+  private filled: number;
   /** Follows the stream as long as this object saw it from its first byte. */
   private readonly hash: { stream: DigestStream; writer: WritableStreamDefaultWriter } | null;
 
@@ -26,26 +27,34 @@ export class Upload {
     private readonly key: string,
     private readonly progress: UploadProgress,
     rest: Uint8Array,
-    private readonly partSize: number,
+    partSize: number,
     private readonly create: () => Promise<string>,
   ) {
-    this.pending = rest.length > 0 ? [rest] : [];
-    this.pendingSize = rest.length;
+    this.part = new Uint8Array(partSize);
+    this.part.set(rest);
+    this.filled = rest.length;
     const stream = this.size === 0 ? new crypto.DigestStream('SHA-256') : null;
     this.hash = stream && { stream, writer: stream.getWriter() };
   }
 
   /** Size of all bytes so far. */
   get size(): number {
-    return this.progress.uploaded + this.pendingSize;
+    return this.progress.uploaded + this.filled;
+  }
+
+  /** Size of the bytes that no part holds yet. */
+  get pending(): number {
+    return this.filled;
   }
 
   async write(chunk: Uint8Array): Promise<void> {
-    if (chunk.length === 0) return;
-    await this.hash?.writer.write(chunk);
-    this.pending.push(chunk);
-    this.pendingSize += chunk.length;
-    while (this.pendingSize >= this.partSize) await this.uploadPart(this.partSize);
+    for (let at = 0; at < chunk.length; ) {
+      const end = Math.min(chunk.length, at + this.part.length - this.filled);
+      this.part.set(chunk.subarray(at, end), this.filled);
+      this.filled += end - at;
+      at = end;
+      if (this.filled === this.part.length) await this.uploadPart();
+    }
   }
 
   /**
@@ -54,46 +63,33 @@ export class Upload {
    */
   async end(): Promise<Uint8Array | null> {
     if (this.progress.uploadId === null) {
-      const whole = this.take(this.pendingSize);
+      const whole = this.rest();
       await this.bucket.put(this.key, whole);
       return new Uint8Array(await crypto.subtle.digest('SHA-256', whole));
     }
-    if (this.pendingSize > 0) await this.uploadPart(this.pendingSize);
+    if (this.filled > 0) await this.uploadPart();
     if (!this.hash) return null;
     await this.hash.writer.close();
     return new Uint8Array(await this.hash.stream.digest);
   }
 
   /** The bytes that no part holds yet. */
-  rest(): Uint8Array {
-    const rest = this.take(this.pendingSize);
-    this.pending = [rest];
-    this.pendingSize = rest.length;
-    return rest;
+  rest(): Uint8Array<ArrayBuffer> {
+    return this.part.slice(0, this.filled);
   }
 
-  private async uploadPart(size: number): Promise<void> {
+  private async uploadPart(): Promise<void> {
     const { progress } = this;
     progress.uploadId ??= await this.create();
     const upload = this.bucket.resumeMultipartUpload(this.key, progress.uploadId);
-    const { etag } = await upload.uploadPart(progress.parts.length + 1, this.take(size));
+    const bytes = this.part.subarray(0, this.filled);
+    // Both are done with the bytes before others take their place.
+    const [{ etag }] = await Promise.all([
+      upload.uploadPart(progress.parts.length + 1, bytes),
+      this.hash?.writer.write(bytes),
+    ]);
     progress.parts.push(etag);
-    progress.uploaded += size;
-  }
-
-  /** Takes so many bytes from the front of what is pending. */
-  private take(size: number): Uint8Array<ArrayBuffer> {
-    const taken = new Uint8Array(size);
-    let filled = 0;
-    while (filled < size) {
-      const chunk = this.pending.shift();
-      if (!chunk) throw new Error('fewer bytes are pending than were counted');
-      const part = chunk.subarray(0, size - filled);
-      taken.set(part, filled);
-      filled += part.length;
-      if (part.length < chunk.length) this.pending.unshift(chunk.subarray(part.length));
-    }
-    this.pendingSize -= size;
-    return taken;
+    progress.uploaded += this.filled;
+    this.filled = 0;
   }
 }

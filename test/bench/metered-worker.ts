@@ -1,7 +1,8 @@
 import { createApp } from '../../src/app';
 import { Cost } from '../../src/db/database';
 import { openShard } from '../../src/db/shards';
-import { type Env, systemRuntime } from '../../src/env';
+import { type Env, type JobMessage, systemRuntime } from '../../src/env';
+import { runJobs } from '../../src/jobs';
 import { Ledger } from '../../src/ledger/ledger';
 import { expireSlice } from '../../src/permissions/expiry';
 import { type Asked, evaluate } from '../../src/permissions/policies/evaluation';
@@ -10,10 +11,14 @@ import type { StatementCost } from './client.ts';
 
 const app = createApp(systemRuntime);
 
+/** Rows that the consumer of the queue has read since it was last asked. */
+let jobRowsRead = 0;
+
 /**
  * The service with a meter between it and its database, which tells what each single statement of a request cost in
  * the header `X-Statements`. `POST /bench/expire` runs one slice of the sweep that writes down what has run out;
- * `POST /bench/evaluate` judges policies, as the API shows them, again and again.
+ * `POST /bench/evaluate` judges policies, as the API shows them, again and again; `POST /bench/jobs` tells what jobs
+ * have read since the last time; `POST /bench/read` and `/bench/store` do alone what the platform's part of an export is.
  */
 export default {
   async fetch(request, env, execution) {
@@ -23,14 +28,61 @@ export default {
     const answer = bench ? await bench(metered, request) : await app.fetch(request, metered, execution);
     const response = new Response(answer.body, answer);
     response.headers.set('X-Statements', JSON.stringify(statements));
+    if (bench && !response.headers.has('Server-Timing')) response.headers.set('Server-Timing', new Cost().toString());
     return response;
   },
-} satisfies ExportedHandler<Env>;
+  async queue(batch, env) {
+    const statements: StatementCost[] = [];
+    await runJobs(batch, { ...env, DB: meter(env.DB, statements) }, systemRuntime);
+    jobRowsRead += statements.reduce((sum, { read }) => sum + read, 0);
+  },
+} satisfies ExportedHandler<Env, JobMessage>;
 
 const ROUTES: Record<string, (env: Env, request: Request) => Promise<Response>> = {
   '/bench/expire': expire,
   '/bench/evaluate': judge,
+  '/bench/jobs': async () => {
+    const answer = Response.json({ read: jobRowsRead });
+    jobRowsRead = 0;
+    return answer;
+  },
+  '/bench/read': read,
+  '/bench/store': store,
 };
+
+/** Reads every entry of an account through D1, and does nothing with them. */
+async function read(env: Env, request: Request): Promise<Response> {
+  const { account, batch } = (await request.json()) as { account: number; batch: number };
+  const end = (account + 1) * 2 ** 32;
+  let rows = 0;
+  for (let pos = account * 2 ** 32; ; ) {
+    const [found] = await env.DB.batch<{ pos: number }>([
+      env.DB.prepare(
+        `select pos, json_array(agent, event, created_at, hex(id), hex(permission), action, ip_address, user_agent,
+           details) as row
+         from audit_entries not indexed where pos > ? and pos < ? order by pos limit ?`,
+      ).bind(pos, end, batch),
+    ]);
+    const last = found?.results.at(-1);
+    if (!found || !last) return Response.json({ rows });
+    rows += found.results.length;
+    pos = last.pos;
+  }
+}
+
+/** Stores so many bytes in R2, in parts, and deletes them again. */
+async function store(env: Env, request: Request): Promise<Response> {
+  const { bytes, part } = (await request.json()) as { bytes: number; part: number };
+  if (!env.FILES) throw new Error('no bucket');
+  const upload = await env.FILES.createMultipartUpload('bench');
+  const parts: R2UploadedPart[] = [];
+  for (let left = bytes; left > 0; left -= part) {
+    parts.push(await upload.uploadPart(parts.length + 1, new Uint8Array(Math.min(part, left))));
+  }
+  await upload.complete(parts);
+  await env.FILES.delete('bench');
+  return Response.json({ bytes });
+}
 
 async function judge(_env: Env, request: Request): Promise<Response> {
   const { policies, asked, evaluations } = (await request.json()) as {
@@ -40,7 +92,7 @@ async function judge(_env: Env, request: Request): Promise<Response> {
   };
   const rows = policies.map((policy) => ({ ...policy, isActive: true, agentIds: null }) as unknown as PolicyRow);
   for (let at = 0; at < evaluations; at++) evaluate(rows, { ...asked, agentId: null });
-  return Response.json({ evaluations }, { headers: { 'Server-Timing': new Cost().toString() } });
+  return Response.json({ evaluations });
 }
 
 async function expire(env: Env): Promise<Response> {

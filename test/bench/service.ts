@@ -53,9 +53,11 @@ export interface Service {
 /**
  * Starts the service on a free loopback port, on the database of `state`.
  * @param entry a worker to run instead of the service's own, as a path from the project's root
+ * @param heap how much the heap of the runtime may take, in MB; as much as it likes where none is given
  */
-export async function startService(state: string, entry?: string): Promise<Service> {
+export async function startService(state: string, entry?: string, heap?: number): Promise<Service> {
   const [port, inspectorPort] = [await freePort(), await freePort()];
+  const limit = heap === undefined ? {} : { MINIFLARE_WORKERD_V8_FLAGS: `--max-heap-size=${heap}` };
   const child = spawn(
     process.execPath,
     [
@@ -64,7 +66,7 @@ export async function startService(state: string, entry?: string): Promise<Servi
       ...['--persist-to', state, '--env-file', join(state, 'variables.env')],
       ...['--log-level', 'warn', '--show-interactive-dev-session=false'],
     ],
-    { cwd: root, env: environment(state), stdio: ['ignore', 'pipe', 'pipe'] },
+    { cwd: root, env: { ...environment(state), ...limit }, stdio: ['ignore', 'pipe', 'pipe'] },
   );
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {

@@ -11,13 +11,20 @@ export function csvFormat(account: Id<'user'>, withDetails: boolean): TextFormat
   const write = (entry: ExportedEntry) => {
     const { id, sequence, agentId, permission, event, createdAt } = entry;
     const texts = `${cell(entry.action)},${cell(entry.resource)},${cell(entry.ipAddress)},${cell(entry.userAgent)}`;
-    const details = withDetails ? `,${cell(entry.details)}` : '';
+    // A JSON object: it has quotes, and is no formula.
+    const details = withDetails ? `,${quote(entry.details)}` : '';
     return `${id},${sequence},${account},${agentId},${permission},${event},${texts},${formatTime(createdAt)}${details}\r\n`;
   };
   return { head: `${COLUMNS}${withDetails ? ',details' : ''}\r\n`, between: '', tail: () => '', write };
 }
 
 function cell(text: string): string {
+  const isPlain = !/[",\r\n]|^[=+\-@\t]/.test(text);
+  if (isPlain) return text;
   const safe = /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return /[",\r\n]/.test(safe) ? quote(safe) : safe;
+}
+
+function quote(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`;
 }
