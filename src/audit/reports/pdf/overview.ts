@@ -1,0 +1,112 @@
+import type { Content } from 'pdfmake/js/Printer.js';
+import type { ComplianceReport } from '../report';
+import { monthlyChart } from './charts';
+import { formatMonth, formatNumber, wordsOf } from './format';
+import { sectionHeading } from './headings';
+import { COLORS } from './style';
+import { ruledTable } from './tables';
+
+/** What was looked at, and how. */
+export function scopeSection(report: ComplianceReport, number: number): Content[] {
+  const paragraphs = (texts: string[]) => texts.map((text): Content => ({ text, style: 'paragraph' }));
+  return [
+    sectionHeading(number, 'Scope and method'),
+    { text: 'Scope', style: 'part' },
+    ...paragraphs(report.scope),
+    { text: 'Method', style: 'part' },
+    ...paragraphs(report.method),
+  ];
+}
+
+/** The figures of the whole period. */
+export function summarySection({ summary }: ComplianceReport, number: number): Content[] {
+  const decisions = (name: string, person: number, policy: number) => [
+    name,
+    formatNumber(person),
+    formatNumber(policy),
+    formatNumber(person + policy),
+  ];
+  const totals: [string, number][] = [
+    ['Audit entries', summary.entries],
+    ['Agents', summary.agents],
+    ['Requests', summary.requests],
+    ['Approved', summary.approved],
+    ['Denied', summary.denied],
+    ['Expired', summary.expired],
+    ['Tokens issued', summary.tokens_issued],
+    ['Tokens used', summary.tokens_used],
+    ['Tokens revoked', summary.tokens_revoked],
+  ];
+  return [
+    sectionHeading(number, 'Summary'),
+    tiles(totals),
+    ruledTable(
+      [
+        { head: 'Decision', share: 3 },
+        { head: 'By people', share: 2, number: true },
+        { head: 'By policies', share: 2, number: true },
+        { head: 'Together', share: 2, number: true },
+      ],
+      [
+        decisions('Approved', summary.approved_by_person, summary.approved_by_policy),
+        decisions('Denied', summary.denied_by_person, summary.denied_by_policy),
+      ],
+      'Who decided',
+    ),
+    ruledTable(
+      [
+        { head: 'Event', share: 7 },
+        { head: 'Entries', share: 2, number: true },
+      ],
+      Object.entries(summary.by_event_type).map(([type, count]) => [wordsOf(type), formatNumber(count)]),
+      'Audit entries by event',
+    ),
+  ];
+}
+
+/** Figures in large print, three in a row. */
+function tiles(figures: [string, number][]): Content {
+  const tile = ([name, value]: [string, number]): Content => ({
+    stack: [
+      { text: formatNumber(value), fontSize: 17, bold: true, color: COLORS.navy, lineHeight: 1 },
+      { text: name, fontSize: 8, color: COLORS.muted },
+    ],
+    fillColor: COLORS.tint,
+  });
+  const rows = [0, 3, 6].map((start) => figures.slice(start, start + 3).map(tile));
+  return { table: { widths: ['*', '*', '*'], body: rows }, layout: 'tiles', margin: [0, 2, 0, 20] };
+}
+
+/** The figures of every month, as charts and as a table. */
+export function monthsSection({ months }: ComplianceReport, number: number): Content[] {
+  const names = months.map(({ month }) => month);
+  const values = <K extends keyof (typeof months)[number]>(key: K) => months.map((month) => month[key]);
+  const column = (head: string) => ({ head, share: 2, number: true as const });
+  return [
+    sectionHeading(number, 'Activity by month'),
+    { text: 'Requests and their outcome', style: 'label' },
+    monthlyChart(names, [
+      { name: 'Requests', color: COLORS.navy, values: values('requests') },
+      { name: 'Approved', color: COLORS.teal, values: values('approved') },
+      { name: 'Denied', color: COLORS.rust, values: values('denied') },
+      { name: 'Expired', color: COLORS.grey, values: values('expired') },
+    ]),
+    { text: 'Tokens', style: 'label' },
+    monthlyChart(names, [
+      { name: 'Issued', color: COLORS.navy, values: values('tokens_issued') },
+      { name: 'Used', color: COLORS.teal, values: values('tokens_used') },
+      { name: 'Revoked', color: COLORS.rust, values: values('tokens_revoked') },
+    ]),
+    ruledTable(
+      [
+        { head: 'Month', share: 2 },
+        ...['Entries', 'Requests', 'Approved', 'Denied', 'Expired', 'Issued', 'Used', 'Revoked'].map(column),
+      ],
+      months.map((month) => [
+        formatMonth(month.month),
+        ...[month.entries, month.requests, month.approved, month.denied, month.expired].map(formatNumber),
+        ...[month.tokens_issued, month.tokens_used, month.tokens_revoked].map(formatNumber),
+      ]),
+    ),
+  ];
+}

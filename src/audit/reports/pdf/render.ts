@@ -1,0 +1,42 @@
+import type { Definition } from 'pdfmake/js/Printer.js';
+import type { ComplianceReport } from '../report';
+import { setFonts } from './content-text';
+import { contentOf, documentOf, TABLE_LAYOUTS } from './document';
+import { Coverage, type Family, type LoadFont, loadFamilies } from './fonts';
+import { Printer } from './printer';
+
+/** A report as a PDF file: the same report gives the same bytes. Loads only the fonts that its texts need. */
+export async function renderPdf(report: ComplianceReport, loadFont: LoadFont): Promise<Uint8Array> {
+  const coverage = await Coverage.load(loadFont);
+  const families = new Set<Family>(['latin']);
+  const content = setFonts({ stack: contentOf(report) }, coverage, families);
+  return print(documentOf(report, content), families, loadFont);
+}
+
+async function print(definition: Definition, families: Iterable<Family>, loadFont: LoadFont): Promise<Uint8Array> {
+  const { dictionary, files } = await loadFamilies(families, loadFont);
+  const fileSystem = {
+    existsSync: (path: string) => files.has(path),
+    readFileSync: (path: string) => files.get(path) as Uint8Array,
+  };
+  const noUrls = { resolve: () => {}, resolved: async () => {} };
+  const printer = new Printer(dictionary, fileSystem, noUrls, () => false);
+  const stream = await printer.createPdfKitDocument(definition, { tableLayouts: TABLE_LAYOUTS });
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    stream.on('data', (chunk) => chunks.push(chunk));
+    stream.on('error', reject);
+    stream.on('end', () => resolve(concatenate(chunks)));
+    stream.end();
+  });
+}
+
+function concatenate(chunks: Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
+  let offset = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return whole;
+}

@@ -1,0 +1,52 @@
+import type { Content } from 'pdfmake/js/Printer.js';
+import { TEXT_WIDTH } from './style';
+
+/** A column: its head, its share of the page's width, and whether its cells are numbers. */
+export interface Column {
+  head: string;
+  share: number;
+  number?: true;
+}
+
+/**
+ * A table over the page's whole width, whose head is repeated on every page that it reaches and whose rows stay whole.
+ * @param caption stands above the head, so that it never stays behind alone at the end of a page
+ */
+export function ruledTable(columns: Column[], rows: Content[][], caption?: string): Content {
+  const head = columns.map(({ head, number }): Content => ({ text: head, style: 'head', ...align(number) }));
+  const title: Content[] = caption
+    ? [
+        { text: caption, style: 'caption', colSpan: columns.length, margin: [0, 0, 0, 2] },
+        ...columns.slice(1).map(() => ''),
+      ]
+    : [];
+  const body = rows.map((row) => row.map((cell, at) => bodyCell(cell, columns[at]?.number)));
+  const headRows = caption ? [title, head] : [head];
+  return {
+    table: {
+      headerRows: headRows.length,
+      keepWithHeaderRows: 1,
+      dontBreakRows: true,
+      widths: columnWidths(columns),
+      body: [...headRows, ...body],
+    },
+    layout: 'ruled',
+    margin: [0, 0, 0, 14],
+  };
+}
+
+function bodyCell(cell: Content, number: true | undefined): Content {
+  if (typeof cell === 'string') return { text: cell, style: 'cell', ...align(number) };
+  return { stack: [cell], style: 'cell' };
+}
+
+/** Widths in points: a width that is left to the library grows with the longest word. */
+function columnWidths(columns: Column[]): number[] {
+  const shares = columns.reduce((sum, { share }) => sum + share, 0);
+  const free = TEXT_WIDTH - (columns.length - 1) * 10;
+  return columns.map(({ share }) => (free * share) / shares);
+}
+
+function align(number: true | undefined) {
+  return number ? { alignment: 'right' as const } : {};
+}
