@@ -7,33 +7,45 @@ const root = `${import.meta.dirname}/..`;
 
 export default defineConfig({
   root,
-  plugins: [
-    cloudflareTest(async () => {
-      // Wrangler does so by itself; the plugin looks for the files without making them.
-      execFileSync(process.execPath, ['src/dev/build-assets.mjs'], { cwd: root });
-      return {
-        main: './src/index.ts',
-        wrangler: { configPath: './wrangler.toml' },
-        miniflare: {
-          d1Databases: ['DB', 'DB_01'],
-          bindings: {
-            TEST_MIGRATIONS: await readD1Migrations(`${root}/migrations`),
-            ADMIN_TOKEN: 'operator-token-of-the-tests',
-            ROOT_SECRET: 'dGhpcnR5LXR3byBieXRlcyBvZiB0ZXN0IHNlY3JldCE=',
-            PUBLIC_URL: 'https://countersign.test',
-            EXPOSE_COST: 'on',
-            RATE_LIMITS: 'off',
-            WRANGLER: readFileSync(`${root}/wrangler.toml`, 'utf8'),
-          },
-          ratelimits: { LIMITER_OF_3: { namespace_id: '4103', simple: { limit: 3, period: 60 } } },
-        },
-      };
-    }),
-  ],
   test: {
-    include: ['test/**/*.test.ts'],
-    setupFiles: ['test/support/setup.ts'],
     silent: 'passed-only',
-    testTimeout: 30_000,
+    projects: [
+      {
+        root,
+        plugins: [workerd()],
+        test: {
+          name: 'workerd',
+          include: ['test/*.test.ts', 'test/lib/**/*.test.ts'],
+          setupFiles: ['test/support/setup.ts'],
+          testTimeout: 30_000,
+        },
+      },
+      // What needs programs of this machine.
+      { root, test: { name: 'node', include: ['test/node/*.test.ts'], testTimeout: 60_000, hookTimeout: 120_000 } },
+    ],
   },
 });
+
+function workerd() {
+  return cloudflareTest(async () => {
+    // Wrangler does so by itself; the plugin looks for the files without making them.
+    execFileSync(process.execPath, ['src/dev/build-assets.mjs'], { cwd: root });
+    return {
+      main: './src/index.ts',
+      wrangler: { configPath: './wrangler.toml' },
+      miniflare: {
+        d1Databases: ['DB', 'DB_01'],
+        bindings: {
+          TEST_MIGRATIONS: await readD1Migrations(`${root}/migrations`),
+          ADMIN_TOKEN: 'operator-token-of-the-tests',
+          ROOT_SECRET: 'dGhpcnR5LXR3byBieXRlcyBvZiB0ZXN0IHNlY3JldCE=',
+          PUBLIC_URL: 'https://countersign.test',
+          EXPOSE_COST: 'on',
+          RATE_LIMITS: 'off',
+          WRANGLER: readFileSync(`${root}/wrangler.toml`, 'utf8'),
+        },
+        ratelimits: { LIMITER_OF_3: { namespace_id: '4103', simple: { limit: 3, period: 60 } } },
+      },
+    };
+  });
+}
