@@ -52,10 +52,10 @@ export function monthlyChart(months: string[], series: Series[]): Content {
   };
 }
 
-/** The least of 4, 8, 12, 20, 40, 80, 120, … that is not below a value: its quarters are whole and easy to read. */
+/** The least of 4, 8, 12, 16, 20, 40, 80, 120, … that is not below a value: its quarters are whole and easy to read. */
 function niceTop(value: number): number {
   for (let power = 1; ; power *= 10) {
-    const top = [4, 8, 12, 20].map((factor) => factor * power).find((one) => one >= value);
+    const top = [4, 8, 12, 16, 20].map((factor) => factor * power).find((one) => one >= value);
     if (top !== undefined) return top;
   }
 }
