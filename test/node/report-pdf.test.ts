@@ -14,6 +14,8 @@ const missing = [
 if (missing.length > 0)
   console.warn(`the PDF is not checked: ${missing.map(([tool]) => tool).join(', ')} not installed`);
 
+const load = async (file: string) => new Uint8Array(readFileSync(join(root, 'dist/assets/fonts', file))).buffer;
+
 describe.skipIf(missing.length > 0)('the PDF of a report', () => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-pdf-'));
   const [full, plain] = [join(folder, 'full.pdf'), join(folder, 'plain.pdf')];
@@ -21,7 +23,6 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
 
   beforeAll(async () => {
     execFileSync(process.execPath, ['src/dev/build-assets.mjs'], { cwd: root });
-    const load = async (file: string) => new Uint8Array(readFileSync(join(root, 'dist/assets/fonts', file))).buffer;
     writeFileSync(full, await renderPdf(sampleReport(), load));
     writeFileSync(plain, await renderPdf(plainReport(), load));
     pages = textOf(full, '-layout').split('\f').slice(0, -1);
@@ -100,6 +101,21 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
     expect(text).toContain('Launch[U+1F680]bot[U+2764]');
     expect(text).toMatch(/[\u0600-\u06ff\ufe70-\ufeff]/);
     expect(text).toMatch(/[\u05d0-\u05ea]/);
+  });
+
+  it('loses nothing of what is higher than a page', async () => {
+    const report = plainReport();
+    const [agent, record] = [sampleReport().agents[0], sampleReport().activity.key_rotations[0]];
+    if (!agent || !record) throw new Error('the sample has neither');
+    report.agents = [{ ...agent, name: '😀'.repeat(255) }, agent];
+    report.activity.key_rotations = [{ ...record, changes: Array<string>(60).fill('😀'.repeat(300)) }, record];
+    const file = join(folder, 'high.pdf');
+    writeFileSync(file, await renderPdf(report, load));
+    const text = withoutBreaks(textOf(file, '-raw'));
+    expect(text).toContain('(135morecharactersintheJSONform)');
+    expect(text.match(/\[U\+1F600\]/g)).toHaveLength(120 + 12 * 300);
+    expect(text).toContain('48morechangesintheJSONform');
+    expect(text.split(record.id)).toHaveLength(3);
   });
 });
 

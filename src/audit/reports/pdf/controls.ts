@@ -1,7 +1,9 @@
 import type { Content } from 'pdfmake/js/Printer.js';
 import type { ComplianceReport, Control, Finding } from '../report';
 import { entriesBehind } from './evidence';
+import { shorten } from './format';
 import { partHeading, sectionHeading } from './headings';
+import { fitsOnPage } from './page-fit';
 
 /** What the log holds for every control of the framework, and what it cannot show. */
 export function controlsSection({ controls, framework }: ComplianceReport, number: number): Content[] {
@@ -27,12 +29,12 @@ function controlPart(control: Control, section: number, part: number): Content[]
   ];
   const none: Content[] = [{ text: 'The log holds no evidence for this control in the period.' }];
   const blocks = control.evidence.length > 0 ? control.evidence.map(finding) : [none];
-  return blocks.map((block, at) => ({
-    stack: [...(at === 0 ? heading : []), ...block, ...(at === blocks.length - 1 ? limits : [])],
-    unbreakable: true,
-  }));
+  return blocks.map((block, at) => {
+    const stack = [...(at === 0 ? heading : []), ...block, ...(at === blocks.length - 1 ? limits : [])];
+    return { stack, unbreakable: fitsOnPage(stack) };
+  });
 }
 
 function finding(one: Finding): Content[] {
-  return [{ text: one.text }, { stack: [entriesBehind(one)], margin: [0, 0, 0, 6] }];
+  return [{ text: shorten(one.text, 900) }, { stack: [entriesBehind(one)], margin: [0, 0, 0, 6] }];
 }

@@ -1,7 +1,7 @@
 import type { Content } from 'pdfmake/js/Printer.js';
 import type { ComplianceReport, ReportException } from '../report';
 import { entriesBehind } from './evidence';
-import { countOf, wordsOf } from './format';
+import { countOf, shorten, wordsOf } from './format';
 import { sectionHeading } from './headings';
 import { COLORS } from './style';
 import { ruledTable } from './tables';
@@ -34,7 +34,7 @@ export function exceptionsSection({ exceptions }: ComplianceReport, number: numb
       ],
       exceptions.map((one) => [
         badge(one.severity),
-        { stack: [{ text: wordsOf(one.kind), bold: true }, { text: one.text }, entriesBehind(one)] },
+        { stack: [{ text: wordsOf(one.kind), bold: true }, { text: shorten(one.text, 900) }, entriesBehind(one)] },
       ]),
     ),
   ];

@@ -1,13 +1,13 @@
 import type { Content } from 'pdfmake/js/Printer.js';
 import type { ComplianceReport } from '../report';
-import { formatNumber, formatTime } from './format';
-import { COLORS, TEXT_WIDTH } from './style';
+import { formatNumber, formatTime, shorten } from './format';
+import { COLORS, GAP, TEXT_WIDTH } from './style';
 
 /** The first page: what this is, of whom, of when. */
 export function titlePage(report: ComplianceReport): Content[] {
   const { account, period } = report;
   const facts: [string, string][] = [
-    ['Account', account.name ?? account.id],
+    ['Account', shorten(account.name ?? account.id, 120)],
     ['Account id', account.id],
     ['Plan', account.plan],
     ['Period', `${period.start} to ${period.end}, both days included, in UTC`],
@@ -23,7 +23,7 @@ export function titlePage(report: ComplianceReport): Content[] {
     { text: 'Access of AI agents: requests, decisions and use', fontSize: 12, margin: [0, 0, 0, 40] },
     {
       table: {
-        widths: [104, TEXT_WIDTH - 104 - 10],
+        widths: [104, TEXT_WIDTH - 104 - GAP],
         body: facts.map(([name, value]) => [
           { text: name, color: COLORS.muted },
           { text: value, bold: name === 'Account' },

@@ -1,28 +1,30 @@
 import type { Content } from 'pdfmake/js/Printer.js';
 import type { ComplianceReport } from '../report';
-import { countOf, formatNumber } from './format';
+import { countOf, formatNumber, shorten } from './format';
 import { sectionHeading } from './headings';
 import { ruledTable } from './tables';
 
 /** How many agents, and how many deciders, the PDF lists; the JSON form has all of them. */
 const LISTED = 200;
+/** How much of a name stands in a narrow column, in characters. */
+const NAME = 120;
 
 /** The agents, with what they asked for and got. */
 export function agentsSection({ agents }: ComplianceReport, number: number): Content[] {
-  const column = (head: string) => ({ head, share: 1.8, number: true as const });
+  const column = (head: string) => ({ head, share: 1.9, number: true as const });
   return [
     sectionHeading(number, 'Agents'),
     { text: 'Agents with entries in the period, most requests first.', style: 'paragraph' },
     ruledTable(
       [
-        { head: 'Agent', share: 7 },
-        ...['Entries', 'Requests', 'Approved', 'Denied', 'Expired', 'Issued', 'Used', 'Revoked'].map(column),
+        { head: 'Agent', share: 6.6 },
+        ...['Requests', 'Approved', 'Denied', 'Expired', 'Issued', 'Used', 'Revoked'].map(column),
       ],
       agents
         .slice(0, LISTED)
         .map(({ agent_id: id, name, counts }) => [
-          { stack: [{ text: name }, { text: id, style: 'small' }] },
-          ...[counts.entries, counts.requests, counts.approved, counts.denied, counts.expired].map(formatNumber),
+          { stack: [{ text: shorten(name, NAME) }, { text: id, style: 'small' }] },
+          ...[counts.requests, counts.approved, counts.denied, counts.expired].map(formatNumber),
           ...[counts.tokens_issued, counts.tokens_used, counts.tokens_revoked].map(formatNumber),
         ]),
     ),
@@ -43,22 +45,24 @@ export function decidersSection({ deciders }: ComplianceReport, number: number):
         { head: 'Denied', share: 3, number: true },
         { head: 'Approved, %', share: 3, number: true },
       ],
-      deciders
-        .slice(0, LISTED)
-        .map(({ decided_by: id, kind, name, approved, denied }) => [
-          { stack: [...(name === null ? [] : [{ text: name }]), { text: id, style: name === null ? '' : 'small' }] },
-          kind === 'person' ? 'Person' : 'Policy',
-          formatNumber(approved),
-          formatNumber(denied),
-          percentage(approved, approved + denied),
-        ]),
+      deciders.slice(0, LISTED).map(({ decided_by: id, kind, name, approved, denied }) => [
+        {
+          stack: [
+            ...(name === null ? [] : [{ text: shorten(name, NAME) }]),
+            { text: id, style: name === null ? '' : 'small' },
+          ],
+        },
+        kind === 'person' ? 'Person' : 'Policy',
+        formatNumber(approved),
+        formatNumber(denied),
+        percentage(approved, approved + denied),
+      ]),
     ),
     ...restOf(deciders.length, 'decider', 'deciders'),
   ];
 }
 
 function restOf(count: number, one: string, many: string): Content[] {
-  if (count === 0) return [{ text: `There were no ${many} in the period.`, style: 'note' }];
   if (count <= LISTED) return [];
   const rest = countOf(count - LISTED, `more ${one}`, `more ${many}`);
   return [{ text: `The first ${LISTED} are listed. The JSON form of this report has ${rest}.`, style: 'note' }];

@@ -25,17 +25,20 @@ export const STYLES: Record<string, Style> = {
   note: { fontSize: 8, color: COLORS.muted, margin: [0, 4, 0, 6] },
   small: { fontSize: 7, color: COLORS.muted },
   caption: { fontSize: 10, bold: true, color: COLORS.navy },
-  head: { fontSize: 7.5, bold: true, color: COLORS.muted },
+  head: { fontSize: 7, bold: true, color: COLORS.muted },
   cell: { fontSize: 8 },
 };
+
+/** Between the columns of a table. */
+export const GAP = 6;
 
 /** Thin rules between rows and a darker one below the head, with the text flush with the page's margins. */
 export const RULED: TableLayout = {
   hLineWidth: (row, { table }) => (row === 0 ? 0 : row === (table.headerRows ?? 0) ? 0.8 : 0.4),
   hLineColor: (row, { table }) => (row === (table.headerRows ?? 0) ? COLORS.navy : COLORS.rule),
   vLineWidth: () => 0,
-  paddingLeft: (column) => (column === 0 ? 0 : 5),
-  paddingRight: (column, { table }) => (column === (table.widths?.length ?? 0) - 1 ? 0 : 5),
+  paddingLeft: (column) => (column === 0 ? 0 : GAP / 2),
+  paddingRight: (column, { table }) => (column === (table.widths?.length ?? 0) - 1 ? 0 : GAP / 2),
   paddingTop: () => 2.5,
   paddingBottom: () => 2.5,
 };

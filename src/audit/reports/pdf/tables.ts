@@ -1,5 +1,6 @@
 import type { Content } from 'pdfmake/js/Printer.js';
-import { TEXT_WIDTH } from './style';
+import { fitsOnPage } from './page-fit';
+import { GAP, TEXT_WIDTH } from './style';
 
 /** A column: its head, its share of the page's width, and whether its cells are numbers. */
 export interface Column {
@@ -9,10 +10,13 @@ export interface Column {
 }
 
 /**
- * A table over the page's whole width, whose head is repeated on every page that it reaches and whose rows stay whole.
+ * A table over the page's whole width, whose head is repeated on every page that it reaches. Its rows stay whole if
+ * each of them fits on a page.
  * @param caption stands above the head, so that it never stays behind alone at the end of a page
  */
 export function ruledTable(columns: Column[], rows: Content[][], caption?: string): Content {
+  if (rows.length === 0) return emptyTable(caption);
+  const wholeRows = rows.every(fitsOnPage);
   const head = columns.map(({ head, number }): Content => ({ text: head, style: 'head', ...align(number) }));
   const title: Content[] = caption
     ? [
@@ -25,14 +29,19 @@ export function ruledTable(columns: Column[], rows: Content[][], caption?: strin
   return {
     table: {
       headerRows: headRows.length,
-      keepWithHeaderRows: 1,
-      dontBreakRows: true,
+      keepWithHeaderRows: wholeRows ? 1 : 0,
+      dontBreakRows: wholeRows,
       widths: columnWidths(columns),
       body: [...headRows, ...body],
     },
     layout: 'ruled',
     margin: [0, 0, 0, 14],
   };
+}
+
+function emptyTable(caption?: string): Content {
+  const title: Content[] = caption ? [{ text: caption, style: 'caption' }] : [];
+  return { stack: [...title, { text: 'None in the period.', style: 'note' }], unbreakable: true };
 }
 
 function bodyCell(cell: Content, number: true | undefined): Content {
@@ -43,7 +52,7 @@ function bodyCell(cell: Content, number: true | undefined): Content {
 /** Widths in points: a width that is left to the library grows with the longest word. */
 function columnWidths(columns: Column[]): number[] {
   const shares = columns.reduce((sum, { share }) => sum + share, 0);
-  const free = TEXT_WIDTH - (columns.length - 1) * 10;
+  const free = TEXT_WIDTH - (columns.length - 1) * GAP;
   return columns.map(({ share }) => (free * share) / shares);
 }
 
