@@ -116,7 +116,7 @@ export const AuditEntry = later(() =>
 
 export type AuditEntry = z.output<ReturnType<typeof AuditEntry>>;
 
-export function presentEntry(account: AccountRef, row: EntryRow): AuditEntry {
+export function presentEntry(account: Pick<AccountRef, 'number' | 'id'>, row: EntryRow): AuditEntry {
   return {
     id: row.id,
     sequence: row.pos - logStart(account),

@@ -3,7 +3,7 @@ import type { FileKind } from '../db/schema';
 import type { Runtime } from '../env';
 import { FILE_LIFE, type FileKey, type FileRow } from './file';
 import { Lease, LeaseLost } from './lease';
-import type { FileMaker, Production } from './maker';
+import type { FileMaker, LoadAsset, Production } from './maker';
 import { readState, type SavedState, writeState } from './saved-state';
 import { abortUpload, deleteObjects, fileKey, isNoSuchUpload, stateKey } from './storage';
 import { tidyUp } from './sweep';
@@ -47,8 +47,9 @@ export interface JobContext {
   database: Database;
   bucket: R2Bucket;
   runtime: Runtime;
-  makers: Partial<Record<FileKind, FileMaker>>;
+  makers: Record<FileKind, FileMaker>;
   sizes: JobSizes;
+  loadAsset: LoadAsset;
 }
 
 /**
@@ -93,18 +94,16 @@ class Job {
 
   /** Works for some slices; answers whether there is more to do. */
   async run(): Promise<boolean> {
-    const { bucket, database, makers, sizes } = this.context;
+    const { bucket, database, makers, sizes, loadAsset } = this.context;
     const { file } = this;
     const { state, rest } = await this.load();
     if (state.ended) {
       await this.finish(state, null);
       return false;
     }
-    const maker = makers[file.kind];
-    if (!maker) throw new Error(`nothing makes files of the kind ${file.kind}`);
     // A batch that was too much for the memory is smaller the next time.
     const batchRows = Math.max(1, sizes.batchRows >> (file.attempts - 1));
-    const production = await maker.open({ reader: database, file, batchRows }, state.maker);
+    const production = await makers[file.kind].open({ reader: database, file, batchRows, loadAsset }, state.maker);
     const progress = { uploadId: this.uploadId, parts: state.parts, uploaded: state.uploaded };
     const upload = new Upload(bucket, fileKey(file), progress, rest, sizes.part, () => this.createUpload());
     const rowsBefore = state.rows;

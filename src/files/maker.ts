@@ -17,7 +17,11 @@ export interface FileOrder {
   file: FileRow;
   /** How many rows of the database to hold at the same time, at most. */
   batchRows: number;
+  loadAsset: LoadAsset;
 }
+
+/** Reads one of the static files that the Worker comes with, by its path. */
+export type LoadAsset = (path: string) => Promise<ArrayBuffer>;
 
 /** A file in the making. */
 export interface Production {

@@ -136,6 +136,22 @@ export function rangeEnd(dayLength: number) {
     .meta({ anyOf: ['date', 'date-time'].map((format) => ({ type: 'string', format })) });
 }
 
+/** A day of the calendar, as written and as its midnight in UTC, in milliseconds since the epoch. */
+export interface Day {
+  text: string;
+  time: number;
+}
+
+/** A day. */
+export const day = z
+  .string()
+  .transform((value, refinement): Day => {
+    const time = parseDate(value);
+    if (time === null) refuse(refinement, 'must be a date such as 2026-01-31');
+    return { text: value, time: time ?? 0 };
+  })
+  .meta({ format: 'date' });
+
 function refuse(refinement: z.core.$RefinementCtx, message: string | null): void {
   if (message) refinement.addIssue({ code: 'custom', message });
 }

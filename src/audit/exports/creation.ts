@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import { agents, EVENT_TYPES } from '../../db/schema';
 import { invalidRequest } from '../../errors';
+import { orderedFile } from '../../files/presentation';
 import { requestFile } from '../../files/request';
 import { userAccess } from '../../http/access';
 import { newId, type UserContext } from '../../http/context';
@@ -62,9 +63,7 @@ export async function createExport(
     keptFrom: oldestKept(principal.account, now),
     createdAt: now,
   };
-  const unfinished = { error: null, rowCount: null, size: null, sha256: null, completedAt: null, expiresAt: null };
-  const row = { ...order, ...unfinished, status: 'processing' as const };
-  const shown = await presentExport(config, principal, row, now);
+  const shown = await presentExport(config, principal, orderedFile(order), now);
   await requestFile(context, order, shown);
   return shown;
 }

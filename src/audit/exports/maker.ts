@@ -1,11 +1,12 @@
 import type { FileMaker, FileOrder, Production } from '../../files/maker';
 import type { Json } from '../../lib/json';
 import type { Id } from '../../lib/typeid';
+import { findSpan, type Span } from '../span';
 import { csvFormat } from './csv';
 import type { Encoder } from './encoder';
 import { type ExportFormat, exportRequest } from './export';
 import { jsonFormat } from './json';
-import { EntrySource, findSpan, type Span } from './source';
+import { EntrySource } from './source';
 import { TextEncoding } from './text';
 
 interface Saved {
@@ -24,9 +25,10 @@ export const exportMaker: FileMaker = {
 };
 
 async function begin({ reader, file }: FileOrder): Promise<Saved> {
-  const found = await findSpan(reader, file);
-  if (!found) throw new Error('the account of an export is gone');
-  return { ...found, encoder: null };
+  const { span, owner } = await findSpan(reader, file, exportRequest(file));
+  // The agent that was asked for is nobody.
+  const isEmpty = file.agent === 0;
+  return { account: owner.id, span: isEmpty ? { low: 0, high: 0 } : span, encoder: null };
 }
 
 async function openEncoder({ file }: FileOrder, account: Id<'user'>, saved: Json): Promise<Encoder> {

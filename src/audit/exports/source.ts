@@ -1,11 +1,11 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { mergeSorted } from '../../db/merge';
-import { accounts, agents, EVENT_TYPES, type EventType } from '../../db/schema';
+import { agents, EVENT_TYPES, type EventType } from '../../db/schema';
 import type { FileRow } from '../../files/file';
 import { formatHexId, type Id } from '../../lib/typeid';
 import { logStart } from '../entry';
-import { selectRange } from '../page-query';
+import type { Span } from '../span';
 import { exportRequest } from './export';
 
 /** An audit entry on its way into a file. */
@@ -26,12 +26,6 @@ export interface ExportedEntry {
   details: string;
 }
 
-/** The positions that an export covers: `low` inclusive, `high` exclusive. */
-export interface Span {
-  low: number;
-  high: number;
-}
-
 /** An entry as the database gives it: position, agent, event, time, both identifiers in hexadecimal, texts. */
 type Row = [
   pos: number,
@@ -47,22 +41,6 @@ type Row = [
 ];
 
 const ID_LENGTH = 32;
-
-/**
- * Finds the positions of an export's entries and the identifier of its account; null when the account is gone. Entries
- * that came after the export was asked for lie beyond, as do those that its plan kept no more.
- */
-export async function findSpan(reader: Reader, file: FileRow): Promise<{ span: Span; account: Id<'user'> } | null> {
-  const account = { number: file.account };
-  const { from, to } = exportRequest(file);
-  const filter = { from: Math.max(from, file.keptFrom), to, before: logStart(account) + file.snapshot + 1 };
-  const [bounds, [owner]] = await reader.load([
-    reader.select({ low: sql<number>`low`, high: sql<number>`high` }).from(sql`(${selectRange(account, filter)})`),
-    reader.select({ id: accounts.id }).from(accounts).where(eq(accounts.number, file.account)),
-  ]);
-  const [span = { low: 0, high: 0 }] = file.agent === 0 ? [] : bounds;
-  return owner ? { span, account: owner.id } : null;
-}
 
 /** Reads the entries of an export, in the order of the log. */
 export class EntrySource {

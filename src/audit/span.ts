@@ -1,0 +1,43 @@
+import { eq, sql } from 'drizzle-orm';
+import type { Reader } from '../db/database';
+import { accounts } from '../db/schema';
+import type { FileRow } from '../files/file';
+import type { Plan } from '../lib/plans';
+import type { Id } from '../lib/typeid';
+import { logStart } from './entry';
+import { selectRange } from './page-query';
+
+/** Positions of an account's log: `low` inclusive, `high` exclusive. */
+export interface Span {
+  low: number;
+  high: number;
+}
+
+/** Whose log a file is made of. */
+export interface FileOwner {
+  id: Id<'user'>;
+  name: string | null;
+  plan: Plan;
+}
+
+/**
+ * Finds the positions of a file's entries, from one time on and before another, and the account they are of. Entries
+ * that came after the file was asked for lie beyond, as do those that the plan kept no more.
+ */
+export async function findSpan(
+  reader: Reader,
+  file: FileRow,
+  { from, to }: { from: number; to: number },
+): Promise<{ span: Span; owner: FileOwner }> {
+  const account = { number: file.account };
+  const filter = { from: Math.max(from, file.keptFrom), to, before: logStart(account) + file.snapshot + 1 };
+  const [bounds, [owner]] = await reader.load([
+    reader.select({ low: sql<number>`low`, high: sql<number>`high` }).from(sql`(${selectRange(account, filter)})`),
+    reader
+      .select({ id: accounts.id, name: accounts.name, plan: accounts.plan })
+      .from(accounts)
+      .where(eq(accounts.number, file.account)),
+  ]);
+  if (!owner) throw new Error('the account of a file is gone');
+  return { span: bounds[0] ?? { low: 0, high: 0 }, owner };
+}

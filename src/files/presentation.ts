@@ -1,0 +1,117 @@
+import { and, desc, eq, lt } from 'drizzle-orm';
+import { z } from 'zod';
+import { FILE_STATUSES, type FileKind, files } from '../db/schema';
+import type { Config } from '../env';
+import { notFound } from '../errors';
+import type { UserContext, UserPrincipal } from '../http/context';
+import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
+import { shownCount, shownTime } from '../http/shown';
+import { toHex } from '../lib/bytes';
+import { formatTime, formatTimeOrNull } from '../lib/time';
+import { type Id, parseId, withPrefix } from '../lib/typeid';
+import { signAddress } from './address';
+import { type FileRow, fileId, isFile, statusAt } from './file';
+import type { FileOrder } from './request';
+
+/** The columns of a file that its owner is shown. */
+export type ShownFile = Pick<
+  FileRow,
+  | 'kind'
+  | 'id'
+  | 'format'
+  | 'request'
+  | 'status'
+  | 'error'
+  | 'rowCount'
+  | 'size'
+  | 'sha256'
+  | 'createdAt'
+  | 'completedAt'
+  | 'expiresAt'
+>;
+
+/** A file that was just ordered. */
+export function orderedFile(order: Omit<FileOrder, 'agent'>): ShownFile {
+  const unfinished = { error: null, rowCount: null, size: null, sha256: null, completedAt: null, expiresAt: null };
+  return { ...order, ...unfinished, status: 'processing' };
+}
+
+/** What the API shows of every file, whatever it holds; for a `later` schema. */
+export function fileFields() {
+  return {
+    status: z.enum(FILE_STATUSES),
+    download_url: z.string().nullable().meta({
+      description: 'Where the file is; needs no credential. Null while there is nothing to download.',
+    }),
+    expires_at: shownTime.nullable().meta({ description: 'When the download is over.' }),
+    file_size_bytes: shownCount.optional(),
+    error: z.string().nullable().meta({ description: 'Why it failed: a code; null where it did not.' }),
+    created_at: shownTime,
+    completed_at: shownTime.optional(),
+  };
+}
+
+/** The SHA-256 of a file as the API shows it. */
+export const shownDigest = z.string().meta({ description: 'Of the file, in lower-case hexadecimal.' });
+
+/** Makes these fields of a file at a moment, and its digest, which is null before it is finished. */
+export async function presentFile(config: Config, { account, shard }: UserPrincipal, row: ShownFile, now: number) {
+  const status = statusAt(row, now);
+  const address = { id: fileId(row), account: account.id, shard, expires: row.expiresAt ?? 0 };
+  const fields = {
+    status,
+    download_url: status === 'completed' ? await signAddress(config, address) : null,
+    expires_at: formatTimeOrNull(row.expiresAt),
+    ...(row.size !== null && { file_size_bytes: row.size }),
+    error: row.error,
+    created_at: formatTime(row.createdAt),
+    ...(row.completedAt !== null && { completed_at: formatTime(row.completedAt) }),
+  };
+  return { fields, sha256: row.sha256 && toHex(row.sha256) };
+}
+
+/** Makes the answer that shows a file. */
+type Present<T> = (config: Config, principal: UserPrincipal, row: FileRow, now: number) => Promise<T>;
+
+/** Finds a file of the account by the identifier of its kind. */
+export async function getFile<T>(
+  { reader, principal, config, runtime }: UserContext,
+  kind: FileKind,
+  text: string,
+  present: Present<T>,
+): Promise<T> {
+  const id = parseId(kind, text);
+  if (!id) throw notFound(kind);
+  const key = { account: principal.account.number, kind, id: withPrefix('export', id) };
+  const [[row]] = await reader.load([reader.select().from(files).where(isFile(key))]);
+  if (!row) throw notFound(kind);
+  return present(config, principal, row, runtime.now());
+}
+
+/** The query parameters of a list of files. */
+export const FileList = z.strictObject(pageParameters(20, 100));
+
+/** Lists the account's files of a kind, newest first. */
+export async function listFiles<T>(
+  { reader, principal, config, runtime }: UserContext,
+  kind: FileKind,
+  { limit, cursor }: z.output<typeof FileList>,
+  present: Present<T>,
+): Promise<Page<T>> {
+  const binding = { list: `${kind}s`, owner: principal.account.id, filters: {} };
+  const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);
+  const older = before ? lt(files.id, before as Id<'export'>) : undefined;
+  const [rows] = await reader.load([
+    reader
+      .select()
+      .from(files)
+      .where(and(eq(files.account, principal.account.number), eq(files.kind, kind), older))
+      .orderBy(desc(files.id))
+      .limit(limit + 1),
+  ]);
+  const now = runtime.now();
+  const shown = await Promise.all(
+    rows.map(async (row) => ({ id: row.id, shown: await present(config, principal, row, now) })),
+  );
+  return makePageById(config.keyring, binding, shown, limit, (row) => row.shown);
+}
