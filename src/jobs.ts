@@ -1,4 +1,5 @@
 import { exportMaker } from './audit/exports/maker';
+import { reportMaker } from './audit/reports/maker';
 import { Cost } from './db/database';
 import type { FileKind } from './db/schema';
 import { openShard } from './db/shards';
@@ -8,7 +9,7 @@ import { JOB_SIZES, type JobSizes, workOn } from './files/job';
 import type { FileMaker } from './files/maker';
 
 /** What makes the files of each kind. */
-const MAKERS: Partial<Record<FileKind, FileMaker>> = { export: exportMaker };
+const MAKERS: Record<FileKind, FileMaker> = { export: exportMaker, report: reportMaker };
 
 /** Seconds until work that failed is tried again, at most. */
 const MAX_DELAY = 60;
@@ -40,5 +41,13 @@ async function runJob({ shard, account, id }: JobMessage, env: Env, runtime: Run
   const database = openShard(env, shard, new Cost());
   if (!key || !database) return false;
   if (!env.FILES) throw new Error('the bucket FILES is not bound');
-  return workOn({ database, bucket: env.FILES, runtime, makers: MAKERS, sizes }, { account, ...key });
+  const loadAsset = (path: string) => readAsset(env, path);
+  return workOn({ database, bucket: env.FILES, runtime, makers: MAKERS, sizes, loadAsset }, { account, ...key });
+}
+
+async function readAsset({ ASSETS }: Env, path: string): Promise<ArrayBuffer> {
+  if (!ASSETS) throw new Error('the static files ASSETS are not bound');
+  const asset = await ASSETS.fetch(new URL(path, 'https://assets.local'));
+  if (!asset.ok) throw new Error(`there is no static file ${path}: ${asset.status}`);
+  return asset.arrayBuffer();
 }

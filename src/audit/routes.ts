@@ -6,6 +6,9 @@ import { exportCreation } from './exports/creation';
 import { exportDetail } from './exports/detail';
 import { exportList } from './exports/list';
 import { auditList } from './list';
+import { reportCreation } from './reports/creation';
+import { reportDetail } from './reports/detail';
+import { reportList } from './reports/list';
 
 /** The audit log, `/v1/audit`, files made of it, and the account's activity, `/v1/activity`. */
 export const auditRoutes = new Hono()
@@ -13,6 +16,9 @@ export const auditRoutes = new Hono()
   .route('/', exportCreation)
   .route('/', exportList)
   .route('/', exportDetail)
+  .route('/', reportCreation)
+  .route('/', reportList)
+  .route('/', reportDetail)
   .route('/', auditDetail)
   .route('/', activityList)
   .route('/', fileDownload);

@@ -69,6 +69,7 @@ export interface ActivityRecord {
 export interface SampledEntry {
   id: string;
   sequence: number;
+  user_id: string;
   agent_id: string;
   permission_request_id: string;
   event_type: string;

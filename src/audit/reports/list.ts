@@ -1,0 +1,20 @@
+import { Hono } from 'hono';
+import { FileList, listFiles } from '../../files/presentation';
+import { userAccess } from '../../http/access';
+import { query } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
+import { pageOf } from '../../http/shown';
+import { ComplianceReport, presentReport } from './order';
+
+export const reportList = new Hono().get(
+  '/v1/audit/reports/compliance',
+  operation({
+    id: 'listComplianceReports',
+    tag: 'Audit',
+    summary: 'List compliance reports',
+    success: ok(pageOf(ComplianceReport)),
+  }),
+  userAccess('audit:export'),
+  query(FileList),
+  async (c) => answer(c, await listFiles(c.var.context, 'report', c.req.valid('query'), presentReport)),
+);

@@ -1,0 +1,95 @@
+import { fileId } from '../../files/file';
+import type { FileMaker, FileOrder, Production } from '../../files/maker';
+import type { Json } from '../../lib/json';
+import { logStart } from '../entry';
+import { type FileOwner, findSpan, type Span } from '../span';
+import { readChanges } from './changes';
+import { composeReport } from './compose';
+import { type Configuration, readConfiguration } from './configuration';
+import { gatherFacts } from './facts';
+import { emptyFigures, FigureSource, type Figures } from './figures';
+import { reportRequest } from './order';
+import type { ComplianceReport } from './report';
+import { drawSample } from './sample';
+
+/** Entries that are counted together, in batches: of alike ones the database gives one row. */
+const SLICE_BATCHES = 4;
+
+interface Saved {
+  owner: FileOwner;
+  /** All of the log that the report is on. */
+  span: Span;
+  /** The first position that was not counted yet. */
+  reached: number;
+  figures: Figures;
+}
+
+/** Makes compliance reports. */
+export const reportMaker: FileMaker = {
+  async open(order, saved) {
+    const state = saved === null ? await begin(order) : (saved as unknown as Saved);
+    return new ReportProduction(order, state, await readConfiguration(order.reader, order.file));
+  },
+};
+
+async function begin({ reader, file }: FileOrder): Promise<Saved> {
+  const { span, owner } = await findSpan(reader, file, reportRequest(file));
+  return { owner, span, reached: span.low, figures: emptyFigures() };
+}
+
+class ReportProduction implements Production {
+  private readonly source: FigureSource;
+
+  constructor(
+    private readonly order: FileOrder,
+    private readonly state: Saved,
+    private readonly configuration: Configuration,
+  ) {
+    const known = new Set(configuration.agents.map(({ number }) => number));
+    this.source = new FigureSource(order.reader, state.span, (agent) => known.has(agent));
+  }
+
+  get rows(): number {
+    return this.state.figures.events.reduce((sum, entries) => sum + entries, 0);
+  }
+
+  get reached(): number {
+    return this.state.reached;
+  }
+
+  async next(): Promise<{ chunks: Uint8Array[]; ended: boolean }> {
+    const { state, order } = this;
+    if (state.reached >= state.span.high) return { chunks: [await this.write()], ended: true };
+    state.reached = await this.source.add(state.figures, state.reached, order.batchRows * SLICE_BATCHES);
+    return { chunks: [], ended: false };
+  }
+
+  save(): Json {
+    return this.state as unknown as Json;
+  }
+
+  private async write(): Promise<Uint8Array> {
+    const { file, loadAsset } = this.order;
+    const report = await this.compose();
+    if (file.format === 'json') return new TextEncoder().encode(`${JSON.stringify(report)}\n`);
+    // Loaded when it is needed: no request waits for it.
+    const { renderPdf } = await import('./pdf/render');
+    return renderPdf(report, (font) => loadAsset(`/fonts/${font}`));
+  }
+
+  private async compose(): Promise<ComplianceReport> {
+    const { reader, file } = this.order;
+    const { owner, span, figures } = this.state;
+    const { period, from, to } = reportRequest(file);
+    const account = { number: file.account, id: owner.id };
+    // What was noted in the very millisecond of the order still belongs to it.
+    const until = Math.min(to, file.createdAt + 1);
+    const activity = await readChanges(reader, file.account, { from: Math.max(from, file.keptFrom), to: until });
+    const facts = await gatherFacts(reader, {
+      ...{ period, until, asked: file.createdAt, figures, activity, span },
+      configuration: this.configuration,
+      logStart: logStart(account),
+    });
+    return composeReport(file, owner, facts, await drawSample(reader, account, span, fileId(file)));
+  }
+}
