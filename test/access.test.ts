@@ -50,6 +50,9 @@ const rules: Record<string, string[]> = {
   'GET /v1/audit/export': ['user:audit:export'],
   'POST /v1/audit/export': ['user:audit:export'],
   'GET /v1/audit/export/:id': ['user:audit:export'],
+  'GET /v1/audit/reports/compliance': ['user:audit:export'],
+  'POST /v1/audit/reports/compliance': ['user:audit:export'],
+  'GET /v1/audit/reports/compliance/:id': ['user:audit:export'],
   'GET /v1/downloads/:id': ['everybody'],
   'GET /v1/activity': ['user:audit:read'],
   'GET /': ['everybody'],
@@ -69,6 +72,7 @@ function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
     [/^\/v1\/agents/, scene.agent.id],
     [/^\/v1\/permissions/, scene.permission.id],
     [/^\/v1\/audit\/export/, scene.export],
+    [/^\/v1\/audit\/reports/, scene.report],
     [/^\/v1\/audit/, scene.entry],
     [/^\/v1\/downloads/, scene.download],
     [/^\/v1\/policies/, scene.policy],
@@ -81,6 +85,7 @@ function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
     'PUT /v1/agents/:id': { name: 'Changed' },
     'POST /v1/permissions': { action: 'file.read', resource: 'file:a' },
     'POST /v1/audit/export': EXPORT,
+    'POST /v1/audit/reports/compliance': REPORT,
     'POST /v1/policies': POLICY,
     'PUT /v1/policies/:id': { name: 'Changed' },
     'POST /v1/policies/simulate': { action: 'file.read', resource: 'file:a' },
@@ -93,16 +98,18 @@ function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
 }
 
 const EXPORT = { start_date: '2026-01-01', end_date: '2026-12-31' };
+const REPORT = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' }, format: 'json' };
 const POLICY = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
 
 async function makeScene(world = new World()) {
-  const account = await world.account();
+  const account = await world.account({ plan: 'enterprise' });
   const agent = await account.agent();
   const granted = await agent.approved({ max_uses: 5 });
   const permission = await agent.request();
   const [entry] = await account.log();
   const { body: policy } = await account.must(201, 'POST', '/v1/policies', POLICY);
   const { body: exported } = await account.must(202, 'POST', '/v1/audit/export', EXPORT);
+  const { body: reported } = await account.must(202, 'POST', '/v1/audit/reports/compliance', REPORT);
   await world.work();
   const { body: finished } = await account.must(200, 'GET', `/v1/audit/export/${exported.export_id}`);
   const { body: spare } = await account.must(201, 'POST', '/v1/me/tokens', {});
@@ -116,6 +123,7 @@ async function makeScene(world = new World()) {
     spareToken: spare.id,
     policy: policy.id,
     export: finished.export_id,
+    report: reported.report_id,
     /** The last part of its path, and its query. */
     download: finished.download_url.split('/').at(-1),
   };
@@ -243,7 +251,7 @@ it.each(ofAccounts)('%s shows and changes nothing of another account', async (ro
   for (const token of tokens) {
     const answer = await call(scene, token);
     const { account, agent, permission, entry, spareToken, policy } = scene;
-    for (const secret of [account.id, agent.id, permission.id, entry, spareToken, policy, scene.export]) {
+    for (const secret of [account.id, agent.id, permission.id, entry, spareToken, policy, scene.export, scene.report]) {
       expect(answer.text.replaceAll(scene.token, '')).not.toContain(secret);
     }
   }
@@ -260,6 +268,7 @@ async function snapshot({ account }: Awaited<ReturnType<typeof makeScene>>) {
     '/v1/me/tokens',
     '/v1/policies',
     '/v1/audit/export',
+    '/v1/audit/reports/compliance',
     '/v1/activity',
   ];
   const answers = await Promise.all(paths.map((path) => account.must(200, 'GET', path)));

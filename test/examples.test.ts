@@ -27,7 +27,7 @@ it('are valid', () => {
 /** An account that holds what the examples speak of, and what to write for their ids and credentials. */
 async function makeScene() {
   const world = new World();
-  const account = await world.account();
+  const account = await world.account({ plan: 'enterprise' });
   const agent = await account.agent();
   const request = document.json.components.schemas.PermissionRequest.examples[0];
   const granted = await agent.approved(request);
@@ -38,6 +38,8 @@ async function makeScene() {
   const { body: made } = await account.must(201, 'POST', '/v1/policies', policy);
   const range = { start_date: '2026-01-01', end_date: '2026-01-31' };
   const { body: exported } = await account.must(202, 'POST', '/v1/audit/export', range);
+  const report = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } };
+  const { body: reported } = await account.must(202, 'POST', '/v1/audit/reports/compliance', report);
   const names: [string, string][] = [
     [exampleId('user'), account.id],
     [exampleId('utok'), spare.id],
@@ -47,6 +49,7 @@ async function makeScene() {
     [exampleId('policy'), made.id],
     [exampleId('audit'), entry.id],
     [exampleId('export'), exported.export_id],
+    [exampleId('report'), reported.report_id],
     [EXAMPLE.token, granted.token.value],
   ];
   const credentials: Record<string, string | undefined> = {

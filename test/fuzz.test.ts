@@ -38,17 +38,28 @@ async function makeScene() {
   const [entry] = await account.log();
   const range = { start_date: '2026-01-01', end_date: '2026-12-31' };
   const exported: string = (await account.must(202, 'POST', '/v1/audit/export', range)).body.export_id;
+  const report = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } };
+  const reported: string = (await account.must(202, 'POST', '/v1/audit/reports/compliance', report)).body.report_id;
   const credentials = {
     userToken: account.token,
     agentKey: agent.key,
     operatorToken: env.ADMIN_TOKEN,
     limited: await account.limitedToken('audit:read'),
   };
-  return { account, agent, entry, exported, credentials, token: granted.token.value, tokenId: granted.token.id };
+  return {
+    account,
+    agent,
+    entry,
+    exported,
+    reported,
+    credentials,
+    token: granted.token.value,
+    tokenId: granted.token.id,
+  };
 }
 
 /** An identifier that a path may name, of a thing that a request can do anything to. */
-async function spare(path: string, { account, agent, entry, exported }: typeof scene): Promise<string> {
+async function spare(path: string, { account, agent, entry, exported, reported }: typeof scene): Promise<string> {
   const makers: [string, () => Promise<string>][] = [
     ['/v1/admin/users', async () => (await world.account()).id],
     ['/v1/me/tokens', () => idOf(account, '/v1/me/tokens', {})],
@@ -56,6 +67,7 @@ async function spare(path: string, { account, agent, entry, exported }: typeof s
     ['/v1/permissions', async () => (await agent.request()).id],
     ['/v1/policies', () => idOf(account, '/v1/policies', NEVER)],
     ['/v1/audit/export', async () => exported],
+    ['/v1/audit/reports', async () => reported],
     ['/v1/audit', async () => entry.id],
     ['/v1/downloads', async () => exported],
   ];

@@ -25,7 +25,7 @@ interface Scene {
 }
 
 async function makeScene(world = new World()): Promise<Scene> {
-  const account = await world.account();
+  const account = await world.account({ plan: 'enterprise' });
   const agent = await account.agent();
   const { token } = await agent.approved({ max_uses: 9 });
   const { id } = await agent.request();
@@ -52,6 +52,13 @@ const posts: Record<string, (scene: Scene) => { path: string; call: Call }> = {
   'POST /v1/audit/export': ({ account }) => ({
     path: '/v1/audit/export',
     call: { token: account.token, body: { start_date: '2026-01-01', end_date: '2026-12-31' } },
+  }),
+  'POST /v1/audit/reports/compliance': ({ account }) => ({
+    path: '/v1/audit/reports/compliance',
+    call: {
+      token: account.token,
+      body: { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } },
+    },
   }),
   'POST /v1/permissions': ({ agent }) => ({
     path: '/v1/permissions',

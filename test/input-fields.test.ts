@@ -51,6 +51,21 @@ const ENDPOINTS: Record<string, Endpoint> = {
     },
     owned: ['export_id', 'id', 'status', 'download_url', 'expires_at', 'row_count', 'sha256', 'error', 'created_at'],
   },
+  'start report': {
+    method: 'POST',
+    path: () => '/v1/audit/reports/compliance',
+    by: 'account',
+    base: { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } },
+    fields: {
+      report_type: {
+        ...wordField('soc2_type1', 'soc2_type2', 'iso27001', 'hipaa', 'gdpr', 'eu_ai_act'),
+        required: true,
+      },
+      period: { ...values.periodField, required: true },
+      format: wordField('pdf', 'json'),
+    },
+    owned: ['report_id', 'id', 'status', 'download_url', 'expires_at', 'sha256', 'error', 'created_at', 'agent_id'],
+  },
   'create account': {
     method: 'POST',
     path: () => '/v1/admin/users',

@@ -11,14 +11,14 @@ import type { StatementCost } from './client.ts';
 
 const app = createApp(systemRuntime);
 
-/** Rows that the consumer of the queue has read since it was last asked. */
-let jobRowsRead = 0;
+/** What jobs cost so far, for which no request waits. */
+const jobs: StatementCost[] = [];
 
 /**
  * The service with a meter between it and its database, which tells what each single statement of a request cost in
  * the header `X-Statements`. `POST /bench/expire` runs one slice of the sweep that writes down what has run out;
- * `POST /bench/evaluate` judges policies, as the API shows them, again and again; `POST /bench/jobs` tells what jobs
- * have read since the last time; `POST /bench/read` and `/bench/store` do alone what the platform's part of an export is.
+ * `POST /bench/evaluate` judges policies, as the API shows them, again and again; `GET /bench/jobs` tells how many rows the
+ * jobs of the queue have read; `POST /bench/read` and `/bench/store` do alone what the platform's part of an export is.
  */
 export default {
   async fetch(request, env, execution) {
@@ -31,21 +31,13 @@ export default {
     if (bench && !response.headers.has('Server-Timing')) response.headers.set('Server-Timing', new Cost().toString());
     return response;
   },
-  async queue(batch, env) {
-    const statements: StatementCost[] = [];
-    await runJobs(batch, { ...env, DB: meter(env.DB, statements) }, systemRuntime);
-    jobRowsRead += statements.reduce((sum, { read }) => sum + read, 0);
-  },
+  queue: (batch, env) => runJobs(batch, { ...env, DB: meter(env.DB, jobs) }, systemRuntime),
 } satisfies ExportedHandler<Env, JobMessage>;
 
 const ROUTES: Record<string, (env: Env, request: Request) => Promise<Response>> = {
   '/bench/expire': expire,
   '/bench/evaluate': judge,
-  '/bench/jobs': async () => {
-    const answer = Response.json({ read: jobRowsRead });
-    jobRowsRead = 0;
-    return answer;
-  },
+  '/bench/jobs': countJobs,
   '/bench/read': read,
   '/bench/store': store,
 };
@@ -82,6 +74,10 @@ async function store(env: Env, request: Request): Promise<Response> {
   await upload.complete(parts);
   await env.FILES.delete('bench');
   return Response.json({ bytes });
+}
+
+async function countJobs(): Promise<Response> {
+  return Response.json({ read: jobs.reduce((sum, { read }) => sum + read, 0) });
 }
 
 async function judge(_env: Env, request: Request): Promise<Response> {

@@ -12,7 +12,7 @@ type Permission = { id: string; token: { id: string; value?: string } | null };
  */
 export async function measureRoundTrips(report: Report, origin: string): Promise<void> {
   report.heading('Round trips to the database');
-  const { id, token, agents } = await createTenant(origin, 'team', 2);
+  const { id, token, agents } = await createTenant(origin, 'enterprise', 2);
   const [first, second] = agents as [(typeof agents)[number], (typeof agents)[number]];
   const operator = new Client(origin, ADMIN_TOKEN);
   const user = new Client(origin, token);
@@ -30,11 +30,12 @@ export async function measureRoundTrips(report: Report, origin: string): Promise
 }
 
 async function callAccounts(operator: Client, user: Client, id: string): Promise<void> {
-  await operator.expect(200, 'GET', '/v1/admin/users?plan=team&limit=2');
+  await operator.expect(200, 'GET', '/v1/admin/users?plan=enterprise&limit=2');
   await operator.expect(200, 'GET', `/v1/admin/users/${id}`);
   await operator.expect(200, 'PATCH', `/v1/admin/users/${id}`, { name: 'Bench' });
   await operator.expect(404, 'GET', '/v1/admin/users/user_01h2xcejqtf2nbrexx3vqjhp41');
-  await operator.expect(403, 'PATCH', `/v1/admin/users/${id}`, { audit_retention_days: 3 });
+  await operator.expect(200, 'PATCH', `/v1/admin/users/${id}`, { audit_retention_days: 30 });
+  await operator.expect(400, 'PATCH', `/v1/admin/users/${id}`, { audit_retention_days: 0 });
   await operator.expect(201, 'POST', `/v1/admin/users/${id}/tokens`, { name: 'second' });
   await user.expect(200, 'GET', '/v1/me');
   await user.expect(200, 'GET', '/v1/me/tokens');
@@ -99,6 +100,13 @@ async function callAudit(user: Client, agent: string): Promise<void> {
   await user.expect(200, 'GET', '/v1/audit?order=asc&after_sequence=3');
   await user.expect(200, 'GET', `/v1/audit/${page.body.data[0]?.id}`);
   await user.expect(404, 'GET', '/v1/audit/audit_01h2xcejqtf2nbrexx3vqjhp41');
+  const reports = '/v1/audit/reports/compliance';
+  const report = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' }, format: 'json' };
+  const { body } = await user.expect<{ report_id: string }>(202, 'POST', reports, report);
+  await user.expect(200, 'GET', `${reports}/${body.report_id}`);
+  await user.expect(200, 'GET', `${reports}?limit=2`);
+  await user.expect(404, 'GET', `${reports}/report_01h2xcejqtf2nbrexx3vqjhp41`);
+  await user.expect(400, 'POST', reports, { ...report, report_type: 'x' });
 }
 
 async function callAsStranger(operator: Client, user: Client, agent: Client, anybody: Client): Promise<void> {

@@ -9,6 +9,7 @@ import { measurePermissionLists } from './permission-reads.ts';
 import { measurePolicies } from './policy-operations.ts';
 import { seededRandom } from './random.ts';
 import { Report } from './report.ts';
+import { measureReports } from './reports.ts';
 import { measureRoundTrips } from './round-trips.ts';
 import { setScene } from './scene.ts';
 import { prepareState, startService } from './service.ts';
@@ -61,6 +62,8 @@ try {
     await measureExpiry(report, metered.origin);
     await measurePolicies(report, metered.origin, scene.large);
     lap('state changes measured');
+    await measureReports(report, metered.origin, scene.large);
+    lap('reports measured');
   } finally {
     await metered.stop();
   }

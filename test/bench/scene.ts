@@ -11,7 +11,7 @@ const DAY = 24 * HOUR;
 export interface Scene {
   /** Plan pro: half of its entries are older than its plan keeps, and not swept; some are erased, one agent is gone. */
   retained: LoadedTenant;
-  /** Plan enterprise: a million entries over three years. */
+  /** Plan enterprise: a million entries over a year, as many as a report can be on. */
   large: LoadedTenant;
   /** Another large account beside it. */
   neighbour: LoadedTenant;
@@ -37,7 +37,7 @@ export async function setScene(state: string, note: (text: string) => void): Pro
   const to = now - HOUR / 2;
   const history = {
     retained: drawHistory(random, { entries: 250_000, agents: 21, actions, from: now - 180 * DAY, to }),
-    large: drawHistory(random, { entries: 1_000_000, agents: 200, actions, from: now - 1_095 * DAY, to }),
+    large: drawHistory(random, { entries: 1_000_000, agents: 200, actions, from: now - 360 * DAY, to }),
     neighbour: drawHistory(random, {
       ...{ entries: 400_000, agents: 30, from: now - 360 * DAY, to },
       actions: [...actions, 'abroad.only'],

@@ -9,12 +9,19 @@ export class Outage {
   calls = 0;
   private plan: { call: number; mode: OutageMode } | null = null;
   private isDead = false;
+  private meanwhile: { call: number; happens: () => Promise<unknown> } | null = null;
 
   /** Starts counting anew, and fails one call, counted from 1; null fails none. */
   arm(plan: { call: number; mode: OutageMode } | null): void {
     this.calls = 0;
     this.plan = plan;
     this.isDead = false;
+  }
+
+  /** Starts counting anew, and lets something happen right before a call, counted from 1. */
+  before(call: number, happens: () => Promise<unknown>): void {
+    this.arm(null);
+    this.meanwhile = { call, happens };
   }
 
   /** A real database behind the outage. */
@@ -51,6 +58,11 @@ export class Outage {
 
   private async call<R>(act: () => Promise<R>): Promise<R> {
     this.calls += 1;
+    const { meanwhile } = this;
+    if (meanwhile?.call === this.calls) {
+      this.meanwhile = null;
+      await meanwhile.happens();
+    }
     const mode = this.plan?.call === this.calls ? this.plan.mode : null;
     if (this.isDead) throw new Error('the process is dead');
     if (mode?.startsWith('kill')) this.isDead = true;

@@ -105,6 +105,26 @@ export const dateField: Field = {
   ],
 };
 
+/** Days that a world which has not moved can be asked about, the last of them today. */
+export const periodField: Field = {
+  good: [
+    { start: '2026-01-31', end: '2026-01-31' },
+    { start: '2025-01-31', end: '2026-01-31' },
+    { start: '2024-02-29', end: '2024-02-29' },
+  ],
+  bad: [
+    ...[...NOT_TEXTS, ...UNKEPT_TEXTS, '2026-01', {}, { start: '2026-01-01' }, { end: '2026-01-31' }],
+    ...dateField.bad.flatMap((day) => [
+      { start: day, end: '2026-01-31' },
+      { start: '2026-01-01', end: day },
+    ]),
+    ...['2026-01-30', '2026-02-01'].map((end) => ({ start: '2026-01-31', end })),
+    { start: '2025-01-30', end: '2026-01-31' },
+    { start: '2026-01-01', end: '2026-01-31T00:00:00Z' },
+    { start: '2026-01-01', end: '2026-01-31', days: 31 },
+  ],
+};
+
 export const scopesField: Field = {
   good: [['audit:read'], ['audit:read', 'agents:write', 'audit:read']],
   bad: [

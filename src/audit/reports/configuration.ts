@@ -1,4 +1,5 @@
 import { and, eq, isNull, lte } from 'drizzle-orm';
+import { named } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { agentKeys, agents, policies } from '../../db/schema';
 import type { FileRow } from '../../files/file';
@@ -40,7 +41,7 @@ export async function readConfiguration(reader: Reader, file: FileRow): Promise<
         name: agents.name,
         isActive: agents.isActive,
         createdAt: agents.createdAt,
-        keyCreatedAt: agentKeys.createdAt,
+        keyCreatedAt: named(agentKeys.createdAt, 'key_created_at'),
       })
       .from(agents)
       .leftJoin(agentKeys, and(eq(agentKeys.agent, agents.number), isNull(agentKeys.expiresAt)))

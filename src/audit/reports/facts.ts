@@ -67,7 +67,7 @@ export async function gatherFacts(reader: Reader, source: Source): Promise<Facts
     entries: count,
     entry_ids: positions.flatMap((position) => ids.get(position) ?? []),
   });
-  const due = registered.filter(({ isActive, createdAt }) => isActive && createdAt < until);
+  const due = registered.filter(({ isActive, createdAt }) => isActive && createdAt <= until);
   return {
     period: source.period,
     summary: summarize(figures),

@@ -82,11 +82,13 @@ class ReportProduction implements Production {
     const { owner, span, figures } = this.state;
     const { period, from, to } = reportRequest(file);
     const account = { number: file.account, id: owner.id };
-    // What was noted in the very millisecond of the order still belongs to it.
-    const until = Math.min(to, file.createdAt + 1);
-    const activity = await readChanges(reader, file.account, { from: Math.max(from, file.keptFrom), to: until });
+    const activity = await readChanges(reader, file.account, {
+      from: Math.max(from, file.keptFrom),
+      // What was noted in the very millisecond of the order still belongs to it.
+      to: Math.min(to, file.createdAt + 1),
+    });
     const facts = await gatherFacts(reader, {
-      ...{ period, until, asked: file.createdAt, figures, activity, span },
+      ...{ period, until: Math.min(to, file.createdAt), asked: file.createdAt, figures, activity, span },
       configuration: this.configuration,
       logStart: logStart(account),
     });

@@ -1,0 +1,144 @@
+import { env } from 'cloudflare:test';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { JOB_SIZES, type JobSizes } from '../src/files/job';
+import { download, fillLog, listObjects, sha256 } from './support/exports';
+import { Outage, type OutageMode } from './support/outage';
+import { readReport, startReport } from './support/reports';
+import { emptyTables } from './support/tables';
+import { type Json, type TestAccount, World } from './support/world';
+
+const SECOND = 1_000;
+
+/** Slices of 40 entries, each saved, and each with a message of its own. */
+const SMALL: JobSizes = { ...JOB_SIZES, sliceRows: 1, batchRows: 10, slices: 1 };
+
+beforeEach(async () => {
+  await emptyTables(env.DB);
+  await env.FILES.delete(await listObjects());
+});
+
+interface Scene {
+  world: World;
+  account: TestAccount;
+  outage: Outage;
+  /** A finished report. */
+  id: string;
+  reference: string;
+}
+
+async function makeScene(): Promise<Scene> {
+  const outage = new Outage();
+  const world = new World({ DB: outage.database(env.DB), FILES: outage.bucket(env.FILES) });
+  const account = await world.account({ plan: 'enterprise' });
+  const [agent, other] = [await account.agent(), await account.agent()];
+  await other.approved();
+  const { id: denied } = await agent.request();
+  await account.must(200, 'POST', `/v1/permissions/${denied}/deny`);
+  await fillLog(agent, 60, 10);
+  // The ledger writes no decision without a decider.
+  const decided = `update audit_entries set details = json_set(details, '$.decided_by', ?) where event in (1, 2)`;
+  await env.DB.prepare(decided).bind(account.id).run();
+  const id = await startReport(account);
+  await world.work();
+  const { sha256: reference } = await readReport(account, id);
+  expect(reference).toHaveLength(64);
+  return { world, account, outage, id, reference };
+}
+
+/** The order stands again as it was on its first day, and has its message. */
+async function orderAgain({ world, id }: Scene): Promise<void> {
+  await env.FILES.delete(await listObjects());
+  await env.DB.prepare(
+    `update files set status = 0, error = null, state = null, upload_id = null, lease = null, size = null, sha256 = null,
+       completed_at = null, expires_at = null, attempts = 0, due_at = created_at`,
+  ).run();
+  world.now = Date.UTC(2026, 0, 31, 12);
+  world.queue.waiting = [];
+  const account = await env.DB.prepare('select account from files').first<number>('account');
+  await world.queue.binding.send({ shard: '00', account: account ?? 0, id });
+}
+
+/** The sweep's minutes pass until the report is over; a job that died is found by its lease. */
+async function finish({ world, account, id }: Scene): Promise<Json> {
+  for (let minute = 0; minute < 20; minute++) {
+    const shown = await readReport(account, id);
+    if (shown.status !== 'processing') return shown;
+    await world.sweep();
+    await world.work(SMALL);
+    world.advance(30 * SECOND);
+    await world.work(SMALL);
+    world.advance(30 * SECOND);
+  }
+  throw new Error('the report is not over after 20 minutes');
+}
+
+it('is the same file however the work is cut', async () => {
+  const scene = await makeScene();
+  const cuts: Partial<JobSizes>[] = [
+    {},
+    { batchRows: 1 },
+    { batchRows: 7, slices: 1 },
+    { batchRows: 43, sliceRows: 1_000 },
+  ];
+  for (const cut of cuts) {
+    await orderAgain(scene);
+    await scene.world.work({ ...SMALL, ...cut });
+    const { sha256: hash, download_url } = await readReport(scene.account, scene.id);
+    expect([cut, hash]).toEqual([cut, scene.reference]);
+    scene.world.advance(SECOND);
+    expect(await sha256((await download(scene.world, download_url)).bytes)).toBe(hash);
+  }
+});
+
+describe.each<OutageMode>(['kill before', 'kill after'])('when any one call fails (%s)', (mode) => {
+  it('is the same file, and leaves nothing else behind', { timeout: 60_000 }, async () => {
+    const scene = await makeScene();
+    const { world, outage, id, reference } = scene;
+    await orderAgain(scene);
+    outage.arm(null);
+    await world.work(SMALL);
+    const { calls } = outage;
+    expect(calls).toBeGreaterThan(20);
+    for (let call = 1; call <= calls; call++) {
+      await orderAgain(scene);
+      outage.arm({ call, mode });
+      await world.work(SMALL);
+      outage.arm(null);
+      const shown = await finish(scene);
+      expect([call, shown.status, shown.sha256]).toEqual([call, 'completed', reference]);
+      await world.sweep();
+      expect(await listObjects()).toEqual([`files/${id}/file`]);
+    }
+  });
+});
+
+it('fails, and is never published, when an agent is deleted at any point of the work', {
+  timeout: 60_000,
+}, async () => {
+  const ends = [];
+  for (let call = 1; ; call += 4) {
+    const scene = await makeScene();
+    const { world, account, outage, id } = scene;
+    const { body: agents } = await account.must(200, 'GET', '/v1/agents');
+    await orderAgain(scene);
+    let isDone = false;
+    outage.before(call, async () => {
+      isDone = true;
+      await account.must(204, 'DELETE', `/v1/agents/${agents.data[0].id}`);
+    });
+    await world.work(SMALL);
+    if (!isDone) break;
+    const { status, error } = await readReport(account, id);
+    ends.push(`${status} ${error}`);
+    for (let minute = 0; minute < 2; minute++) {
+      world.advance(60 * SECOND);
+      await world.sweep();
+      await world.work(SMALL);
+    }
+    expect([call, await listObjects()]).toEqual([call, []]);
+    await emptyTables(env.DB);
+  }
+  // What is finished is only tidied up.
+  expect(new Set(ends)).toEqual(new Set(['failed agent_deleted', 'expired null']));
+  expect(ends.indexOf('expired null')).toBeGreaterThan(3);
+});
