@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { JOB_SIZES, type JobSizes } from '../src/files/job';
-import { makeReport } from './support/reports';
+import { makeReport, openReport, startReport } from './support/reports';
 import { type Json, type TestAccount, type TestAgent, World } from './support/world';
 
 const SECOND = 1_000;
@@ -171,6 +171,21 @@ it('are those of the log, entry by entry, however the work is cut', { timeout: 6
   }
 });
 
+it('count a token among the used ones of each period in which it was used', async () => {
+  const { account, world } = await makeAccount();
+  const agent = await account.agent();
+  const { token } = await agent.approved({ max_uses: 9, token_ttl: 86_400 });
+  for (let i = 0; i < 3; i++) {
+    await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
+    world.advance(10 * HOUR);
+  }
+  const used = async (start: string, end: string) =>
+    (await makeReport(account, { period: { start, end } })).summary.tokens_used;
+  expect(await used('2026-01-31', '2026-01-31')).toBe(1);
+  expect(await used('2026-02-01', '2026-02-01')).toBe(1);
+  expect(await used('2026-01-31', '2026-02-01')).toBe(1);
+});
+
 it('say whose deciders are, and by what names agents go', async () => {
   const { account } = await makeAccount();
   const policy = await makePolicy(account, { name: 'Automatic' });
@@ -303,6 +318,22 @@ describe('the exceptions', () => {
     expect(kinds(await makeReport(account, { period: PERIOD }))).toEqual(
       expected ? ['denied_action_retried medium'] : [],
     );
+  });
+
+  it('have no retry that came after five other requests for the action, or after the report was asked for', async () => {
+    const { account, world } = await makeAccount();
+    const agent = await account.agent();
+    await decide(agent, 'deny', MINUTE);
+    const id = await startReport(account, { period: PERIOD });
+    for (let i = 0; i < 4; i++) await agent.request({ resource: `mailbox:${i}` });
+    await agent.request();
+    await world.work();
+    expect(kinds(await openReport(account, id))).toEqual([]);
+    expect(kinds(await makeReport(account, { period: PERIOD }))).toEqual(['denied_action_retried medium']);
+    await decide(agent, 'deny', MINUTE, { resource: 'mailbox:late' });
+    for (let i = 0; i < 5; i++) await agent.request({ resource: `mailbox:${i}` });
+    await agent.request({ resource: 'mailbox:late' });
+    expect((await makeReport(account, { period: PERIOD })).exceptions).toMatchObject([{ entries: 1 }]);
   });
 
   it('have keys that were not rotated in 90 days, and agents without activity', async () => {
