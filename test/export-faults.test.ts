@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { JOB_SIZES, type JobSizes } from '../src/files/job';
-import { download, fillLog, listObjects, readExport, sha256, startExport } from './support/exports';
+import { download, fillLog, finishFile, listObjects, readExport, sha256, startExport } from './support/exports';
 import { Outage, type OutageMode } from './support/outage';
 import { deliver } from './support/queue';
 import { emptyTables } from './support/tables';
@@ -31,20 +31,6 @@ async function makeScene(entries = 2_200, size = 5_000): Promise<Scene> {
   const account = await world.account({ plan: 'enterprise' });
   await fillLog(await account.agent(), entries, size);
   return { world, account, outage };
-}
-
-/** The sweep's minutes pass until the export is over; a job that died is found by its lease. */
-async function finish({ world, account }: Scene, id: string, sizes: JobSizes): Promise<Json> {
-  for (let minute = 0; minute < 20; minute++) {
-    const shown = await readExport(account, id);
-    if (shown.status !== 'processing') return shown;
-    await world.sweep();
-    await world.work(sizes);
-    world.advance(30 * SECOND);
-    await world.work(sizes);
-    world.advance(30 * SECOND);
-  }
-  throw new Error('the export is not over after 20 minutes');
 }
 
 /** Undisturbed, in one go. */
@@ -100,7 +86,7 @@ describe.each<[string, Json, number, number, OutageMode[]]>([
       await deliver(message, world.env, world.runtime, SMALL);
       await world.work(SMALL);
       outage.arm(null);
-      const shown = await finish(scene, id, SMALL);
+      const shown = await finishFile(world, () => readExport(account, id), SMALL);
       expect([call, shown.status, shown.sha256]).toEqual([call, 'completed', reference]);
       await world.sweep();
       await expectOneObject(id);

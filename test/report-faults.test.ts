@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { JOB_SIZES, type JobSizes } from '../src/files/job';
-import { download, fillLog, listObjects, sha256 } from './support/exports';
+import { download, fillLog, finishFile, listObjects, sha256 } from './support/exports';
 import { Outage, type OutageMode } from './support/outage';
 import { readReport, startReport } from './support/reports';
 import { emptyTables } from './support/tables';
-import { type Json, type TestAccount, World } from './support/world';
+import { type TestAccount, World } from './support/world';
 
 const SECOND = 1_000;
 
@@ -58,20 +58,6 @@ async function orderAgain({ world, id }: Scene): Promise<void> {
   await world.queue.binding.send({ shard: '00', account: account ?? 0, id });
 }
 
-/** The sweep's minutes pass until the report is over; a job that died is found by its lease. */
-async function finish({ world, account, id }: Scene): Promise<Json> {
-  for (let minute = 0; minute < 20; minute++) {
-    const shown = await readReport(account, id);
-    if (shown.status !== 'processing') return shown;
-    await world.sweep();
-    await world.work(SMALL);
-    world.advance(30 * SECOND);
-    await world.work(SMALL);
-    world.advance(30 * SECOND);
-  }
-  throw new Error('the report is not over after 20 minutes');
-}
-
 it('is the same file however the work is cut', async () => {
   const scene = await makeScene();
   const cuts: Partial<JobSizes>[] = [
@@ -104,7 +90,7 @@ describe.each<OutageMode>(['kill before', 'kill after'])('when any one call fail
       outage.arm({ call, mode });
       await world.work(SMALL);
       outage.arm(null);
-      const shown = await finish(scene);
+      const shown = await finishFile(world, () => readReport(scene.account, id), SMALL);
       expect([call, shown.status, shown.sha256]).toEqual([call, 'completed', reference]);
       await world.sweep();
       expect(await listObjects()).toEqual([`files/${id}/file`]);

@@ -43,8 +43,8 @@ function findDesign({ configuration, staleKeys, summary, reach, proofOf, period 
     ),
     log: {
       text: reach
-        ? `The log is complete by its numbering: the entries of the period lie between sequence ${figure(reach.first)} and ${figure(reach.last)}, of which ` +
-          `${things(summary.entries, 'entry', 'entries')} can be read; ${figure(reach.last - reach.first + 1 - summary.entries)} were erased with a deleted agent or wait for it. ` +
+        ? `Entries are numbered without gaps: those of the period lie between sequence ${figure(reach.first)} and ${figure(reach.last)}, of which ` +
+          `${figure(summary.entries)} can be read; ${figure(reach.last - reach.first + 1 - summary.entries)} were erased with a deleted agent or wait for it. ` +
           'Each entry tells the time, the agent, the address and the client.'
         : 'The log has no entry in the period.',
       entries: summary.entries,
