@@ -345,7 +345,7 @@ describe('the exceptions', () => {
       await account.agent({ name: 'Off' }),
     ];
     world.advance(DAY);
-    await account.must(200, 'POST', `/v1/agents/${rotated.id}/rotate-key`, { revoke_immediately: true });
+    await account.must(200, 'POST', `/v1/agents/${rotated.id}/rotate-key`);
     await account.must(200, 'PUT', `/v1/agents/${off.id}`, { is_active: false });
     world.advance(89 * DAY);
     await account.agent({ name: 'Too new' });

@@ -108,15 +108,18 @@ describe('the framework', () => {
 
   it('names the first entries behind a sentence, in the order of the log', async () => {
     const { account, agent, world } = await makeAccount();
+    const policy = { name: 'Auto', effect: 'approve', actions: ['auto.*'], resources: ['*'] };
+    await account.must(201, 'POST', '/v1/policies', policy);
     for (let i = 0; i < 8; i++) {
-      await agent.approved();
+      if (i % 2 === 0) await agent.approved();
+      else await agent.request({ action: 'auto.run' });
       world.advance(SECOND);
     }
     const { controls } = await makeReport(account);
     const approvals = (await account.log('&event_type=approve')).map(({ id }) => id);
     const found = controls
       .flatMap(({ evidence }: Json) => evidence)
-      .find(({ text }: Json) => /approved: 8 by people/.test(text));
+      .find(({ text }: Json) => /approved: 4 by people, 4 by policies/.test(text));
     expect(found).toMatchObject({ entries: 8, entry_ids: approvals.slice(0, 5) });
   });
 });
@@ -186,17 +189,19 @@ describe('what a report holds', () => {
     const { account, agent, world } = await makeAccount();
     const leaving = await account.agent({ name: 'Leaving' });
     await leaving.approved();
-    await agent.request();
+    for (const asking of [agent, leaving, agent, leaving, agent]) await asking.request();
     const { id } = await leaving.request();
     await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
     await account.must(204, 'DELETE', `/v1/agents/${leaving.id}`);
     for (let sweeps = 0; sweeps < 2; sweeps++) {
       const report = await makeReport(account);
-      expect(report.summary).toMatchObject({ entries: 1, agents: 1, requests: 1, approved: 0, denied: 0 });
+      expect(report.summary).toMatchObject({ entries: 3, agents: 1, requests: 3, approved: 0, denied: 0 });
       expect(report.agents.map(({ agent_id }: Json) => agent_id)).toEqual([agent.id]);
-      expect(report.sample.map(({ agent_id }: Json) => agent_id)).toEqual([agent.id]);
+      expect(new Set(report.sample.map(({ agent_id }: Json) => agent_id))).toEqual(new Set([agent.id]));
       expect(report.exceptions).toEqual([]);
       expect(JSON.stringify(report)).not.toContain('Leaving');
+      const named = new Set(JSON.stringify(report).match(/audit_\w{26}/g));
+      expect(named).toEqual(new Set((await account.log()).map(({ id }) => id)));
       await world.sweep();
     }
   });
