@@ -64,6 +64,7 @@ function sampledEntry(at: number): SampledEntry {
   return {
     id: idOf('audit', at),
     sequence: 1 + at * 24_889,
+    user_id: idOf('user', 0),
     agent_id: idOf('agent', at % 40),
     permission_request_id: idOf('perm', at),
     event_type: ['request', 'approve', 'deny', 'use', 'expire', 'revoke'][at % 6] ?? 'request',
