@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { accounts } from '../db/schema';
 import { Problem } from '../errors';
 import { newId, type OperatorContext, SCOPES, type Shard } from '../http/context';

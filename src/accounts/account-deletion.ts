@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { accounts, erasures } from '../db/schema';
 import { noQuery } from '../http/input';
 import { accepted, answer, operation } from '../http/operation';

@@ -1,6 +1,6 @@
 import { and, desc, eq, lt } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { accounts } from '../db/schema';
 import type { OperatorContext } from '../http/context';
 import { queryText } from '../http/fields';

@@ -1,6 +1,6 @@
 import type { InferSelectModel } from 'drizzle-orm';
 import { eq } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Reader } from '../db/database';
 import { accounts } from '../db/schema';
 import { notFound } from '../errors';

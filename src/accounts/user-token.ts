@@ -1,5 +1,5 @@
 import { type InferSelectModel, sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Batch, ConstraintError } from '../db/database';
 import { accounts, userTokens } from '../db/schema';
 import type { Config, Runtime } from '../env';

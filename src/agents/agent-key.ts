@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { UserContext } from '../http/context';
 import { hashCredential } from '../http/credentials';
 import { credentialPattern, displayPrefix, makeCredential } from '../lib/credential';

@@ -1,5 +1,5 @@
 import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { agents } from '../db/schema';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { jsonObject, text } from '../http/fields';

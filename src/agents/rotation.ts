@@ -1,6 +1,6 @@
 import { and, eq, isNull } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { agentKeys, agents } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';

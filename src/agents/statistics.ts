@@ -1,7 +1,7 @@
 import { and, eq, gte, sql } from 'drizzle-orm';
 import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { agentStatistics, agents } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';

@@ -1,6 +1,6 @@
 import { and, desc, eq, gte, lt } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ACTIVITY_ACTIONS, activity } from '../db/schema';
 import { invalidRequest } from '../errors';
 import { userAccess } from '../http/access';

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { named } from '../db/columns';
 import { agents, auditEntries, EVENT_TYPES } from '../db/schema';
 import type { AccountRef } from '../http/context';

@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { agents, auditEntries } from '../db/schema';
 import { invalidRequest } from '../errors';
 import { userAccess } from '../http/access';

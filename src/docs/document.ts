@@ -1,5 +1,5 @@
 import type { RouterRoute } from 'hono/types';
-import { z } from 'zod';
+import * as z from 'zod';
 import { createDocument, type ZodOpenApiOverride, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { INFO, TAGS } from './about';
 import { collectOperations } from './collection';

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { Problem } from '../errors';
 import type { App, Incoming } from '../http/context';
 import { noQuery } from '../http/input';

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import type { RouterRoute } from 'hono/types';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { App } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Config } from '../env';
 import { equalBytes } from '../lib/bytes';
 import type { Id } from '../lib/typeid';

@@ -1,6 +1,6 @@
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ConstraintError, type Database } from '../db/database';
 import { accounts, type FileFormat, files } from '../db/schema';
 import { openShard } from '../db/shards';

@@ -1,5 +1,5 @@
 import { and, desc, eq, lt } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { FILE_STATUSES, type FileKind, files } from '../db/schema';
 import type { Config } from '../env';
 import { notFound } from '../errors';

@@ -1,5 +1,5 @@
 import type { Context as HonoContext } from 'hono';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { Cost, Database, Reader } from '../db/database';
 import type { Config, Env, Runtime } from '../env';
 import type { Origin } from '../ledger/entry';

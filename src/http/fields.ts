@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isJsonObject, type JsonObject, jsonDepth, jsonFault, jsonSize, textFault } from '../lib/json';
 import { parseDate, parseDateTime } from '../lib/time';
 import { idPattern, type Prefix, parseId } from '../lib/typeid';

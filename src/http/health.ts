@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { accounts } from '../db/schema';
 import { listShards, openShard } from '../db/shards';
 import { unavailable } from '../errors';

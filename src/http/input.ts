@@ -1,5 +1,5 @@
 import { zValidator } from '@hono/zod-validator';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type FieldError, invalidRequest, Problem } from '../errors';
 import type { Incoming } from './context';
 import { describe } from './operation';

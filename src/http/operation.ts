@@ -1,5 +1,5 @@
 import { createMiddleware } from 'hono/factory';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ProblemCode } from '../errors';
 import type { Prefix } from '../lib/typeid';
 import type { App, Scope, SentAnswer } from './context';

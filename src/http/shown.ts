@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { JsonObject } from '../lib/json';
 import { type Id, idPattern, type Prefix } from '../lib/typeid';
 import { EXAMPLE, exampleId } from './examples';

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type FieldError, Problem } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
 import { queryNumber } from '../http/fields';

@@ -1,6 +1,6 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { mergeSorted } from '../db/merge';
 import { agents, PERMISSION_STATUSES, permissions } from '../db/schema';
 import { sharedAccess } from '../http/access';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { EXAMPLE } from '../http/examples';
 import { jsonObject, plainText, text, wholeNumber } from '../http/fields';
 

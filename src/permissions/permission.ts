@@ -1,5 +1,5 @@
 import { and, eq, type InferSelectModel, type SQL } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { named } from '../db/columns';
 import type { Reader } from '../db/database';
 import { agents, PERMISSION_STATUSES, permissions, TOKEN_STATUSES } from '../db/schema';

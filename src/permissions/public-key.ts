@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { later } from '../http/shown';
 
 /** The key of RFC 8037 appendix A. */

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { agents, permissions } from '../db/schema';
 import { Problem } from '../errors';
 import { agentAccess } from '../http/access';

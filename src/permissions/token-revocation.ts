@@ -1,6 +1,6 @@
 import { and, eq, gt } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { permissions } from '../db/schema';
 import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';

@@ -1,6 +1,6 @@
 import { and, gt, inArray, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { codeOf } from '../db/columns';
 import { ConstraintError } from '../db/database';
 import { agents, permissions, TOKEN_STATUSES } from '../db/schema';

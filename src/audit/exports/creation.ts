@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { agents, EVENT_TYPES } from '../../db/schema';
 import { invalidRequest } from '../../errors';
 import { orderedFile } from '../../files/presentation';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { EVENT_TYPES, type EventType } from '../../db/schema';
 import type { Config } from '../../env';
 import { type FileRow, fileId } from '../../files/file';

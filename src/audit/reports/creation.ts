@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { invalidRequest, Problem } from '../../errors';
 import { orderedFile } from '../../files/presentation';
 import { requestFile } from '../../files/request';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Config } from '../../env';
 import { type FileRow, fileId } from '../../files/file';
 import { fileFields, presentFile, type ShownFile, shownDigest } from '../../files/presentation';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ConstraintError } from '../../db/database';
 import { accounts, policies } from '../../db/schema';
 import { Problem } from '../../errors';

@@ -1,6 +1,6 @@
 import { and, desc, eq, lt } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { policies } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';

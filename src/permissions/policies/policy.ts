@@ -1,5 +1,5 @@
 import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Reader } from '../../db/database';
 import { POLICY_EFFECTS, policies } from '../../db/schema';
 import type { Incoming } from '../../http/context';

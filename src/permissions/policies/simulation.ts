@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { userAccess } from '../../http/access';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { body, noQuery } from '../../http/input';

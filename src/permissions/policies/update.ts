@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { policies } from '../../db/schema';
 import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
