@@ -6,6 +6,7 @@ import type { Env, JobMessage, Runtime } from './env';
 import { parseFileId } from './files/file';
 import { JOB_SIZES, type JobSizes, workOn } from './files/job';
 import type { FileMaker } from './files/maker';
+import { FileLedger } from './ledger/file-ledger';
 
 /** What makes the files of each kind. */
 const MAKERS: Partial<Record<FileKind, FileMaker>> = { export: exportMaker };
@@ -40,5 +41,13 @@ async function runJob({ shard, account, id }: JobMessage, env: Env, runtime: Run
   const database = openShard(env, shard, new Cost());
   if (!key || !database) return false;
   if (!env.FILES) throw new Error('the bucket FILES is not bound');
-  return workOn({ database, bucket: env.FILES, runtime, makers: MAKERS, sizes }, { account, ...key });
+  const context = {
+    reader: database,
+    ledger: new FileLedger(database),
+    bucket: env.FILES,
+    runtime,
+    makers: MAKERS,
+    sizes,
+  };
+  return workOn(context, { account, ...key });
 }

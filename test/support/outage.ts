@@ -4,10 +4,11 @@
  */
 export type OutageMode = 'before' | 'after' | 'kill before' | 'kill after';
 
-/** Counts the calls of a database and a bucket, and fails one of them. */
+/** Counts the calls of a database and a bucket, and fails one of them, or lets it come late. */
 export class Outage {
   calls = 0;
   private plan: { call: number; mode: OutageMode } | null = null;
+  private meanwhile: { call: number; happens: () => Promise<unknown> } | null = null;
   private isDead = false;
 
   /** Starts counting anew, and fails one call, counted from 1; null fails none. */
@@ -15,6 +16,12 @@ export class Outage {
     this.calls = 0;
     this.plan = plan;
     this.isDead = false;
+  }
+
+  /** Starts counting anew, and lets something happen right before a call takes effect, counted from 1. */
+  before(call: number, happens: () => Promise<unknown>): void {
+    this.arm(null);
+    this.meanwhile = { call, happens };
   }
 
   /** A real database behind the outage. */
@@ -25,7 +32,7 @@ export class Outage {
     } as unknown as D1Database;
   }
 
-  /** A real bucket behind the outage. */
+  /** A bucket behind the outage. */
   bucket(bucket: R2Bucket): R2Bucket {
     const through =
       <A extends unknown[], R>(method: (...args: A) => Promise<R>) =>
@@ -51,6 +58,11 @@ export class Outage {
 
   private async call<R>(act: () => Promise<R>): Promise<R> {
     this.calls += 1;
+    const { meanwhile } = this;
+    if (meanwhile?.call === this.calls) {
+      this.meanwhile = null;
+      await meanwhile.happens();
+    }
     const mode = this.plan?.call === this.calls ? this.plan.mode : null;
     if (this.isDead) throw new Error('the process is dead');
     if (mode?.startsWith('kill')) this.isDead = true;

@@ -1,11 +1,11 @@
 import { Hono } from 'hono';
 import { files } from '../../db/schema';
 import { notFound } from '../../errors';
-import { isFile } from '../../files/file';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
+import { isFile } from '../../ledger/file-ledger';
 import { parseId } from '../../lib/typeid';
 import { AuditExport, presentExport } from './export';
 
