@@ -154,6 +154,25 @@ describe('an address', () => {
     expect([status, JSON.parse(text).code]).toEqual(expected);
   });
 
+  it('names its shard for good, though another shard had the same account', async () => {
+    const url = new URL(scene.url);
+    url.searchParams.set('shard', '01');
+    const world = new World({ DB_01: scene.world.env.DB });
+    expect((await download(world, url.pathname + url.search)).status).toBe(403);
+  });
+
+  it('is refused while its account is switched off', async () => {
+    const { world, account, url } = scene;
+    const token = world.env.ADMIN_TOKEN ?? '';
+    const path = `/v1/admin/users/${account.id}`;
+    await world.must(200, 'PATCH', path, { token, body: { is_active: false } });
+    const address = new URL(url);
+    const answer = await world.call('GET', address.pathname + address.search);
+    expect([answer.status, answer.body.code]).toEqual([403, 'account_inactive']);
+    await world.must(200, 'PATCH', path, { token, body: { is_active: true } });
+    expect((await download(world, url)).status).toBe(200);
+  });
+
   it('that was changed is refused before the database is asked', async () => {
     const url = new URL(scene.url);
     url.searchParams.set('expires', '9999999999999');

@@ -33,20 +33,26 @@ interface Download {
 
 /**
  * Finds the file of a signed address.
- * @throws Problem `download_expired` once the address or the file is over, `not_found` when the account is gone
+ * @throws Problem `download_expired` once the address or the file is over, `account_inactive`, `not_found` when the
+ *   account is gone
  */
 async function findDownload(reader: Reader, { id, account, expires }: SignedAddress, now: number) {
   const key = parseFileId(id);
   if (expires <= now) throw downloadExpired();
   if (!key) throw notFound('file');
-  const owner = sql<number>`(select number from ${accounts} where ${accounts.id} = ${sql.param(account, accounts.id)})`;
-  const [[file]] = await reader.load([
+  const isOwner = eq(accounts.id, account);
+  const owner = sql<number>`(select number from ${accounts} where ${isOwner})`;
+  const [[found], [file]] = await reader.load([
+    reader.select({ isActive: accounts.isActive }).from(accounts).where(isOwner),
     reader
       .select()
       .from(files)
       .where(isFile({ ...key, account: owner })),
   ]);
-  if (!file) throw notFound('file');
+  if (!found || !file) throw notFound('file');
+  if (!found.isActive) {
+    throw new Problem('account_inactive', 'The account is switched off; the operator can switch it on again.');
+  }
   if (file.status !== 'completed' || file.size === null || file.sha256 === null) throw downloadExpired();
   return { file, size: file.size, etag: `"${toHex(file.sha256)}"` };
 }
@@ -116,7 +122,7 @@ export const fileDownload = new Hono<App>().get(
       schema: () => z.custom<never>().meta({ type: 'string', format: 'binary' }),
       contentType: '*/*',
     },
-    problems: ['invalid_signature', 'rate_limited', 'download_expired', 'range_not_satisfiable'],
+    problems: ['invalid_signature', 'account_inactive', 'rate_limited', 'download_expired', 'range_not_satisfiable'],
     pathId: 'export',
   }),
   query(AddressQuery),

@@ -53,7 +53,7 @@ export const AuditExport = later(() =>
     })
     .meta({
       id: 'AuditExport',
-      description: 'A file of audit entries, made in the background.',
+      description: 'A file of audit entries, made in the background. What is shown of it is kept for 90 days.',
       examples: [
         {
           export_id: exampleId('export'),
