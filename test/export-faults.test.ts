@@ -262,6 +262,29 @@ describe('a job that fails again and again', () => {
     expect(await readExport(account, id)).toMatchObject({ status: 'completed', sha256: reference });
   });
 
+  it('reads half as many rows each time, but no fewer than an invocation has queries for', async () => {
+    const { world, account } = await makeScene(300, 10);
+    await startExport(account, CSV);
+    const sizes = { ...SMALL, batchRows: 256 };
+    const reads: number[] = [];
+    const exhausted = {
+      prepare: (sql: string) => env.DB.prepare(sql),
+      batch: async (statements: D1PreparedStatement[]) => {
+        const results = await env.DB.batch<Json>(statements);
+        const rows = results.flatMap((result) => result.results).filter(({ head }) => head !== undefined);
+        if (rows.length === 0) return results;
+        reads.push(rows.length);
+        throw new Error('D1_ERROR: Network connection lost.');
+      },
+    } as unknown as D1Database;
+    const message = world.queue.take();
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      await deliver(message, { ...world.env, DB: exhausted }, world.runtime, sizes);
+      world.advance(25 * SECOND);
+    }
+    expect(reads).toEqual([256, 128, 64, 64, 64]);
+  });
+
   it('gives up after twenty attempts without progress, and leaves nothing behind', async () => {
     const scene = await makeScene();
     const { world, account, bucket } = scene;

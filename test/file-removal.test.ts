@@ -4,7 +4,7 @@ import { TestBucket } from './support/bucket';
 import { makeExport, readExport, startExport } from './support/exports';
 import { deliver } from './support/queue';
 import { emptyTables } from './support/tables';
-import { World } from './support/world';
+import { type Json, World } from './support/world';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -95,6 +95,38 @@ it('leaves the files of others in the making alone, and sends their messages for
   });
   await deliver(world.queue.take(), stuck.env, world.runtime);
   expect(world.queue.waiting.map(({ due }) => due - world.now)).toEqual([16 * SECOND]);
+});
+
+it('looks at a finished file no more until it expires', async () => {
+  const { world, account, bucket } = await makeScene();
+  const agent = await account.agent();
+  for (let i = 0; i < 4; i++) await agent.request();
+  const { id } = await makeExport(account, {}, { part: 1_000, sliceRows: 1, sliceBytes: 1, slices: 9, batchRows: 1 });
+  await world.sweep();
+  expect(bucket.keys).toEqual([`files/${id}/file`]);
+  const due = await env.DB.prepare('select due_at - expires_at as early, state from files').first();
+  expect(due).toEqual({ early: 0, state: null });
+});
+
+it('writes no file once a lease is over', async () => {
+  const { world, account, bucket } = await makeScene();
+  const agent = await account.agent();
+  await agent.request();
+  await startExport(account);
+  const late = {
+    prepare: (sql: string) => env.DB.prepare(sql),
+    batch: async (statements: D1PreparedStatement[]) => {
+      const results = await env.DB.batch<Json>(statements);
+      if (results.some((result) => result.results.some(({ head }) => head !== undefined))) {
+        await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
+        world.advance(30 * SECOND);
+        await world.sweep();
+      }
+      return results;
+    },
+  } as unknown as D1Database;
+  const { explicitAcks } = await deliver(world.queue.take(), { ...world.env, DB: late }, world.runtime);
+  expect([explicitAcks, bucket.keys]).toEqual([['0'], []]);
 });
 
 it('works on under one lease however long it takes', async () => {

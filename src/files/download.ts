@@ -62,7 +62,7 @@ async function noteDownload(c: Incoming, ledger: Ledger, file: FileRow): Promise
   if (file.downloadedAt !== null) return;
   const { runtime, origin } = c.var;
   const now = runtime.now();
-  const isFirst = and(isFile(file), isNull(files.downloadedAt), eq(files.status, 'completed'));
+  const isFirst = and(isFile(file), isNull(files.downloadedAt));
   const note = {
     id: newId(runtime, 'act'),
     account: sql<number>`(select account from ${files} where ${isFirst})`,
