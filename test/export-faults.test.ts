@@ -65,6 +65,9 @@ async function expectOneObject({ bucket }: Scene, id: string): Promise<void> {
   await bucket.binding.delete(bucket.keys);
 }
 
+/** On a busy machine. */
+const LONG = { timeout: 120_000 };
+
 const CSV = { format: 'csv', include_details: true };
 const MODES: OutageMode[] = ['before', 'after', 'kill before', 'kill after'];
 
@@ -80,7 +83,7 @@ describe.each<[string, Json, number, number, JobSizes]>([
     { ...SMALL, part: 512 * KIB, batchRows: 9_000 },
   ],
 ])('%s', (_, fields, entries, size, sizes) => {
-  it('is the same file however the work is cut', { timeout: 60_000 }, async () => {
+  it('is the same file however the work is cut', LONG, async () => {
     const scene = await makeScene(entries, size);
     const reference = await makeReference(scene, fields);
     const cuts: JobSizes[] = [
@@ -96,7 +99,7 @@ describe.each<[string, Json, number, number, JobSizes]>([
     }
   });
 
-  it.each(MODES)('is the same file when any one call fails (%s)', { timeout: 120_000 }, async (mode) => {
+  it.each(MODES)('is the same file when any one call fails (%s)', LONG, async (mode) => {
     const scene = await makeScene(entries, size);
     const { outage, account, world, bucket } = scene;
     const reference = await makeReference(scene, fields);
@@ -129,7 +132,7 @@ async function countCalls(scene: Scene, fields: Json, sizes = SMALL): Promise<nu
 }
 
 it('is the same file when every other call is the last of a process (parts of true size)', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const sizes = { part: 5 * MIB, sliceRows: 550, sliceBytes: 4 * MIB, slices: 2, batchRows: 550 };
   const outage = new Outage();
@@ -314,26 +317,30 @@ async function accountNumber(): Promise<number> {
 it.each([
   ['a slice', 1],
   ['all that is left', 100],
-])('is the same file though a worker outlives its lease in any one call, while another makes %s', async (_, slices) => {
-  const scene = await makeScene();
-  const { world, account, outage, bucket } = scene;
-  const reference = await makeReference(scene, CSV);
-  await bucket.binding.delete(bucket.keys);
-  const calls = await countCalls(scene, CSV);
-  for (let call = 1; call <= calls; call++) {
-    const id = await startExport(account, CSV);
-    outage.before(call, async () => {
-      world.advance(30 * SECOND);
+])(
+  'is the same file though a worker outlives its lease in any one call, while another makes %s',
+  LONG,
+  async (_, slices) => {
+    const scene = await makeScene();
+    const { world, account, outage, bucket } = scene;
+    const reference = await makeReference(scene, CSV);
+    await bucket.binding.delete(bucket.keys);
+    const calls = await countCalls(scene, CSV);
+    for (let call = 1; call <= calls; call++) {
+      const id = await startExport(account, CSV);
+      outage.before(call, async () => {
+        world.advance(30 * SECOND);
+        await world.sweep();
+        for (const body of world.queue.take()) await deliver([body], world.env, world.runtime, { ...SMALL, slices });
+      });
+      await world.work(SMALL);
+      const shown = await finish(scene, id, SMALL);
+      expect([call, shown.status, shown.sha256]).toEqual([call, 'completed', reference]);
       await world.sweep();
-      for (const body of world.queue.take()) await deliver([body], world.env, world.runtime, { ...SMALL, slices });
-    });
-    await world.work(SMALL);
-    const shown = await finish(scene, id, SMALL);
-    expect([call, shown.status, shown.sha256]).toEqual([call, 'completed', reference]);
-    await world.sweep();
-    await expectOneObject(scene, id);
-  }
-});
+      await expectOneObject(scene, id);
+    }
+  },
+);
 
 it('fails when R2 refuses its parts time and again, and leaves nothing behind', async () => {
   const { world, account, bucket } = await makeScene();
@@ -356,7 +363,7 @@ it('fails when R2 refuses its parts time and again, and leaves nothing behind', 
   expect([bucket.keys, bucket.openUploads]).toEqual([[], []]);
 });
 
-describe('an agent or account that is deleted while its export is being made', () => {
+describe('an agent or account that is deleted while its export is being made', LONG, () => {
   async function remove({ world, account }: Scene, what: string): Promise<void> {
     if (what === 'account') {
       await world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, { token: env.ADMIN_TOKEN });

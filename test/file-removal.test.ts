@@ -106,6 +106,9 @@ it('looks at a finished file no more until it expires', async () => {
   expect(bucket.keys).toEqual([`files/${id}/file`]);
   const due = await env.DB.prepare('select due_at - expires_at as early, state from files').first();
   expect(due).toEqual({ early: 0, state: null });
+  world.advance(DAY);
+  await world.sweep();
+  expect([bucket.keys, world.queue.waiting]).toEqual([[], []]);
 });
 
 it('writes no file once a lease is over', async () => {
