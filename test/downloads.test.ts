@@ -1,5 +1,7 @@
+import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { download, fillLog, makeExport, sha256 } from './support/exports';
+import { download, fillLog, makeExport, readExport, sha256, startExport } from './support/exports';
+import { FaultyDatabase } from './support/faults';
 import { type Json, type TestAccount, World } from './support/world';
 
 interface Scene {
@@ -109,6 +111,18 @@ describe('a download', () => {
     await Promise.all([1, 2, 3].map((n) => download(scene.world, shown.download_url, { Range: `bytes=${n}-` })));
     const records = (await noted()).filter(({ target }: Json) => target === id);
     expect(records).toMatchObject([{ actor: null, target: id, changes: [] }]);
+  });
+
+  it('is noted once though another comes in between', async () => {
+    const { world, account } = scene;
+    const id = await startExport(account);
+    await world.work();
+    const { download_url } = await readExport(account, id);
+    const database = new FaultyDatabase(env.DB);
+    database.before(2, () => download(world, download_url));
+    const { status } = await download(new World({ DB: database.binding }), download_url);
+    const { body } = await account.must(200, 'GET', `/v1/activity?action=export.downloaded&target=${id}`);
+    expect([status, body.data.length]).toEqual([200, 1]);
   });
 
   it('is not noted by HEAD, or by a range that is not there', async () => {

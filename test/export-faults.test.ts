@@ -80,7 +80,7 @@ describe.each<[string, Json, number, number, JobSizes]>([
     { format: 'parquet', include_details: true },
     17_000,
     10,
-    { ...SMALL, part: 512 * KIB, batchRows: 9_000 },
+    { ...SMALL, part: 768 * KIB, batchRows: 9_000 },
   ],
 ])('%s', (_, fields, entries, size, sizes) => {
   it('is the same file however the work is cut', LONG, async () => {
@@ -341,6 +341,28 @@ it.each([
     }
   },
 );
+
+it('is begun anew when its upload is gone', async () => {
+  const scene = await makeScene();
+  const { world, account, bucket } = scene;
+  const reference = await makeReference(scene, CSV);
+  await bucket.binding.delete(bucket.keys);
+  const id = await startExport(account, CSV);
+  const FILES = {
+    ...bucket.binding,
+    resumeMultipartUpload: (key: string, uploadId: string) => {
+      const upload = bucket.binding.resumeMultipartUpload(key, uploadId);
+      const complete = () => upload.abort().then(() => Promise.reject(new Error('Network connection lost.')));
+      return { ...upload, complete };
+    },
+  } as unknown as R2Bucket;
+  const sizes = { ...SMALL, slices: 100 };
+  await deliver(world.queue.take(), { ...world.env, FILES }, world.runtime, sizes);
+  expect([bucket.keys.length, bucket.openUploads]).toEqual([1, []]);
+  const shown = await finish(scene, id, sizes);
+  expect([shown.status, shown.sha256]).toEqual(['completed', reference]);
+  await expectOneObject(scene, id);
+});
 
 it('fails when R2 refuses its parts time and again, and leaves nothing behind', async () => {
   const { world, account, bucket } = await makeScene();
