@@ -106,7 +106,9 @@ it('guards and quotes in CSV whatever a cell may hold, though no client can send
   )
     .bind(JSON.stringify(texts))
     .run();
-  const { bytes } = await makeExport(account, { format: 'csv' });
+  const { bytes, text: file } = await makeExport(account, { format: 'csv' });
+  // The reader of the tests would take it without quotes as well.
+  expect(file).toContain('"a\rb"');
   const cells = (await parseFile('csv', bytes)).map(({ user_agent }) => user_agent);
   expect(cells).toEqual(texts.map((text) => guarded({ text }).text));
 });
