@@ -3,6 +3,7 @@ import { listShards, openShard } from './db/shards';
 import type { Env, Runtime } from './env';
 import { cleanFiles, resumeFiles } from './files/sweep';
 import { eraseAccounts, eraseAgents } from './ledger/erasure';
+import { FileLedger } from './ledger/file-ledger';
 import { deleteExpiredKeys, deleteOldAnswers, deleteOldStatistics } from './ledger/housekeeping';
 import { Ledger } from './ledger/ledger';
 import { expireSlice } from './permissions/expiry';
@@ -45,13 +46,14 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
   const context = { reader: database, ledger: new Ledger(database), runtime };
   const sweep: Record<string, Work['slice']> = {
     expire: () => expireSlice(context),
-    'erase accounts': () => eraseAccounts(database),
+    'erase accounts': () => eraseAccounts(database, runtime.now()),
     'erase agents, oldest first': () => eraseAgents(database, 'oldest'),
     'erase agents, newest first': () => eraseAgents(database, 'newest'),
     'delete expired keys': () => deleteExpiredKeys(database, runtime.now()),
     'delete old answers': () => deleteOldAnswers(database, runtime.now()),
     'resume files': () => resumeFiles(database, bound(env.JOB_QUEUE), shard, runtime.now()),
-    'clean files': () => cleanFiles(database, bound(env.FILES), runtime.now()),
+    'clean files': () =>
+      cleanFiles({ reader: database, ledger: new FileLedger(database), bucket: bound(env.FILES) }, runtime.now()),
   };
   const retention: Record<string, Work['slice']> = {
     'delete old statistics': () => deleteOldStatistics(database, runtime.now()),

@@ -7,6 +7,7 @@ import type { Env, JobMessage, Runtime } from './env';
 import { parseFileId } from './files/file';
 import { JOB_SIZES, type JobSizes, workOn } from './files/job';
 import type { FileMaker } from './files/maker';
+import { FileLedger } from './ledger/file-ledger';
 
 /** What makes the files of each kind. */
 const MAKERS: Record<FileKind, FileMaker> = { export: exportMaker, report: reportMaker };
@@ -41,8 +42,16 @@ async function runJob({ shard, account, id }: JobMessage, env: Env, runtime: Run
   const database = openShard(env, shard, new Cost());
   if (!key || !database) return false;
   if (!env.FILES) throw new Error('the bucket FILES is not bound');
-  const loadAsset = (path: string) => readAsset(env, path);
-  return workOn({ database, bucket: env.FILES, runtime, makers: MAKERS, sizes, loadAsset }, { account, ...key });
+  const context = {
+    reader: database,
+    ledger: new FileLedger(database),
+    bucket: env.FILES,
+    runtime,
+    makers: MAKERS,
+    sizes,
+    loadAsset: (path: string) => readAsset(env, path),
+  };
+  return workOn(context, { account, ...key });
 }
 
 async function readAsset({ ASSETS }: Env, path: string): Promise<ArrayBuffer> {

@@ -1,5 +1,7 @@
+import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { download, fillLog, makeExport, sha256 } from './support/exports';
+import { download, fillLog, makeExport, readExport, sha256, startExport } from './support/exports';
+import { FaultyDatabase } from './support/faults';
 import { type Json, type TestAccount, World } from './support/world';
 
 interface Scene {
@@ -111,6 +113,18 @@ describe('a download', () => {
     expect(records).toMatchObject([{ actor: null, target: id, changes: [] }]);
   });
 
+  it('is noted once though another comes in between', async () => {
+    const { world, account } = scene;
+    const id = await startExport(account);
+    await world.work();
+    const { download_url } = await readExport(account, id);
+    const database = new FaultyDatabase(env.DB);
+    database.before(2, () => download(world, download_url));
+    const { status } = await download(new World({ DB: database.binding }), download_url);
+    const { body } = await account.must(200, 'GET', `/v1/activity?action=export.downloaded&target=${id}`);
+    expect([status, body.data.length]).toEqual([200, 1]);
+  });
+
   it('is not noted by HEAD, or by a range that is not there', async () => {
     const { world, account } = scene;
     const { body } = await account.must(202, 'POST', '/v1/audit/export', {
@@ -152,6 +166,25 @@ describe('an address', () => {
     const { status, text } = await download(scene.world, url.pathname + url.search);
     const expected = name.includes('another form') ? [400, 'invalid_request'] : [403, 'invalid_signature'];
     expect([status, JSON.parse(text).code]).toEqual(expected);
+  });
+
+  it('names its shard for good, though another shard had the same account', async () => {
+    const url = new URL(scene.url);
+    url.searchParams.set('shard', '01');
+    const world = new World({ DB_01: scene.world.env.DB });
+    expect((await download(world, url.pathname + url.search)).status).toBe(403);
+  });
+
+  it('is refused while its account is switched off', async () => {
+    const { world, account, url } = scene;
+    const token = world.env.ADMIN_TOKEN ?? '';
+    const path = `/v1/admin/users/${account.id}`;
+    await world.must(200, 'PATCH', path, { token, body: { is_active: false } });
+    const address = new URL(url);
+    const answer = await world.call('GET', address.pathname + address.search);
+    expect([answer.status, answer.body.code]).toEqual([403, 'account_inactive']);
+    await world.must(200, 'PATCH', path, { token, body: { is_active: true } });
+    expect((await download(world, url)).status).toBe(200);
   });
 
   it('that was changed is refused before the database is asked', async () => {

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { JOB_SIZES, type JobSizes } from '../src/files/job';
+import { TestBucket } from './support/bucket';
 import { download, fillLog, finishFile, listObjects, readExport, sha256, startExport } from './support/exports';
 import { Outage, type OutageMode } from './support/outage';
 import { deliver } from './support/queue';
@@ -8,33 +9,34 @@ import { emptyTables } from './support/tables';
 import { type Json, type TestAccount, World } from './support/world';
 
 const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 
-/** Small slices, so that a job has many boundaries. */
-const SMALL: JobSizes = { part: 5 * MIB, sliceRows: 700, sliceBytes: 4 * MIB, slices: 2, batchRows: 700 };
+/** Small parts and slices, so that a job has many boundaries. */
+const SMALL: JobSizes = { part: 16 * KIB, sliceRows: 40, sliceBytes: 24 * KIB, slices: 2, batchRows: 20 };
 
-beforeEach(async () => {
-  await emptyTables(env.DB);
-  await env.FILES.delete(await listObjects());
-});
+beforeEach(() => emptyTables(env.DB));
 
 interface Scene {
   world: World;
   account: TestAccount;
   outage: Outage;
+  bucket: TestBucket;
 }
 
-/** An account whose log is some slices long; its file is of more than one part in CSV and in Parquet. */
-async function makeScene(entries = 2_200, size = 5_000): Promise<Scene> {
+/** An account whose log is some slices long; its file in CSV, with details, is of more than one part. */
+async function makeScene(entries = 100, size = 500): Promise<Scene> {
   const outage = new Outage();
-  const world = new World({ DB: outage.database(env.DB), FILES: outage.bucket(env.FILES) });
+  const bucket = new TestBucket(16 * KIB);
+  const world = new World({ DB: outage.database(env.DB), FILES: outage.bucket(bucket.binding) });
   const account = await world.account({ plan: 'enterprise' });
   await fillLog(await account.agent(), entries, size);
-  return { world, account, outage };
+  return { world, account, outage, bucket };
 }
 
 /** Undisturbed, in one go. */
-async function makeReference({ account, world }: Scene, fields: Json): Promise<string> {
+async function makeReference({ account, world }: Pick<Scene, 'world' | 'account'>, fields: Json): Promise<string> {
   const id = await startExport(account, fields);
   await world.work();
   const { sha256: hash, download_url } = await readExport(account, id);
@@ -43,71 +45,106 @@ async function makeReference({ account, world }: Scene, fields: Json): Promise<s
   return hash;
 }
 
-/** Deletes what the job left behind when all went well. */
-async function expectOneObject(id: string): Promise<void> {
-  expect(await listObjects()).toEqual([`files/${id}/file`]);
-  await env.FILES.delete(`files/${id}/file`);
+/** All went well, and nothing is left but the file, which is deleted. */
+async function expectOneObject({ bucket }: Scene, id: string): Promise<void> {
+  expect([bucket.keys, bucket.openUploads]).toEqual([[`files/${id}/file`], []]);
+  await bucket.binding.delete(bucket.keys);
 }
 
+/** On a busy machine. */
+const LONG = { timeout: 120_000 };
+
+const CSV = { format: 'csv', include_details: true };
 const MODES: OutageMode[] = ['before', 'after', 'kill before', 'kill after'];
 
-describe.each<[string, Json, number, number, OutageMode[]]>([
-  ['csv', { format: 'csv', include_details: true }, 2_200, 5_000, MODES],
-  ['json, without a part', { format: 'json' }, 2_200, 10, MODES],
-  ['parquet', { format: 'parquet', include_details: true }, 3_000, 3_400, ['kill after']],
-])('%s', (_, fields, entries, size, modes) => {
-  it('is the same file however the work is cut', { timeout: 120_000 }, async () => {
+describe.each<[string, Json, number, number, JobSizes]>([
+  ['csv', CSV, 100, 500, SMALL],
+  ['json, without a part', { format: 'json' }, 100, 10, { ...SMALL, part: MIB }],
+  // Its row groups are of 16,384 entries.
+  [
+    'parquet',
+    { format: 'parquet', include_details: true },
+    17_000,
+    10,
+    { ...SMALL, part: 768 * KIB, batchRows: 9_000 },
+  ],
+])('%s', (_, fields, entries, size, sizes) => {
+  it('is the same file however the work is cut', LONG, async () => {
     const scene = await makeScene(entries, size);
     const reference = await makeReference(scene, fields);
     const cuts: JobSizes[] = [
-      SMALL,
-      { ...SMALL, slices: 1, sliceRows: 1 },
-      { ...JOB_SIZES, part: 6 * MIB, batchRows: 1_000 },
-      { ...SMALL, batchRows: 99, slices: 100 },
+      sizes,
+      { ...sizes, slices: 1, sliceRows: 1, batchRows: Math.ceil(entries / 10) },
+      { ...JOB_SIZES, part: 20 * KIB, batchRows: entries / 2 },
+      { ...sizes, batchRows: Math.ceil(entries / 9), slices: 100 },
     ];
-    for (const sizes of cuts) {
+    for (const cut of cuts) {
       const id = await startExport(scene.account, fields);
-      await scene.world.work(sizes);
+      await scene.world.work(cut);
       expect((await readExport(scene.account, id)).sha256).toBe(reference);
     }
   });
 
-  it.each(modes)('is the same file when any one call fails (%s)', { timeout: 300_000 }, async (mode) => {
+  it.each(MODES)('is the same file when any one call fails (%s)', LONG, async (mode) => {
     const scene = await makeScene(entries, size);
+    const { outage, account, world, bucket } = scene;
     const reference = await makeReference(scene, fields);
-    await env.FILES.delete(await listObjects());
-    const { outage, account, world } = scene;
-    const calls = await countCalls(scene, fields);
+    await bucket.binding.delete(bucket.keys);
+    const calls = await countCalls(scene, fields, sizes);
     expect(calls).toBeGreaterThan(8);
     for (let call = 1; call <= calls; call++) {
       const id = await startExport(account, fields);
       const message = world.queue.take();
       outage.arm({ call, mode });
-      await deliver(message, world.env, world.runtime, SMALL);
-      await world.work(SMALL);
+      await deliver(message, world.env, world.runtime, sizes);
+      await world.work(sizes);
       outage.arm(null);
-      const shown = await finishFile(world, () => readExport(account, id), SMALL);
+      const shown = await finishFile(world, () => readExport(account, id), sizes);
       expect([call, shown.status, shown.sha256]).toEqual([call, 'completed', reference]);
       await world.sweep();
-      await expectOneObject(id);
+      await expectOneObject(scene, id);
     }
   });
 });
 
-async function countCalls({ outage, account, world }: Scene, fields: Json): Promise<number> {
+async function countCalls(scene: Scene, fields: Json, sizes = SMALL): Promise<number> {
+  const { outage, account, world } = scene;
   const id = await startExport(account, fields);
   outage.arm(null);
-  await world.work(SMALL);
+  await world.work(sizes);
   const { calls } = outage;
-  await expectOneObject(id);
+  await expectOneObject(scene, id);
   return calls;
 }
 
-const CSV = { format: 'csv', include_details: true };
+it('is the same file when every other call is the last of a process (parts of true size)', {
+  timeout: 120_000,
+}, async () => {
+  const sizes = { part: 5 * MIB, sliceRows: 550, sliceBytes: 4 * MIB, slices: 2, batchRows: 550 };
+  const outage = new Outage();
+  const world = new World({ DB: outage.database(env.DB), FILES: outage.bucket(env.FILES) });
+  const account = await world.account({ plan: 'enterprise' });
+  await fillLog(await account.agent(), 1_100, 5_000);
+  const reference = await makeReference({ world, account }, CSV);
+  await env.FILES.delete(await listObjects());
+  for (let call = 1, calls = call; call <= calls; call += 2) {
+    const id = await startExport(account, CSV);
+    outage.arm({ call, mode: 'kill after' });
+    await world.work(sizes);
+    calls = Math.max(calls, outage.calls + 2);
+    if (outage.calls < call) break;
+    outage.arm(null);
+    const shown = await finishFile(world, () => readExport(account, id), sizes);
+    expect([call, shown.status, shown.sha256]).toEqual([call, 'completed', reference]);
+    await world.sweep();
+    expect(await listObjects()).toEqual([`files/${id}/file`]);
+    await env.FILES.delete(await listObjects());
+  }
+});
 
 describe('messages', () => {
   it('that are repeated, late, of nothing or of what is over do nothing', async () => {
-    const { world, account } = await makeScene(300, 100);
+    const { world, account } = await makeScene();
     const id = await startExport(account);
     const [message] = world.queue.take();
     if (!message) throw new Error('no message');
@@ -128,7 +165,7 @@ describe('messages', () => {
   });
 
   it('fail and succeed each by itself', async () => {
-    const { world, account, outage } = await makeScene(300, 100);
+    const { world, account, outage } = await makeScene();
     const ids = [await startExport(account), await startExport(account)];
     const messages = world.queue.take();
     outage.arm({ call: 2, mode: 'before' });
@@ -136,27 +173,27 @@ describe('messages', () => {
     expect([result.retryMessages.map(({ msgId }) => msgId), result.explicitAcks]).toEqual([['0'], ['1']]);
     outage.arm(null);
     expect((await readExport(account, ids[1] ?? '')).status).toBe('completed');
+    world.advance(2 * SECOND);
     await deliver(messages, world.env, world.runtime);
     expect((await readExport(account, ids[0] ?? '')).status).toBe('completed');
   });
 
   it('that two consumers take at once make one file', async () => {
     const scene = await makeScene();
+    const { world, account, bucket } = scene;
     const reference = await makeReference(scene, CSV);
-    await env.FILES.delete(await listObjects());
-    const { world, account } = scene;
+    await bucket.binding.delete(bucket.keys);
     const id = await startExport(account, CSV);
     const messages = world.queue.take();
     await Promise.all(Array.from({ length: 4 }, () => deliver(messages, world.env, world.runtime, SMALL)));
     await world.work(SMALL);
     expect((await readExport(account, id)).sha256).toBe(reference);
-    await expectOneObject(id);
+    await expectOneObject(scene, id);
   });
 });
 
 it('resumes within 30 seconds of the next sweep after a crash', async () => {
-  const scene = await makeScene();
-  const { world, account, outage } = scene;
+  const { world, account, outage } = await makeScene();
   const id = await startExport(account, CSV);
   outage.arm({ call: 9, mode: 'kill after' });
   await world.work(SMALL);
@@ -183,53 +220,215 @@ it('does not start over: what was done before a crash is not done again', async 
   expect(outage.calls).toBeLessThan(fresh / 2);
 });
 
-it('fails after ten attempts without progress, and leaves nothing behind', async () => {
-  const scene = await makeScene();
-  const { world, account, outage } = scene;
-  const id = await startExport(account, CSV);
-  // The first slices begin the upload; from then on the bucket takes nothing.
-  await deliver(world.queue.take(), world.env, world.runtime, SMALL);
-  world.queue.take();
+/** The bucket of a scene takes nothing for a while. */
+function refusing({ world }: Scene) {
   const bucket = { ...world.env.FILES, put: () => Promise.reject(new Error('put: We encountered an internal error.')) };
-  const broken = { ...world.env, FILES: bucket as unknown as R2Bucket };
-  const message = { shard: '00', account: await accountNumber(), id };
-  for (let attempt = 1; attempt <= 10; attempt++) {
-    expect((await deliver([message], broken, world.runtime, SMALL)).retryMessages).toHaveLength(1);
-    expect((await readExport(account, id)).status).toBe('processing');
-  }
-  outage.arm(null);
-  await deliver([message], broken, world.runtime, SMALL);
-  expect(await readExport(account, id)).toMatchObject({ status: 'failed', error: 'processing_failed' });
-  await world.sweep();
-  expect(await listObjects()).toEqual([]);
-  await startExport(account, CSV);
+  return { ...world.env, FILES: bucket as unknown as R2Bucket };
+}
+
+describe('a job that fails again and again', () => {
+  it('rests in between, lives through some minutes of it, and then goes on', async () => {
+    const scene = await makeScene();
+    const { world, account } = scene;
+    const reference = await makeReference(scene, CSV);
+    const id = await startExport(account, CSV);
+    await deliver(world.queue.take(), world.env, world.runtime, SMALL);
+    world.queue.take();
+    const message = { shard: '00', account: await accountNumber(), id };
+    for (const rest of [2, 4, 8, 16, 25, 25]) {
+      expect((await deliver([message], refusing(scene), world.runtime, SMALL)).retryMessages).toHaveLength(1);
+      world.advance(rest * SECOND - 1);
+      expect((await deliver([message], refusing(scene), world.runtime, SMALL)).explicitAcks).toHaveLength(1);
+      world.advance(1);
+    }
+    for (let minute = 0; minute < 8; minute++) {
+      await world.sweep();
+      for (const body of world.queue.take()) await deliver([body], refusing(scene), world.runtime, SMALL);
+      world.advance(MINUTE);
+    }
+    await world.sweep();
+    await world.work(SMALL);
+    expect(await readExport(account, id)).toMatchObject({ status: 'completed', sha256: reference });
+  });
+
+  it('reads half as many rows each time, but no fewer than an invocation has queries for', async () => {
+    const { world, account } = await makeScene(300, 10);
+    await startExport(account, CSV);
+    const sizes = { ...SMALL, batchRows: 256 };
+    const reads: number[] = [];
+    const exhausted = {
+      prepare: (sql: string) => env.DB.prepare(sql),
+      batch: async (statements: D1PreparedStatement[]) => {
+        const results = await env.DB.batch<Json>(statements);
+        const rows = results.flatMap((result) => result.results).filter(({ head }) => head !== undefined);
+        if (rows.length === 0) return results;
+        reads.push(rows.length);
+        throw new Error('D1_ERROR: Network connection lost.');
+      },
+    } as unknown as D1Database;
+    const message = world.queue.take();
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      await deliver(message, { ...world.env, DB: exhausted }, world.runtime, sizes);
+      world.advance(25 * SECOND);
+    }
+    expect(reads).toEqual([256, 128, 64, 64, 64]);
+  });
+
+  it('gives up after twenty attempts without progress, and leaves nothing behind', async () => {
+    const scene = await makeScene();
+    const { world, account, bucket } = scene;
+    const id = await startExport(account, CSV);
+    // The first slices begin the upload; from then on the bucket takes nothing.
+    await deliver(world.queue.take(), world.env, world.runtime, SMALL);
+    world.queue.take();
+    expect(bucket.openUploads).toHaveLength(1);
+    const message = { shard: '00', account: await accountNumber(), id };
+    for (let attempt = 1; attempt <= 20; attempt++) {
+      expect((await deliver([message], refusing(scene), world.runtime, SMALL)).retryMessages).toHaveLength(1);
+      expect((await readExport(account, id)).status).toBe('processing');
+      world.advance(25 * SECOND);
+    }
+    await deliver([message], refusing(scene), world.runtime, SMALL);
+    expect(await readExport(account, id)).toMatchObject({ status: 'failed', error: 'processing_failed' });
+    await world.sweep();
+    expect([bucket.keys, bucket.openUploads]).toEqual([[], []]);
+    await startExport(account, CSV);
+  });
 });
 
 async function accountNumber(): Promise<number> {
   return (await env.DB.prepare('select max(number) as number from accounts').first<number>('number')) ?? 0;
 }
 
-describe('an agent or account that is deleted while its export is being made', () => {
-  it.each(['agent', 'account'])('leaves nothing of it (%s)', { timeout: 120_000 }, async (what) => {
-    for (let call = 2; call < 20; call += 3) {
-      const { world, account, outage } = await makeScene();
+it.each([
+  ['a slice', 1],
+  ['all that is left', 100],
+])(
+  'is the same file though a worker outlives its lease in any one call, while another makes %s',
+  LONG,
+  async (_, slices) => {
+    const scene = await makeScene();
+    const { world, account, outage, bucket } = scene;
+    const reference = await makeReference(scene, CSV);
+    await bucket.binding.delete(bucket.keys);
+    const calls = await countCalls(scene, CSV);
+    for (let call = 1; call <= calls; call++) {
       const id = await startExport(account, CSV);
-      const { body: agents } = await account.must(200, 'GET', '/v1/agents');
+      outage.before(call, async () => {
+        world.advance(30 * SECOND);
+        await world.sweep();
+        for (const body of world.queue.take()) await deliver([body], world.env, world.runtime, { ...SMALL, slices });
+      });
+      await world.work(SMALL);
+      const shown = await finishFile(scene.world, () => readExport(scene.account, id), SMALL);
+      expect([call, shown.status, shown.sha256]).toEqual([call, 'completed', reference]);
+      await world.sweep();
+      await expectOneObject(scene, id);
+    }
+  },
+);
+
+it('is begun anew when its upload is gone', async () => {
+  const scene = await makeScene();
+  const { world, account, bucket } = scene;
+  const reference = await makeReference(scene, CSV);
+  await bucket.binding.delete(bucket.keys);
+  const id = await startExport(account, CSV);
+  const FILES = {
+    ...bucket.binding,
+    resumeMultipartUpload: (key: string, uploadId: string) => {
+      const upload = bucket.binding.resumeMultipartUpload(key, uploadId);
+      const complete = () => upload.abort().then(() => Promise.reject(new Error('Network connection lost.')));
+      return { ...upload, complete };
+    },
+  } as unknown as R2Bucket;
+  const sizes = { ...SMALL, slices: 100 };
+  await deliver(world.queue.take(), { ...world.env, FILES }, world.runtime, sizes);
+  expect([bucket.keys.length, bucket.openUploads]).toEqual([1, []]);
+  const shown = await finishFile(scene.world, () => readExport(scene.account, id), sizes);
+  expect([shown.status, shown.sha256]).toEqual(['completed', reference]);
+  await expectOneObject(scene, id);
+});
+
+it('fails when R2 refuses its parts time and again, and leaves nothing behind', async () => {
+  const { world, account, bucket } = await makeScene();
+  const refuse = () =>
+    Promise.reject(new Error('completeMultipartUpload: One or more parts could not be found. (10025)'));
+  const FILES = {
+    ...bucket.binding,
+    resumeMultipartUpload: (key: string, id: string) => ({
+      ...bucket.binding.resumeMultipartUpload(key, id),
+      complete: refuse,
+    }),
+  } as unknown as R2Bucket;
+  const id = await startExport(account, CSV);
+  for (let bodies = world.queue.take(); bodies.length > 0; bodies = world.queue.take()) {
+    await deliver(bodies, { ...world.env, FILES }, world.runtime, SMALL);
+    expect(bucket.openUploads.length).toBeLessThanOrEqual(1);
+  }
+  expect(await readExport(account, id)).toMatchObject({ status: 'failed', error: 'processing_failed' });
+  await world.sweep();
+  expect([bucket.keys, bucket.openUploads]).toEqual([[], []]);
+});
+
+describe('an agent or account that is deleted while its export is being made', LONG, () => {
+  async function remove({ world, account }: Scene, what: string): Promise<void> {
+    if (what === 'account') {
+      await world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, { token: env.ADMIN_TOKEN });
+      return;
+    }
+    const { body } = await account.must(200, 'GET', '/v1/agents');
+    await account.must(204, 'DELETE', `/v1/agents/${body.data[0].id}`);
+  }
+
+  async function expectNothing({ account, bucket }: Scene, what: string, id: string): Promise<void> {
+    if (what === 'agent') expect(['failed', 'expired']).toContain((await readExport(account, id)).status);
+    const { results } = await env.DB.prepare('select lease, upload_id, state from files').all();
+    expect(results).toEqual(what === 'agent' ? [{ lease: null, state: null, upload_id: null }] : []);
+    expect([bucket.keys, bucket.openUploads]).toEqual([[], []]);
+  }
+
+  it.each(['agent', 'account'])('leaves nothing when its process died (%s)', async (what) => {
+    for (let call = 2; call < 20; call += 3) {
+      const scene = await makeScene();
+      const { world, account, outage, bucket } = scene;
+      const id = await startExport(account, CSV);
       outage.arm({ call, mode: 'kill after' });
       await world.work(SMALL);
       outage.arm(null);
-      if (what === 'agent') await account.must(204, 'DELETE', `/v1/agents/${agents.data[0].id}`);
-      else await world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, { token: env.ADMIN_TOKEN });
+      await remove(scene, what);
       for (let minute = 0; minute < 2; minute++) {
         await world.sweep();
         await world.work(SMALL);
-        world.advance(60 * SECOND);
+        world.advance(MINUTE);
       }
+      expect([bucket.keys, bucket.openUploads]).toEqual([[], []]);
+      world.advance(20 * MINUTE);
       await world.sweep();
-      if (what === 'agent') expect((await readExport(account, id)).error).toBe('agent_deleted');
-      const { results } = await env.DB.prepare('select status, due_at, upload_id from files').all();
-      expect(results).toEqual(what === 'agent' ? [{ status: 2, due_at: null, upload_id: null }] : []);
-      expect(await listObjects()).toEqual([]);
+      await expectNothing(scene, what, id);
+      await emptyTables(env.DB);
+    }
+  });
+
+  it.each(['agent', 'account'])('leaves nothing when its worker goes on after the sweep (%s)', async (what) => {
+    for (let call = 1, calls = 1; call <= calls; call++) {
+      const scene = await makeScene(70, 500);
+      const { world, account, outage } = scene;
+      const id = await startExport(account, CSV);
+      const message = world.queue.take();
+      outage.before(call, async () => {
+        await remove(scene, what);
+        world.advance(30 * SECOND);
+        await world.sweep();
+      });
+      await deliver(message, world.env, world.runtime, { ...SMALL, slices: 100 });
+      const wasHeldUp = world.now > Date.UTC(2026, 0, 31, 12);
+      if (!wasHeldUp) break;
+      calls += 1;
+      world.advance(20 * MINUTE);
+      await world.sweep();
+      await world.sweep();
+      await expectNothing(scene, what, id);
       await emptyTables(env.DB);
     }
   });

@@ -1,5 +1,7 @@
+import { env } from 'cloudflare:test';
+import { parquetMetadata } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
-import { expectedRow, makeExport, parseFile } from './support/exports';
+import { expectedRow, fillLog, makeExport, parseFile } from './support/exports';
 import { type Json, type TestAccount, World } from './support/world';
 
 const FORMATS = ['csv', 'json', 'parquet'];
@@ -93,6 +95,24 @@ describe('csv', () => {
   });
 });
 
+it('guards and quotes in CSV whatever a cell may hold, though no client can send it', async () => {
+  const account = await new World().account();
+  const agent = await account.agent();
+  const texts = ['\tx', '\rx', '\nx', 'a\rb', 'a\nb', '"', ',', ';', "'=x", ' =x', 'x=', '＝x'];
+  for (const _ of texts) await agent.request();
+  await env.DB.prepare(
+    `update audit_entries set user_agent = (select value from json_each(?1) where key = (pos - 1) % 4294967296)
+       where pos / 4294967296 = (select max(number) from accounts)`,
+  )
+    .bind(JSON.stringify(texts))
+    .run();
+  const { bytes, text: file } = await makeExport(account, { format: 'csv' });
+  // The reader of the tests would take it without quotes as well.
+  expect(file).toContain('"a\rb"');
+  const cells = (await parseFile('csv', bytes)).map(({ user_agent }) => user_agent);
+  expect(cells).toEqual(texts.map((text) => guarded({ text }).text));
+});
+
 describe('json', () => {
   it('has one object a line, and is an array', async () => {
     const account = await makeOddLog();
@@ -101,5 +121,18 @@ describe('json', () => {
     expect([lines[0], lines.at(-1), lines.length]).toEqual(['[', ']', shown.row_count + 2]);
     for (const line of lines.slice(1, -1)) JSON.parse(line.replace(/,$/, ''));
     expect((await makeExport(await new World().account())).text).toBe('[\n]\n');
+  });
+});
+
+describe('parquet', () => {
+  it('has row groups of so much text as the memory holds, and reads again what it held back at a break', async () => {
+    const account = await new World().account({ plan: 'enterprise' });
+    await fillLog(await account.agent(), 3_000, 3_400);
+    const fields = { format: 'parquet', include_details: true };
+    const { bytes, shown } = await makeExport(account, fields);
+    const sizes = { part: 5 * 2 ** 20, sliceRows: 1, sliceBytes: 1, slices: 1, batchRows: 700 };
+    expect((await makeExport(account, fields, sizes)).shown.sha256).toBe(shown.sha256);
+    const { row_groups } = parquetMetadata(Uint8Array.from(bytes).buffer);
+    expect(row_groups.length).toBeGreaterThan(1);
   });
 });

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { ALWAYS, makeExport, parseFile, readExport, sha256, startExport } from './support/exports';
+import { FaultyDatabase } from './support/faults';
 import { type Json, type TestAccount, World } from './support/world';
 
 const DAY = 86_400_000;
@@ -60,6 +61,8 @@ describe('an export', () => {
   it('holds exactly the entries that stood in the log when it was asked for', async () => {
     const { account, agent, world } = await makeAccount();
     const { id: permission } = await agent.request();
+    const newer = await world.account();
+    await (await newer.agent()).request();
     const id = await startExport(account);
     await account.must(200, 'POST', `/v1/permissions/${permission}/approve`);
     await agent.request();
@@ -163,6 +166,14 @@ describe('an export', () => {
     const id = await startExport(account);
     const { body } = await account.must(200, 'GET', '/v1/activity?action=export.requested');
     expect(body.data).toMatchObject([{ target: id, actor: account.tokenId }]);
+  });
+
+  it('is unavailable, not too much, while the database fails', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const account = await new World({ DB: database.binding }).account();
+    database.refuse(/insert into "files"/);
+    const answer = await account.call('POST', '/v1/audit/export', ALWAYS);
+    expect([answer.status, answer.body.code]).toEqual([503, 'unavailable']);
   });
 
   it('is made though the queue lost its message, or took none', async () => {

@@ -209,3 +209,9 @@ it.each([
 ])('knows the network of %s', (address, network) => {
   expect(networkOf(address)).toBe(network);
 });
+
+it('limits an address that tries signatures of downloads', async () => {
+  const world = makeLimited();
+  const path = '/v1/downloads/export_01h455vb4pex5vsknk084sn02q?signature=guessed';
+  expect(statuses(await callFive(world, path, from(someAddress())))).toEqual([403, 403, 403, 429, 429]);
+});

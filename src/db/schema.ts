@@ -343,7 +343,7 @@ export const files = sqliteTable(
     /** The object that holds where the work goes on; null before its first slice is over. */
     state: text(),
     uploadId: text('upload_id'),
-    /** When somebody has to look at it again; null when nothing is left to do. */
+    /** When somebody has to look at it again: to go on with it, to remove what is left of it, or the record itself. */
     dueAt: integer('due_at'),
   },
   (table) => [

@@ -1,19 +1,20 @@
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { ConstraintError, type Database } from '../db/database';
+import { ConstraintError, type Reader } from '../db/database';
 import { accounts, type FileFormat, files } from '../db/schema';
-import { openShard } from '../db/shards';
 import { notFound, Problem, unavailable } from '../errors';
 import { type App, type Incoming, newId } from '../http/context';
 import { query } from '../http/input';
 import { operation } from '../http/operation';
 import { limitAddress } from '../http/rate-limit';
-import { Ledger } from '../ledger/ledger';
+import { openNamedShard } from '../http/shard';
+import { type FileRow, isFile } from '../ledger/file-ledger';
+import type { Ledger } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import { type ByteRange, parseRange } from '../lib/range';
 import { AddressQuery, readAddress, type SignedAddress } from './address';
-import { type FileRow, fileId, isFile, parseFileId } from './file';
+import { fileId, parseFileId } from './file';
 import { fileKey } from './storage';
 
 const CONTENT_TYPES: Record<FileFormat, string> = {
@@ -32,30 +33,36 @@ interface Download {
 
 /**
  * Finds the file of a signed address.
- * @throws Problem `download_expired` once the address or the file is over, `not_found` when the account is gone
+ * @throws Problem `download_expired` once the address or the file is over, `account_inactive`, `not_found` when the
+ *   account is gone
  */
-async function findDownload(database: Database, { id, account, expires }: SignedAddress, now: number) {
+async function findDownload(reader: Reader, { id, account, expires }: SignedAddress, now: number) {
   const key = parseFileId(id);
   if (expires <= now) throw downloadExpired();
   if (!key) throw notFound('file');
-  const owner = sql<number>`(select number from ${accounts} where ${accounts.id} = ${sql.param(account, accounts.id)})`;
-  const [[file]] = await database.load([
-    database
+  const isOwner = eq(accounts.id, account);
+  const owner = sql<number>`(select number from ${accounts} where ${isOwner})`;
+  const [[found], [file]] = await reader.load([
+    reader.select({ isActive: accounts.isActive }).from(accounts).where(isOwner),
+    reader
       .select()
       .from(files)
       .where(isFile({ ...key, account: owner })),
   ]);
-  if (!file) throw notFound('file');
+  if (!found || !file) throw notFound('file');
+  if (!found.isActive) {
+    throw new Problem('account_inactive', 'The account is switched off; the operator can switch it on again.');
+  }
   if (file.status !== 'completed' || file.size === null || file.sha256 === null) throw downloadExpired();
   return { file, size: file.size, etag: `"${toHex(file.sha256)}"` };
 }
 
 /** Notes the first download of a file; ranges and repetitions are the same download. */
-async function noteDownload(c: Incoming, database: Database, file: FileRow): Promise<void> {
+async function noteDownload(c: Incoming, ledger: Ledger, file: FileRow): Promise<void> {
   if (file.downloadedAt !== null) return;
   const { runtime, origin } = c.var;
   const now = runtime.now();
-  const isFirst = and(isFile(file), isNull(files.downloadedAt), eq(files.status, 'completed'));
+  const isFirst = and(isFile(file), isNull(files.downloadedAt));
   const note = {
     id: newId(runtime, 'act'),
     account: sql<number>`(select account from ${files} where ${isFirst})`,
@@ -69,7 +76,7 @@ async function noteDownload(c: Incoming, database: Database, file: FileRow): Pro
   const changes = (write: Parameters<Parameters<Ledger['change']>[0]['changes']>[0]) =>
     [write.update(files).set({ downloadedAt: now }).where(isFirst)] as const;
   try {
-    await new Ledger(database).change({ note, changes, answer: null });
+    await ledger.change({ note, changes, answer: null });
   } catch (error) {
     // Somebody else's download was the first.
     if (!(error instanceof ConstraintError)) throw error;
@@ -115,19 +122,19 @@ export const fileDownload = new Hono<App>().get(
       schema: () => z.custom<never>().meta({ type: 'string', format: 'binary' }),
       contentType: '*/*',
     },
-    problems: ['invalid_signature', 'rate_limited', 'download_expired', 'range_not_satisfiable'],
+    problems: ['invalid_signature', 'account_inactive', 'rate_limited', 'download_expired', 'range_not_satisfiable'],
     pathId: 'export',
   }),
   query(AddressQuery),
   async (c) => {
     const { config, runtime } = c.var;
     const address = await readAddress(config, c.req.param('id'), c.req.valid('query'));
-    const database = address && openShard(c.env, address.shard, c.var.cost);
-    if (!database) {
+    const shard = address && openNamedShard(c, address.shard);
+    if (!shard) {
       await limitAddress(c);
       throw new Problem('invalid_signature', 'The address was changed. Use `download_url` exactly as it was given.');
     }
-    const download = await findDownload(database, address, runtime.now());
+    const download = await findDownload(shard.reader, address, runtime.now());
     const { file, size, etag } = download;
     const headers = headersOf(download);
     if (c.req.raw.method === 'HEAD') {
@@ -140,7 +147,7 @@ export const fileDownload = new Hono<App>().get(
         headers: { 'Content-Range': `bytes */${size}` },
       });
     }
-    const [body] = await Promise.all([readFile(config.files, file, range), noteDownload(c, database, file)]);
+    const [body] = await Promise.all([readFile(config.files, file, range), noteDownload(c, shard.ledger, file)]);
     const { offset, length } = range ?? { offset: 0, length: size };
     return new Response(body.pipeThrough(new FixedLengthStream(length)), {
       status: range ? 206 : 200,

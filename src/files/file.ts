@@ -1,22 +1,16 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
-import { FILE_KINDS, type FileKind, type FileStatus, files } from '../db/schema';
+import { FILE_KINDS, type FileKind, type FileStatus } from '../db/schema';
+import type { FileKey, FileRow } from '../ledger/file-ledger';
 import { DAY } from '../lib/time';
 import { type Id, parseId, withPrefix } from '../lib/typeid';
 
 /** How long a finished file can be downloaded, in milliseconds. */
 export const FILE_LIFE = DAY;
 
+/** How long the record of a file is kept after it was finished or, where it was not, asked for; in milliseconds. */
+export const RECORD_LIFE = 90 * DAY;
+
 /** How many files an account can have made at the same time. */
 export const MAX_PROCESSING = 5;
-
-export type FileRow = typeof files.$inferSelect;
-
-/** Names a file: identifiers of one account alone say nothing of another's. */
-export interface FileKey {
-  account: number | SQL<number>;
-  kind: FileKind;
-  id: Id<'export'>;
-}
 
 /** Reads the identifier of an export or a report; null for every other text. */
 export function parseFileId(text: string): Pick<FileKey, 'kind' | 'id'> | null {
@@ -30,11 +24,6 @@ export function parseFileId(text: string): Pick<FileKey, 'kind' | 'id'> | null {
 /** The identifier of a file as the world sees it. */
 export function fileId({ kind, id }: Pick<FileRow, 'kind' | 'id'>): Id<FileKind> {
   return withPrefix(kind, id);
-}
-
-/** The condition that finds a file of an account. */
-export function isFile({ account, kind, id }: FileKey) {
-  return and(sql`${files.account} = ${account}`, eq(files.kind, kind), eq(files.id, id));
 }
 
 /** The status of a file at a moment, whether or not the sweep has written it down. */

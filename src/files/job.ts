@@ -1,11 +1,13 @@
-import type { Database } from '../db/database';
+import type { Reader } from '../db/database';
 import type { FileKind } from '../db/schema';
 import type { Runtime } from '../env';
-import { FILE_LIFE, type FileKey, type FileRow } from './file';
-import { Lease, LeaseLost } from './lease';
+import type { FileKey, FileLedger, FileRow } from '../ledger/file-ledger';
+import { SECOND } from '../lib/time';
+import { FILE_LIFE, fileId } from './file';
+import { LEASE, Lease, LeaseLost } from './lease';
 import type { FileMaker, LoadAsset, Production } from './maker';
-import { readState, type SavedState, writeState } from './saved-state';
-import { abortUpload, deleteObjects, fileKey, isNoSuchUpload, stateKey } from './storage';
+import { initialState, readState, type SavedState, writeState } from './saved-state';
+import { abortUpload, arePartsRefused, fileKey, isNoSuchUpload, stateKey } from './storage';
 import { tidyUp } from './sweep';
 import { Upload } from './upload';
 
@@ -30,7 +32,13 @@ export const JOB_SIZES: JobSizes = {
 };
 
 /** After so many attempts without progress a file fails. */
-const MAX_ATTEMPTS = 10;
+const MAX_ATTEMPTS = 20;
+
+/** How often a file is begun anew whose parts R2 would not put together. */
+const MAX_RESTARTS = 3;
+
+/** However often it failed, a job reads no fewer rows at a time: an invocation has only so many queries. */
+const FEWEST_ROWS = 64;
 
 /** How much of a part is worth being saved with a slice; waiting for less may make the slice twice as long. */
 const SMALL_REST = 1 / 4;
@@ -44,7 +52,8 @@ const DIGEST_STEP = 64 * 2 ** 20;
 
 /** Everything that making files takes. */
 export interface JobContext {
-  database: Database;
+  reader: Reader;
+  ledger: FileLedger;
   bucket: R2Bucket;
   runtime: Runtime;
   makers: Record<FileKind, FileMaker>;
@@ -57,7 +66,7 @@ export interface JobContext {
  * @returns whether there is more to do, and nobody to do it
  */
 export async function workOn(context: JobContext, key: FileKey): Promise<boolean> {
-  const taken = await Lease.take(context.database, context.runtime, key);
+  const taken = await Lease.take(context.ledger, context.runtime, key);
   if (!taken) return false;
   const { lease, file } = taken;
   try {
@@ -68,15 +77,20 @@ export async function workOn(context: JobContext, key: FileKey): Promise<boolean
     return await new Job(context, lease, file).run();
   } catch (error) {
     if (error instanceof LeaseLost) return false;
-    await lease.release().catch(() => undefined);
+    // Each time it failed it rests for longer, as what failed may need some minutes to recover.
+    await lease.rest(Math.min(SECOND * 2 ** file.attempts, LEASE)).catch((failure: unknown) => {
+      // Settled, or taken by another. Everything else the sweep makes good when the lease is over.
+      if (failure instanceof LeaseLost) return;
+      console.error(JSON.stringify({ event: 'lease_not_left', file: fileId(file), message: String(failure) }));
+    });
     throw error;
   }
 }
 
-async function fail({ bucket, runtime }: JobContext, lease: Lease, file: FileRow): Promise<void> {
-  // The sweep deletes what is left of it.
-  await lease.write({ status: 'failed', error: 'processing_failed', lease: null, dueAt: runtime.now() });
-  await deleteObjects(bucket, file).catch(() => undefined);
+/** Gives a file up. The sweep deletes what there is of it. */
+async function fail({ runtime }: JobContext, lease: Lease, file: FileRow): Promise<void> {
+  await lease.settle({ status: 'failed', error: 'processing_failed', dueAt: runtime.now() });
+  console.error(JSON.stringify({ event: 'file_failed', file: fileId(file) }));
 }
 
 class Job {
@@ -94,16 +108,15 @@ class Job {
 
   /** Works for some slices; answers whether there is more to do. */
   async run(): Promise<boolean> {
-    const { bucket, database, makers, sizes, loadAsset } = this.context;
+    const { bucket, reader, makers, sizes, loadAsset } = this.context;
     const { file } = this;
     const { state, rest } = await this.load();
     if (state.ended) {
-      await this.finish(state, null);
-      return false;
+      return this.finish(state, null);
     }
     // A batch that was too much for the memory is smaller the next time.
-    const batchRows = Math.max(1, sizes.batchRows >> (file.attempts - 1));
-    const production = await makers[file.kind].open({ reader: database, file, batchRows, loadAsset }, state.maker);
+    const batchRows = Math.max(Math.min(FEWEST_ROWS, sizes.batchRows), sizes.batchRows >> (file.attempts - 1));
+    const production = await makers[file.kind].open({ reader, file, batchRows, loadAsset }, state.maker);
     const progress = { uploadId: this.uploadId, parts: state.parts, uploaded: state.uploaded };
     const upload = new Upload(bucket, fileKey(file), progress, rest, sizes.part, () => this.createUpload());
     const rowsBefore = state.rows;
@@ -112,8 +125,7 @@ class Job {
       state.rows = rowsBefore + production.rows;
       state.maker = ended ? null : production.save();
       if (ended) {
-        await this.end(state, upload, progress);
-        return false;
+        return this.end(state, upload, progress);
       }
       await this.save({ ...state, uploaded: progress.uploaded }, upload.rest());
       if (slice === sizes.slices) {
@@ -124,8 +136,7 @@ class Job {
   }
 
   private async load(): Promise<{ state: SavedState; rest: Uint8Array }> {
-    const nothing = { maker: null, ended: false, rows: 0, parts: [], uploaded: 0 };
-    if (this.stateKey === null) return { state: nothing, rest: new Uint8Array() };
+    if (this.stateKey === null) return { state: initialState(), rest: new Uint8Array() };
     const object = await this.context.bucket.get(this.stateKey);
     if (!object) throw new Error('what was saved of a file is gone');
     return readState(new Uint8Array(await object.arrayBuffer()));
@@ -161,35 +172,38 @@ class Job {
     return uploadId;
   }
 
-  private async save(state: SavedState, rest: Uint8Array): Promise<void> {
+  private async save(state: SavedState, rest: Uint8Array, uploadId = this.uploadId): Promise<void> {
     const { bucket, runtime } = this.context;
     const superseded = this.stateKey;
     const key = stateKey(this.file, runtime.random(STATE_KEY_BYTES));
     await bucket.put(key, writeState(state, rest));
     try {
-      await this.lease.advance({ state: key });
+      await this.lease.advance({ state: key, uploadId });
     } catch (error) {
       if (error instanceof LeaseLost) await bucket.delete(key);
       throw error;
     }
     this.stateKey = key;
+    this.uploadId = uploadId;
     if (superseded !== null) await bucket.delete(superseded);
   }
 
-  private async end(state: SavedState, upload: Upload, progress: { uploaded: number }): Promise<void> {
+  private async end(state: SavedState, upload: Upload, progress: { uploaded: number }): Promise<boolean> {
     const { size } = upload;
+    await this.lease.renew();
     const digest = await upload.end();
     if (this.uploadId === null && digest) {
       await this.complete(state.rows, size, digest);
-      return;
+      return false;
     }
     const ended = { ...state, ended: true, uploaded: progress.uploaded };
     await this.save(ended, new Uint8Array());
-    await this.finish(ended, digest);
+    return this.finish(ended, digest);
   }
 
-  /** Puts the parts together, and tells what has become of them. */
-  private async finish({ parts, rows, uploaded }: SavedState, known: Uint8Array | null): Promise<void> {
+  /** Puts the parts together, and tells what has become of them; answers whether the file has to be begun anew. */
+  private async finish(state: SavedState, known: Uint8Array | null): Promise<boolean> {
+    const { parts, rows, uploaded } = state;
     const { bucket } = this.context;
     const key = fileKey(this.file);
     if (this.uploadId === null) throw new Error('parts without an upload');
@@ -198,21 +212,42 @@ class Job {
       await upload.complete(parts.map((etag, i) => ({ partNumber: i + 1, etag })));
     } catch (error) {
       // Put together already, by an attempt that could not tell.
-      if (!isNoSuchUpload(error) || (await bucket.head(key))?.size !== uploaded) throw error;
+      const isDone = isNoSuchUpload(error) && (await bucket.head(key))?.size === uploaded;
+      if (!isDone && (isNoSuchUpload(error) || arePartsRefused(error))) return this.beginAnew(state, error);
+      if (!isDone) throw error;
     }
     await this.complete(rows, uploaded, known ?? (await this.digest(uploaded)));
+    return false;
+  }
+
+  /**
+   * Drops the upload. Whoever outlived a lease may have uploaded a part once more: the bytes are the same, but R2 knows
+   * them by another ETag, and the upload can never be completed.
+   */
+  private async beginAnew({ restarts }: SavedState, cause: unknown): Promise<boolean> {
+    const { bucket } = this.context;
+    const { file, lease } = this;
+    console.error(JSON.stringify({ event: 'file_begun_anew', file: fileId(file), message: String(cause) }));
+    if (restarts === MAX_RESTARTS) {
+      await fail(this.context, lease, file);
+      return false;
+    }
+    // An upload that is dropped before this is written down is found gone, and leads here again.
+    if (this.uploadId !== null) await abortUpload(bucket, fileKey(file), this.uploadId);
+    await this.save(initialState(restarts + 1), new Uint8Array(), null);
+    await lease.release();
+    return true;
   }
 
   private async complete(rowCount: number, size: number, sha256: Uint8Array): Promise<void> {
-    const { bucket, database, runtime } = this.context;
+    const { bucket, ledger, runtime } = this.context;
     const now = runtime.now();
     const expiresAt = now + FILE_LIFE;
-    const finished = { status: 'completed' as const, rowCount, size, sha256, completedAt: now, expiresAt };
     const hasStates = this.stateKey !== null;
     // While there is something to tidy up, the sweep is to look soon.
-    const over = { lease: null, state: null, uploadId: null, dueAt: hasStates ? now : expiresAt };
-    await this.lease.write({ ...finished, ...over });
-    if (hasStates) await tidyUp(database, bucket, { ...this.file, expiresAt });
+    const dueAt = hasStates ? now : expiresAt;
+    await this.lease.settle({ status: 'completed', rowCount, size, sha256, completedAt: now, expiresAt, dueAt });
+    if (hasStates) await tidyUp({ bucket, ledger }, { ...this.file, status: 'completed', expiresAt });
   }
 
   /** SHA-256 of the file as it is stored, read in one pass. */

@@ -1,9 +1,6 @@
-import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
-import type { Database } from '../db/database';
-import { files } from '../db/schema';
 import type { Runtime } from '../env';
+import type { FileKey, FileLedger, FileOutcome, FileProgress, FileRow } from '../ledger/file-ledger';
 import { SECOND } from '../lib/time';
-import { type FileKey, type FileRow, isFile } from './file';
 
 /** How long work on a file is left alone, in milliseconds; what a crash interrupted waits no longer. */
 export const LEASE = 25 * SECOND;
@@ -21,7 +18,7 @@ export class Lease {
   private renewedAt: number;
 
   private constructor(
-    private readonly database: Database,
+    private readonly ledger: FileLedger,
     private readonly runtime: Runtime,
     private readonly key: FileKey,
     private readonly token: Uint8Array,
@@ -31,47 +28,37 @@ export class Lease {
 
   /** Takes the lease of a file in the making; null when somebody holds it, or the file is not in the making. */
   static async take(
-    database: Database,
+    ledger: FileLedger,
     runtime: Runtime,
     key: FileKey,
   ): Promise<{ lease: Lease; file: FileRow } | null> {
-    const now = runtime.now();
-    const lease = new Lease(database, runtime, key, runtime.random(LEASE_BYTES));
-    const isFree = or(isNull(files.lease), lte(files.dueAt, now));
-    const [[file]] = await database.run([
-      database.build
-        .update(files)
-        .set({ lease: lease.token, attempts: sql`${files.attempts} + 1`, dueAt: now + LEASE })
-        .where(and(isFile(key), eq(files.status, 'processing'), isFree))
-        .returning(),
-    ]);
-    return file ? { lease, file } : null;
+    const lease = new Lease(ledger, runtime, key, runtime.random(LEASE_BYTES));
+    const file = await ledger.takeLease(lease.file, lease.renewedAt, lease.renewedAt + LEASE);
+    return file && { lease, file };
   }
 
   /**
-   * Writes down what has become of the file.
+   * Completes or fails the file.
    * @throws LeaseLost
    */
-  async write(change: Partial<typeof files.$inferInsert>): Promise<void> {
-    const { database, key, token } = this;
-    const [rows] = await database.run([
-      database.build
-        .update(files)
-        .set(change)
-        .where(and(isFile(key), eq(files.status, 'processing'), eq(files.lease, token)))
-        .returning({ account: files.account }),
-    ]);
-    if (rows.length === 0) throw new LeaseLost();
+  async settle(outcome: FileOutcome): Promise<void> {
+    if (!(await this.ledger.settle(this.file, outcome))) throw new LeaseLost();
   }
 
-  /** Writes down progress, with which the lease begins anew. */
-  async advance(change: Partial<typeof files.$inferInsert>): Promise<void> {
+  /**
+   * Writes down progress, with which the lease begins anew.
+   * @throws LeaseLost
+   */
+  async advance(progress: FileProgress): Promise<void> {
     const now = this.runtime.now();
-    await this.write({ ...change, attempts: 0, dueAt: now + LEASE });
+    await this.write({ ...progress, attempts: 0, dueAt: now + LEASE });
     this.renewedAt = now;
   }
 
-  /** Renews a lease that is getting old. */
+  /**
+   * Renews a lease that is getting old.
+   * @throws LeaseLost
+   */
   async renew(): Promise<void> {
     const now = this.runtime.now();
     if (now < this.renewedAt + RENEWAL) return;
@@ -82,5 +69,18 @@ export class Lease {
   /** Gives the lease back, for the next to go on at once. */
   async release(): Promise<void> {
     await this.write({ lease: null, dueAt: this.runtime.now() });
+  }
+
+  /** Leaves the file alone, for so many milliseconds: nobody takes it up before. */
+  async rest(duration: number): Promise<void> {
+    await this.write({ dueAt: this.runtime.now() + duration });
+  }
+
+  private get file() {
+    return { ...this.key, lease: this.token };
+  }
+
+  private async write(progress: FileProgress): Promise<void> {
+    if (!(await this.ledger.saveProgress(this.file, progress))) throw new LeaseLost();
   }
 }

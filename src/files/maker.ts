@@ -1,6 +1,6 @@
 import type { Reader } from '../db/database';
+import type { FileRow } from '../ledger/file-ledger';
 import type { Json } from '../lib/json';
-import type { FileRow } from './file';
 
 /** Makes files of one kind. The bytes of a file depend on what was asked for alone, not on how the work was cut. */
 export interface FileMaker {

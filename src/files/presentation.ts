@@ -6,11 +6,12 @@ import { notFound } from '../errors';
 import type { UserContext, UserPrincipal } from '../http/context';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import { shownCount, shownTime } from '../http/shown';
+import { type FileRow, isFile } from '../ledger/file-ledger';
 import { toHex } from '../lib/bytes';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, parseId, withPrefix } from '../lib/typeid';
 import { signAddress } from './address';
-import { type FileRow, fileId, isFile, statusAt } from './file';
+import { fileId, statusAt } from './file';
 import type { FileOrder } from './request';
 
 /** The columns of a file that its owner is shown. */

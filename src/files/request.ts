@@ -6,7 +6,8 @@ import { Problem } from '../errors';
 import type { UserContext } from '../http/context';
 import { noteOfUser } from '../http/note';
 import { LOG_SPAN } from '../ledger/append';
-import { type FileRow, fileId, MAX_PROCESSING } from './file';
+import type { FileRow } from '../ledger/file-ledger';
+import { fileId, MAX_PROCESSING } from './file';
 
 const RETRY_AFTER = 30;
 

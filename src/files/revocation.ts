@@ -1,9 +1,7 @@
-import { and, eq, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
-import { codeOf } from '../db/columns';
-import { FILE_STATUSES, files } from '../db/schema';
+import { and, eq, isNull, or, type SQL } from 'drizzle-orm';
+import { files } from '../db/schema';
+import { settleFiles } from '../ledger/file-ledger';
 import type { RecordWriter } from '../ledger/ledger';
-
-const isProcessing = sql`${files.status} = ${codeOf(FILE_STATUSES, 'processing')}`;
 
 /**
  * Takes back the files that may hold entries of an agent: those in the making fail, finished ones expire. The sweep
@@ -11,18 +9,12 @@ const isProcessing = sql`${files.status} = ${codeOf(FILE_STATUSES, 'processing')
  * @param agent the agent's number
  */
 export function revokeFilesOfAgent(write: RecordWriter, account: number, agent: SQL<number>, now: number) {
-  return write
-    .update(files)
-    .set({
-      status: sql`iif(${isProcessing}, ${codeOf(FILE_STATUSES, 'failed')}, ${codeOf(FILE_STATUSES, 'expired')})`,
-      error: sql`iif(${isProcessing}, 'agent_deleted', null)`,
-      dueAt: sql`iif(${isProcessing}, ${files.dueAt}, ${now})`,
-    })
-    .where(
-      and(
-        eq(files.account, account),
-        inArray(files.status, ['processing', 'completed']),
-        or(isNull(files.agent), eq(files.agent, agent)),
-      ),
-    );
+  const mayHoldIt = and(eq(files.account, account), or(isNull(files.agent), eq(files.agent, agent)));
+  return [
+    ...settleFiles(write, mayHoldIt, { status: 'failed', error: 'agent_deleted' }),
+    write
+      .update(files)
+      .set({ status: 'expired', dueAt: now })
+      .where(and(mayHoldIt, eq(files.status, 'completed'))),
+  ] as const;
 }

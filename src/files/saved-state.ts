@@ -11,6 +11,13 @@ export interface SavedState {
   parts: string[];
   /** Size of all parts together, in bytes. */
   uploaded: number;
+  /** How often the file was begun anew. */
+  restarts: number;
+}
+
+/** Where work begins, for the first time or after so many restarts. */
+export function initialState(restarts = 0): SavedState {
+  return { maker: null, ended: false, rows: 0, parts: [], uploaded: 0, restarts };
 }
 
 const HEAD_LENGTH = 4;

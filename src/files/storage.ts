@@ -1,10 +1,13 @@
+import type { FileRow } from '../ledger/file-ledger';
 import { toHex } from '../lib/bytes';
-import { type FileRow, fileId } from './file';
+import { fileId } from './file';
 
 type Named = Pick<FileRow, 'kind' | 'id'>;
 
 /** R2 says this of an upload that is over, or never was. */
 const NO_SUCH_UPLOAD = /\(10024\)|does not exist/;
+/** R2 says these of parts that are not there by these ETags, are too small, or differ in size. */
+const PARTS_REFUSED = /\((10025|10011|10048)\)/;
 
 /** Everything that belongs to a file lies under this. */
 function folder(file: Named): string {
@@ -44,6 +47,11 @@ export async function abortUpload(bucket: R2Bucket, key: string, uploadId: strin
 /** Whether R2 refused because the upload is over. */
 export function isNoSuchUpload(error: unknown): boolean {
   return NO_SUCH_UPLOAD.test(String(error));
+}
+
+/** Whether R2 refused to put an upload's parts together, and always will. */
+export function arePartsRefused(error: unknown): boolean {
+  return PARTS_REFUSED.test(String(error));
 }
 
 async function deleteAll(bucket: R2Bucket, file: Named, isWanted: (key: string) => boolean): Promise<void> {

@@ -1,9 +1,10 @@
 import { and, asc, eq, isNotNull, lte, ne, sql } from 'drizzle-orm';
-import type { Database } from '../db/database';
+import type { Reader } from '../db/database';
 import { accounts, files } from '../db/schema';
 import type { JobMessage } from '../env';
-import { SECOND } from '../lib/time';
-import { type FileRow, fileId, isFile } from './file';
+import type { FileLedger, FileRow } from '../ledger/file-ledger';
+import { MINUTE, SECOND } from '../lib/time';
+import { fileId, RECORD_LIFE } from './file';
 import { LEASE } from './lease';
 import { deleteObjects, deleteStates } from './storage';
 
@@ -11,19 +12,30 @@ import { deleteObjects, deleteStates } from './storage';
 const SLICE = 20;
 /** Messages that one slice sends, which is as many as a queue takes at once. */
 const MESSAGES = 100;
+/** Longer than anybody can work on: whoever outlived a lease writes no more after it. */
+const LONGEST_WORK = 20 * MINUTE;
+/** After so long what could not be removed is tried again. */
+const RETRY = 5 * MINUTE;
+
+/** What it takes to remove files. */
+export interface CleaningContext {
+  reader: Reader;
+  ledger: FileLedger;
+  bucket: R2Bucket;
+}
 
 /**
  * Sends a message for files in the making on which nobody works, or may not in a moment: work that was interrupted goes
  * on as soon as its lease is over. A message for a file that somebody works on does nothing.
  */
 export async function resumeFiles(
-  database: Database,
+  reader: Reader,
   queue: Queue<JobMessage>,
   shard: string,
   now: number,
 ): Promise<boolean> {
-  const [due] = await database.load([
-    database
+  const [due] = await reader.load([
+    reader
       .select({ account: files.account, kind: files.kind, id: files.id, dueAt: files.dueAt })
       .from(files)
       .where(and(isNotNull(files.dueAt), lte(files.dueAt, now + LEASE), eq(files.status, 'processing')))
@@ -41,53 +53,47 @@ export async function resumeFiles(
 }
 
 /**
- * Removes what is left of some files that are over: the objects of those that expired or failed, and what finished ones
- * were made with.
+ * Removes what is left of some files that are over: the objects of those that expired or failed, what finished ones
+ * were made with, and in the end the record.
  * @returns whether there may be more
  */
-export async function cleanFiles(database: Database, bucket: R2Bucket, now: number): Promise<boolean> {
-  const [due] = await database.load([
-    database
-      .select()
+export async function cleanFiles(context: CleaningContext, now: number): Promise<boolean> {
+  const { reader, ledger } = context;
+  const isOrphan = sql<number>`not exists (select 1 from ${accounts} where ${accounts.number} = ${files.account})`;
+  const [due] = await reader.load([
+    reader
+      .select({ file: files, isOrphan })
       .from(files)
       .where(and(isNotNull(files.dueAt), lte(files.dueAt, now), ne(files.status, 'processing')))
       .orderBy(asc(files.dueAt))
       .limit(SLICE),
   ]);
-  for (const file of due) {
-    const isFinished = file.status === 'completed' && (file.expiresAt ?? 0) > now;
-    await (isFinished ? tidyUp(database, bucket, file) : clearAway(database, bucket, file));
+  for (const { file, isOrphan } of due) {
+    try {
+      const isFinished = file.status === 'completed' && (file.expiresAt ?? 0) > now;
+      await (isFinished ? tidyUp(context, file) : clearAway(context, file, isOrphan === 1, now));
+    } catch (error) {
+      // One that cannot be removed holds up no other.
+      console.error(JSON.stringify({ event: 'file_not_cleaned', file: fileId(file), message: String(error) }));
+      await ledger.lookAgain(file, now + RETRY);
+    }
   }
   return due.length === SLICE;
 }
 
 /** Deletes what a finished file was made with. The sweep looks again when the file expires. */
-export async function tidyUp(database: Database, bucket: R2Bucket, file: FileRow): Promise<void> {
+export async function tidyUp({ bucket, ledger }: Omit<CleaningContext, 'reader'>, file: FileRow): Promise<void> {
   await deleteStates(bucket, file);
-  await database.run([
-    database.build
-      .update(files)
-      .set({ dueAt: file.expiresAt })
-      .where(and(isFile(file), eq(files.status, 'completed'))),
-  ]);
+  await ledger.lookAgain(file, file.expiresAt ?? 0);
 }
 
-/** Deletes all objects of a file that is over, and of a deleted account's also the record of it. */
-async function clearAway(database: Database, bucket: R2Bucket, file: FileRow): Promise<void> {
+/** Deletes all objects of a file that is over, and, when its time has come or its account is gone, the record of it. */
+async function clearAway({ bucket, ledger }: CleaningContext, file: FileRow, isOrphan: boolean, now: number) {
   await deleteObjects(bucket, file);
-  const { build } = database;
-  const isOrphan = sql`not exists (select 1 from ${accounts} where ${accounts.number} = ${files.account})`;
-  await database.run([
-    build
-      .update(files)
-      .set({
-        status: file.status === 'completed' ? 'expired' : file.status,
-        lease: null,
-        state: null,
-        uploadId: null,
-        dueAt: null,
-      })
-      .where(and(isFile(file), eq(files.status, file.status))),
-    build.delete(files).where(and(isFile(file), ne(files.status, 'processing'), isOrphan)),
-  ]);
+  if (file.lease !== null) {
+    await ledger.close(file, now + LONGEST_WORK);
+    return;
+  }
+  const recordEnd = isOrphan ? now : (file.completedAt ?? file.createdAt) + RECORD_LIFE;
+  await (recordEnd <= now ? ledger.forget(file) : ledger.close(file, recordEnd));
 }

@@ -2,6 +2,7 @@ import { asc, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../db/columns';
 import type { Database } from '../db/database';
 import { agentKeys, agents, ERASURE_KINDS, erasures, FILE_STATUSES, policies, userTokens } from '../db/schema';
+import { HOUR } from '../lib/time';
 import { LOG_SPAN } from './append';
 import { ANSWER_SLICE } from './stored-answer';
 
@@ -79,7 +80,7 @@ function listOf(numbers: number[]): SQL {
  * May be stopped and called again at any point.
  * @returns whether there is more to give up
  */
-export async function eraseAccounts(database: Database): Promise<boolean> {
+export async function eraseAccounts(database: Database, now: number): Promise<boolean> {
   const [[next]] = await database.load([
     database.select().from(erasures).where(eq(erasures.kind, 'account')).orderBy(asc(erasures.id)).limit(1),
   ]);
@@ -95,10 +96,11 @@ export async function eraseAccounts(database: Database): Promise<boolean> {
     build.delete(agents).where(sql`${agents.number} in ${slice}`),
     build.delete(userTokens).where(eq(userTokens.account, next.number)),
     build.delete(policies).where(eq(policies.account, next.number)),
-    // What files there are the sweep of files then deletes, those in the making once nobody can still be writing.
+    // What files there are the sweep of files then deletes, those in the making once nobody can still be writing. Those
+    // that it is to look at within the hour may still be written to by whoever outlived a lease.
     build.run(sql`
-      update files set status = ${expired}, due_at = iif(status = ${processing}, due_at, 0)
-      where account = ${next.number} and (status = ${processing} or status = ${completed} or due_at is null)`),
+      update files set status = ${expired}, due_at = iif(status = ${processing}, due_at, ${now})
+      where account = ${next.number} and (status = ${processing} or status = ${completed} or due_at > ${now + HOUR})`),
     build.run(sql`delete from activity where (account, id) in (
       select account, id from activity where account = ${next.number} limit ${SLICE})`),
     build.run(sql`delete from stored_answers where (principal, key) in (

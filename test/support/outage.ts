@@ -4,12 +4,12 @@
  */
 export type OutageMode = 'before' | 'after' | 'kill before' | 'kill after';
 
-/** Counts the calls of a database and a bucket, and fails one of them. */
+/** Counts the calls of a database and a bucket, and fails one of them, or lets it come late. */
 export class Outage {
   calls = 0;
   private plan: { call: number; mode: OutageMode } | null = null;
-  private isDead = false;
   private meanwhile: { call: number; happens: () => Promise<unknown> } | null = null;
+  private isDead = false;
 
   /** Starts counting anew, and fails one call, counted from 1; null fails none. */
   arm(plan: { call: number; mode: OutageMode } | null): void {
@@ -18,7 +18,7 @@ export class Outage {
     this.isDead = false;
   }
 
-  /** Starts counting anew, and lets something happen right before a call, counted from 1. */
+  /** Starts counting anew, and lets something happen right before a call takes effect, counted from 1. */
   before(call: number, happens: () => Promise<unknown>): void {
     this.arm(null);
     this.meanwhile = { call, happens };
@@ -32,7 +32,7 @@ export class Outage {
     } as unknown as D1Database;
   }
 
-  /** A real bucket behind the outage. */
+  /** A bucket behind the outage. */
   bucket(bucket: R2Bucket): R2Bucket {
     const through =
       <A extends unknown[], R>(method: (...args: A) => Promise<R>) =>

@@ -1,11 +1,12 @@
 import * as z from 'zod';
 import { EVENT_TYPES, type EventType } from '../../db/schema';
 import type { Config } from '../../env';
-import { type FileRow, fileId } from '../../files/file';
+import { fileId } from '../../files/file';
 import { fileFields, presentFile, type ShownFile, shownDigest } from '../../files/presentation';
 import type { UserPrincipal } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { later, shownCount, shownId } from '../../http/shown';
+import type { FileRow } from '../../ledger/file-ledger';
 import type { Id } from '../../lib/typeid';
 
 export const EXPORT_FORMATS = ['csv', 'json', 'parquet'] as const;
@@ -41,7 +42,7 @@ export const AuditExport = later(() =>
     })
     .meta({
       id: 'AuditExport',
-      description: 'A file of audit entries, made in the background.',
+      description: 'A file of audit entries, made in the background. What is shown of it is kept for 90 days.',
       examples: [
         {
           export_id: exampleId('export'),

@@ -2,7 +2,7 @@ import { and, eq, isNull, lte } from 'drizzle-orm';
 import { named } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { agentKeys, agents, policies } from '../../db/schema';
-import type { FileRow } from '../../files/file';
+import type { FileRow } from '../../ledger/file-ledger';
 import type { Id } from '../../lib/typeid';
 
 /** An agent as it is registered now. */

@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import type { Config } from '../../env';
-import { type FileRow, fileId } from '../../files/file';
+import { fileId } from '../../files/file';
 import { fileFields, presentFile, type ShownFile, shownDigest } from '../../files/presentation';
 import type { UserPrincipal } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { later, shownId } from '../../http/shown';
+import type { FileRow } from '../../ledger/file-ledger';
 import type { Id } from '../../lib/typeid';
 import { REPORT_TYPES, type ReportType } from './report-type';
 

@@ -1,0 +1,9 @@
+import { openShard } from '../db/shards';
+import { Ledger } from '../ledger/ledger';
+import type { Incoming, Shard } from './context';
+
+/** Opens the shard that a request names in a way of its own, such as a signed address; null when there is none. */
+export function openNamedShard(c: Incoming, name: string): Pick<Shard, 'reader' | 'ledger'> | null {
+  const database = openShard(c.env, name, c.var.cost);
+  return database && { reader: database, ledger: new Ledger(database) };
+}
