@@ -14,7 +14,7 @@ const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 
 /** Small parts and slices, so that a job has many boundaries. */
-const SMALL: JobSizes = { part: 16 * KIB, sliceRows: 40, sliceBytes: 24 * KIB, slices: 2, batchRows: 20 };
+const SMALL: JobSizes = { part: 16 * KIB, sliceRows: 20, sliceBytes: 12 * KIB, slices: 2, batchRows: 20 };
 
 beforeEach(() => emptyTables(env.DB));
 
@@ -260,7 +260,7 @@ describe('a job that fails again and again', () => {
       prepare: (sql: string) => env.DB.prepare(sql),
       batch: async (statements: D1PreparedStatement[]) => {
         const results = await env.DB.batch<Json>(statements);
-        const rows = results.flatMap((result) => result.results).filter(({ head }) => head !== undefined);
+        const rows = results.flatMap((result) => result.results).filter(({ row }) => row !== undefined);
         if (rows.length === 0) return results;
         reads.push(rows.length);
         throw new Error('D1_ERROR: Network connection lost.');

@@ -120,7 +120,7 @@ it('writes no file once a lease is over', async () => {
     prepare: (sql: string) => env.DB.prepare(sql),
     batch: async (statements: D1PreparedStatement[]) => {
       const results = await env.DB.batch<Json>(statements);
-      if (results.some((result) => result.results.some(({ head }) => head !== undefined))) {
+      if (results.some((result) => result.results.some(({ row }) => row !== undefined))) {
         await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
         world.advance(30 * SECOND);
         await world.sweep();
