@@ -25,7 +25,7 @@ export async function deleteAgent(context: UserContext, id: string): Promise<voi
       note: noteOfUser(context, 'agent.deleted', agent, { account: agentOwner(account, agent) }),
       changes: (write) => [
         write.insert(erasures).values({ kind: 'agent', number: agentNumber(account, agent), subject: idBytes(agent) }),
-        revokeFilesOfAgent(write, account, agentNumber(account, agent), context.runtime.now()),
+        ...revokeFilesOfAgent(write, account, agentNumber(account, agent), context.runtime.now()),
         write.delete(agentKeys).where(eq(agentKeys.agent, agentNumber(account, agent))),
         write.delete(agents).where(isAgent(account, agent)),
       ],

@@ -1,7 +1,8 @@
 import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
-import type { Database } from '../db/database';
+import type { Batch, Database } from '../db/database';
 import { files } from '../db/schema';
 import type { Runtime } from '../env';
+import { tellOutcomes } from '../ledger/feed';
 import { SECOND } from '../lib/time';
 import { type FileKey, type FileRow, isFile } from './file';
 
@@ -54,13 +55,13 @@ export class Lease {
    */
   async write(change: Partial<typeof files.$inferInsert>): Promise<void> {
     const { database, key, token } = this;
-    const [rows] = await database.run([
-      database.build
-        .update(files)
-        .set(change)
-        .where(and(isFile(key), eq(files.status, 'processing'), eq(files.lease, token)))
-        .returning({ account: files.account }),
-    ]);
+    const isHeld = and(isFile(key), eq(files.status, 'processing'), eq(files.lease, token));
+    const isFailure = change.status === 'failed';
+    const results = await database.run([
+      ...(change.status ? tellOutcomes(database.build, key.account, isHeld, isFailure, this.runtime.now()) : []),
+      database.build.update(files).set(change).where(isHeld).returning({ account: files.account }),
+    ] as unknown as Batch);
+    const rows = results.at(-1) as unknown[];
     if (rows.length === 0) throw new LeaseLost();
   }
 

@@ -97,17 +97,19 @@ export function exportRequest({ request }: Pick<FileRow, 'request'>): ExportRequ
   return request as unknown as ExportRequest;
 }
 
+/** Whose export it is: the account, and the shard that its signed address leads to. */
+type FileOwner = Pick<UserPrincipal, 'shard'> & { account: { id: Id<'user'> } };
+
 /** Makes the answer that shows an export at a moment. */
 export async function presentExport(
   config: Config,
-  principal: UserPrincipal,
+  { account, shard }: FileOwner,
   row: ExportRow,
   now: number,
 ): Promise<AuditExport> {
   const { start_date, end_date, agent_id, event_types, include_details } = exportRequest(row);
   const status = statusAt(row, now);
   const id = fileId(row) as Id<'export'>;
-  const { account, shard } = principal;
   const address = { id, account: account.id, shard, expires: row.expiresAt ?? 0 };
   return {
     export_id: id,
