@@ -21,6 +21,9 @@ it('sends each new entry, signed', async () => {
     })),
   );
   const deliveries = await listDeliveries(account, webhook);
-  expect(deliveries.map(({ status, attempts }) => [status, attempts])).toEqual([['succeeded', 1], ['succeeded', 1]]);
+  expect(deliveries.map(({ status, attempts }) => [status, attempts])).toEqual([
+    ['succeeded', 1],
+    ['succeeded', 1],
+  ]);
   console.log(JSON.stringify(await readDelivery(account, webhook, deliveries[0].id)));
 });
