@@ -48,16 +48,23 @@ async function runMessage({ shard, account, webhook }: WebhookMessage, env: Env,
  */
 async function makeDeliveries(context: FanOutContext, account: number): Promise<number | null> {
   const { shard, config } = context;
-  let own: number | null = null;
-  for (let slice = 1; slice <= SLICES; slice++) {
-    const { woken, hasMore } = await fanOut(context, account);
-    for (const { number, isSlow } of woken) {
-      if (!isSlow) own ??= number;
-      if (number !== own) await sendHint(config.webhooks, { shard, account, webhook: number }, { isSlow });
+  const hint = async (webhooks: Iterable<{ number: number; isSlow: boolean }>) => {
+    for (const webhook of webhooks) {
+      if (webhook.number !== own) await sendHint(config.webhooks, { shard, account, webhook: webhook.number }, webhook);
     }
-    if (!hasMore) return own;
+  };
+  const first = await fanOut(context, account);
+  const own = first.woken.find(({ isSlow }) => !isSlow)?.number ?? null;
+  await hint(first.woken);
+  const later = new Map<number, { number: number; isSlow: boolean }>();
+  let { hasMore } = first;
+  for (let slice = 2; hasMore && slice <= SLICES; slice++) {
+    const next = await fanOut(context, account);
+    for (const webhook of next.woken) later.set(webhook.number, webhook);
+    hasMore = next.hasMore;
   }
-  await sendHint(config.webhooks, { shard, account });
+  await hint(later.values());
+  if (hasMore) await sendHint(config.webhooks, { shard, account });
   return own;
 }
 

@@ -3,26 +3,10 @@ import type { Statement } from '../db/database';
 import { accounts, auditEntries, fileOutcomes, files, webhookFeeds, webhooks } from '../db/schema';
 import { DAY } from '../lib/time';
 import { LOG_SPAN } from './append';
-import type { Entry } from './entry';
 import type { RecordWriter } from './ledger';
 
 /** How long deliveries are kept, in milliseconds. */
 export const DELIVERY_LIFE = 30 * DAY;
-
-/**
- * Notes that accounts with webhooks have something new to deliver: the log itself is the outbox. It writes nothing for
- * an account without webhooks, and nothing where it is noted already.
- */
-export function markFeeds(
-  write: Pick<RecordWriter, 'update'>,
-  news: readonly Pick<Entry, 'account' | 'at'>[],
-): Statement {
-  const numbers = JSON.stringify(news.map(({ account }) => account));
-  return write
-    .update(webhookFeeds)
-    .set({ dueAt: Math.max(...news.map(({ at }) => at)) })
-    .where(and(sql`${webhookFeeds.account} in (select value from json_each(${numbers}))`, isNull(webhookFeeds.dueAt)));
-}
 
 /**
  * Writes down that files of an account are finished, or have failed, for its webhooks to be told; nothing where it has

@@ -22,7 +22,7 @@ import { type Id, idBytes } from '../lib/typeid';
 import { type Answer, AnsweredBefore, type AnswerKeeper } from './answer';
 import { appendEntries, draftRows } from './append';
 import type { Entry } from './entry';
-import { markFeeds } from './feed';
+import { markFeeds } from './news';
 import type { Note } from './note';
 import { countEvents } from './statistics';
 

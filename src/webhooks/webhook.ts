@@ -33,7 +33,6 @@ export const webhookFields = {
   url: plainText(MAX_URL_LENGTH).meta({
     description:
       'Where events are sent: `https`, a public name, no credentials. Judged again whenever something is sent.',
-    format: 'uri',
   }),
   description: text(0, 2_000).nullable(),
   events: listOf(WebhookEvent, WEBHOOK_EVENTS.length).refine(

@@ -32,9 +32,9 @@ export class TestQueue<M> {
     } as unknown as Queue<M>;
   }
 
-  /** Takes the messages that are due. */
-  take(): M[] {
-    const due = this.waiting.filter(({ due }) => due <= this.now());
+  /** Takes the messages that are due, or the first few of them. */
+  take(count?: number): M[] {
+    const due = this.waiting.filter(({ due }) => due <= this.now()).slice(0, count);
     this.waiting = this.waiting.filter((message) => !due.includes(message));
     return due.map(({ body }) => body);
   }

@@ -1,6 +1,6 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { createApp } from '../../src/app';
-import { runCron, SWEEP_CRON } from '../../src/cron';
+import { RETENTION_CRON, runCron, SWEEP_CRON } from '../../src/cron';
 import { describeApi } from '../../src/docs/document';
 import type { Env, JobMessage, Runtime, WebhookMessage } from '../../src/env';
 import type { JobSizes } from '../../src/files/job';
@@ -123,6 +123,11 @@ export class World {
     await runCron(SWEEP_CRON, this.env, this.runtime);
   }
 
+  /** Runs the hourly cron. */
+  async clean(): Promise<void> {
+    await runCron(RETENTION_CRON, this.env, this.runtime);
+  }
+
   /** Does the jobs whose messages are due, until there are none. */
   async work(sizes?: JobSizes): Promise<void> {
     for (let bodies = this.queue.take(); bodies.length > 0; bodies = this.queue.take()) {
@@ -137,6 +142,12 @@ export class World {
       if (hints.length === 0) return;
       for (const hint of hints) await deliverHint(hint, this.env, this.runtime);
     }
+  }
+
+  /** Delivers the oldest message of the webhooks' own queue that is due, and not that of the slow ones. */
+  async deliverOnce(): Promise<void> {
+    const [first] = this.webhookQueue.take(1);
+    if (first) await deliverHint(first, this.env, this.runtime);
   }
 
   /** A new account with a token of every scope. */

@@ -3,10 +3,12 @@ import { sendChunk } from './chunk';
 import type { DispatchContext } from './context';
 import { takeWebhook } from './lease';
 import { Sender } from './sender';
-import { settle } from './settlement';
+import { type ChunkResult, settle, writeResults } from './settlement';
 import { settleVoid } from './voiding';
 
-/** Deliveries that are sent before it is written down what has become of them. */
+/** Deliveries that are read at once. */
+const PAGE = 400;
+/** Deliveries that are sent before it is written down what has become of them, which is done while the next are sent. */
 const CHUNK = 100;
 /** One at a time a connection, where each may take as long as a receiver may. */
 const SLOW_CHUNK = 6;
@@ -33,24 +35,32 @@ export async function dispatch(
 ): Promise<NextTurn | null> {
   const { runtime } = context;
   const end = runtime.now() + TURN;
-  const taken = await takeWebhook(context, key, CHUNK);
+  const taken = await takeWebhook(context, key, PAGE);
   if (!taken) return null;
   const { leased } = taken;
   while (leased.row.hasVoid && (await settleVoid(context, leased)));
   const sender = taken.due.length > 0 ? await Sender.open(context, leased) : null;
   let { due } = taken;
-  let health: { isSlow: boolean; failingSince: number | null } = leased.row;
+  let health: Pick<ChunkResult, 'isSlow' | 'failingSince'> = leased.row;
+  let written: Promise<unknown> = Promise.resolve();
   for (;;) {
-    const part = due.slice(0, health.isSlow ? SLOW_CHUNK : CHUNK);
+    const part = due.splice(0, health.isSlow ? SLOW_CHUNK : CHUNK);
     const chunk = sender
       ? await sendChunk(runtime, sender, health, part)
       : { ...health, results: [], disabledReason: null };
+    await written;
     const now = runtime.now();
-    const isOver = now >= end || chunk.isSlow !== health.isSlow || !sender;
-    const left = await settle(context, leased, chunk, isOver, health.isSlow ? SLOW_CHUNK : CHUNK);
+    const isOver = now >= end || chunk.isSlow !== health.isSlow || chunk.disabledReason !== null || !sender;
+    health = chunk;
+    if (due.length > 0 && !isOver) {
+      written = writeResults(context, leased, chunk.results);
+      // It is waited for after the next chunk, and may fail before.
+      written.catch(() => undefined);
+      continue;
+    }
+    const left = await settle(context, leased, chunk, isOver, health.isSlow ? SLOW_CHUNK : PAGE);
     if (!left) return null;
     if (!left.goesOn) return nextTurn(chunk.isSlow, left.dueAt, now, chunk.results.length > 0);
-    health = chunk;
     due = left.due;
   }
 }

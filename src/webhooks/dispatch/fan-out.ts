@@ -89,8 +89,8 @@ function draftOfEntries({ targets, entries, position: start }: News): { drafts: 
     position = pos;
     // Of a deleted agent nobody is told any more.
     if (agentId === null) continue;
-    for (const { number, agentIds, startsAfter } of interested) {
-      if (pos <= startsAfter || (agentIds && !agentIds.includes(agentId))) continue;
+    for (const { number, agentIds } of interested) {
+      if (agentIds && !agentIds.includes(agentId)) continue;
       drafts.push({ webhook: number, event, pos, agent });
     }
   }

@@ -32,7 +32,6 @@ export async function findNews(reader: Reader, account: number) {
         isSlow: webhooks.isSlow,
         events: webhooks.events,
         agentIds: webhooks.agentIds,
-        startsAfter: webhooks.startsAfter,
       })
       .from(webhooks)
       .where(and(eq(webhooks.account, account), eq(webhooks.isActive, true))),

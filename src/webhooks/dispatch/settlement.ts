@@ -51,7 +51,7 @@ export async function settle(
   const [, [held], , due] = await ledger.change({
     note: null,
     changes: (write) => [
-      write.update(deliveries).set(RESULT_COLUMNS).from(resultRows(results)).where(isPending(row.number)),
+      write.update(deliveries).set(RESULT_COLUMNS).from(resultRows(row.number, results)).where(isPending),
       write
         .update(webhooks)
         .set({
@@ -77,19 +77,39 @@ export async function settle(
   return held ? { goesOn: held.lease !== null, dueAt: held.dueAt, due } : null;
 }
 
+/** Writes down what has become of some deliveries, and renews the lease: others are being sent meanwhile. */
+export async function writeResults(
+  { ledger, runtime }: DispatchContext,
+  { row, token }: LeasedWebhook,
+  results: DeliveryResult[],
+): Promise<void> {
+  await ledger.change({
+    note: null,
+    changes: (write) => [
+      write.update(deliveries).set(RESULT_COLUMNS).from(resultRows(row.number, results)).where(isPending),
+      write
+        .update(webhooks)
+        .set({ dueAt: runtime.now() + LEASE })
+        .where(and(eq(webhooks.number, row.number), eq(webhooks.lease, token))),
+    ],
+    answer: null,
+  });
+}
+
 const RESULT_COLUMNS = {
-  status: sql`result.value ->> 1`,
-  attempts: sql`result.value ->> 2`,
-  dueAt: sql`result.value ->> 3`,
-  lastStatusCode: sql`result.value ->> 4`,
-  lastError: sql`result.value ->> 5`,
-  duration: sql`result.value ->> 6`,
-  failures: sql`result.value ->> 7`,
-  completedAt: sql`result.value ->> 8`,
+  status: sql`result.value ->> 2`,
+  attempts: sql`result.value ->> 3`,
+  dueAt: sql`result.value ->> 4`,
+  lastStatusCode: sql`result.value ->> 5`,
+  lastError: sql`result.value ->> 6`,
+  duration: sql`result.value ->> 7`,
+  failures: sql`result.value ->> 8`,
+  completedAt: sql`result.value ->> 9`,
 };
 
-function resultRows(results: DeliveryResult[]): SQL {
+function resultRows(webhook: number, results: DeliveryResult[]): SQL {
   const rows = results.map((result) => [
+    webhook,
     toHex(idBytes(result.id)),
     DELIVERY_STATUSES.indexOf(result.status),
     result.attempts,
@@ -103,11 +123,12 @@ function resultRows(results: DeliveryResult[]): SQL {
   return sql`json_each(${JSON.stringify(rows)}) as result`;
 }
 
-/** What was settled already, or voided meanwhile, stays as it is. */
-function isPending(webhook: number) {
-  return and(
-    eq(deliveries.webhook, webhook),
-    sql`${deliveries.id} = unhex(result.value ->> 0)`,
-    sql`${deliveries.status} = ${codeOf(DELIVERY_STATUSES, 'pending')}`,
-  );
-}
+/**
+ * What was settled already, or voided meanwhile, stays as it is. The webhook is named by the rows alone: given as a number,
+ * SQLite would look through all of its deliveries.
+ */
+const isPending = and(
+  eq(deliveries.webhook, sql`result.value ->> 0`),
+  eq(deliveries.id, sql`unhex(result.value ->> 1)`),
+  sql`${deliveries.status} = ${codeOf(DELIVERY_STATUSES, 'pending')}`,
+);
