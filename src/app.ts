@@ -11,6 +11,7 @@ import { health } from './http/health';
 import { answerError, problemResponse } from './http/problem';
 import { prepareRequest } from './http/request';
 import { permissionRoutes } from './permissions/routes';
+import { webhookRoutes } from './webhooks/routes';
 
 /** The whole HTTP service. */
 export function createApp(runtime: Runtime) {
@@ -33,6 +34,7 @@ export function createApp(runtime: Runtime) {
   app.route('/', agentRoutes);
   app.route('/', permissionRoutes);
   app.route('/', auditRoutes);
+  app.route('/', webhookRoutes);
   app.route(
     '/',
     docsRoutes(() => app.routes),

@@ -2,11 +2,12 @@ import { Cost, type Database } from './db/database';
 import { listShards, openShard } from './db/shards';
 import type { Env, Runtime } from './env';
 import { cleanFiles, resumeFiles } from './files/sweep';
-import { eraseAccounts, eraseAgents } from './ledger/erasure';
+import { eraseAccounts, eraseAgents, eraseWebhooks } from './ledger/erasure';
 import { FileLedger } from './ledger/file-ledger';
-import { deleteExpiredKeys, deleteOldAnswers, deleteOldStatistics } from './ledger/housekeeping';
+import { deleteExpiredKeys, deleteOldAnswers, deleteOldDeliveries, deleteOldStatistics } from './ledger/housekeeping';
 import { Ledger } from './ledger/ledger';
 import { expireSlice } from './permissions/expiry';
+import { hintAtDeliveries, hintAtNews } from './webhooks/dispatch/sweep';
 
 export const SWEEP_CRON = '* * * * *';
 export const RETENTION_CRON = '17 * * * *';
@@ -43,10 +44,18 @@ export async function runCron(cron: string, env: Env, runtime: Runtime): Promise
 }
 
 function listWork(cron: string, shard: string, database: Database, env: Env, runtime: Runtime): Work[] {
-  const context = { reader: database, ledger: new Ledger(database), runtime };
+  const ledger = new Ledger(database);
+  const context = { reader: database, ledger, runtime };
+  const hints = () => {
+    const queues = { queue: bound(env.WEBHOOK_QUEUE), slowQueue: bound(env.SLOW_WEBHOOK_QUEUE) };
+    return { shard, ledger, queues, now: runtime.now() };
+  };
   const sweep: Record<string, Work['slice']> = {
     expire: () => expireSlice(context),
     'erase accounts': () => eraseAccounts(database, runtime.now()),
+    'hint at news': () => hintAtNews(hints()),
+    'hint at deliveries': () => hintAtDeliveries(hints()),
+    'erase webhooks': () => eraseWebhooks(database),
     'erase agents, oldest first': () => eraseAgents(database, 'oldest'),
     'erase agents, newest first': () => eraseAgents(database, 'newest'),
     'delete expired keys': () => deleteExpiredKeys(database, runtime.now()),
@@ -57,13 +66,14 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
   };
   const retention: Record<string, Work['slice']> = {
     'delete old statistics': () => deleteOldStatistics(database, runtime.now()),
+    'delete old deliveries': () => deleteOldDeliveries(database, runtime.now()),
   };
   const work = cron === RETENTION_CRON ? retention : sweep;
   return Object.entries(work).map(([name, slice]) => ({ name, shard, slice }));
 }
 
 function bound<B>(binding: B | undefined): B {
-  if (!binding) throw new Error('the bucket FILES or the queue JOB_QUEUE is not bound');
+  if (!binding) throw new Error('the bucket FILES or a queue is not bound');
   return binding;
 }
 

@@ -14,6 +14,10 @@ export interface Env {
   ADDRESS_LIMITER?: RateLimit;
   FILES?: R2Bucket;
   JOB_QUEUE?: Queue<JobMessage>;
+  WEBHOOK_QUEUE?: Queue<WebhookMessage>;
+  SLOW_WEBHOOK_QUEUE?: Queue<WebhookMessage>;
+  WEBHOOK_ALLOW_INSECURE?: string;
+  WEBHOOK_DNS?: string;
   /** Further shards: `DB_01`, `DB_02`, … */
   [shard: `DB_${string}`]: D1Database | undefined;
 }
@@ -27,6 +31,15 @@ export interface JobMessage {
   id: string;
 }
 
+/** A hint that there is something to deliver; the database knows what. */
+export interface WebhookMessage {
+  shard: string;
+  /** The number of the account. */
+  account: number;
+  /** The number of the webhook whose deliveries are due; without it, deliveries are to be made of what has happened. */
+  webhook?: number;
+}
+
 /** What the outside world gives to a request; tests give their own, to move time and to break things. */
 export interface Runtime {
   /** Milliseconds since the epoch. */
@@ -35,6 +48,10 @@ export interface Runtime {
   random(bytes: number): Uint8Array;
   /** Resolves after so many milliseconds. */
   sleep(milliseconds: number): Promise<void>;
+  /** Asks somebody else's server. */
+  fetch(url: string, options: RequestInit): Promise<Response>;
+  /** A signal that is aborted after so many milliseconds. */
+  timeout(milliseconds: number): AbortSignal;
 }
 
 /** The runtime of production. */
@@ -42,6 +59,8 @@ export const systemRuntime: Runtime = {
   now: () => Date.now(),
   random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
   sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+  fetch: (url, options) => fetch(url, options),
+  timeout: (milliseconds) => AbortSignal.timeout(milliseconds),
 };
 
 /** A deployment's settings, checked. */
@@ -55,6 +74,18 @@ export interface Config {
   limiters: { credential: RateLimit; address: RateLimit } | null;
   files: R2Bucket;
   jobs: Queue<JobMessage>;
+  webhooks: WebhookConfig;
+}
+
+/** How webhooks are delivered. */
+export interface WebhookConfig {
+  queue: Queue<WebhookMessage>;
+  /** For webhooks whose last attempt failed or took long. */
+  slowQueue: Queue<WebhookMessage>;
+  /** Whether targets may be `http`, and on this machine. */
+  allowInsecure: boolean;
+  /** Whether names are looked up before something is sent to them. */
+  looksUpNames: boolean;
 }
 
 /** Reads the settings, or names those that are missing or malformed. */
@@ -72,8 +103,19 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
   const { ADMIN_TOKEN: adminToken, FILES: files, JOB_QUEUE: jobs } = env;
   if (!files) faults.push('the bucket FILES is not bound');
   if (!jobs) faults.push('the queue JOB_QUEUE is not bound');
-  if (!adminToken || !keyring || !publicUrl || limiters === undefined || !files || !jobs) return { faults };
-  return { config: { adminToken, keyring, publicUrl, exposeCost: env.EXPOSE_COST === 'on', limiters, files, jobs } };
+  const webhooks = readWebhookConfig(env);
+  if (!webhooks) faults.push('the queues WEBHOOK_QUEUE and SLOW_WEBHOOK_QUEUE are not bound');
+  if (!adminToken || !keyring || !publicUrl || limiters === undefined || !files || !jobs || !webhooks)
+    return { faults };
+  const exposeCost = env.EXPOSE_COST === 'on';
+  return { config: { adminToken, keyring, publicUrl, exposeCost, limiters, files, jobs, webhooks } };
+}
+
+function readWebhookConfig(env: Env): WebhookConfig | null {
+  const { WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
+  if (!queue || !slowQueue) return null;
+  const allowInsecure = env.WEBHOOK_ALLOW_INSECURE === 'on';
+  return { queue, slowQueue, allowInsecure, looksUpNames: env.WEBHOOK_DNS !== 'off' };
 }
 
 /** Undefined where they are wanted and missing. */

@@ -54,7 +54,8 @@ export const PROBLEMS = {
   conflict: {
     status: 409,
     title: 'Conflict',
-    meaning: 'The account holds as many as it can, or was changed at the same time.',
+    meaning:
+      'The account holds as many as it can, it was changed at the same time, or the thing is switched off or gone.',
   },
   download_expired: {
     status: 410,

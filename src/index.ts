@@ -1,12 +1,16 @@
 import { createApp } from './app';
 import { runCron } from './cron';
-import { type Env, type JobMessage, systemRuntime } from './env';
+import { type Env, type JobMessage, systemRuntime, type WebhookMessage } from './env';
 import { runJobs } from './jobs';
+import { runWebhooks } from './webhook-jobs';
 
 const app = createApp(systemRuntime);
 
 export default {
   fetch: app.fetch,
   scheduled: (controller, env) => runCron(controller.cron, env, systemRuntime),
-  queue: (batch, env) => runJobs(batch, env, systemRuntime),
-} satisfies ExportedHandler<Env, JobMessage>;
+  queue: (batch, env) =>
+    batch.queue === 'jobs'
+      ? runJobs(batch as MessageBatch<JobMessage>, env, systemRuntime)
+      : runWebhooks(batch as MessageBatch<WebhookMessage>, env, systemRuntime),
+} satisfies ExportedHandler<Env, JobMessage | WebhookMessage>;

@@ -27,7 +27,9 @@ export async function runJobs(
 ): Promise<void> {
   for (const message of batch.messages) {
     try {
-      if (await runJob(message.body, env, runtime, sizes)) await env.JOB_QUEUE?.send(message.body);
+      const { shard, account } = message.body;
+      const hasMore = await runJob(message.body, env, runtime, sizes);
+      await (hasMore ? env.JOB_QUEUE?.send(message.body) : env.WEBHOOK_QUEUE?.send({ shard, account }));
       message.ack();
     } catch (error) {
       console.error(JSON.stringify({ event: 'job_failed', ...message.body, message: String(error) }));

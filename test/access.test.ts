@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { makeWebhook } from './support/webhooks';
 import { World } from './support/world';
 
 /** Every route of the service, from the router's own list. */
@@ -45,6 +46,16 @@ const rules: Record<string, string[]> = {
   'GET /v1/policies/:id': ['user:policies:read'],
   'PUT /v1/policies/:id': ['user:policies:write'],
   'DELETE /v1/policies/:id': ['user:policies:write'],
+  'GET /v1/webhooks': ['user:webhooks:read'],
+  'POST /v1/webhooks': ['user:webhooks:write'],
+  'GET /v1/webhooks/:id': ['user:webhooks:read'],
+  'PUT /v1/webhooks/:id': ['user:webhooks:write'],
+  'DELETE /v1/webhooks/:id': ['user:webhooks:write'],
+  'POST /v1/webhooks/:id/rotate-secret': ['user:webhooks:write'],
+  'POST /v1/webhooks/:id/test': ['user:webhooks:write'],
+  'GET /v1/webhooks/:id/deliveries': ['user:webhooks:read'],
+  'GET /v1/webhooks/:id/deliveries/:delivery_id': ['user:webhooks:read'],
+  'POST /v1/webhooks/:id/deliveries/:delivery_id/redeliver': ['user:webhooks:write'],
   'GET /v1/audit': ['user:audit:read'],
   'GET /v1/audit/:id': ['user:audit:read'],
   'GET /v1/audit/export': ['user:audit:export'],
@@ -76,6 +87,7 @@ function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
     [/^\/v1\/audit/, scene.entry],
     [/^\/v1\/downloads/, scene.download],
     [/^\/v1\/policies/, scene.policy],
+    [/^\/v1\/webhooks/, scene.webhook],
   ];
   const id = ids.find(([start]) => start.test(pattern))?.[1] ?? '';
   const bodies: Record<string, unknown> = {
@@ -86,6 +98,8 @@ function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
     'POST /v1/permissions': { action: 'file.read', resource: 'file:a' },
     'POST /v1/audit/export': EXPORT,
     'POST /v1/audit/reports/compliance': REPORT,
+    'POST /v1/webhooks': { url: 'https://hooks.example.com/' },
+    'PUT /v1/webhooks/:id': { description: 'Changed' },
     'POST /v1/policies': POLICY,
     'PUT /v1/policies/:id': { name: 'Changed' },
     'POST /v1/policies/simulate': { action: 'file.read', resource: 'file:a' },
@@ -93,7 +107,7 @@ function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
     'POST /v1/tokens/introspect': { token: scene.token },
     'POST /v1/tokens/revoke': { token: scene.token },
   };
-  const path = pattern.replace('/docs/:version/:file', FILE).replace(':id', id);
+  const path = pattern.replace('/docs/:version/:file', FILE).replace(':id', id).replace(':delivery_id', scene.delivery);
   return { method, path, ...(bodies[route] !== undefined && { body: bodies[route] }) };
 }
 
@@ -112,6 +126,8 @@ async function makeScene(world = new World()) {
   const { body: reported } = await account.must(202, 'POST', '/v1/audit/reports/compliance', REPORT);
   await world.work();
   const { body: finished } = await account.must(200, 'GET', `/v1/audit/export/${exported.export_id}`);
+  const webhook = await makeWebhook(account);
+  const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
   const { body: spare } = await account.must(201, 'POST', '/v1/me/tokens', {});
   return {
     world,
@@ -122,6 +138,8 @@ async function makeScene(world = new World()) {
     entry: entry.id,
     spareToken: spare.id,
     policy: policy.id,
+    webhook: webhook.id,
+    delivery: delivery.id,
     export: finished.export_id,
     report: reported.report_id,
     /** The last part of its path, and its query. */
@@ -250,8 +268,9 @@ it.each(ofAccounts)('%s shows and changes nothing of another account', async (ro
   const tokens = [stranger.account.token, stranger.agent.key];
   for (const token of tokens) {
     const answer = await call(scene, token);
-    const { account, agent, permission, entry, spareToken, policy } = scene;
-    for (const secret of [account.id, agent.id, permission.id, entry, spareToken, policy, scene.export, scene.report]) {
+    const { account, agent, permission, entry, spareToken, policy, webhook, delivery } = scene;
+    const things = [account.id, agent.id, permission.id, entry, spareToken, policy, webhook, delivery];
+    for (const secret of [...things, scene.export, scene.report]) {
       expect(answer.text.replaceAll(scene.token, '')).not.toContain(secret);
     }
   }
@@ -267,6 +286,7 @@ async function snapshot({ account }: Awaited<ReturnType<typeof makeScene>>) {
     '/v1/audit',
     '/v1/me/tokens',
     '/v1/policies',
+    '/v1/webhooks',
     '/v1/audit/export',
     '/v1/audit/reports/compliance',
     '/v1/activity',

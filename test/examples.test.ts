@@ -36,6 +36,8 @@ async function makeScene() {
   const { body: spare } = await account.must(201, 'POST', '/v1/me/tokens', {});
   const policy = { name: 'Never', effect: 'deny', actions: ['never'], resources: ['*'] };
   const { body: made } = await account.must(201, 'POST', '/v1/policies', policy);
+  const { body: webhook } = await account.must(201, 'POST', '/v1/webhooks', { url: 'https://hooks.example.com/' });
+  const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
   const range = { start_date: '2026-01-01', end_date: '2026-01-31' };
   const { body: exported } = await account.must(202, 'POST', '/v1/audit/export', range);
   const report = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } };
@@ -48,6 +50,8 @@ async function makeScene() {
     [exampleId('token'), granted.token.id],
     [exampleId('policy'), made.id],
     [exampleId('audit'), entry.id],
+    [exampleId('webhook'), webhook.id],
+    [exampleId('dlv'), delivery.id],
     [exampleId('export'), exported.export_id],
     [exampleId('report'), reported.report_id],
     [EXAMPLE.token, granted.token.value],

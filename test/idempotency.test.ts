@@ -7,6 +7,7 @@ import { countRows, dumpTables, emptyTables } from './support/tables';
 import { type Answer, type Call, type TestAccount, type TestAgent, World } from './support/world';
 
 const DAY = 86_400_000;
+const WEBHOOK = { url: 'https://hooks.example.com/' };
 const POLICY = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
 
 // The operator is the same in every test, and so are the operator's keys.
@@ -22,6 +23,8 @@ interface Scene {
   pending: string;
   /** A token with nine uses. */
   token: string;
+  webhook: string;
+  delivery: string;
 }
 
 async function makeScene(world = new World()): Promise<Scene> {
@@ -29,7 +32,9 @@ async function makeScene(world = new World()): Promise<Scene> {
   const agent = await account.agent();
   const { token } = await agent.approved({ max_uses: 9 });
   const { id } = await agent.request();
-  return { world, account, agent, pending: id, token: token.value };
+  const { body: webhook } = await account.must(201, 'POST', '/v1/webhooks', WEBHOOK);
+  const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
+  return { world, account, agent, pending: id, token: token.value, webhook: webhook.id, delivery: delivery.id };
 }
 
 /** Every POST that changes something: who sends it, where to, and with what. */
@@ -59,6 +64,19 @@ const posts: Record<string, (scene: Scene) => { path: string; call: Call }> = {
       token: account.token,
       body: { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } },
     },
+  }),
+  'POST /v1/webhooks': ({ account }) => ({ path: '/v1/webhooks', call: { token: account.token, body: WEBHOOK } }),
+  'POST /v1/webhooks/:id/rotate-secret': ({ account, webhook }) => ({
+    path: `/v1/webhooks/${webhook}/rotate-secret`,
+    call: { token: account.token },
+  }),
+  'POST /v1/webhooks/:id/test': ({ account, webhook }) => ({
+    path: `/v1/webhooks/${webhook}/test`,
+    call: { token: account.token },
+  }),
+  'POST /v1/webhooks/:id/deliveries/:delivery_id/redeliver': ({ account, webhook, delivery }) => ({
+    path: `/v1/webhooks/${webhook}/deliveries/${delivery}/redeliver`,
+    call: { token: account.token },
   }),
   'POST /v1/permissions': ({ agent }) => ({
     path: '/v1/permissions',

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { dumpTables } from './support/tables';
 import * as values from './support/values';
+import { makeWebhook } from './support/webhooks';
 import { type Answer, type Json, type TestAccount, type TestAgent, World } from './support/world';
 
 interface Scene {
@@ -10,6 +11,7 @@ interface Scene {
   agent: TestAgent;
   /** The id of a permission that waits. */
   pending: string;
+  webhook: string;
 }
 
 interface Endpoint {
@@ -31,6 +33,31 @@ const nullable = (field: values.Field) => ({
   good: [...field.good, null],
   bad: field.bad.filter((value) => value !== null),
 });
+
+const ofWebhooks = ['id', 'user_id', 'secret', 'disabled_reason', 'is_slow', 'created_at', 'updated_at'];
+const webhook = {
+  url: {
+    good: ['https://a.co', `https://example.com/${'x'.repeat(2_028)}`],
+    bad: [
+      ...values.comparedField(2_048).bad,
+      '',
+      'x',
+      'http://example.com/',
+      'https://127.0.0.1/',
+      'https://localhost',
+    ],
+  },
+  description: nullable(textField(0, 2_000)),
+  events: {
+    good: [['audit.created'], ['webhook.test', 'report.failed', 'report.completed', 'audit.export.failed']],
+    bad: ['audit.created', 1, null, {}, [], ['x'], ['AUDIT.CREATED'], [''], [null], ['webhook.test', 'webhook.test']],
+  },
+  agent_ids: {
+    good: [null],
+    bad: ['x', 1, true, {}, [], ['x'], [null], [1], ['agent_01h455vb4pex5vsknk084sn02q'], Array(101).fill('x')],
+  },
+  is_active: booleanField(),
+};
 
 const ENDPOINTS: Record<string, Endpoint> = {
   'start export': {
@@ -142,6 +169,36 @@ const ENDPOINTS: Record<string, Endpoint> = {
     fields: { grace_period: numberField(0, 2_592_000), revoke_immediately: booleanField() },
     owned: ['id', 'api_key', 'old_key_expires_at'],
   },
+  'create webhook': {
+    method: 'POST',
+    path: () => '/v1/webhooks',
+    by: 'account',
+    base: { url: 'https://hooks.example.com/' },
+    fields: { ...webhook, url: { ...webhook.url, required: true } },
+    owned: [...ofWebhooks, 'name'],
+  },
+  'update webhook': {
+    method: 'PUT',
+    path: ({ webhook }) => `/v1/webhooks/${webhook}`,
+    by: 'account',
+    base: { description: 'Changed' },
+    fields: webhook,
+    owned: ofWebhooks,
+  },
+  'rotate secret': {
+    method: 'POST',
+    path: ({ webhook }) => `/v1/webhooks/${webhook}/rotate-secret`,
+    by: 'account',
+    fields: {},
+    owned: ['secret', 'id', 'grace_period'],
+  },
+  'test webhook': {
+    method: 'POST',
+    path: ({ webhook }) => `/v1/webhooks/${webhook}/test`,
+    by: 'account',
+    fields: {},
+    owned: ['event', 'id', 'payload'],
+  },
   'request permission': {
     method: 'POST',
     path: () => '/v1/permissions',
@@ -209,7 +266,8 @@ async function makeScene(): Promise<Scene> {
   const account = await world.account({ plan: 'enterprise' });
   const agent = await account.agent();
   const { id } = await agent.request({ token_ttl: 86_400, max_uses: 1_000 });
-  return { world, account, agent, pending: id };
+  const webhook = await makeWebhook(account);
+  return { world, account, agent, pending: id, webhook: webhook.id };
 }
 
 function send(scene: Scene, { method, path, by }: Endpoint, body: Json): Promise<Answer> {

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { dumpTables } from './support/tables';
+import { makeWebhook } from './support/webhooks';
 import { World } from './support/world';
 
 /** Its path is signed: any other is a forgery (downloads.test.ts). */
@@ -13,6 +14,7 @@ const ROUTES = new World().app.routes
   .filter((route, i, all) => route !== SIGNED && all.indexOf(route) === i);
 
 const BODIES: Record<string, unknown> = { POST: {}, PUT: { name: 'Stolen' }, PATCH: { name: 'Stolen' } };
+const WEBHOOK_BODIES: Record<string, unknown> = { POST: {}, PUT: { description: 'Stolen' } };
 const SUFFIX = '01h455vb4pex5vsknk084sn02q';
 const MALFORMED = [
   ...['x', '1', '-1', 'null', 'undefined', '__proto__', '%00', '%ff', '%F0%9F%98%80', '%2e%2e', '*', "'%20or%201=1--"],
@@ -32,19 +34,21 @@ describe.each(ROUTES)('%s', (route) => {
     const [account, other] = [await world.account(), await world.account()];
     const agent = await other.agent();
     const { id } = await agent.request();
+    const webhook = await makeWebhook(other);
+    const bodies = pattern.startsWith('/v1/webhooks') ? WEBHOOK_BODIES : BODIES;
     const [entry] = await other.log();
     const own = (await account.agent()).id;
     const operator = pattern.startsWith('/v1/admin');
     // The operator finds every account by its id.
-    const foreign = [agent.id, id, entry.id, ...(operator ? [] : [other.id, other.tokenId])];
-    const kinds = ['user', 'utok', 'agent', 'perm', 'token', 'audit', 'USER', 'key'];
+    const foreign = [agent.id, id, entry.id, webhook.id, ...(operator ? [] : [other.id, other.tokenId])];
+    const kinds = ['user', 'utok', 'agent', 'perm', 'token', 'audit', 'webhook', 'dlv', 'USER', 'key'];
     const unknown = kinds.flatMap((kind) => [`${kind}_${SUFFIX}`, `${kind}_${SUFFIX}0`, `${kind}_8${SUFFIX.slice(1)}`]);
     const disguised = kinds.map((kind) => own.replace('agent_', `${kind}0_`));
     const before = await dumpTables(env.DB);
     for (const candidate of [...MALFORMED, ...foreign, ...unknown, ...disguised]) {
       const { status, body } = await world.call(method, pattern.replace(/:\w+/, candidate), {
         token: operator ? (world.env.ADMIN_TOKEN ?? '') : account.token,
-        ...(BODIES[method] !== undefined && { body: BODIES[method] }),
+        ...(bodies[method] !== undefined && { body: bodies[method] }),
       });
       expect([candidate, status, body?.code]).toEqual([candidate, 404, 'not_found']);
     }

@@ -122,6 +122,13 @@ describe('a path', () => {
     ['DELETE', '/v1/audit/export/x', 'GET'],
     ['POST', '/v1/downloads/x', 'GET'],
     ['DELETE', '/v1/audit/x', 'GET'],
+    ['PATCH', '/v1/webhooks', 'GET,POST'],
+    ['POST', '/v1/webhooks/x', 'DELETE,GET,PUT'],
+    ['GET', '/v1/webhooks/x/rotate-secret', 'POST'],
+    ['GET', '/v1/webhooks/x/test', 'POST'],
+    ['POST', '/v1/webhooks/x/deliveries', 'GET'],
+    ['DELETE', '/v1/webhooks/x/deliveries/y', 'GET'],
+    ['GET', '/v1/webhooks/x/deliveries/y/redeliver', 'POST'],
     ['PATCH', '/v1/me', 'GET'],
     ['GET', '/v1/me/tokens/x', 'DELETE'],
     ['PUT', '/v1/admin/users', 'GET,POST'],
@@ -153,6 +160,8 @@ describe('without its settings, the service', () => {
     ['a public address with a path', { PUBLIC_URL: 'https://countersign.test/api' }],
     ['no bucket', { FILES: undefined }],
     ['no queue', { JOB_QUEUE: undefined }],
+    ['no queue of webhooks', { WEBHOOK_QUEUE: undefined }],
+    ['no queue of slow webhooks', { SLOW_WEBHOOK_QUEUE: undefined }],
   ])('answers 503 everywhere: %s', async (_, settings) => {
     const { token } = await new World().account();
     const world = new World(settings as Partial<Env>);

@@ -267,9 +267,9 @@ export const agentStatistics = sqliteTable(
   ],
 );
 
-export const ERASURE_KINDS = ['agent', 'account'] as const;
+export const ERASURE_KINDS = ['agent', 'account', 'webhook'] as const;
 
-/** Deleted agents and accounts whose history the sweep still has to erase, by their numbers and their identifiers. */
+/** Deleted things whose history the sweep still has to erase, by their numbers; agents and accounts by their ids too. */
 export const erasures = sqliteTable('erasures', {
   id: integer().primaryKey(),
   kind: codeColumn(ERASURE_KINDS)().notNull(),
@@ -352,3 +352,132 @@ export const files = sqliteTable(
     index('files_due').on(table.dueAt).where(sql`due_at is not null`),
   ],
 );
+
+export const WEBHOOK_EVENTS = [
+  'audit.created',
+  'audit.export.completed',
+  'audit.export.failed',
+  'report.completed',
+  'report.failed',
+  'webhook.test',
+] as const;
+export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const;
+
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** Where events are delivered to. Numbers are never used twice: deliveries that wait for their erasure stay their own. */
+export const webhooks = sqliteTable(
+  'webhooks',
+  {
+    number: integer().primaryKey({ autoIncrement: true }),
+    account: integer().notNull(),
+    id: idColumn('webhook')().notNull(),
+    url: text().notNull(),
+    description: text(),
+    events: text({ mode: 'json' }).notNull().$type<WebhookEvent[]>(),
+    /** Null for every agent. */
+    agentIds: text('agent_ids', { mode: 'json' }).$type<string[]>(),
+    isActive: integer('is_active', { mode: 'boolean' }).notNull(),
+    disabledReason: text('disabled_reason'),
+    /** The secrets that sign, encrypted; the one that was replaced, until its time is over. */
+    secret: bytesColumn().notNull(),
+    oldSecret: bytesColumn('old_secret'),
+    oldSecretExpiresAt: integer('old_secret_expires_at'),
+    /** Entries after this place in the log are delivered: those since it was made or switched on. */
+    startsAfter: integer('starts_after').notNull(),
+    /** How often it was switched off: what was not delivered by then never will be. */
+    generation: integer().notNull().default(0),
+    /** Whether there may be such deliveries whose rows do not say so yet. */
+    hasVoid: integer('has_void', { mode: 'boolean' }).notNull().default(false),
+    /** Whether its last attempt failed or took long: such ones have a queue of their own. */
+    isSlow: integer('is_slow', { mode: 'boolean' }).notNull().default(false),
+    /** When the first of the attempts failed that have failed since its last success. */
+    failingSince: integer('failing_since'),
+    /** Drawn by whoever sends to it; nobody else does, until the sweep finds that `due_at` is over. */
+    lease: bytesColumn(),
+    /** When somebody has to look at its deliveries; null where none waits. */
+    dueAt: integer('due_at'),
+    /** When its oldest delivery is to be erased; null where there is none. */
+    eraseAt: integer('erase_at'),
+    createdAt: integer('created_at').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  (table) => [
+    uniqueIndex('webhooks_by_account').on(table.account, table.id),
+    index('webhooks_due').on(table.dueAt).where(sql`due_at is not null`),
+    index('webhooks_to_erase').on(table.eraseAt).where(sql`erase_at is not null`),
+  ],
+);
+
+/** How far each account's log has been turned into deliveries. Only accounts with a webhook that is on have a feed. */
+export const webhookFeeds = sqliteTable(
+  'webhook_feeds',
+  {
+    account: integer().primaryKey(),
+    /** Place in the log: deliveries of all entries up to it have been made. */
+    position: integer().notNull(),
+    /** When there is something to turn into deliveries; null while there is nothing. */
+    dueAt: integer('due_at'),
+  },
+  (table) => [index('webhook_feeds_due').on(table.dueAt).where(sql`due_at is not null`)],
+);
+
+/** Files of accounts with webhooks that were finished or failed, until deliveries have been made of it. */
+export const fileOutcomes = sqliteTable(
+  'file_outcomes',
+  {
+    account: integer().notNull(),
+    kind: codeColumn(FILE_KINDS)().notNull(),
+    id: idColumn('export')().notNull(),
+    isFailure: integer('is_failure', { mode: 'boolean' }).notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.account, table.kind, table.id] })],
+);
+
+/** What is, was or will be sent to a webhook: one row an event, however often it is tried. */
+export const deliveries = sqliteTable(
+  'deliveries',
+  {
+    /** The number of the webhook. */
+    webhook: integer().notNull(),
+    id: idColumn('dlv')().notNull(),
+    /** The first delivery of the same event, whose id a redelivery carries; null where it is the first itself. */
+    original: idColumn('dlv')(),
+    /** That of the webhook at the time. */
+    generation: integer().notNull(),
+    event: codeColumn(WEBHOOK_EVENTS)().notNull(),
+    /** The audit entry that it tells of, by place and agent: its content stands there alone. */
+    pos: integer(),
+    agent: integer(),
+    /** What is sent of other events. */
+    payload: text(),
+    status: codeColumn(DELIVERY_STATUSES)().notNull(),
+    attempts: integer().notNull(),
+    /** When the next attempt is due; null when there is none. */
+    dueAt: integer('due_at'),
+    lastStatusCode: integer('last_status_code'),
+    lastError: text('last_error'),
+    /** Milliseconds that the last attempt took. */
+    duration: integer(),
+    /** The attempts that failed. */
+    failures: text({ mode: 'json' }).$type<FailedAttempt[]>(),
+    createdAt: integer('created_at').notNull(),
+    completedAt: integer('completed_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.webhook, table.id] }),
+    index('deliveries_due').on(table.webhook, table.dueAt).where(sql`due_at is not null`),
+    index('deliveries_failed').on(table.webhook, table.id).where(sql`status = 2`),
+    index('deliveries_by_agent').on(table.agent).where(sql`agent is not null`),
+  ],
+);
+
+/** An attempt that failed: when it began, and what came of it. */
+export interface FailedAttempt {
+  at: number;
+  statusCode: number | null;
+  error: string;
+  duration: number;
+}

@@ -13,6 +13,8 @@ export interface LocalSettings {
   ROOT_SECRET: string;
   PUBLIC_URL: string;
   EXPOSE_COST: string;
+  WEBHOOK_ALLOW_INSECURE: string;
+  WEBHOOK_DNS: string;
 }
 
 /** The settings of .dev.vars, where wrangler looks for them. Those that are missing are made; the others stay as they are. */
@@ -37,5 +39,8 @@ function makeSettings(): LocalSettings {
     ROOT_SECRET: randomBytes(32).toString('base64'),
     PUBLIC_URL: localOrigin(DEFAULT_PORT),
     EXPOSE_COST: 'on',
+    WEBHOOK_ALLOW_INSECURE: 'on',
+    // Development does without a network.
+    WEBHOOK_DNS: 'off',
   };
 }

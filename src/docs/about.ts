@@ -35,6 +35,7 @@ const DESCRIPTIONS: Record<Tag, string> = {
   Tokens: 'What an approval yields: a token is used, introspected and revoked.',
   Policies: 'Rules that decide requests on the spot.',
   Audit: 'The log of every step, and of what people did to the account.',
+  Webhooks: 'Where events are sent as they happen, and what became of each delivery.',
   Account: 'The account that a user token belongs to, and its user tokens.',
   Operator: 'Accounts, for who runs the deployment.',
   Service: 'The service itself.',

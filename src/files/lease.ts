@@ -42,7 +42,7 @@ export class Lease {
    * @throws LeaseLost
    */
   async settle(outcome: FileOutcome): Promise<void> {
-    if (!(await this.ledger.settle(this.file, outcome))) throw new LeaseLost();
+    if (!(await this.ledger.settle(this.file, outcome, this.runtime.now()))) throw new LeaseLost();
   }
 
   /**

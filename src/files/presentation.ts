@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { FILE_STATUSES, type FileKind, files } from '../db/schema';
 import type { Config } from '../env';
 import { notFound } from '../errors';
-import type { UserContext, UserPrincipal } from '../http/context';
+import type { UserContext } from '../http/context';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import { shownCount, shownTime } from '../http/shown';
 import { type FileRow, isFile } from '../ledger/file-ledger';
@@ -55,8 +55,14 @@ export function fileFields() {
 /** The SHA-256 of a file as the API shows it. */
 export const shownDigest = z.string().meta({ description: 'Of the file, in lower-case hexadecimal.' });
 
+/** Whose file it is: the account, and the shard that its signed address leads to. */
+export interface FileOwner {
+  shard: string;
+  account: { id: Id<'user'> };
+}
+
 /** Makes these fields of a file at a moment, and its digest, which is null before it is finished. */
-export async function presentFile(config: Config, { account, shard }: UserPrincipal, row: ShownFile, now: number) {
+export async function presentFile(config: Config, { account, shard }: FileOwner, row: ShownFile, now: number) {
   const status = statusAt(row, now);
   const address = { id: fileId(row), account: account.id, shard, expires: row.expiresAt ?? 0 };
   const fields = {
@@ -72,7 +78,7 @@ export async function presentFile(config: Config, { account, shard }: UserPrinci
 }
 
 /** Makes the answer that shows a file. */
-type Present<T> = (config: Config, principal: UserPrincipal, row: FileRow, now: number) => Promise<T>;
+type Present<T> = (config: Config, owner: FileOwner, row: FileRow, now: number) => Promise<T>;
 
 /** Finds a file of the account by the identifier of its kind. */
 export async function getFile<T>(

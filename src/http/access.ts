@@ -11,6 +11,7 @@ import type { AgentPrincipal, App, Context, Incoming, Principal, Scope, UserPrin
 import { idempotencyKey, openKeyed } from './idempotency';
 import { describe } from './operation';
 import { limitCredential } from './rate-limit';
+import { sendHint } from './webhook-hint';
 
 /**
  * Makes a query of account data that travels with the authentication, in the same round trip; null when there is
@@ -85,7 +86,11 @@ function accountAccess<P extends Principal, Q extends Query>(
       return again.stored;
     });
     if (keyed instanceof Response) return keyed;
-    c.set('context', { principal, config, runtime, origin, reader: database, ledger: new Ledger(database, keyed) });
+    const announce = (account: number) => {
+      c.executionCtx.waitUntil(sendHint(config.webhooks, { shard: principal.shard, account }));
+    };
+    const ledger = new Ledger(database, keyed, announce);
+    c.set('context', { principal, config, runtime, origin, reader: database, ledger });
     c.set('loaded', loaded);
     c.set('reload', async () => {
       const again = await admit(c, credential, preload);

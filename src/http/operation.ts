@@ -5,7 +5,16 @@ import type { Prefix } from '../lib/typeid';
 import type { App, Scope, SentAnswer } from './context';
 
 /** Under what heading the reference lists an operation. */
-export type Tag = 'Operator' | 'Account' | 'Agents' | 'Permissions' | 'Tokens' | 'Policies' | 'Audit' | 'Service';
+export type Tag =
+  | 'Operator'
+  | 'Account'
+  | 'Agents'
+  | 'Permissions'
+  | 'Tokens'
+  | 'Policies'
+  | 'Audit'
+  | 'Webhooks'
+  | 'Service';
 
 /** Who may call an operation, by what credential. A user token needs the scope. */
 export type Caller =

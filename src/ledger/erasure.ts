@@ -1,7 +1,17 @@
 import { asc, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../db/columns';
 import type { Database } from '../db/database';
-import { agentKeys, agents, ERASURE_KINDS, erasures, FILE_STATUSES, policies, userTokens } from '../db/schema';
+import {
+  agentKeys,
+  agents,
+  ERASURE_KINDS,
+  erasures,
+  FILE_STATUSES,
+  fileOutcomes,
+  policies,
+  userTokens,
+  webhookFeeds,
+} from '../db/schema';
 import { HOUR } from '../lib/time';
 import { LOG_SPAN } from './append';
 import { ANSWER_SLICE } from './stored-answer';
@@ -11,15 +21,17 @@ const SLICE = 500;
 
 /** Agents that one slice looks at: many small ones go together. */
 const AGENTS = 50;
+const WEBHOOKS = 50;
 
 const span = sql.raw(String(LOG_SPAN));
 const [processing, completed, expired] = (['processing', 'completed', 'expired'] as const).map((status) =>
   codeOf(FILE_STATUSES, status),
 );
-const agentKind = sql.raw(String(ERASURE_KINDS.indexOf('agent')));
+const agentKind = codeOf(ERASURE_KINDS, 'agent');
+const webhookKind = codeOf(ERASURE_KINDS, 'webhook');
 
 /**
- * Erases a slice of the permissions, audit entries, statistics and stored answers of deleted agents. May be stopped and
+ * Erases a slice of the permissions, audit entries, statistics, deliveries and stored answers of deleted agents. May be stopped and
  * called again at any point.
  * @param first which deletions to begin with: from both ends, so that a large history holds up no small one
  * @returns whether there is more to erase
@@ -59,12 +71,35 @@ export async function eraseAgents(database: Database, first: 'oldest' | 'newest'
       select account, id from permissions indexed by permissions_by_agent where agent in ${gone} limit ${SLICE})`),
     build.run(sql`delete from agent_statistics where (agent, unit, bucket) in (
       select agent, unit, bucket from agent_statistics where agent in ${gone} limit ${SLICE})`),
+    build.run(sql`delete from deliveries where (webhook, id) in (
+      select webhook, id from deliveries indexed by deliveries_by_agent where agent in ${gone} limit ${SLICE})`),
     build.run(sql`delete from stored_answers where (principal, key) in (${answers})`),
     build.run(sql`delete from erasures where id in ${deletions}
+      and not exists (select 1 from deliveries indexed by deliveries_by_agent where agent = erasures.number)
       and not exists (select 1 from stored_answers indexed by stored_answers_by_subject where subject = erasures.subject)
       and not exists (select 1 from audit_entries indexed by audit_by_agent where agent = erasures.number)
       and not exists (select 1 from permissions indexed by permissions_by_agent where agent = erasures.number)
       and not exists (select 1 from agent_statistics where agent = erasures.number)`),
+  ]);
+  return true;
+}
+
+/**
+ * Erases a slice of the deliveries of deleted webhooks. May be stopped and called again at any point.
+ * @returns whether there is more to erase
+ */
+export async function eraseWebhooks(database: Database): Promise<boolean> {
+  const [next] = await database.load([
+    database.select({ id: erasures.id }).from(erasures).where(eq(erasures.kind, 'webhook')).limit(WEBHOOKS),
+  ]);
+  if (next.length === 0) return false;
+  const gone = sql`(select number from erasures where id in ${listOf(next.map(({ id }) => id))})`;
+  const { build } = database;
+  await database.run([
+    build.run(sql`delete from deliveries where (webhook, id) in (
+      select webhook, id from deliveries where webhook in ${gone} limit ${SLICE})`),
+    build.run(sql`delete from erasures where kind = ${webhookKind} and number in ${gone}
+      and not exists (select 1 from deliveries where webhook = erasures.number)`),
   ]);
   return true;
 }
@@ -75,8 +110,8 @@ function listOf(numbers: number[]): SQL {
 }
 
 /**
- * Gives a slice of a deleted account's agents up for erasure, to which everything else belongs, and erases
- * its tokens, policies, notes and stored answers.
+ * Gives a slice of a deleted account's agents, to which everything else belongs, and its webhooks up for erasure, and
+ * erases its tokens, policies, notes and stored answers.
  * May be stopped and called again at any point.
  * @returns whether there is more to give up
  */
@@ -96,6 +131,11 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
     build.delete(agents).where(sql`${agents.number} in ${slice}`),
     build.delete(userTokens).where(eq(userTokens.account, next.number)),
     build.delete(policies).where(eq(policies.account, next.number)),
+    build.run(sql`insert into erasures (kind, number)
+      select ${webhookKind}, number from webhooks where account = ${next.number}`),
+    build.run(sql`delete from webhooks where account = ${next.number}`),
+    build.delete(webhookFeeds).where(eq(webhookFeeds.account, next.number)),
+    build.delete(fileOutcomes).where(eq(fileOutcomes.account, next.number)),
     // What files there are the sweep of files then deletes, those in the making once nobody can still be writing. Those
     // that it is to look at within the hour may still be written to by whoever outlived a lease.
     build.run(sql`

@@ -2,6 +2,7 @@ import { and, eq, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/database';
 import { type FileKind, files } from '../db/schema';
 import type { Id } from '../lib/typeid';
+import { tellOutcomes } from './feed';
 import type { RecordWriter } from './ledger';
 
 export type FileRow = typeof files.$inferSelect;
@@ -38,18 +39,26 @@ export function isFile({ account, kind, id }: FileKey) {
 }
 
 /**
- * Completes or fails files in the making. Nothing else does, so that whoever is to hear of it is told here, in the same
- * transaction.
+ * Completes or fails files of an account that are in the making. Nothing else does: what webhooks are to hear of it is
+ * written down here, in the same transaction.
  * @param which of the files in the making
  */
-export function settleFiles(write: RecordWriter, which: SQL | undefined, outcome: FileOutcome) {
+export function settleFiles(
+  write: RecordWriter,
+  account: number | SQL<number>,
+  which: SQL | undefined,
+  outcome: FileOutcome,
+  now: number,
+) {
   // What a finished file was made with is found by its place.
   const leftOver = outcome.status === 'completed' ? { lease: null, state: null, uploadId: null } : {};
+  const processing = and(eq(files.status, 'processing'), which);
   return [
+    ...tellOutcomes(write, account, processing, outcome.status === 'failed', now),
     write
       .update(files)
       .set({ ...outcome, ...leftOver })
-      .where(and(eq(files.status, 'processing'), which))
+      .where(processing)
       .returning({ id: files.id }),
   ] as const;
 }
@@ -88,9 +97,9 @@ export class FileLedger {
   }
 
   /** Completes or fails a file; answers whether the lease was still held. */
-  async settle(file: LeasedFile, outcome: FileOutcome): Promise<boolean> {
+  async settle(file: LeasedFile, outcome: FileOutcome, now: number): Promise<boolean> {
     const write = this.database.build as unknown as RecordWriter;
-    const [rows] = await this.database.run(settleFiles(write, isLeased(file), outcome));
+    const [, , rows] = await this.database.run(settleFiles(write, file.account, isLeased(file), outcome, now));
     return rows.length > 0;
   }
 

@@ -1,12 +1,17 @@
 import { sql } from 'drizzle-orm';
 import type { Database } from '../db/database';
+import { webhooks } from '../db/schema';
 import { DAY, HOUR } from '../lib/time';
+import { firstIdAt, idBytes } from '../lib/typeid';
+import { DELIVERY_LIFE } from './feed';
 import { ANSWER_LIFE, ANSWER_SLICE } from './stored-answer';
 
 const SLICE = 500;
 /** Longer than the longest period that can be asked for. */
 const DAYS_KEPT = 366;
 const HOURS_KEPT = 722;
+/** Webhooks that one slice looks at. */
+const WEBHOOKS = 20;
 
 /**
  * Deletes a slice of the agent keys whose grace is over. They opened nothing any more.
@@ -54,4 +59,31 @@ export async function deleteOldStatistics(database: Database, now: number): Prom
     older(1, Math.floor(now / HOUR) - HOURS_KEPT),
   ]);
   return results.some(({ meta }) => meta.changes === SLICE);
+}
+
+/**
+ * Deletes a slice of the deliveries that are older than they are kept. Each webhook's are found by its key, in the order
+ * of their identifiers, which is that of time.
+ * @returns whether there may be more
+ */
+export async function deleteOldDeliveries(database: Database, now: number): Promise<boolean> {
+  const { build } = database;
+  const [due] = await database.load([
+    database
+      .select({ number: webhooks.number })
+      .from(webhooks)
+      .where(sql`${webhooks.eraseAt} is not null and ${webhooks.eraseAt} <= ${now}`)
+      .orderBy(webhooks.eraseAt)
+      .limit(WEBHOOKS),
+  ]);
+  if (due.length === 0) return false;
+  const numbers = sql`(select value from json_each(${JSON.stringify(due.map(({ number }) => number))}))`;
+  const oldest = sql`(select created_at from deliveries where webhook = webhooks.number order by id limit 1)`;
+  await database.run([
+    build.run(sql`delete from deliveries where (webhook, id) in (
+      select webhook, id from deliveries
+      where webhook in ${numbers} and id < ${idBytes(firstIdAt('dlv', now - DELIVERY_LIFE + 1))} limit ${SLICE})`),
+    build.run(sql`update webhooks set erase_at = ${oldest} + ${DELIVERY_LIFE} where number in ${numbers}`),
+  ]);
+  return true;
 }

@@ -2,13 +2,27 @@ import { sql } from 'drizzle-orm';
 import type { BatchResponse } from 'drizzle-orm/batch';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import { type Batch, ConstraintError, type Database, type Statement } from '../db/database';
-import type { accounts, agentKeys, agents, erasures, files, permissions, policies, userTokens } from '../db/schema';
+import type {
+  accounts,
+  agentKeys,
+  agents,
+  deliveries,
+  erasures,
+  fileOutcomes,
+  files,
+  permissions,
+  policies,
+  userTokens,
+  webhookFeeds,
+  webhooks,
+} from '../db/schema';
 import { activity } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
 import { type Answer, AnsweredBefore, type AnswerKeeper } from './answer';
 import { appendEntries, draftRows } from './append';
 import type { Entry } from './entry';
+import { markFeeds } from './news';
 import type { Note } from './note';
 import { countEvents } from './statistics';
 
@@ -20,7 +34,11 @@ type RecordTable =
   | typeof agentKeys
   | typeof policies
   | typeof files
-  | typeof erasures;
+  | typeof erasures
+  | typeof webhooks
+  | typeof webhookFeeds
+  | typeof fileOutcomes
+  | typeof deliveries;
 
 /** Builds statements on records. States are out of its reach. */
 export interface RecordWriter {
@@ -49,7 +67,7 @@ export interface Transition<C extends Batch> {
 
 /** A change of records of the account, and the note of it. */
 export interface RecordChange<C extends Batch> {
-  /** Null only where the account itself goes, and its notes with it. */
+  /** Null only where the account itself goes, and its notes with it, or where the service acts by itself. */
   note: Note | null;
   changes: (write: RecordWriter) => C;
   /** As of a {@link Transition}. */
@@ -60,10 +78,14 @@ declare const build: DrizzleD1Database;
 
 /** The one road to a change of the database: nothing changes state without its entry in the audit log. */
 export class Ledger {
-  /** @param keeper stores the answer with the change, for a request that may be sent again */
+  /**
+   * @param keeper stores the answer with the change, for a request that may be sent again
+   * @param announce is called when the account with this number has new entries that webhooks wait for
+   */
   constructor(
     private readonly database: Database,
     private readonly keeper: AnswerKeeper | null = null,
+    private readonly announce: ((account: number) => void) | null = null,
   ) {}
 
   /**
@@ -77,8 +99,15 @@ export class Ledger {
     const drafts = draftRows(transition.entries);
     const { build } = this.database;
     try {
-      const statements = [...changes, build.run(appendEntries(drafts)), build.run(countEvents(drafts))];
+      const statements = [
+        ...changes,
+        build.run(appendEntries(drafts)),
+        build.run(countEvents(drafts)),
+        markFeeds(build, transition.entries),
+      ];
       const results = await this.run(statements, transition.answer);
+      const { meta } = results.at(-1) as D1Result;
+      if (meta.changes > 0) this.announce?.(transition.entries[0].account);
       return results.slice(0, changes.length) as unknown as BatchResponse<C>;
     } catch (error) {
       if (error instanceof ConstraintError && error.kind === 'not null' && error.subject.endsWith('.agent'))

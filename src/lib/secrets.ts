@@ -7,6 +7,7 @@ export type KeyLabel =
   | 'cursor'
   | 'token-signing'
   | 'stored-answer'
+  | 'webhook-secret'
   | 'download-address';
 
 const SECRET_LENGTH = 32;

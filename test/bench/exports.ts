@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { createWriteStream, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -6,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { Client } from './client.ts';
 import type { Report } from './report.ts';
-import { type Service, startService } from './service.ts';
+import { findRuntimes, type Service, startService } from './service.ts';
 import type { LoadedTenant, Tenant } from './tenant.ts';
 
 const FORMATS = ['csv', 'json', 'parquet'] as const;
@@ -83,7 +82,7 @@ async function measureMemory(report: Report, state: string, tenant: LoadedTenant
   for (const format of FORMATS) {
     const peaks: number[] = [];
     for (const end_date of [tenthUntil, '2100-01-01']) {
-      const service = await startService(state, undefined, SMALL_HEAP);
+      const service = await startService(state, undefined, [], SMALL_HEAP);
       try {
         peaks.push((await runExport(service, tenant, { format, end_date })).peak);
       } finally {
@@ -191,16 +190,6 @@ async function fetchFile(service: Service, { download, size }: Made, file: strin
 
 function megabytes(bytes: number): number {
   return Math.round(bytes / 1e6);
-}
-
-/** The runtime's processes below another one. */
-function findRuntimes(pid: number): string[] {
-  if (process.platform !== 'linux') return [];
-  const table = execFileSync('ps', ['-eo', 'pid,ppid,comm'], { encoding: 'utf8' }).trim().split('\n').slice(1);
-  const processes = table.map((line) => line.trim().split(/\s+/) as [string, string, string]);
-  const below = (parent: string): string[] =>
-    processes.flatMap(([id, of, name]) => (of === parent ? [...(name === 'workerd' ? [id] : []), ...below(id)] : []));
-  return below(String(pid));
 }
 
 /** The memory that a process holds of its own, in MB: files that it has mapped do not count. */

@@ -23,6 +23,7 @@ export async function measureRoundTrips(report: Report, origin: string): Promise
   await callAgents(user, first.id, second.id);
   await callPermissions(user, agent);
   await callAudit(user, first.id);
+  await callWebhooks(user);
   await callAsStranger(operator, user, agent, anybody);
   await operator.expect(202, 'DELETE', `/v1/admin/users/${id}`);
   const { trips, calls, call } = Client.worstTrips;
@@ -107,6 +108,26 @@ async function callAudit(user: Client, agent: string): Promise<void> {
   await user.expect(200, 'GET', `${reports}?limit=2`);
   await user.expect(404, 'GET', `${reports}/report_01h2xcejqtf2nbrexx3vqjhp41`);
   await user.expect(400, 'POST', reports, { ...report, report_type: 'x' });
+}
+
+async function callWebhooks(user: Client): Promise<void> {
+  const url = 'https://hooks.example.com/';
+  const { body } = await user.expect<{ id: string }>(201, 'POST', '/v1/webhooks', { url });
+  const path = `/v1/webhooks/${body.id}`;
+  await user.expect(400, 'POST', '/v1/webhooks', { url, agent_ids: ['agent_01h2xcejqtf2nbrexx3vqjhp41'] });
+  await user.expect(200, 'GET', '/v1/webhooks');
+  await user.expect(200, 'GET', path);
+  await user.expect(200, 'PUT', path, { events: ['audit.created'] });
+  await user.expect(200, 'POST', `${path}/rotate-secret`);
+  const { body: delivery } = await user.expect<{ id: string }>(202, 'POST', `${path}/test`);
+  await user.expect(200, 'GET', `${path}/deliveries?status=pending`);
+  await user.expect(200, 'GET', `${path}/deliveries/${delivery.id}`);
+  await user.expect(202, 'POST', `${path}/deliveries/${delivery.id}/redeliver`);
+  await user.expect(404, 'GET', `${path}/deliveries/dlv_01h2xcejqtf2nbrexx3vqjhp41`);
+  await user.expect(200, 'PUT', path, { is_active: false });
+  await user.expect(409, 'POST', `${path}/test`);
+  await user.expect(204, 'DELETE', path);
+  await user.expect(404, 'POST', `${path}/test`);
 }
 
 async function callAsStranger(operator: Client, user: Client, agent: Client, anybody: Client): Promise<void> {

@@ -14,6 +14,7 @@ import { measureRoundTrips } from './round-trips.ts';
 import { setScene } from './scene.ts';
 import { prepareState, startService } from './service.ts';
 import { measureStatistics } from './statistics-reads.ts';
+import { measureWebhooks } from './webhooks.ts';
 
 const report = new Report();
 const state = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
@@ -69,6 +70,8 @@ try {
   }
   await measureExports(report, state, scene.large);
   lap('exports measured');
+  await measureWebhooks(report, state);
+  lap('webhooks measured');
   await measureBundle(report, state);
   await measureStartup(report, state);
   lap('bundle measured');

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -15,6 +15,8 @@ const VARIABLES = {
   PUBLIC_URL: 'http://127.0.0.1',
   EXPOSE_COST: 'on',
   RATE_LIMITS: 'off',
+  WEBHOOK_ALLOW_INSECURE: 'on',
+  WEBHOOK_DNS: 'off',
 };
 
 /** Runs wrangler once and gives what it printed. */
@@ -48,20 +50,28 @@ export interface Service {
   /** Of wrangler, below which the runtime is. */
   pid: number;
   stop(): Promise<void>;
+  /** Ends it at once, the runtime first: nothing is finished any more. */
+  kill(): Promise<void>;
 }
 
 /**
  * Starts the service on a free loopback port, on the database of `state`.
  * @param entry a worker to run instead of the service's own, as a path from the project's root
+ * @param options further options of wrangler
  * @param heap how much the heap of the runtime may take, in MB; as much as it likes where none is given
  */
-export async function startService(state: string, entry?: string, heap?: number): Promise<Service> {
+export async function startService(
+  state: string,
+  entry?: string,
+  options: string[] = [],
+  heap?: number,
+): Promise<Service> {
   const [port, inspectorPort] = [await freePort(), await freePort()];
   const limit = heap === undefined ? {} : { MINIFLARE_WORKERD_V8_FLAGS: `--max-heap-size=${heap}` };
   const child = spawn(
     process.execPath,
     [
-      ...[wranglerScript, 'dev', ...(entry ? [entry] : [])],
+      ...[wranglerScript, 'dev', ...(entry ? [entry] : []), ...options],
       ...['--ip', '127.0.0.1', '--port', String(port), '--inspector-port', String(inspectorPort)],
       ...['--persist-to', state, '--env-file', join(state, 'variables.env')],
       ...['--log-level', 'warn', '--show-interactive-dev-session=false'],
@@ -81,7 +91,7 @@ export async function startService(state: string, entry?: string, heap?: number)
       throw new Error(`the service did not start:\n${output}`);
     }
     const answer = await fetch(`${origin}/healthz`).catch(() => null);
-    if (answer?.ok) return { origin, pid: child.pid ?? 0, stop: () => stop(child) };
+    if (answer?.ok) return { origin, pid: child.pid ?? 0, stop: () => stop(child), kill: () => kill(child) };
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
@@ -91,6 +101,23 @@ async function stop(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGINT');
   await ended;
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  for (const pid of findRuntimes(child.pid ?? 0)) process.kill(Number(pid), 'SIGKILL');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+/** The runtime's processes below another one. */
+export function findRuntimes(pid: number): string[] {
+  if (process.platform !== 'linux') return [];
+  const table = execFileSync('ps', ['-eo', 'pid,ppid,comm'], { encoding: 'utf8' }).trim().split('\n').slice(1);
+  const processes = table.map((line) => line.trim().split(/\s+/) as [string, string, string]);
+  const below = (parent: string): string[] =>
+    processes.flatMap(([id, of, name]) => (of === parent ? [...(name === 'workerd' ? [id] : []), ...below(id)] : []));
+  return below(String(pid));
 }
 
 function environment(state: string): NodeJS.ProcessEnv {

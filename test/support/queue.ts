@@ -1,39 +1,40 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test';
-import type { Env, JobMessage, Runtime } from '../../src/env';
+import type { Env, JobMessage, Runtime, WebhookMessage } from '../../src/env';
 import type { JobSizes } from '../../src/files/job';
 import { runJobs } from '../../src/jobs';
+import { runWebhooks } from '../../src/webhook-jobs';
 
-interface Waiting {
-  body: JobMessage;
+interface Waiting<M> {
+  body: M;
   /** Milliseconds since the epoch. */
   due: number;
 }
 
-/** A queue of jobs by the world's clock, which a test can look into, lose, repeat and reorder. */
-export class TestQueue {
-  waiting: Waiting[] = [];
+/** A queue by the world's clock, which a test can look into, lose, repeat and reorder. */
+export class TestQueue<M> {
+  waiting: Waiting<M>[] = [];
   /** Fails every call. */
   broken = false;
 
   constructor(private readonly now: () => number) {}
 
   /** The queue as the service gets it. */
-  get binding(): Queue<JobMessage> {
-    const add = (body: JobMessage, delay = 0) => {
+  get binding(): Queue<M> {
+    const add = (body: M, delay = 0) => {
       if (this.broken) throw new Error('Queue send failed: Internal Server Error');
       this.waiting.push({ body, due: this.now() + delay * 1_000 });
     };
     return {
-      send: async (body: JobMessage, options?: QueueSendOptions) => add(body, options?.delaySeconds),
-      sendBatch: async (messages: Iterable<MessageSendRequest<JobMessage>>) => {
+      send: async (body: M, options?: QueueSendOptions) => add(body, options?.delaySeconds),
+      sendBatch: async (messages: Iterable<MessageSendRequest<M>>) => {
         for (const { body, delaySeconds } of messages) add(body, delaySeconds);
       },
-    } as unknown as Queue<JobMessage>;
+    } as unknown as Queue<M>;
   }
 
-  /** Takes the messages that are due. */
-  take(): JobMessage[] {
-    const due = this.waiting.filter(({ due }) => due <= this.now());
+  /** Takes the messages that are due, or the first few of them. */
+  take(count?: number): M[] {
+    const due = this.waiting.filter(({ due }) => due <= this.now()).slice(0, count);
     this.waiting = this.waiting.filter((message) => !due.includes(message));
     return due.map(({ body }) => body);
   }
@@ -47,5 +48,15 @@ export async function deliver(bodies: JobMessage[], env: Env, runtime: Runtime, 
   );
   const context = createExecutionContext();
   await runJobs(batch, env, runtime, sizes);
+  return getQueueResult(batch, context);
+}
+
+/** Delivers a message of a queue of webhooks; answers whether it was acknowledged or is to come again. */
+export async function deliverHint(body: WebhookMessage, env: Env, runtime: Runtime) {
+  const batch = createMessageBatch<WebhookMessage>('webhooks', [
+    { id: '0', timestamp: new Date(runtime.now()), attempts: 1, body },
+  ]);
+  const context = createExecutionContext();
+  await runWebhooks(batch, env, runtime);
   return getQueueResult(batch, context);
 }

@@ -1,12 +1,13 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { createApp } from '../../src/app';
-import { runCron, SWEEP_CRON } from '../../src/cron';
+import { RETENTION_CRON, runCron, SWEEP_CRON } from '../../src/cron';
 import { describeApi } from '../../src/docs/document';
-import type { Env, Runtime } from '../../src/env';
+import type { Env, JobMessage, Runtime, WebhookMessage } from '../../src/env';
 import type { JobSizes } from '../../src/files/job';
 import { ApiDocument } from './api-document';
 import { Conformance } from './conformance';
-import { deliver, TestQueue } from './queue';
+import { Internet } from './internet';
+import { deliver, deliverHint, TestQueue } from './queue';
 
 export const ORIGIN = 'https://countersign.test';
 
@@ -42,6 +43,8 @@ export class World {
   pauses: number[] = [];
   /** Called at every pause, after the clock has moved by it. */
   whileAsleep: () => Promise<unknown> = async () => undefined;
+  /** Everybody else's servers. */
+  readonly internet = new Internet((milliseconds) => this.advance(milliseconds));
   readonly runtime: Runtime = {
     now: () => this.now,
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
@@ -50,15 +53,24 @@ export class World {
       this.now += milliseconds;
       await this.whileAsleep();
     },
+    fetch: (url, options) => this.internet.fetch(url, options),
+    timeout: () => this.internet.timeout(),
   };
   readonly app = createApp(this.runtime);
-  readonly queue = new TestQueue(() => this.now);
+  readonly queue = new TestQueue<JobMessage>(() => this.now);
+  readonly webhookQueue = new TestQueue<WebhookMessage>(() => this.now);
+  readonly slowWebhookQueue = new TestQueue<WebhookMessage>(() => this.now);
   readonly env: Env;
 
   constructor(overrides: Partial<Env> = {}) {
     const { ASSETS, DB, FILES, ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS } = env;
     const settings = { ADMIN_TOKEN, ROOT_SECRET, PUBLIC_URL, EXPOSE_COST, RATE_LIMITS };
-    this.env = { ASSETS, DB, FILES, JOB_QUEUE: this.queue.binding, ...settings, ...overrides };
+    const queues = {
+      JOB_QUEUE: this.queue.binding,
+      WEBHOOK_QUEUE: this.webhookQueue.binding,
+      SLOW_WEBHOOK_QUEUE: this.slowWebhookQueue.binding,
+    };
+    this.env = { ASSETS, DB, FILES, ...queues, ...settings, ...overrides };
   }
 
   /** Moves the clock. */
@@ -111,11 +123,31 @@ export class World {
     await runCron(SWEEP_CRON, this.env, this.runtime);
   }
 
+  /** Runs the hourly cron. */
+  async clean(): Promise<void> {
+    await runCron(RETENTION_CRON, this.env, this.runtime);
+  }
+
   /** Does the jobs whose messages are due, until there are none. */
   async work(sizes?: JobSizes): Promise<void> {
     for (let bodies = this.queue.take(); bodies.length > 0; bodies = this.queue.take()) {
       for (const body of bodies) await deliver([body], this.env, this.runtime, sizes);
     }
+  }
+
+  /** Sends what is due to webhooks, until no message of theirs is due. */
+  async deliver(): Promise<void> {
+    for (;;) {
+      const hints = [...this.webhookQueue.take(), ...this.slowWebhookQueue.take()];
+      if (hints.length === 0) return;
+      for (const hint of hints) await deliverHint(hint, this.env, this.runtime);
+    }
+  }
+
+  /** Delivers the oldest message of the webhooks' own queue that is due, and not that of the slow ones. */
+  async deliverOnce(): Promise<void> {
+    const [first] = this.webhookQueue.take(1);
+    if (first) await deliverHint(first, this.env, this.runtime);
   }
 
   /** A new account with a token of every scope. */

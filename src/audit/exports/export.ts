@@ -2,8 +2,7 @@ import * as z from 'zod';
 import { EVENT_TYPES, type EventType } from '../../db/schema';
 import type { Config } from '../../env';
 import { fileId } from '../../files/file';
-import { fileFields, presentFile, type ShownFile, shownDigest } from '../../files/presentation';
-import type { UserPrincipal } from '../../http/context';
+import { type FileOwner, fileFields, presentFile, type ShownFile, shownDigest } from '../../files/presentation';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { later, shownCount, shownId } from '../../http/shown';
 import type { FileRow } from '../../ledger/file-ledger';
@@ -73,12 +72,12 @@ export function exportRequest({ request }: Pick<FileRow, 'request'>): ExportRequ
 /** Makes the answer that shows an export at a moment. */
 export async function presentExport(
   config: Config,
-  principal: UserPrincipal,
+  owner: FileOwner,
   row: ShownFile,
   now: number,
 ): Promise<AuditExport> {
   const { start_date, end_date, agent_id, event_types, include_details } = exportRequest(row);
-  const { fields, sha256 } = await presentFile(config, principal, row, now);
+  const { fields, sha256 } = await presentFile(config, owner, row, now);
   return {
     export_id: fileId(row) as Id<'export'>,
     format: row.format as ExportFormat,

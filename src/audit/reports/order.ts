@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import type { Config } from '../../env';
 import { fileId } from '../../files/file';
-import { fileFields, presentFile, type ShownFile, shownDigest } from '../../files/presentation';
-import type { UserPrincipal } from '../../http/context';
+import { type FileOwner, fileFields, presentFile, type ShownFile, shownDigest } from '../../files/presentation';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { later, shownId } from '../../http/shown';
 import type { FileRow } from '../../ledger/file-ledger';
@@ -65,12 +64,12 @@ export function reportRequest({ request }: Pick<FileRow, 'request'>): ReportRequ
 /** Makes the answer that shows a report at a moment. */
 export async function presentReport(
   config: Config,
-  principal: UserPrincipal,
+  owner: FileOwner,
   row: ShownFile,
   now: number,
 ): Promise<ComplianceReport> {
   const { report_type, period } = reportRequest(row);
-  const { fields, sha256 } = await presentFile(config, principal, row, now);
+  const { fields, sha256 } = await presentFile(config, owner, row, now);
   return {
     report_id: fileId(row) as Id<'report'>,
     report_type,

@@ -1,0 +1,18 @@
+import type { WebhookConfig, WebhookMessage } from '../env';
+
+/**
+ * Tells a queue that there is something to deliver. A hint that is lost is made good by the sweep.
+ * @param isSlow whether the webhook's last attempt failed or took long
+ * @param delay milliseconds until it is due
+ */
+export async function sendHint(
+  { queue, slowQueue }: Pick<WebhookConfig, 'queue' | 'slowQueue'>,
+  message: WebhookMessage,
+  { isSlow = false, delay = 0 }: { isSlow?: boolean; delay?: number } = {},
+): Promise<void> {
+  try {
+    await (isSlow ? slowQueue : queue).send(message, { delaySeconds: Math.ceil(delay / 1_000) });
+  } catch (error) {
+    console.error(JSON.stringify({ event: 'webhook_hint_not_sent', message: String(error) }));
+  }
+}

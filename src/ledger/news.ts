@@ -1,0 +1,17 @@
+import { and, isNull, sql } from 'drizzle-orm';
+import type { DrizzleD1Database } from 'drizzle-orm/d1';
+import type { Statement } from '../db/database';
+import { webhookFeeds } from '../db/schema';
+import type { Entry } from './entry';
+
+/**
+ * Notes that accounts with webhooks have something new to deliver: the log itself is the outbox. It writes nothing for
+ * an account without webhooks, and nothing where it is noted already.
+ */
+export function markFeeds(build: DrizzleD1Database, news: readonly Pick<Entry, 'account' | 'at'>[]): Statement {
+  const numbers = JSON.stringify(news.map(({ account }) => account));
+  return build
+    .update(webhookFeeds)
+    .set({ dueAt: Math.max(...news.map(({ at }) => at)) })
+    .where(and(sql`${webhookFeeds.account} in (select value from json_each(${numbers}))`, isNull(webhookFeeds.dueAt)));
+}

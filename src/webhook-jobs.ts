@@ -1,0 +1,75 @@
+import { presentExport } from './audit/exports/export';
+import { presentReport } from './audit/reports/order';
+import { Cost } from './db/database';
+import type { FileKind } from './db/schema';
+import { openShard } from './db/shards';
+import { type Config, type Env, type Runtime, readConfig, type WebhookMessage } from './env';
+import { sendHint } from './http/webhook-hint';
+import { Ledger } from './ledger/ledger';
+import { dispatch } from './webhooks/dispatch/dispatch';
+import { type FanOutContext, type FilePresenter, fanOut } from './webhooks/dispatch/fan-out';
+
+/** How files of each kind are shown. */
+const PRESENTERS: Record<FileKind, FilePresenter> = { export: presentExport, report: presentReport };
+
+/** Slices of deliveries that one message makes, at most. */
+const SLICES = 20;
+/** Seconds until a message that failed comes again, at most. */
+const MAX_DELAY = 60;
+
+/**
+ * Does what the messages hint at, each by itself: one that fails comes again later. What the queues lose the sweep finds.
+ */
+export async function runWebhooks(batch: MessageBatch<WebhookMessage>, env: Env, runtime: Runtime): Promise<void> {
+  for (const message of batch.messages) {
+    try {
+      await runMessage(message.body, env, runtime);
+      message.ack();
+    } catch (error) {
+      console.error(JSON.stringify({ event: 'webhook_job_failed', ...message.body, message: String(error) }));
+      message.retry({ delaySeconds: Math.min(2 ** message.attempts, MAX_DELAY) });
+    }
+  }
+}
+
+async function runMessage({ shard, account, webhook }: WebhookMessage, env: Env, runtime: Runtime): Promise<void> {
+  const settings = readConfig(env);
+  if (!('config' in settings)) throw new Error(settings.faults.join('; '));
+  const database = openShard(env, shard, new Cost());
+  if (!database) return;
+  const { config } = settings;
+  const context = { shard, reader: database, ledger: new Ledger(database), runtime, config, presenters: PRESENTERS };
+  const next = webhook ?? (await makeDeliveries(context, account));
+  if (next !== null) await send(context, config, account, next);
+}
+
+/**
+ * Makes deliveries of what has happened in an account, and hints at the webhooks that they are for.
+ * @returns one of them, for which there is no hint: it is served at once
+ */
+async function makeDeliveries(context: FanOutContext, account: number): Promise<number | null> {
+  const { shard, config } = context;
+  const hint = async (webhooks: Iterable<{ number: number; isSlow: boolean }>) => {
+    for (const webhook of webhooks) {
+      if (webhook.number !== own) await sendHint(config.webhooks, { shard, account, webhook: webhook.number }, webhook);
+    }
+  };
+  const first = await fanOut(context, account);
+  const own = first.woken.find(({ isSlow }) => !isSlow)?.number ?? null;
+  await hint(first.woken);
+  const later = new Map<number, { number: number; isSlow: boolean }>();
+  let { hasMore } = first;
+  for (let slice = 2; hasMore && slice <= SLICES; slice++) {
+    const next = await fanOut(context, account);
+    for (const webhook of next.woken) later.set(webhook.number, webhook);
+    hasMore = next.hasMore;
+  }
+  await hint(later.values());
+  if (hasMore) await sendHint(config.webhooks, { shard, account });
+  return own;
+}
+
+async function send(context: FanOutContext, config: Config, account: number, number: number): Promise<void> {
+  const next = await dispatch(context, { account, number });
+  if (next) await sendHint(config.webhooks, { shard: context.shard, account, webhook: number }, next);
+}

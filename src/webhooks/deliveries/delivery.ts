@@ -1,0 +1,148 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
+import * as z from 'zod';
+import { codeOf, named } from '../../db/columns';
+import type { Reader } from '../../db/database';
+import { agents, auditEntries, DELIVERY_STATUSES, deliveries, webhooks } from '../../db/schema';
+import type { AccountRef, Incoming } from '../../http/context';
+import { EXAMPLE, exampleId } from '../../http/examples';
+import { choice } from '../../http/fields';
+import { later, shownCount, shownId, shownInteger, shownTime } from '../../http/shown';
+import { retentionDays } from '../../lib/plans';
+import { DAY, formatTime, formatTimeOrNull } from '../../lib/time';
+import { parseId } from '../../lib/typeid';
+import { writeEntryPayload } from '../payload';
+import { isWebhook, WebhookEvent } from '../webhook';
+
+export const DeliveryStatus = choice(DELIVERY_STATUSES).meta({ id: 'DeliveryStatus' });
+
+export const exampleDelivery = {
+  id: exampleId('dlv'),
+  webhook_id: exampleId('webhook'),
+  event: 'audit.created',
+  status: 'pending',
+  attempts: 1,
+  next_attempt_at: EXAMPLE.laterTime,
+  last_status_code: 503,
+  last_error: 'The answer was 503.',
+  created_at: EXAMPLE.time,
+  completed_at: null,
+};
+
+/** A delivery as lists show it. */
+export const Delivery = later(() =>
+  z
+    .object({
+      id: shownId('dlv'),
+      webhook_id: shownId('webhook'),
+      event: WebhookEvent,
+      status: DeliveryStatus,
+      attempts: shownCount.meta({ description: 'How often it was sent so far.' }),
+      next_attempt_at: shownTime.nullable().meta({ description: 'When it is sent next; null where it is not.' }),
+      last_status_code: shownInteger.nullable().meta({ description: 'What the last attempt was answered.' }),
+      last_error: z.string().nullable().meta({ description: 'Why the last attempt failed, in plain words.' }),
+      created_at: shownTime,
+      completed_at: shownTime.nullable().meta({ description: 'When it succeeded, or was given up.' }),
+    })
+    .meta({ id: 'Delivery', description: 'One event on its way to one webhook.', examples: [exampleDelivery] }),
+);
+
+export type Delivery = z.output<ReturnType<typeof Delivery>>;
+
+type DeliveryRow = typeof deliveries.$inferSelect;
+
+/** A delivery's row with its webhook and the entry that it tells of, as far as there is one to be shown. */
+export type FoundDelivery = NonNullable<ReturnType<typeof findDelivery>>['_']['result'][number];
+
+/** The columns of a delivery, and the generation that its webhook has come to. */
+export const deliveryColumns = {
+  webhook: deliveries.webhook,
+  id: named(deliveries.id, 'delivery_id'),
+  event: named(deliveries.event, 'delivery_event'),
+  status: deliveries.status,
+  attempts: deliveries.attempts,
+  dueAt: named(deliveries.dueAt, 'delivery_due_at'),
+  lastStatusCode: deliveries.lastStatusCode,
+  lastError: deliveries.lastError,
+  duration: deliveries.duration,
+  failures: deliveries.failures,
+  createdAt: named(deliveries.createdAt, 'delivery_created_at'),
+  completedAt: deliveries.completedAt,
+  isVoid: sql<number>`${deliveries.status} = 0 and ${deliveries.generation} < ${webhooks.generation}`.as('is_void'),
+};
+
+/** Leaves out what tells of a deleted agent: it waits for its erasure, and is not shown. */
+export const isShown = sql`(${deliveries.agent} is null or ${agents.number} is not null)`;
+
+export const VOID_ERROR = 'The webhook was switched off before it was sent.';
+
+/** Finds a delivery of a webhook of an account, with what it tells of. */
+export function findDelivery(reader: Reader, account: number | SQL<number>, webhook: string, delivery: string) {
+  const [webhookId, id] = [parseId('webhook', webhook), parseId('dlv', delivery)];
+  if (!webhookId || !id) return null;
+  return reader
+    .select({
+      ...deliveryColumns,
+      original: deliveries.original,
+      pos: named(deliveries.pos, 'delivery_pos'),
+      agent: named(deliveries.agent, 'delivery_agent'),
+      payload: deliveries.payload,
+      webhookId: named(webhooks.id, 'webhook_id'),
+      isActive: webhooks.isActive,
+      isSlow: webhooks.isSlow,
+      entryId: named(auditEntries.id, 'entry_id'),
+      entryEvent: named(auditEntries.event, 'entry_event'),
+      entryCreatedAt: named(auditEntries.createdAt, 'entry_created_at'),
+      permission: auditEntries.permission,
+      details: auditEntries.details,
+      agentId: named(agents.id, 'agent_id'),
+    })
+    .from(webhooks)
+    .innerJoin(deliveries, and(eq(deliveries.webhook, webhooks.number), eq(deliveries.id, id)))
+    .leftJoin(agents, eq(agents.number, deliveries.agent))
+    .leftJoin(auditEntries, eq(auditEntries.pos, deliveries.pos))
+    .where(and(isWebhook(account, webhookId), isShown));
+}
+
+/** A preload of the delivery that the path names. */
+export async function deliveryOfPath(c: Incoming, reader: Reader, owner: SQL<number>) {
+  const query = findDelivery(reader, owner, c.req.param('id') ?? '', c.req.param('delivery_id') ?? '');
+  return query && { query };
+}
+
+type ShownDelivery = Pick<
+  DeliveryRow,
+  'id' | 'event' | 'status' | 'attempts' | 'dueAt' | 'lastStatusCode' | 'lastError' | 'createdAt' | 'completedAt'
+> & { isVoid: number };
+
+/** A delivery as it is: what waited for a webhook that was switched off has failed, whether or not its row says so yet. */
+export function presentDelivery(webhook: Delivery['webhook_id'], row: ShownDelivery): Delivery {
+  const isVoid = row.isVoid === 1;
+  return {
+    id: row.id,
+    webhook_id: webhook,
+    event: row.event,
+    status: isVoid ? 'failed' : row.status,
+    attempts: row.attempts,
+    next_attempt_at: isVoid ? null : formatTimeOrNull(row.dueAt),
+    last_status_code: row.lastStatusCode,
+    last_error: isVoid ? VOID_ERROR : row.lastError,
+    created_at: formatTime(row.createdAt),
+    completed_at: formatTimeOrNull(row.completedAt),
+  };
+}
+
+/** What a delivery sends; null when the entry that it tells of is not kept any more. */
+export function payloadOf(row: FoundDelivery, account: AccountRef, now: number): string | null {
+  if (row.payload !== null) return row.payload;
+  const { entryId, entryEvent, entryCreatedAt, permission, details, agentId } = row;
+  if (!entryId || !entryEvent || entryCreatedAt === null || !permission || !details || !agentId) return null;
+  if (entryCreatedAt < now - retentionDays(account) * DAY) return null;
+  return writeEntryPayload({ id: entryId, event: entryEvent, createdAt: entryCreatedAt, permission, details, agentId });
+}
+
+/** The code of a status, for raw SQL. */
+export function statusCode(status: DeliveryStatus): SQL<number> {
+  return codeOf(DELIVERY_STATUSES, status);
+}
+
+type DeliveryStatus = z.output<typeof DeliveryStatus>;

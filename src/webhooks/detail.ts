@@ -1,0 +1,24 @@
+import { Hono } from 'hono';
+import { notFound } from '../errors';
+import { userAccess } from '../http/access';
+import { noQuery } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
+import { presentWebhook, Webhook, webhookOfPath } from './webhook';
+
+export const webhookDetail = new Hono().get(
+  '/v1/webhooks/:id',
+  operation({
+    id: 'getWebhook',
+    tag: 'Webhooks',
+    summary: 'Get a webhook',
+    success: ok(Webhook),
+    pathId: 'webhook',
+  }),
+  userAccess('webhooks:read', webhookOfPath),
+  noQuery(),
+  async (c) => {
+    const [row] = c.var.loaded ?? [];
+    if (!row) throw notFound('webhook');
+    return answer(c, presentWebhook(row));
+  },
+);

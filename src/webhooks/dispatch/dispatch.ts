@@ -1,0 +1,73 @@
+import { MINUTE, SECOND } from '../../lib/time';
+import { sendChunk } from './chunk';
+import type { DispatchContext } from './context';
+import { takeWebhook } from './lease';
+import { Sender } from './sender';
+import { type ChunkResult, settle, writeResults } from './settlement';
+import { settleVoid } from './voiding';
+
+/** Deliveries that are read at once. */
+const PAGE = 400;
+/** Deliveries that are sent before it is written down what has become of them, which is done while the next are sent. */
+const CHUNK = 100;
+/** One at a time a connection, where each may take as long as a receiver may. */
+const SLOW_CHUNK = 6;
+/** After so long the next message goes on, in milliseconds, so that others get their turn. */
+const TURN = 5 * SECOND;
+/** Shorter waits are the queue's, longer ones the sweep's. */
+const LONGEST_HINT = 10 * MINUTE;
+
+/** When and how a webhook is to be looked after next. */
+export interface NextTurn {
+  isSlow: boolean;
+  /** Milliseconds. */
+  delay: number;
+}
+
+/**
+ * Sends what is due to a webhook. May be called at any time, by several at once, and may die at any point: what was sent
+ * and not written down is sent again.
+ * @returns when to go on; null when the sweep will see to it, or somebody else does, or nothing waits
+ */
+export async function dispatch(
+  context: DispatchContext,
+  key: { account: number; number: number },
+): Promise<NextTurn | null> {
+  const { runtime } = context;
+  const end = runtime.now() + TURN;
+  const taken = await takeWebhook(context, key, PAGE);
+  if (!taken) return null;
+  const { leased } = taken;
+  while (leased.row.hasVoid && (await settleVoid(context, leased)));
+  const sender = taken.due.length > 0 ? await Sender.open(context, leased) : null;
+  let { due } = taken;
+  let health: Pick<ChunkResult, 'isSlow' | 'failingSince'> = leased.row;
+  let written: Promise<unknown> = Promise.resolve();
+  for (;;) {
+    const part = due.splice(0, health.isSlow ? SLOW_CHUNK : CHUNK);
+    const chunk = sender
+      ? await sendChunk(runtime, sender, health, part)
+      : { ...health, results: [], disabledReason: null };
+    await written;
+    const now = runtime.now();
+    const isOver = now >= end || chunk.isSlow !== health.isSlow || chunk.disabledReason !== null || !sender;
+    health = chunk;
+    if (due.length > 0 && !isOver) {
+      written = writeResults(context, leased, chunk.results);
+      // It is waited for after the next chunk, and may fail before.
+      written.catch(() => undefined);
+      continue;
+    }
+    const left = await settle(context, leased, chunk, isOver, health.isSlow ? SLOW_CHUNK : PAGE);
+    if (!left) return null;
+    if (!left.goesOn) return nextTurn(chunk.isSlow, left.dueAt, now, chunk.results.length > 0);
+    due = left.due;
+  }
+}
+
+/** What waits longer than a moment is hinted at by who has seen it fail; otherwise every hint would beget another. */
+function nextTurn(isSlow: boolean, dueAt: number | null, now: number, hasWorked: boolean): NextTurn | null {
+  if (dueAt === null || dueAt > now + LONGEST_HINT) return null;
+  const delay = Math.max(0, dueAt - now);
+  return delay === 0 || hasWorked ? { isSlow, delay } : null;
+}

@@ -1,0 +1,115 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { webhooks } from '../db/schema';
+import { notFound } from '../errors';
+import { userAccess } from '../http/access';
+import type { UserContext } from '../http/context';
+import { body, noQuery, notEmpty } from '../http/input';
+import { noteOfUser, refuseMissing } from '../http/note';
+import { answer, ok, operation } from '../http/operation';
+import { sendHint } from '../http/webhook-hint';
+import { closeFeed, logHead, openFeed } from '../ledger/feed';
+import { parseId } from '../lib/typeid';
+import {
+  agentsOfBody,
+  isWebhook,
+  presentWebhook,
+  requireAgents,
+  requireTarget,
+  Webhook,
+  webhookFields,
+  webhookOwner,
+} from './webhook';
+
+const WebhookUpdate = notEmpty(z.strictObject(webhookFields).partial()).meta({
+  id: 'WebhookUpdate',
+  examples: [{ events: ['audit.created'], is_active: true }],
+});
+
+type Input = z.output<typeof WebhookUpdate>;
+
+/**
+ * Changes the fields that are named. Switched off, a webhook is sent nothing more, what waits included; switched on, it
+ * begins with what happens from then on.
+ * @param agents those of the agents it names that the account has
+ */
+export async function updateWebhook(
+  context: UserContext,
+  id: string,
+  agents: { id: string }[] | undefined,
+  input: Input,
+): Promise<Webhook> {
+  const webhook = parseId('webhook', id);
+  if (!webhook) throw notFound('webhook');
+  requireTarget(context.config, input.url);
+  requireAgents(input.agent_ids, agents);
+  const { principal, config, runtime } = context;
+  const account = principal.account.number;
+  const now = runtime.now();
+  const fields = {
+    url: input.url,
+    description: input.description === '' ? null : input.description,
+    events: input.events,
+    agentIds: input.agent_ids,
+    updatedAt: now,
+    ...(input.url !== undefined && INNOCENT),
+    ...(input.is_active === true && { ...INNOCENT, ...switchedOn(account) }),
+    ...(input.is_active === false && switchedOff(now)),
+  };
+  const changed = { account: webhookOwner(account, webhook), changes: Object.keys(input) };
+  const [[row]] = await context.ledger
+    .change({
+      note: noteOfUser(context, 'webhook.updated', webhook, changed),
+      changes: (write) => [
+        write.update(webhooks).set(fields).where(isWebhook(account, webhook)).returning(),
+        openFeed(write, account),
+        closeFeed(write, account),
+      ],
+      answer: null,
+    })
+    .catch(refuseMissing('webhook'));
+  if (!row) throw notFound('webhook');
+  if (row.hasVoid) await sendHint(config.webhooks, { shard: principal.shard, account, webhook: row.number });
+  return presentWebhook(row);
+}
+
+/** Of a new or another receiver nothing bad is known. */
+const INNOCENT = { isSlow: false, failingSince: null };
+
+function switchedOn(account: number) {
+  return {
+    isActive: true,
+    disabledReason: null,
+    startsAfter: sql<number>`iif(${webhooks.isActive}, ${webhooks.startsAfter}, ${logHead(account)})`,
+  };
+}
+
+/** What a webhook becomes that is switched off: what waits for it is void. */
+function switchedOff(now: number) {
+  const ifOn = (value: SQL | number, otherwise: SQL) => sql`iif(${webhooks.isActive}, ${value}, ${otherwise})`;
+  return {
+    isActive: false,
+    generation: ifOn(sql`${webhooks.generation} + 1`, sql`${webhooks.generation}`),
+    hasVoid: ifOn(1, sql`${webhooks.hasVoid}`),
+    dueAt: ifOn(sql`iif(${webhooks.lease} is null, ${now}, ${webhooks.dueAt})`, sql`${webhooks.dueAt}`),
+  };
+}
+
+export const webhookUpdate = new Hono().put(
+  '/v1/webhooks/:id',
+  operation({
+    id: 'updateWebhook',
+    tag: 'Webhooks',
+    summary: 'Change a webhook',
+    description:
+      'Changes the fields that are named. Switched off, it is sent nothing more, what waits included; switched on again, it ' +
+      'begins with what happens from then on.',
+    success: ok(Webhook),
+    pathId: 'webhook',
+  }),
+  userAccess('webhooks:write', agentsOfBody),
+  noQuery(),
+  body(WebhookUpdate),
+  async (c) => answer(c, await updateWebhook(c.var.context, c.req.param('id'), c.var.loaded, c.req.valid('json'))),
+);

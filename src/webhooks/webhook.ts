@@ -1,0 +1,182 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
+import * as z from 'zod';
+import type { Reader } from '../db/database';
+import { agents, WEBHOOK_EVENTS, webhooks } from '../db/schema';
+import type { Config } from '../env';
+import { invalidRequest, Problem } from '../errors';
+import type { Incoming } from '../http/context';
+import { EXAMPLE, exampleId } from '../http/examples';
+import { choice, idText, listOf, plainText, text } from '../http/fields';
+import { readJson } from '../http/input';
+import { later, shownId, shownTime } from '../http/shown';
+import { toHex } from '../lib/bytes';
+import { isJsonObject } from '../lib/json';
+import { formatTime } from '../lib/time';
+import { type Id, idBytes, idPattern, parseId } from '../lib/typeid';
+import { findTargetFault } from './target';
+
+/** The most webhooks that an account can hold. */
+export const MAX_WEBHOOKS = 50;
+
+const MAX_URL_LENGTH = 2_048;
+const MAX_AGENTS = 100;
+
+export type WebhookRow = typeof webhooks.$inferSelect;
+
+export const WebhookEvent = choice(WEBHOOK_EVENTS).meta({
+  id: 'WebhookEvent',
+  description: 'What happened: an entry was written to the audit log; an export or a report was finished, or failed.',
+});
+
+/** The fields that a client may set. */
+export const webhookFields = {
+  url: plainText(MAX_URL_LENGTH).meta({
+    description:
+      'Where events are sent: `https`, a public name, no credentials. Judged again whenever something is sent.',
+  }),
+  description: text(0, 2_000).nullable(),
+  events: listOf(WebhookEvent, WEBHOOK_EVENTS.length).refine(
+    (events) => new Set(events).size === events.length,
+    'must name each event once',
+  ),
+  agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_AGENTS)
+    .nullable()
+    .meta({ description: 'The agents whose audit entries are sent; null for all. Other events know no agent.' }),
+  is_active: z.boolean(),
+};
+
+/** The body of a call that takes no fields. */
+export const NoFields = z.strictObject({}).meta({ id: 'NoFields', examples: [{}] });
+
+export const exampleWebhook = {
+  id: exampleId('webhook'),
+  url: 'https://hooks.example.com/countersign',
+  description: 'Tells the security team',
+  events: ['audit.created', 'audit.export.completed'],
+  agent_ids: null,
+  is_active: true,
+  disabled_reason: null,
+  created_at: EXAMPLE.time,
+  updated_at: EXAMPLE.time,
+};
+
+export const EXAMPLE_SECRET = 'whsec_d2ViaG9vayBzZWNyZXQgb2YgdGhlIGV4YW1wbGVzISE=';
+
+/** A webhook as the API shows it. */
+export const Webhook = later(() =>
+  z
+    .object({
+      id: shownId('webhook'),
+      url: z.string(),
+      description: z.string().nullable(),
+      events: z.array(WebhookEvent),
+      agent_ids: z.array(z.string().meta({ pattern: idPattern('agent') })).nullable(),
+      is_active: z
+        .boolean()
+        .meta({ description: 'While false, nothing is sent. What happens meanwhile is never sent.' }),
+      disabled_reason: z
+        .string()
+        .nullable()
+        .meta({ description: 'Why the service switched it off; null if it did not.' }),
+      created_at: shownTime,
+      updated_at: shownTime,
+    })
+    .meta({ id: 'Webhook', description: 'Where events are sent as they happen.', examples: [exampleWebhook] }),
+);
+
+export type Webhook = z.output<ReturnType<typeof Webhook>>;
+
+/** A webhook with its new secret, which is shown this once. */
+export const WebhookWithSecret = later(() =>
+  Webhook()
+    .extend({
+      secret: z.string().meta({
+        pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
+        description: 'What every message is signed with, by the Standard Webhooks specification. Shown this once.',
+      }),
+    })
+    .meta({
+      id: 'WebhookWithSecret',
+      description: 'A webhook, with its secret.',
+      examples: [{ ...exampleWebhook, secret: EXAMPLE_SECRET }],
+    }),
+);
+
+export type WebhookWithSecret = z.output<ReturnType<typeof WebhookWithSecret>>;
+
+type ShownRow = Pick<
+  WebhookRow,
+  'id' | 'url' | 'description' | 'events' | 'agentIds' | 'isActive' | 'disabledReason' | 'createdAt' | 'updatedAt'
+>;
+
+export function presentWebhook(row: ShownRow): Webhook {
+  return {
+    id: row.id,
+    url: row.url,
+    description: row.description,
+    events: row.events,
+    agent_ids: row.agentIds,
+    is_active: row.isActive,
+    disabled_reason: row.disabledReason,
+    created_at: formatTime(row.createdAt),
+    updated_at: formatTime(row.updatedAt),
+  };
+}
+
+/** The condition that finds a webhook of an account. */
+export function isWebhook(account: number | SQL<number>, id: Id<'webhook'>) {
+  return and(eq(webhooks.account, account), eq(webhooks.id, id));
+}
+
+/** The number of the account that a webhook belongs to, as SQL; NULL when it is not this one's. */
+export function webhookOwner(account: number, id: Id<'webhook'>): SQL<number> {
+  return sql<number>`(select account from ${webhooks} where ${isWebhook(account, id)})`;
+}
+
+/** A webhook's number as SQL; NULL when the account has no such webhook. */
+export function webhookNumber(account: number, id: Id<'webhook'>): SQL<number> {
+  return sql<number>`(select number from ${webhooks} where ${isWebhook(account, id)})`;
+}
+
+/** A preload of the webhook that the path names. */
+export async function webhookOfPath(c: Incoming, reader: Reader, owner: SQL<number>) {
+  const id = parseId('webhook', c.req.param('id') ?? '');
+  return id && { query: reader.select().from(webhooks).where(isWebhook(owner, id)) };
+}
+
+/** A preload of those agents of the account that the body names. The validation of the body follows. */
+export async function agentsOfBody(c: Incoming, reader: Reader, owner: SQL<number>) {
+  const body = await readJson(c).catch((error: unknown) => {
+    if (error instanceof Problem) return null;
+    throw error;
+  });
+  const named: unknown[] = isJsonObject(body) && Array.isArray(body.agent_ids) ? body.agent_ids : [];
+  const ids = named.slice(0, MAX_AGENTS).flatMap((id) => (typeof id === 'string' ? (parseId('agent', id) ?? []) : []));
+  if (ids.length === 0) return null;
+  // A parameter each would be more than a statement takes.
+  const wanted = sql`(select unhex(value) from json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}))`;
+  const isWanted = and(eq(agents.account, owner), sql`${agents.id} in ${wanted}`);
+  return { query: reader.select({ id: agents.id }).from(agents).where(isWanted) };
+}
+
+/**
+ * Makes sure that agents are the account's.
+ * @param found those of them that the account has
+ * @throws Problem `invalid_request`
+ */
+export function requireAgents(ids: string[] | null | undefined, found: { id: string }[] = []): void {
+  const own = new Set(found.map(({ id }) => id));
+  const errors = (ids ?? []).flatMap((id, i) =>
+    own.has(id) ? [] : [{ path: `body.agent_ids.${i}`, message: 'is no agent of this account' }],
+  );
+  if (errors.length > 0) throw invalidRequest(errors);
+}
+
+/**
+ * Judges where a webhook is to send to.
+ * @throws Problem `invalid_request`
+ */
+export function requireTarget({ webhooks: { allowInsecure } }: Config, url: string | undefined): void {
+  const fault = url === undefined ? null : findTargetFault(url, allowInsecure);
+  if (fault) throw invalidRequest([{ path: 'body.url', message: fault }]);
+}

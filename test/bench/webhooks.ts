@@ -1,0 +1,280 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Client } from './client.ts';
+import { Receiver } from './receiver.ts';
+import type { Report } from './report.ts';
+import { databaseFile, prepareState, type Service, startService } from './service.ts';
+import { createTenant, type Tenant } from './tenant.ts';
+
+const ENTRIES = 10_000;
+const MIN_RATIO = 0.5;
+const MAX_WRITTEN = 6;
+const MAX_READ = 20;
+const SAMPLES = 300;
+const LOG_SPAN = 2 ** 32;
+
+/** A message of about the size of an entry's. */
+const MESSAGE = JSON.stringify({ event: 'audit.created', timestamp: '', data: { details: 'x'.repeat(450) } });
+
+/** Measures deliveries of webhooks against a queue consumer that only fetches, and how fast a new entry arrives. */
+export async function measureWebhooks(report: Report, folder: string): Promise<void> {
+  report.heading(`Webhooks: ${ENTRIES} entries to a receiver on loopback`);
+  const receiver = await Receiver.start();
+  try {
+    const plain = await measurePlainConsumer(folder, receiver);
+    report.note(`a queue consumer that only fetches: ${Math.round(plain)} deliveries/s`);
+    for (const webhooks of [1, 10]) await measureBacklog(report, folder, receiver, webhooks, plain);
+    await measureLatency(report, folder, receiver);
+    await measureIsolation(report, folder, receiver);
+    await measureCrash(report, folder, receiver);
+  } finally {
+    await receiver.stop();
+  }
+}
+
+async function measurePlainConsumer(folder: string, receiver: Receiver): Promise<number> {
+  const state = await freshState(folder);
+  const options = ['--config', 'test/bench/plain-consumer.toml', '--var', `RECEIVER:${receiver.origin}/plain`];
+  const service = await startService(state, undefined, options);
+  try {
+    const send = async (count: number) => {
+      receiver.count = 0;
+      const started = performance.now();
+      await fetch(service.origin, { method: 'POST', body: JSON.stringify({ count, body: MESSAGE }) });
+      await receiver.until(count);
+      return count / ((performance.now() - started) / 1_000);
+    };
+    await send(500);
+    return await send(ENTRIES);
+  } finally {
+    await service.stop();
+  }
+}
+
+async function measureBacklog(report: Report, folder: string, receiver: Receiver, webhooks: number, plain: number) {
+  const state = await freshState(folder);
+  await prepareTenant(state, receiver, webhooks);
+  fillLog(state);
+  const service = await startService(state, 'test/bench/webhook-worker.ts');
+  try {
+    receiver.count = 0;
+    await takeCost(service);
+    const started = performance.now();
+    await sweep(service);
+    await receiver.until(ENTRIES * webhooks);
+    const speed = (ENTRIES * webhooks) / ((performance.now() - started) / 1_000);
+    await settled();
+    const cost = await takeCost(service);
+    const each = (rows: number) => Math.round((100 * rows) / (ENTRIES * webhooks)) / 100;
+    const ratio = speed / plain;
+    const what = `${webhooks} webhook${webhooks > 1 ? 's' : ''}`;
+    report.verdict(
+      ratio >= MIN_RATIO,
+      `${what}: ${Math.round(speed)} deliveries/s, ${ratio.toFixed(2)} of it (at least ${MIN_RATIO})`,
+    );
+    report.atMost(MAX_WRITTEN, each(cost.written), `${what}: rows written for each delivery`);
+    report.atMost(MAX_READ, each(cost.read), `${what}: rows read for each delivery`);
+    if (receiver.count !== ENTRIES * webhooks) report.verdict(false, `${what}: ${receiver.count} messages arrived`);
+  } finally {
+    await service.stop();
+  }
+}
+
+async function measureLatency(report: Report, folder: string, receiver: Receiver): Promise<void> {
+  const state = await freshState(folder);
+  const service = await startService(state);
+  try {
+    const tenant = await createTenant(service.origin, 'team', 1);
+    await register(service, tenant, receiver, 1);
+    const { latencies } = await measureArrival(service, [tenant], receiver, 1, SAMPLES, 20);
+    report.note(`from commit to arrival: p50 ${at(latencies, 0.5)} ms, p99 ${at(latencies, 0.99)} ms`);
+  } finally {
+    await service.stop();
+  }
+}
+
+/** Fifty webhooks that answer, by themselves and beside fifty that hang. */
+async function measureIsolation(report: Report, folder: string, receiver: Receiver): Promise<void> {
+  const state = await freshState(folder);
+  const service = await startService(state);
+  try {
+    const tenants = [await createTenant(service.origin, 'team', 1), await createTenant(service.origin, 'team', 1)];
+    for (const tenant of tenants) await register(service, tenant, receiver, 25);
+    const run = () => measureArrival(service, tenants, receiver, 25, 25, 1_000);
+    await run();
+    const alone = at((await run()).latencies, 0.99);
+    for (const tenant of tenants) await register(service, tenant, receiver, 25, '/ill');
+    const healthy = receiver.behave;
+    // The first attempt fails at once; all others hang.
+    const failed = new Set<string>();
+    receiver.behave = (path, body, response) => {
+      if (!path.startsWith('/ill')) return healthy(path, body, response);
+      if (failed.has(path)) return;
+      failed.add(path);
+      response.writeHead(500).end();
+    };
+    await measureArrival(service, tenants, receiver, 25, 1, 0);
+    for (const deadline = Date.now() + 60_000; failed.size < 50 && Date.now() < deadline; ) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    const beside = at((await run()).latencies, 0.99);
+    receiver.behave = healthy;
+    report.verdict(
+      beside < 2 * alone && failed.size === 50,
+      `50 webhooks beside 50 that hang: p99 ${beside} ms, alone ${alone} ms (below twice)`,
+    );
+  } finally {
+    await service.stop();
+  }
+}
+
+/** Kills the service in the midst of a thousand deliveries: all of them arrive. */
+async function measureCrash(report: Report, folder: string, receiver: Receiver): Promise<void> {
+  const entries = 1_000;
+  const state = await freshState(folder);
+  await prepareTenant(state, receiver, 1);
+  fillLog(state, entries);
+  const arrived = new Map<string, string>();
+  const healthy = receiver.behave;
+  receiver.behave = (path, body, response) => {
+    const { id } = JSON.parse(body).data as { id: string };
+    if ((arrived.get(id) ?? body) !== body) report.verdict(false, 'a message changed from one attempt to the next');
+    arrived.set(id, body);
+    healthy(path, body, response);
+  };
+  receiver.count = 0;
+  for (const part of [0.1, 0.5, 0.9]) {
+    const service = await startService(state);
+    await sweepUntil(service, () => receiver.count >= entries * part);
+    await service.kill();
+  }
+  const service = await startService(state);
+  try {
+    await sweepUntil(service, () => arrived.size >= entries);
+    await settled();
+    const text = `killed three times in the midst of ${entries} deliveries: ${arrived.size} arrived, ${receiver.count - arrived.size} of them twice`;
+    report.verdict(arrived.size === entries, text);
+  } finally {
+    receiver.behave = healthy;
+    await service.stop();
+  }
+}
+
+/** Lets agents ask for permissions, so many times one after the other, and measures how late each message arrives. */
+async function measureArrival(
+  service: Service,
+  tenants: Tenant[],
+  receiver: Receiver,
+  webhooks: number,
+  requests: number,
+  pause: number,
+): Promise<{ latencies: number[] }> {
+  const committed = new Map<string, number>();
+  const arrivals: { id: string; time: number }[] = [];
+  const before = receiver.behave;
+  const note = (path: string, body: string) => {
+    if (path.startsWith('/ill')) return;
+    const { permission_request_id: id } = JSON.parse(body).data as { permission_request_id: string };
+    arrivals.push({ id, time: performance.now() });
+  };
+  receiver.behave = (path, body, response) => {
+    note(path, body);
+    before(path, body, response);
+  };
+  for (let i = 0; i < requests; i++) {
+    for (const tenant of tenants) {
+      const agent = new Client(service.origin, tenant.agents[0]?.key ?? '');
+      const wanted = { action: 'mail.send', resource: 'mailbox:support' };
+      const { body } = await agent.expect<{ id: string }>(201, 'POST', '/v1/permissions', wanted);
+      committed.set(body.id, performance.now());
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+  const expected = requests * tenants.length * webhooks;
+  for (const deadline = Date.now() + 60_000; arrivals.length < expected && Date.now() < deadline; ) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  receiver.behave = before;
+  if (arrivals.length < expected) throw new Error(`only ${arrivals.length} of ${expected} messages arrived`);
+  // A message may be there before the answer that tells of the commit.
+  return { latencies: arrivals.map(({ id, time }) => Math.max(0, time - (committed.get(id) ?? time))) };
+}
+
+function at(figures: number[], part: number): number {
+  const sorted = figures.toSorted((a, b) => a - b);
+  return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0);
+}
+
+async function freshState(folder: string): Promise<string> {
+  const state = join(folder, 'webhooks');
+  rmSync(state, { recursive: true, force: true });
+  mkdirSync(state);
+  await prepareState(state);
+  return state;
+}
+
+async function prepareTenant(state: string, receiver: Receiver, webhooks: number): Promise<void> {
+  const service = await startService(state);
+  try {
+    await register(service, await createTenant(service.origin, 'team', 1), receiver, webhooks);
+  } finally {
+    await service.stop();
+  }
+}
+
+async function register(service: Service, { token }: Tenant, receiver: Receiver, count: number, path = '/well') {
+  const user = new Client(service.origin, token);
+  for (let i = 0; i < count; i++) {
+    const url = `${receiver.origin}${path}/${token.slice(6, 14)}/${i}`;
+    await user.expect(201, 'POST', '/v1/webhooks', { url });
+  }
+}
+
+/** Writes entries straight into the database, and that there is something to deliver. */
+function fillLog(state: string, entries = ENTRIES): void {
+  const database = new DatabaseSync(databaseFile(state));
+  const account = Number(database.prepare('select max(number) as number from accounts').get()?.number);
+  const agent = Number(database.prepare('select max(number) as number from agents').get()?.number);
+  const insert = database.prepare(
+    'insert into audit_entries values (?, randomblob(16), ?, randomblob(16), ?, ?, ?, ?, ?, ?, randomblob(16))',
+  );
+  const details = JSON.stringify({
+    action: 'mail.send',
+    resource: 'mailbox:support',
+    scope: { max_recipients: 10, folders: ['inbox', 'drafts'] },
+    decided_by: null,
+    decision_reason: 'as agreed with the owner of the mailbox',
+    policy_id: null,
+  });
+  database.exec('begin');
+  for (let i = 1; i <= entries; i++) {
+    insert.run(account * LOG_SPAN + i, agent, i % 6, 'mail.send', Date.now(), '2001:db8::17', 'bench', details);
+  }
+  database.prepare('update webhook_feeds set due_at = 1 where account = ?').run(account);
+  database.exec('commit; pragma wal_checkpoint(truncate)');
+  database.close();
+}
+
+/** Sweeps each second: the lease of who was killed has to be over before somebody else goes on. */
+async function sweepUntil(service: Service, isDone: () => boolean): Promise<void> {
+  for (const deadline = Date.now() + 120_000; !isDone() && Date.now() < deadline; ) {
+    await sweep(service);
+    for (let i = 0; i < 200 && !isDone(); i++) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+async function sweep({ origin }: Service): Promise<void> {
+  const response = await fetch(`${origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent('* * * * *')}`);
+  if (!response.ok) throw new Error(`the sweep failed: ${response.status}`);
+  await response.text();
+}
+
+async function takeCost({ origin }: Service): Promise<{ read: number; written: number }> {
+  return (await (await fetch(`${origin}/bench/cost`)).json()) as { read: number; written: number };
+}
+
+/** What was delivered last is written down a moment later. */
+async function settled(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+}
