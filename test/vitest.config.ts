@@ -32,6 +32,7 @@ export default defineConfig({
   ],
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/identity-provider.ts'],
     setupFiles: ['test/support/setup.ts'],
     silent: 'passed-only',
     testTimeout: 30_000,
