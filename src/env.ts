@@ -18,6 +18,8 @@ export interface Env {
   SLOW_WEBHOOK_QUEUE?: Queue<WebhookMessage>;
   WEBHOOK_ALLOW_INSECURE?: string;
   WEBHOOK_DNS?: string;
+  OIDC_ISSUER?: string;
+  OIDC_AUDIENCE?: string;
   /** Further shards: `DB_01`, `DB_02`, … */
   [shard: `DB_${string}`]: D1Database | undefined;
 }
@@ -75,6 +77,15 @@ export interface Config {
   files: R2Bucket;
   jobs: Queue<JobMessage>;
   webhooks: WebhookConfig;
+  /** Null where nobody signs in with an identity provider. */
+  oidc: OidcConfig | null;
+}
+
+/** The identity provider whose tokens are user tokens as well. */
+export interface OidcConfig {
+  /** As its tokens spell it. */
+  issuer: string;
+  audience: string;
 }
 
 /** How webhooks are delivered. */
@@ -105,10 +116,36 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
   if (!jobs) faults.push('the queue JOB_QUEUE is not bound');
   const webhooks = readWebhookConfig(env);
   if (!webhooks) faults.push('the queues WEBHOOK_QUEUE and SLOW_WEBHOOK_QUEUE are not bound');
-  if (!adminToken || !keyring || !publicUrl || limiters === undefined || !files || !jobs || !webhooks)
+  const oidc = readOidcConfig(env, faults);
+  if (
+    !adminToken ||
+    !keyring ||
+    !publicUrl ||
+    limiters === undefined ||
+    !files ||
+    !jobs ||
+    !webhooks ||
+    oidc === undefined
+  )
     return { faults };
   const exposeCost = env.EXPOSE_COST === 'on';
-  return { config: { adminToken, keyring, publicUrl, exposeCost, limiters, files, jobs, webhooks } };
+  return { config: { adminToken, keyring, publicUrl, exposeCost, limiters, files, jobs, webhooks, oidc } };
+}
+
+/** Undefined where it is wanted and cannot be. */
+function readOidcConfig({ OIDC_ISSUER: issuer, OIDC_AUDIENCE: audience }: Env, faults: string[]) {
+  if (!issuer && !audience) return null;
+  if (!issuer || !audience) faults.push('of the variables OIDC_ISSUER and OIDC_AUDIENCE one alone is set');
+  else if (!isSafeAddress(issuer)) faults.push('the variable OIDC_ISSUER is not an https URL');
+  else return { issuer, audience } satisfies OidcConfig;
+  return undefined;
+}
+
+/** Whether nobody on the way can read or change what is asked for there: `https`, or this machine. */
+export function isSafeAddress(text: string): boolean {
+  const url = URL.parse(text);
+  const isLocal = url?.hostname === 'localhost' || url?.hostname === '127.0.0.1' || url?.hostname === '[::1]';
+  return url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal);
 }
 
 function readWebhookConfig(env: Env): WebhookConfig | null {

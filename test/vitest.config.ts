@@ -8,6 +8,7 @@ const root = `${import.meta.dirname}/..`;
 export default defineConfig({
   root,
   test: {
+    globalSetup: ['test/support/identity-provider.ts'],
     silent: 'passed-only',
     projects: [
       {

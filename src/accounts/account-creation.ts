@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
+import { roomiest } from '../db/placement';
 import { accounts } from '../db/schema';
 import { Problem } from '../errors';
 import { newId, type OperatorContext, SCOPES, type Shard } from '../http/context';
@@ -76,10 +77,8 @@ export function retentionNeedsEnterprise(): Problem {
 
 /** The shard with the most room. A request that may be sent again goes by its key: no two attempts may part ways. */
 async function chooseShard({ shards, key }: OperatorContext): Promise<Shard> {
-  if (shards.length === 1) return shards[0];
   if (key) return shards[(key[0] ?? 0) % shards.length] ?? shards[0];
-  const sizes = await Promise.all(shards.map((shard) => shard.size()));
-  return shards[sizes.indexOf(Math.min(...sizes))] ?? shards[0];
+  return roomiest(shards);
 }
 
 export const accountCreation = new Hono().post(

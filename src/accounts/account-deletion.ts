@@ -1,11 +1,13 @@
 import { eq } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { accounts, erasures } from '../db/schema';
+import { accounts, erasures, identities } from '../db/schema';
+import type { OperatorContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { accepted, answer, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { later } from '../http/shown';
+import type { RecordWriter } from '../ledger/ledger';
 import { idBytes } from '../lib/typeid';
 import { accountOfPath, type LocatedAccount, locatedAccount } from './account';
 
@@ -16,13 +18,20 @@ export const AccountErasure = later(() =>
 
 /**
  * Deletes an account: its credentials die at once with its row, which every one of them is looked up with; the sweep
- * erases the rest.
+ * erases the rest. Whoever signs in to it with an identity provider is forgotten first, and is new when they come again.
  */
-export async function deleteAccount({ shard, row }: LocatedAccount): Promise<void> {
+export async function deleteAccount(
+  { shards: [directory] }: OperatorContext,
+  { shard, row }: LocatedAccount,
+): Promise<void> {
+  const forget = (write: RecordWriter) => write.delete(identities).where(eq(identities.account, row.id));
+  const isApart = shard.name !== directory.name;
+  if (isApart) await directory.ledger.change({ note: null, changes: (write) => [forget(write)], answer: null });
   await shard.ledger.change({
     note: null,
     changes: (write) => [
       write.insert(erasures).values({ kind: 'account', number: row.number, subject: idBytes(row.id) }),
+      ...(isApart ? [] : [forget(write)]),
       write.delete(accounts).where(eq(accounts.number, row.number)),
     ],
     answer: null,
@@ -42,7 +51,7 @@ export const accountDeletion = new Hono().delete(
   operatorAccess(accountOfPath),
   noQuery(),
   async (c) => {
-    await deleteAccount(locatedAccount(c.var.loaded));
+    await deleteAccount(c.var.operator, locatedAccount(c.var.loaded));
     return answer(c, { status: 'erasing' });
   },
 );

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { JSONWebKeySet } from 'jose';
 import type { JsonObject } from '../lib/json';
 import { PLANS } from '../lib/plans';
 import { bytesColumn, codeColumn, idColumn } from './columns';
@@ -52,6 +53,32 @@ export const userTokens = sqliteTable(
   },
   (table) => [uniqueIndex('user_tokens_by_account').on(table.account, table.id)],
 );
+
+/**
+ * People who sign in with the identity provider, and where their accounts are. On the first shard alone: they come
+ * without a word on where they belong.
+ */
+export const identities = sqliteTable(
+  'identities',
+  {
+    /** SHA-256 of issuer and subject. */
+    key: bytesColumn().primaryKey(),
+    account: idColumn('user')().notNull(),
+    shard: text().notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [index('identities_by_account').on(table.account)],
+);
+
+/** The public keys of the identity provider as it last told them. */
+export const providerKeys = sqliteTable('provider_keys', {
+  issuer: text().primaryKey(),
+  /** A JWK set; null where it never answered. */
+  keys: text({ mode: 'json' }).$type<JSONWebKeySet>(),
+  fetchedAt: integer('fetched_at').notNull(),
+  /** When it was last asked, with or without an answer. */
+  askedAt: integer('asked_at').notNull(),
+});
 
 /** Numbers are never used twice: what an erased agent leaves behind for the sweep stays its own. */
 export const agents = sqliteTable(

@@ -7,7 +7,8 @@ export const SECURITY_SCHEMES = {
     scheme: 'bearer',
     bearerFormat: 'csu_…',
     description:
-      'A user token: `csu_` and 40 letters and digits, the last 6 a checksum. It acts for an account, within its scopes.',
+      'A user token: `csu_` and 40 letters and digits, the last 6 a checksum. It acts for an account, within its scopes. ' +
+      'Where the deployment has an identity provider, a JWT of that provider is one as well, limited by its `scope` claim.',
   },
   agentKey: {
     type: 'http',

@@ -4,9 +4,8 @@ import type { Database, Query, Reader } from '../db/database';
 import { Problem } from '../errors';
 import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
-import { parseCredential } from '../lib/credential';
 import { idBytes } from '../lib/typeid';
-import { authenticate, bearerCredential, isOperatorToken } from './authentication';
+import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from './authentication';
 import type { AgentPrincipal, App, Context, Incoming, Principal, Scope, UserPrincipal } from './context';
 import { idempotencyKey, openKeyed } from './idempotency';
 import { describe } from './operation';
@@ -76,7 +75,7 @@ function accountAccess<P extends Principal, Q extends Query>(
     const { config, runtime, origin } = c.var;
     const credential = await bearerCredential(c);
     // One that is malformed is refused before anything is asked, and counts as a failure of its sender's.
-    if (parseCredential(credential)) await limitCredential(c, credential);
+    if (isWellFormed(c, credential)) await limitCredential(c, credential);
     const { database, key, stored, loaded, ...admission } = await admit(c, credential, preload);
     c.set('database', database);
     const principal = judge(admission.principal);
@@ -126,7 +125,7 @@ async function admit<Q extends Query>(c: Incoming, credential: string, preload?:
 }
 
 function answerKey(principal: Principal, key: Uint8Array) {
-  const name = idBytes(principal.kind === 'agent' ? principal.agent.id : principal.token);
+  const name = idBytes(principal.kind === 'agent' ? principal.agent.id : (principal.token ?? principal.account.id));
   return { principal: name, key, account: principal.account.number };
 }
 

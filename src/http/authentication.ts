@@ -1,12 +1,20 @@
-import { type Database, loadPresent, type Query } from '../db/database';
+import { type Database, loadPresent } from '../db/database';
 import { openShard } from '../db/shards';
 import { Problem } from '../errors';
 import { noteAgentActivity, noteTokenUse } from '../ledger/activity';
 import { equalBytes } from '../lib/bytes';
 import { parseCredential } from '../lib/credential';
-import type { AccountRef, Incoming, Principal, Scope } from './context';
-import { callerOf, findAgentKey, findUserToken, hashCredential, type UnknownCaller } from './credentials';
-import { limitAddress } from './rate-limit';
+import type { Incoming, Principal, Scope } from './context';
+import {
+  activeAccount,
+  callerOf,
+  type FellowQueries,
+  findAgentKey,
+  findUserToken,
+  hashCredential,
+} from './credentials';
+import { authenticateIdentity, isIdentityToken } from './oidc/identity';
+import { refuse } from './refusal';
 
 /** Who calls, their account's database, and what the fellow queries found in the same round trip. */
 export interface Authentication {
@@ -14,9 +22,6 @@ export interface Authentication {
   database: Database;
   loaded: unknown[];
 }
-
-/** Makes the queries that travel with the authentication, for a caller who is known as SQL only. */
-export type FellowQueries = (database: Database, caller: UnknownCaller) => Promise<(Query | null)[]>;
 
 /** The credential of `Authorization: Bearer …` (RFC 6750 section 2.1). */
 export async function bearerCredential(c: Incoming): Promise<string> {
@@ -32,6 +37,11 @@ export async function isOperatorToken(c: Incoming, credential: string): Promise<
   return equalBytes(given, wanted);
 }
 
+/** Whether a credential has the form of one: any other is refused before anything is asked. */
+export function isWellFormed(c: Incoming, credential: string): boolean {
+  return parseCredential(credential) !== null || isIdentityToken(c, credential);
+}
+
 /**
  * Finds out who calls, in one round trip, and none for a credential that is malformed.
  * @throws Problem `unauthorized` for a credential that is unknown, expired or malformed; `account_inactive`,
@@ -43,6 +53,7 @@ export async function authenticate(
   fellows: FellowQueries = async () => [],
 ): Promise<Authentication> {
   const form = parseCredential(credential);
+  if (!form && isIdentityToken(c, credential)) return authenticateIdentity(c, credential, fellows);
   const database = form && openShard(c.env, form.shard, c.var.cost);
   if (!form || !database) return refuse(c);
   const hashes = await hashCredential(c.var.config.keyring, credential);
@@ -69,26 +80,4 @@ export async function authenticate(
 
 function isOver(expiresAt: number | null, now: number): boolean {
   return expiresAt !== null && expiresAt <= now;
-}
-
-function activeAccount(row: {
-  accountNumber: number;
-  accountId: AccountRef['id'];
-  plan: AccountRef['plan'];
-  auditRetentionDays: number | null;
-  accountIsActive: boolean;
-}): AccountRef {
-  if (!row.accountIsActive) {
-    throw new Problem('account_inactive', 'The account is switched off; the operator can switch it on again.');
-  }
-  const { plan, auditRetentionDays } = row;
-  return { number: row.accountNumber, id: row.accountId, plan, auditRetentionDays };
-}
-
-async function refuse(
-  c: Incoming,
-  detail = 'The credential is malformed, unknown, expired or revoked. Send a valid one.',
-): Promise<never> {
-  await limitAddress(c);
-  throw new Problem('unauthorized', detail, { headers: { 'WWW-Authenticate': 'Bearer' } });
 }

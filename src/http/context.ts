@@ -44,7 +44,8 @@ export interface UserPrincipal {
   kind: 'user';
   shard: string;
   account: AccountRef;
-  token: Id<'utok'>;
+  /** Null for somebody who signed in with the identity provider. */
+  token: Id<'utok'> | null;
   scopes: readonly Scope[];
 }
 

@@ -1,15 +1,18 @@
 import { type Column, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { named } from '../db/columns';
-import type { Reader } from '../db/database';
+import type { Database, Query, Reader } from '../db/database';
 import { accounts, agentKeys, agents, userTokens } from '../db/schema';
+import { Problem } from '../errors';
 import type { Keyring } from '../lib/secrets';
+import type { AccountRef } from './context';
 
 /** The stored forms that a credential may have: one for each root secret, newest first. */
 export function hashCredential(keyring: Keyring, credential: string): Promise<[Uint8Array, ...Uint8Array[]]> {
   return keyring.mac('credential-hash', credential);
 }
 
-const accountColumns = {
+/** What authentication needs to know of an account. */
+export const accountColumns = {
   accountNumber: named(accounts.number, 'account_number'),
   accountId: named(accounts.id, 'account_id'),
   plan: accounts.plan,
@@ -67,4 +70,25 @@ export function callerOf(kind: 'user' | 'agent', hashes: Uint8Array[]): UnknownC
   return kind === 'user'
     ? { account: find(userTokens.account) as SQL<number>, id: find(userTokens.id) }
     : { account: find(agents.account) as SQL<number>, id: find(agents.id) };
+}
+
+/** Makes the queries that travel with the authentication, for a caller who is known as SQL only. */
+export type FellowQueries = (database: Database, caller: UnknownCaller) => Promise<(Query | null)[]>;
+
+/**
+ * The account of somebody who was recognized.
+ * @throws Problem `account_inactive`
+ */
+export function activeAccount(row: {
+  accountNumber: number;
+  accountId: AccountRef['id'];
+  plan: AccountRef['plan'];
+  auditRetentionDays: number | null;
+  accountIsActive: boolean;
+}): AccountRef {
+  if (!row.accountIsActive) {
+    throw new Problem('account_inactive', 'The account is switched off; the operator can switch it on again.');
+  }
+  const { plan, auditRetentionDays } = row;
+  return { number: row.accountNumber, id: row.accountId, plan, auditRetentionDays };
 }

@@ -19,7 +19,7 @@ export function noteOfUser(
   return {
     id: newId(runtime, 'act'),
     account,
-    actor: principal.token,
+    actor: principal.token ?? principal.account.id,
     action,
     target,
     changes,

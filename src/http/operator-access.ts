@@ -5,9 +5,8 @@ import type { Env } from '../env';
 import { Problem } from '../errors';
 import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer } from '../ledger/stored-answer';
-import { parseCredential } from '../lib/credential';
 import { ACCESS_PROBLEMS } from './access';
-import { authenticate, bearerCredential, isOperatorToken } from './authentication';
+import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from './authentication';
 import type { App, Incoming, OperatorContext, Shard } from './context';
 import { idempotencyKey, openKeyed } from './idempotency';
 import { describe } from './operation';
@@ -60,7 +59,7 @@ export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
 
 async function requireOperator(c: Incoming, credential: string): Promise<void> {
   const isOperator = await isOperatorToken(c, credential);
-  if (isOperator || parseCredential(credential)) await limitCredential(c, credential);
+  if (isOperator || isWellFormed(c, credential)) await limitCredential(c, credential);
   if (isOperator) return;
   await authenticate(c, credential);
   throw new Problem('wrong_credential', 'This endpoint takes the operator token.');

@@ -10,6 +10,7 @@ import type {
   erasures,
   fileOutcomes,
   files,
+  identities,
   permissions,
   policies,
   userTokens,
@@ -38,7 +39,8 @@ type RecordTable =
   | typeof webhooks
   | typeof webhookFeeds
   | typeof fileOutcomes
-  | typeof deliveries;
+  | typeof deliveries
+  | typeof identities;
 
 /** Builds statements on records. States are out of its reach. */
 export interface RecordWriter {

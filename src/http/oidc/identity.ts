@@ -1,0 +1,159 @@
+import { eq, sql } from 'drizzle-orm';
+import { type Database, loadPresent, type Reader } from '../../db/database';
+import { roomiest } from '../../db/placement';
+import { accounts, identities } from '../../db/schema';
+import { listShards, openShard } from '../../db/shards';
+import { unavailable } from '../../errors';
+import { Ledger } from '../../ledger/ledger';
+import { sha256 } from '../../lib/bytes';
+import type { Id } from '../../lib/typeid';
+import { type AccountRef, type Incoming, newId, SCOPES, type Scope, type UserPrincipal } from '../context';
+import { accountColumns, activeAccount, type FellowQueries, type UnknownCaller } from '../credentials';
+import { text } from '../fields';
+import { refuse } from '../refusal';
+import { type Claims, readSubject } from './jwt';
+import { findProviderKeys, verifyByProvider } from './keys';
+
+/** The directory of people is on the first shard, wherever their accounts are. */
+const DIRECTORY = '00';
+
+/** Where the account of a person is. */
+interface Home {
+  account: Id<'user'>;
+  shard: string;
+}
+
+/** Whether a credential has the form of a JWT of the provider that people sign in with. */
+export function isIdentityToken(c: Incoming, credential: string): boolean {
+  const { oidc } = c.var.config;
+  return oidc !== null && readSubject(credential, oidc) !== null;
+}
+
+/**
+ * Finds out who presents a JWT of the provider, and lets their account be made on first sight. It takes one round trip
+ * where the account is on the first shard, else two.
+ * @throws Problem `unauthorized`, `account_inactive`, `unavailable`
+ */
+export async function authenticateIdentity(c: Incoming, token: string, fellows: FellowQueries) {
+  const { oidc } = c.var.config;
+  const subject = oidc && readSubject(token, oidc);
+  const directory = openShard(c.env, DIRECTORY, c.var.cost);
+  if (!oidc || subject === null || !directory) return refuse(c);
+  const key = await sha256(JSON.stringify([oidc.issuer, subject]));
+  const [[kept], [known], ...loaded] = await loadPresent(directory, [
+    findProviderKeys(directory, oidc.issuer),
+    findIdentity(directory, key),
+    ...(await fellows(directory, callerByIdentity(key))),
+  ]);
+  const claims = await verifyByProvider(c, directory, token, kept);
+  if (!claims) return refuse(c);
+  if (known?.shard === DIRECTORY && known.accountNumber !== null) {
+    const principal = principalOf(activeAccount(known as AccountRow), DIRECTORY, claims);
+    return { principal, database: directory, loaded };
+  }
+  const home = known && known.shard !== DIRECTORY ? known : await register(c, directory, key, claims);
+  const entered = await enter(c, home, fellows);
+  if (entered.row) return entered.admit(claims);
+  // Deleted, or never made because somebody died in between.
+  const again = await enter(c, await register(c, directory, key, claims), fellows);
+  if (!again.row) throw unavailable();
+  return again.admit(claims);
+}
+
+type AccountRow = Parameters<typeof activeAccount>[0];
+
+function findIdentity(reader: Reader, key: Uint8Array) {
+  return reader
+    .select({ account: identities.account, shard: identities.shard, ...accountColumns })
+    .from(identities)
+    .leftJoin(accounts, eq(accounts.id, identities.account))
+    .where(eq(identities.key, key));
+}
+
+function callerByIdentity(key: Uint8Array): UnknownCaller {
+  const id = sql`(select ${identities.account} from ${identities} where ${eq(identities.key, key)})`;
+  return { id, account: sql<number>`(select ${accounts.number} from ${accounts} where ${accounts.id} = ${id})` };
+}
+
+/** Looks for an account at its home, with what is to be loaded of it. */
+async function enter(c: Incoming, { account, shard }: Home, fellows: FellowQueries) {
+  const database = openShard(c.env, shard, c.var.cost);
+  if (!database) throw new Error(`shard ${shard} is in the directory and not bound`);
+  const id = sql`${sql.param(account, accounts.id)}`;
+  const caller = {
+    id,
+    account: sql<number>`(select ${accounts.number} from ${accounts} where ${accounts.id} = ${id})`,
+  };
+  const [[row], ...loaded] = await loadPresent(database, [
+    database.select(accountColumns).from(accounts).where(eq(accounts.id, account)),
+    ...(await fellows(database, caller)),
+  ]);
+  const admit = (claims: Claims) => {
+    const principal = principalOf(activeAccount(row as AccountRow), shard, claims);
+    return { principal, database, loaded };
+  };
+  return { row, admit };
+}
+
+async function chooseShard(c: Incoming): Promise<string> {
+  const shards = listShards(c.env).map((name) => ({
+    name,
+    size: async () => openShard(c.env, name, c.var.cost)?.size() ?? Number.POSITIVE_INFINITY,
+  }));
+  return (await roomiest(shards)).name;
+}
+
+/**
+ * Gives a person an account, on the shard with the most room. The directory comes first and decides: of several that
+ * come at once all get the same, and whoever finds an account missing makes it.
+ */
+async function register(c: Incoming, directory: Database, key: Uint8Array, claims: Claims): Promise<Home> {
+  const { runtime, cost } = c.var;
+  const now = runtime.now();
+  const chosen = { account: newId(runtime, 'user'), shard: await chooseShard(c) };
+  const [[home = chosen]] = await new Ledger(directory).change({
+    note: null,
+    changes: (write) => [
+      write
+        .insert(identities)
+        .values({ key, ...chosen, createdAt: now })
+        // Changes nothing, and tells what is there.
+        .onConflictDoUpdate({ target: identities.key, set: { key: sql`excluded.key` } })
+        .returning({ account: identities.account, shard: identities.shard }),
+    ],
+    answer: null,
+  });
+  const database = openShard(c.env, home.shard, cost);
+  if (!database) throw new Error(`shard ${home.shard} is in the directory and not bound`);
+  const row = {
+    id: home.account,
+    email: readEmail(claims),
+    name: text(1, 255).safeParse(claims.name).data ?? null,
+    plan: 'free' as const,
+    isActive: true,
+    createdAt: now,
+    updatedAt: now,
+  };
+  await new Ledger(database).change({
+    note: null,
+    changes: (write) => [write.insert(accounts).values(row).onConflictDoNothing()],
+    answer: null,
+  });
+  return home;
+}
+
+/** For people to know the account by; nothing is linked by it. */
+function readEmail({ email }: Claims): string {
+  return typeof email === 'string' && email.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(email) ? email : '';
+}
+
+function principalOf(account: AccountRef, shard: string, { scope }: Claims): UserPrincipal {
+  return { kind: 'user', shard, account, token: null, scopes: grantedScopes(scope) };
+}
+
+/** What a `scope` claim (RFC 8693 section 4.2) leaves of everything. */
+function grantedScopes(claim: unknown): readonly Scope[] {
+  if (claim === undefined) return SCOPES;
+  const named = typeof claim === 'string' ? claim.split(' ') : [];
+  return SCOPES.filter((scope) => named.includes(scope));
+}

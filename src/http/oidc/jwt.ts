@@ -1,0 +1,68 @@
+import {
+  createLocalJWKSet,
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  type JSONWebKeySet,
+  type JWTPayload,
+  jwtVerify,
+} from 'jose';
+import type { OidcConfig } from '../../env';
+
+/** Asymmetric ones alone: of a shared secret, whoever can verify could sign. */
+const ALGORITHMS = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+];
+const FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+const MAX_LENGTH = 8_192;
+/** OpenID Connect Core 1.0 section 2. */
+const MAX_SUBJECT_LENGTH = 255;
+
+/** The claims of a JWT that was verified. */
+export type Claims = JWTPayload & { sub: string };
+
+/**
+ * Reads whom a JWT claims to be of, with nothing of it verified: enough to look for their account. Null for a text that
+ * cannot be a token of the issuer.
+ */
+export function readSubject(token: string, { issuer }: OidcConfig): string | null {
+  if (token.length > MAX_LENGTH || !FORM.test(token)) return null;
+  try {
+    const { iss, sub } = decodeJwt(token);
+    const { alg } = decodeProtectedHeader(token);
+    const isPlausible = iss === issuer && ALGORITHMS.includes(alg ?? '') && typeof sub === 'string' && sub !== '';
+    return isPlausible && sub.length <= MAX_SUBJECT_LENGTH && sub.isWellFormed() ? sub : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Verifies a JWT (RFC 7519 section 7.2): signature, issuer, audience and time.
+ * @param now milliseconds since the epoch
+ * @returns its claims; null for one that is not valid; `unknown key` when none of the keys is the one that it names
+ */
+export async function verifyJwt(
+  token: string,
+  keys: JSONWebKeySet,
+  { issuer, audience }: OidcConfig,
+  now: number,
+): Promise<Claims | null | 'unknown key'> {
+  try {
+    const { payload } = await jwtVerify(token, createLocalJWKSet(keys), {
+      issuer,
+      audience,
+      algorithms: ALGORITHMS,
+      currentDate: new Date(now),
+      requiredClaims: ['exp', 'sub'],
+    });
+    return payload as Claims;
+  } catch (error) {
+    if (error instanceof errors.JWKSNoMatchingKey) return 'unknown key';
+    if (error instanceof errors.JOSEError) return null;
+    // A key of the provider's that this runtime cannot import.
+    console.error(JSON.stringify({ event: 'oidc_key_unusable', message: String(error) }));
+    return null;
+  }
+}

@@ -1,0 +1,45 @@
+import type { JSONWebKeySet } from 'jose';
+import { isSafeAddress, type OidcConfig, type Runtime } from '../../env';
+import { SECOND } from '../../lib/time';
+
+const TIMEOUT = 5 * SECOND;
+const MAX_BYTES = 256 * 1024;
+
+/**
+ * Asks an identity provider for its keys: where they are tells its configuration (OpenID Connect Discovery 1.0
+ * section 4).
+ * @throws Error when it does not answer as it should
+ */
+export async function fetchKeys(runtime: Runtime, { issuer }: OidcConfig): Promise<JSONWebKeySet> {
+  const found = await fetchJson(runtime, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
+  // Section 4.3: else one provider could speak for another.
+  if (found.issuer !== issuer) throw new Error('the configuration is that of another issuer');
+  if (typeof found.jwks_uri !== 'string' || !isSafeAddress(found.jwks_uri)) throw new Error('jwks_uri is no https URL');
+  const { keys } = await fetchJson(runtime, found.jwks_uri);
+  if (!Array.isArray(keys)) throw new Error('the key set has no keys');
+  return { keys };
+}
+
+async function fetchJson(runtime: Runtime, url: string): Promise<Record<string, unknown>> {
+  const response = await runtime.fetch(url, {
+    headers: { Accept: 'application/json' },
+    redirect: 'manual',
+    signal: runtime.timeout(TIMEOUT),
+  });
+  if (response.status !== 200 || !response.body) throw new Error(`${url} answered ${response.status}`);
+  const value: unknown = JSON.parse(await readText(response.body));
+  if (typeof value !== 'object' || value === null) throw new Error(`${url} answered no object`);
+  return value as Record<string, unknown>;
+}
+
+async function readText(body: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > MAX_BYTES) throw new Error(`the answer is larger than ${MAX_BYTES} bytes`);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}

@@ -1,0 +1,15 @@
+import { Problem } from '../errors';
+import type { Incoming } from './context';
+import { limitAddress } from './rate-limit';
+
+/**
+ * Turns away a request that fails authentication.
+ * @throws Problem `unauthorized`, or `rate_limited` in its place
+ */
+export async function refuse(
+  c: Incoming,
+  detail = 'The credential is malformed, unknown, expired or revoked. Send a valid one.',
+): Promise<never> {
+  await limitAddress(c);
+  throw new Problem('unauthorized', detail, { headers: { 'WWW-Authenticate': 'Bearer' } });
+}

@@ -1,0 +1,416 @@
+import { env } from 'cloudflare:test';
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
+import { describe, expect, inject, it } from 'vitest';
+import { AUDIENCE, CLIENT } from './support/identity-client';
+import { type Json, World } from './support/world';
+
+const ISSUER = 'https://id.example.com/tenant';
+const MINUTE = 60_000;
+
+const pair = await generateKeyPair('RS256', { extractable: true });
+const others = await generateKeyPair('RS256', { extractable: true });
+/** What the whole world knows, used as a secret. */
+const secret = new TextEncoder().encode(await exportSPKI(pair.publicKey));
+const onCurve = await generateKeyPair('ES256', { extractable: true });
+
+/** A world whose people sign in with a provider, and the provider. */
+class Scene {
+  readonly world: World;
+  /** The keys that it tells. */
+  keys: Json[] = [];
+  /** What it says of itself. */
+  configuration: Json = { issuer: ISSUER, jwks_uri: 'https://keys.example.com/jwks' };
+  isDown = false;
+
+  private constructor(overrides: object) {
+    this.world = new World({ OIDC_ISSUER: ISSUER, OIDC_AUDIENCE: AUDIENCE, ...overrides });
+    this.world.internet.on('id.example.com', ({ url }) => {
+      const isThere = url === `${ISSUER}/.well-known/openid-configuration` && !this.isDown;
+      return isThere ? Response.json(this.configuration) : new Response(null, { status: 503 });
+    });
+    this.world.internet.on('keys.example.com', () => Response.json({ keys: this.keys }));
+  }
+
+  static async open(overrides: object = {}): Promise<Scene> {
+    // Its keys are kept for all worlds of this file.
+    await env.DB.prepare('delete from provider_keys').run();
+    const scene = new Scene(overrides);
+    scene.keys = [{ ...(await exportJWK(pair.publicKey)), kid: 'first', use: 'sig', alg: 'RS256' }];
+    return scene;
+  }
+
+  /** How often the provider was asked for its keys. */
+  get asked(): number {
+    return this.world.internet.sentTo('id.example.com').length;
+  }
+
+  /** A token of the provider's for a new person, or as `claims` say. */
+  async token(
+    claims: Record<string, unknown> = {},
+    header: object = {},
+    key: CryptoKey | Uint8Array = pair.privateKey,
+  ) {
+    const now = Math.floor(this.world.now / 1_000);
+    const usual = { iss: ISSUER, aud: AUDIENCE, sub: crypto.randomUUID(), iat: now, nbf: now, exp: now + 600 };
+    return new SignJWT({ ...usual, ...claims }).setProtectedHeader({ alg: 'RS256', kid: 'first', ...header }).sign(key);
+  }
+
+  call(token: string, method = 'GET', path = '/v1/me', body?: unknown, headers: Record<string, string> = {}) {
+    return this.world.call(method, path, { token, headers, ...(body !== undefined && { body }) });
+  }
+
+  must(status: number, token: string, method = 'GET', path = '/v1/me', body?: unknown) {
+    return this.world.must(status, method, path, { token, ...(body !== undefined && { body }) });
+  }
+}
+
+async function countAccounts(): Promise<number> {
+  const counts = await Promise.all(
+    [env.DB, env.DB_01].map((database) =>
+      database.prepare('select count(*) as n from accounts').first<{ n: number }>(),
+    ),
+  );
+  return counts.reduce((sum, row) => sum + (row?.n ?? 0), 0);
+}
+
+describe('a token of a real provider', () => {
+  const issuer = inject('issuer');
+
+  function openWorld() {
+    const world = new World({ OIDC_ISSUER: issuer, OIDC_AUDIENCE: AUDIENCE });
+    world.now = Date.now();
+    world.internet.on('127.0.0.1', ({ url }) => fetch(url));
+    return world;
+  }
+
+  async function getToken(scope?: string): Promise<string> {
+    const response = await fetch(`${issuer}/token`, {
+      method: 'POST',
+      headers: { Authorization: `Basic ${btoa(`${CLIENT.id}:${CLIENT.secret}`)}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials', ...(scope && { scope }) }),
+    });
+    const { access_token } = (await response.json()) as { access_token: string };
+    return access_token;
+  }
+
+  it('is a user token, limited by its scopes, also with keys that changed', async () => {
+    const world = openWorld();
+    const token = await getToken('account:read');
+    const { body } = await world.must(200, 'GET', '/v1/me', { token });
+    expect(body.plan).toBe('free');
+    await world.must(403, 'GET', '/v1/agents', { token });
+    await world.must(200, 'GET', '/v1/agents', { token: await getToken('agents:read account:read') });
+    await fetch(`${issuer}/rotate`, { method: 'POST' });
+    world.advance(MINUTE);
+    const again = await world.must(200, 'GET', '/v1/me', { token: await getToken('account:read') });
+    expect(again.body.id).toBe(body.id);
+    await world.must(401, 'GET', '/v1/me', { token });
+  });
+});
+
+describe('a token of the provider', () => {
+  it('opens an account of its own on first sight, and the same ever after', async () => {
+    const scene = await Scene.open();
+    const { world } = scene;
+    const before = await countAccounts();
+    const token = await scene.token({ sub: 'ada', email: 'ada@example.com', name: '  Ada  ' });
+    const { body: account } = await scene.must(200, token);
+    expect(account).toEqual({
+      id: expect.stringMatching(/^user_/),
+      email: 'ada@example.com',
+      name: 'Ada',
+      plan: 'free',
+      audit_retention_days: 7,
+      is_active: true,
+      created_at: '2026-01-31T12:00:00.000Z',
+      updated_at: '2026-01-31T12:00:00.000Z',
+    });
+    world.advance(MINUTE);
+    const again = await scene.must(200, await scene.token({ sub: 'ada', email: 'other@example.com' }));
+    expect(again.body).toEqual(account);
+    expect(again.cost.trips).toBe(2);
+    expect(await countAccounts()).toBe(before + 1);
+    const { body: found } = await world.must(200, 'GET', `/v1/admin/users/${account.id}`, {
+      token: world.env.ADMIN_TOKEN ?? '',
+    });
+    expect(found).toEqual(account);
+  });
+
+  it('is never linked to an account by its e-mail address', async () => {
+    const scene = await Scene.open();
+    const victim = await scene.world.account({ email: 'owner@example.com' });
+    const { body } = await scene.must(200, await scene.token({ email: 'owner@example.com' }));
+    expect(body.id).not.toBe(victim.id);
+  });
+
+  it.each([
+    ['no address', undefined],
+    ['no text', 7],
+    ['too long', `${'a'.repeat(250)}@example.com`],
+  ])('has an account without an e-mail address where the claim is %s', async (_, email) => {
+    const scene = await Scene.open();
+    const { body } = await scene.must(200, await scene.token({ email, name: '\u0000' }));
+    expect(body).toMatchObject({ email: '', name: null });
+  });
+
+  it('makes one account, however many requests come first at once', async () => {
+    const scene = await Scene.open({ DB_01: env.DB_01 });
+    const before = await countAccounts();
+    const token = await scene.token();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => scene.must(200, token)));
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
+    expect(await countAccounts()).toBe(before + 1);
+  });
+
+  it('finds an account that somebody died over while it was made', async () => {
+    const scene = await Scene.open();
+    const token = await scene.token();
+    const { body } = await scene.must(200, token);
+    await env.DB.prepare(
+      'delete from accounts where id = (select account from identities order by created_at desc limit 1)',
+    ).run();
+    const again = await scene.must(200, token);
+    expect(again.body).toEqual(body);
+  });
+
+  it('acts for its account: agents, idempotent requests, activity in its name', async () => {
+    const scene = await Scene.open();
+    const token = await scene.token();
+    const { body: account } = await scene.must(200, token);
+    const key = { 'Idempotency-Key': 'once' };
+    const first = await scene.call(token, 'POST', '/v1/agents', { name: 'Mailer' }, key);
+    const second = await scene.call(token, 'POST', '/v1/agents', { name: 'Mailer' }, key);
+    expect([first.status, second.text]).toEqual([201, first.text]);
+    const { body: activity } = await scene.must(200, token, 'GET', '/v1/activity');
+    expect(activity.data.map(({ actor, action }: Json) => [actor, action])).toEqual([[account.id, 'agent.created']]);
+    const other = await scene.must(200, await scene.token(), 'GET', '/v1/agents');
+    expect(other.body.data).toEqual([]);
+  });
+
+  it('is served in two round trips like any other, where its account is on the first shard', async () => {
+    const scene = await Scene.open();
+    const token = await scene.token();
+    await scene.must(200, token);
+    const made = await scene.must(201, token, 'POST', '/v1/agents', { name: 'Mailer' });
+    expect(made.cost.trips).toBe(2);
+    const read = await scene.must(200, token, 'GET', `/v1/agents/${made.body.id}`);
+    expect(read.cost.trips).toBeLessThanOrEqual(2);
+  });
+
+  it('works on any shard', async () => {
+    const scene = await Scene.open({ DB_01: env.DB_01 });
+    const homes = new Set<string>();
+    for (let person = 0; person < 12 && homes.size < 2; person++) {
+      const token = await scene.token();
+      await scene.must(201, token, 'POST', '/v1/agents', { name: 'Mailer' });
+      const { body } = await scene.must(200, token, 'GET', '/v1/agents');
+      expect(body.data).toHaveLength(1);
+      const { body: issued } = await scene.must(201, token, 'POST', '/v1/me/tokens', { scopes: ['agents:read'] });
+      homes.add(issued.token.slice(4, 6));
+      await scene.must(200, issued.token, 'GET', '/v1/agents');
+    }
+    // Whichever has the most room.
+    expect([...homes].every((home) => ['00', '01'].includes(home))).toBe(true);
+  });
+
+  it('is refused while its account is switched off', async () => {
+    const scene = await Scene.open();
+    const token = await scene.token();
+    const { body } = await scene.must(200, token);
+    const operator = { token: scene.world.env.ADMIN_TOKEN ?? '', body: { is_active: false } };
+    await scene.world.must(200, 'PATCH', `/v1/admin/users/${body.id}`, operator);
+    expect((await scene.must(403, token)).body.code).toBe('account_inactive');
+  });
+
+  it.each([{}, { DB_01: env.DB_01 }])('opens another account once its account is deleted (%#)', async (overrides) => {
+    const scene = await Scene.open(overrides);
+    const token = await scene.token();
+    const { body } = await scene.must(200, token);
+    await scene.must(201, token, 'POST', '/v1/agents', { name: 'Mailer' });
+    await scene.world.must(202, 'DELETE', `/v1/admin/users/${body.id}`, { token: scene.world.env.ADMIN_TOKEN ?? '' });
+    const { body: renewed } = await scene.must(200, token);
+    expect(renewed.id).not.toBe(body.id);
+    expect((await scene.must(200, token, 'GET', '/v1/agents')).body.data).toEqual([]);
+  });
+
+  it('is no operator token', async () => {
+    const scene = await Scene.open();
+    const answer = await scene.must(403, await scene.token(), 'GET', '/v1/admin/users');
+    expect(answer.body.code).toBe('wrong_credential');
+  });
+});
+
+describe('the scope claim', () => {
+  it.each([
+    ['one of ours', 'agents:read', 200, 403],
+    ['foreign ones too', 'openid agents:read profile account:read', 200, 200],
+    ['none of ours', 'openid profile', 403, 403],
+    ['nothing', '', 403, 403],
+    ['no text', ['agents:read'], 403, 403],
+    ['no claim', undefined, 200, 200],
+  ])('that has %s limits the token', async (_, scope, agents, account) => {
+    const scene = await Scene.open();
+    const token = await scene.token({ scope });
+    await scene.must(agents, token, 'GET', '/v1/agents');
+    await scene.must(account, token, 'GET', '/v1/me');
+  });
+
+  it('limits what user tokens it can make', async () => {
+    const scene = await Scene.open();
+    const token = await scene.token({ scope: 'account:write agents:read' });
+    await scene.must(403, token, 'POST', '/v1/me/tokens', { scopes: ['agents:write'] });
+    const { body } = await scene.must(201, token, 'POST', '/v1/me/tokens', {});
+    expect(body.scopes.toSorted()).toEqual(['account:write', 'agents:read']);
+  });
+});
+
+describe('a forged or foreign token', () => {
+  const now = Date.UTC(2026, 0, 31, 12) / 1_000;
+  const refused: [string, (scene: Scene) => Promise<string>][] = [
+    ['signed with another key', (scene) => scene.token({}, {}, others.privateKey)],
+    ['signed with the public key as a secret', (scene) => scene.token({}, { alg: 'HS256' }, secret)],
+    ['without a signature', async (scene) => withoutSignature(await scene.token())],
+    ['of another issuer', (scene) => scene.token({ iss: 'https://id.example.com' })],
+    ['of an issuer with a slash more', (scene) => scene.token({ iss: `${ISSUER}/` })],
+    ['for another audience', (scene) => scene.token({ aud: 'https://elsewhere.example.com' })],
+    ['for no audience', (scene) => scene.token({ aud: undefined })],
+    ['over', (scene) => scene.token({ exp: now })],
+    ['without an end', (scene) => scene.token({ exp: undefined })],
+    ['not valid yet', (scene) => scene.token({ nbf: now + 1 })],
+    ['of nobody', (scene) => scene.token({ sub: undefined })],
+    ['of an empty subject', (scene) => scene.token({ sub: '' })],
+    ['of a subject that is no text', (scene) => scene.token({ sub: 7 as unknown as string })],
+    ['of too long a subject', (scene) => scene.token({ sub: 'a'.repeat(256) })],
+    ['with an unknown key id', (scene) => scene.token({}, { kid: 'second' })],
+    [
+      'with a critical header that is not understood',
+      (scene) => scene.token({}, { crit: ['exp'], exp: 1 }).catch(() => 'a.b.c'),
+    ],
+    ['with a claim changed', async (scene) => withClaim(await scene.token(), { sub: 'somebody else' })],
+    [
+      'with a key of its own in the header',
+      async (scene) => scene.token({}, { jwk: await exportJWK(others.publicKey) }, others.privateKey),
+    ],
+    [
+      'signed by an algorithm that the key is not for',
+      (scene) => scene.token({}, { alg: 'ES256' }, onCurve.privateKey),
+    ],
+  ];
+
+  it.each(refused)('that is %s is refused', async (_, make) => {
+    const scene = await Scene.open();
+    await scene.must(200, await scene.token());
+    const before = await countAccounts();
+    const answer = await scene.must(401, await make(scene));
+    expect(answer.body.code).toBe('unauthorized');
+    expect(answer.headers.get('WWW-Authenticate')).toBe('Bearer');
+    expect(await countAccounts()).toBe(before);
+  });
+
+  it.each([
+    ['of another issuer', (scene: Scene) => scene.token({ iss: 'https://id.example.com' })],
+    ['of a secret algorithm', (scene: Scene) => scene.token({}, { alg: 'HS256' }, secret)],
+    ['that is too long', (scene: Scene) => scene.token({ padding: 'a'.repeat(8_192) })],
+    ['that is no JWT', async () => 'a.b.c'],
+  ])('%s never reaches the database', async (_, make) => {
+    const scene = await Scene.open();
+    expect((await scene.must(401, await make(scene))).cost.trips).toBe(0);
+    expect(scene.asked).toBe(0);
+  });
+
+  it('is refused where no provider is set', async () => {
+    const scene = await Scene.open({ OIDC_ISSUER: undefined, OIDC_AUDIENCE: undefined });
+    expect((await scene.must(401, await scene.token())).cost.trips).toBe(0);
+  });
+});
+
+describe('the keys of the provider', () => {
+  it('are asked for once in ten minutes', async () => {
+    const scene = await Scene.open();
+    const token = await scene.token({ exp: scene.world.now / 1_000 + 3_600 });
+    await scene.must(200, token);
+    scene.world.advance(10 * MINUTE - 1);
+    await scene.must(200, token);
+    expect(scene.asked).toBe(1);
+    scene.world.advance(1);
+    await scene.must(200, token);
+    expect(scene.asked).toBe(2);
+  });
+
+  it('are asked for when a token names a new one, at most once in half a minute', async () => {
+    const scene = await Scene.open();
+    await scene.must(200, await scene.token());
+    const unknown = await scene.token({}, { kid: 'second' }, others.privateKey);
+    await scene.must(401, unknown);
+    expect(scene.asked).toBe(1);
+    scene.world.advance(30_000);
+    for (let time = 0; time < 5; time++) await scene.must(401, unknown);
+    expect(scene.asked).toBe(2);
+    scene.keys = [{ ...(await exportJWK(others.publicKey)), kid: 'second', alg: 'RS256' }];
+    scene.world.advance(30_000);
+    await scene.must(200, unknown);
+    // The key that was taken back opens nothing any more.
+    await scene.must(401, await scene.token());
+  });
+
+  it('serve for an hour while the provider is down, and no longer', async () => {
+    const scene = await Scene.open();
+    const token = await scene.token({ exp: scene.world.now / 1_000 + 7_200 });
+    await scene.must(200, token);
+    scene.isDown = true;
+    scene.world.advance(60 * MINUTE - 1);
+    await scene.must(200, token);
+    scene.world.advance(1);
+    const answer = await scene.must(503, token);
+    expect(answer.headers.has('Retry-After')).toBe(true);
+    scene.isDown = false;
+    scene.world.advance(MINUTE);
+    await scene.must(200, token);
+  });
+
+  it.each([
+    ['is of another issuer', { issuer: 'https://other.example.com', jwks_uri: 'https://keys.example.com/jwks' }],
+    ['names no https address', { issuer: ISSUER, jwks_uri: 'http://keys.example.com/jwks' }],
+    ['names no address', { issuer: ISSUER }],
+    ['is no object', 'configuration'],
+  ])('are not taken where the configuration %s', async (_, configuration) => {
+    const scene = await Scene.open();
+    scene.configuration = configuration;
+    await scene.must(503, await scene.token());
+  });
+
+  it('are not taken from an answer without an end', async () => {
+    const scene = await Scene.open();
+    const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536).fill(32)) });
+    scene.world.internet.on('keys.example.com', () => new Response(endless));
+    await scene.must(503, await scene.token());
+  });
+
+  it('are asked for without following anybody elsewhere', async () => {
+    const scene = await Scene.open();
+    await scene.must(200, await scene.token());
+    expect(scene.world.internet.requests.map(({ options }) => options.redirect)).toEqual(['manual', 'manual']);
+  });
+});
+
+describe('the settings', () => {
+  it.each([
+    ['an issuer alone', { OIDC_AUDIENCE: undefined }],
+    ['an audience alone', { OIDC_ISSUER: undefined }],
+    ['an issuer that is not https', { OIDC_ISSUER: 'http://id.example.com' }],
+  ])('with %s are refused', async (_, overrides) => {
+    const scene = await Scene.open(overrides);
+    await scene.world.must(503, 'GET', '/v1/me', { token: await scene.token() });
+  });
+});
+
+function withoutSignature(token: string): string {
+  const [, payload] = token.split('.');
+  return `${btoa(JSON.stringify({ alg: 'none', kid: 'first' })).replaceAll('=', '')}.${payload}.`;
+}
+
+function withClaim(token: string, claims: object): string {
+  const [header, payload = '', signature] = token.split('.');
+  const changed = { ...JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))), ...claims };
+  return `${header}.${btoa(JSON.stringify(changed)).replaceAll('=', '').replaceAll('+', '-').replaceAll('/', '_')}.${signature}`;
+}
