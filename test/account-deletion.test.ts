@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
 import { countRows, emptyTables } from './support/tables';
+import { makeWebhook } from './support/webhooks';
 import { type TestAccount, World } from './support/world';
 
 beforeEach(async () => {
@@ -16,6 +17,7 @@ function deleteAccount({ world, id }: TestAccount) {
 /** An account with something in every table. */
 async function makeLife(world: World) {
   const account = await world.account({ plan: 'pro' });
+  await makeWebhook(account);
   const agents = [await account.agent(), await account.agent()];
   for (const agent of agents) {
     const { token } = await agent.approved({ max_uses: 2 });
@@ -28,6 +30,7 @@ async function makeLife(world: World) {
     });
     await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, { grace_period: 60 });
   }
+  await world.deliver();
   const further = await account.limitedToken('account:read');
   const policy = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
   await account.must(201, 'POST', '/v1/policies', policy);
