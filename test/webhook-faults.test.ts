@@ -125,6 +125,22 @@ it('a slice that is made late, after another made more, moves nothing back', asy
   }
 });
 
+it('an agent that is deleted while deliveries are made leaves none behind', async () => {
+  const { database, world, account, webhooks } = await makeScene();
+  const { body: agents } = await account.must(200, 'GET', '/v1/agents');
+  database.before(2, async () => {
+    const rival = new World();
+    await rival.must(204, 'DELETE', `/v1/agents/${agents.data[0].id}`, { token: account.token });
+    await rival.sweep();
+  });
+  await world.deliver();
+  await recover(world);
+  expect(world.internet.received).toEqual([]);
+  for (const webhook of webhooks) expect(await listDeliveries(account, webhook)).toEqual([]);
+  const left = 'select count(*) as n from deliveries where webhook >= (select max(number) - 1 from webhooks)';
+  expect(await env.DB.prepare(left).first('n')).toBe(0);
+});
+
 it('a message about nothing does nothing', async () => {
   const world = new World();
   const bodies: Json[] = [
