@@ -90,3 +90,14 @@ it('writes out what no font has and what would not be seen', async () => {
   ]);
   expect(await runsOf('two\nlines\tand\u3000spaces')).toEqual([['latin', 'two lines and spaces']]);
 });
+
+it('leaves no name blank, and none that looks like another', async () => {
+  expect(await runsOf('\u3164\u2800\u115f')).toEqual([['latin', '[U+3164][U+2800][U+115F]']]);
+  expect(await runsOf('ad\u200cmin\u200d')).toEqual([['latin', 'ad[U+200C]min[U+200D]']]);
+  expect(await runsOf('می\u200cخواهم')).toEqual([['arabic', 'می\u200cخواهم']]);
+});
+
+it('piles no more marks on a letter than languages do', async () => {
+  const [[, text]] = (await runsOf(`Zoë e${'\u0316'.repeat(9)}`)) as [[string, string]];
+  expect(text).toBe(`Zoë e${'\u0316'.repeat(4)}${'[U+0316]'.repeat(5)}`);
+});
