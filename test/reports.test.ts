@@ -124,6 +124,53 @@ describe('the framework', () => {
   });
 });
 
+describe('a sentence', () => {
+  const sentences = ({ controls }: Json): string =>
+    controls.flatMap(({ evidence }: Json) => evidence.map(({ text }: Json) => text)).join('\n');
+
+  it('counts among the agents that asked only those that did', async () => {
+    const { account, agent, world } = await makeAccount();
+    const other = await account.agent();
+    const { id } = await other.request({ expires_in: 604_800 });
+    world.advance(DAY);
+    await agent.request();
+    await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
+    const report = await makeReport(account, { period: { start: '2026-02-01', end: '2026-02-01' } });
+    expect(report.summary).toMatchObject({ requests: 1, denied: 1, agents: 2 });
+    expect(sentences(report)).toContain('1 request of 1 agent was recorded');
+  });
+
+  it('on the numbering of the log has entries behind it, also where nobody asked for anything', async () => {
+    const { account, agent, world } = await makeAccount();
+    const { id } = await agent.request({ expires_in: 604_800 });
+    world.advance(DAY);
+    await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
+    const { controls } = await makeReport(account, { period: { start: '2026-02-01', end: '2026-02-01' } });
+    const numbering = controls
+      .flatMap(({ evidence }: Json) => evidence)
+      .find(({ text }: Json) => text.startsWith('Entries are numbered'));
+    const [denial] = await account.log('&event_type=deny');
+    expect(numbering).toMatchObject({ entries: 1, entry_ids: [denial.id] });
+  });
+
+  it('claims no more of keys, tokens and people than the service does', async () => {
+    const { account, agent } = await makeAccount();
+    await agent.approved();
+    for (const report_type of ['soc2_type2', 'eu_ai_act']) {
+      const report = await makeReport(account, { report_type });
+      const text = sentences(report);
+      expect(text).toContain('that checks the signature and the expiry alone does not learn of them');
+      expect(text).not.toMatch(/hash alone|no standing permission|People took|could not be used/);
+    }
+    expect(sentences(await makeReport(account))).toContain('a hash and the first 12 characters');
+    const { statement } = await makeReport(account, {
+      report_type: 'soc2_type1',
+      period: { start: '2026-01-01', end: '2026-01-02' },
+    });
+    expect(statement).toContain('agents and policies as they stood when the report was made');
+  });
+});
+
 describe('what a report holds', () => {
   it('is the entries that stood in the log when it was asked for', async () => {
     const { account, agent, world } = await makeAccount();

@@ -49,7 +49,7 @@ const CRITERIA: Criterion[] = [
     design: ({ agents, limits }) => [agents, limits],
     operation: ({ uses, revocations, log }) => [uses, revocations, log],
     not_covered:
-      'Attempts with unknown, expired or revoked credentials: they are refused and limited in number, and leave no entry ' +
+      'Attempts with unknown, expired or revoked credentials: they are refused and leave no entry ' +
       'in this log. Firewalls, intrusion detection and the boundary of other systems.',
   },
   {
@@ -58,7 +58,8 @@ const CRITERIA: Criterion[] = [
     design: ({ log, retention }) => [log, retention],
     operation: ({ denials, retries, quick }) => [denials, retries, quick],
     not_covered:
-      'Whether anybody looked at the log during the period and was alerted; availability, capacity and infrastructure ' +
+      'Attempts that fail authentication and uses of tokens that were refused: they leave no entry. Whether anybody looked at ' +
+      'the log during the period and was alerted; availability, capacity and infrastructure ' +
       'monitoring. The exceptions of this report are found when it is made, not when they occur.',
   },
   {
