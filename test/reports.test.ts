@@ -67,12 +67,15 @@ describe('a report', () => {
   });
 
   it('of an account without entries is whole all the same', async () => {
-    const world = new World();
-    const report = await makeReport(await world.account({ plan: 'enterprise' }));
+    const account = await new World().account({ plan: 'enterprise' });
+    const report = await makeReport(account);
     expect(report.summary).toMatchObject({ entries: 0, agents: 0, requests: 0 });
     expect([report.agents, report.deciders, report.exceptions, report.sample]).toEqual([[], [], [], []]);
     expect(report.months).toHaveLength(1);
     expect(report.controls).toHaveLength(6);
+    expect(report.scope.join()).toContain('held no entry of the period');
+    const design = await makeReport(account, { report_type: 'soc2_type1' });
+    expect(JSON.stringify(design.controls)).not.toContain('To illustrate');
   });
 });
 
@@ -157,8 +160,7 @@ describe('a sentence', () => {
     const { account, agent } = await makeAccount();
     await agent.approved();
     for (const report_type of ['soc2_type2', 'eu_ai_act']) {
-      const report = await makeReport(account, { report_type });
-      const text = sentences(report);
+      const text = sentences(await makeReport(account, { report_type }));
       expect(text).toContain('that checks the signature and the expiry alone does not learn of them');
       expect(text).not.toMatch(/hash alone|no standing permission|People took|could not be used/);
     }

@@ -66,7 +66,8 @@ function describeScope(file: FileRow, { summary, reach }: Facts): string[] {
     `The period is ${period.start} to ${period.end}, both days included, in UTC.`,
     ...(file.keptFrom > from
       ? [
-          `Entries before ${formatTime(file.keptFrom)} are no longer kept by the account’s plan: that part of the period is not covered, of its activity neither.`,
+          `Entries before ${formatTime(file.keptFrom)} are no longer kept by the account’s plan: that part of the period is not ` +
+            'covered, of its activity neither.',
         ]
       : []),
     ...(to > file.createdAt ? [`The last day was not over when the report was asked for, at ${asked}.`] : []),
@@ -85,7 +86,7 @@ function describeMethod(file: FileRow, { drawnFrom }: Facts, sample: SampledEntr
   return [
     'Every entry that the scope covers was counted; nothing was extrapolated. Sentences name the first entries behind them, or the ' +
       'first and the last, and how many there are. Each can be read at GET /v1/audit/{id} as long as the plan keeps it and its agent ' +
-      'is not deleted. Sentences without entries come from the configuration and the account activity.',
+      'is not deleted. Sentences on the configuration and on the account activity have none.',
     'A request is counted in the month in which it was made, a decision in that in which it was taken. Tokens used are tokens ' +
       'with a use in the period, however many, counted at the first; requests that expired are those that nobody decided. What ran ' +
       'out is counted when the service noted it.',

@@ -45,7 +45,8 @@ function findBoundlessPolicies({ configuration, decisionsOf }: Facts): ReportExc
         severity: 'high',
         text:
           `The policy ${quote(name)} (${id}) approves every action on every resource for every agent, without conditions, unless ` +
-          `another one denies. It took ${things(proof.entries, 'decision')} in the period. It is shown as it stood when the report was made.${state}`,
+          `another one denies. It took ${things(proof.entries, 'decision')} in the period. It is shown as it stood when the report ` +
+          `was made.${state}`,
         ...proof,
       };
     });
@@ -68,7 +69,8 @@ function findLostPolicies({ configuration, deciders, decisionsOf, period }: Fact
       severity: 'medium',
       text:
         `${things(lost.length, 'policy', 'policies')} that took ${things(entries, 'decision')} in the period ${were(lost.length)} deleted, or ` +
-        `changed after it began: ${someOf(names)}. The rules by which they decided may not be those that stand; the account activity tells when they changed.`,
+        `changed after it began: ${someOf(names)}. The rules by which they decided may not be those that stand; the account ` +
+        'activity tells when they changed.',
       entries,
       entry_ids: lost
         .flatMap(({ proof }) => proof.entry_ids)

@@ -38,7 +38,8 @@ function findDesign({ configuration, staleKeys, summary, reach, firstAndLast, as
     policies: bare(
       `${things(active.length, 'policy', 'policies')} ${isOrAre(active.length)} active: ${figure(approving.length)} that can approve, ` +
         `${figure(active.length - approving.length)} that deny. ` +
-        `${figure(approving.filter(({ isBoundless }) => isBoundless).length)} of the former approve everything that none of the latter denies. Any denial that applies wins; what no policy decides waits for a user token.`,
+        `${figure(approving.filter(({ isBoundless }) => isBoundless).length)} of the former approve everything that none of ` +
+        'the latter denies. Any denial that applies wins; what no policy decides waits for a user token.',
     ),
     keys: bare(
       `${things(staleKeys.length, 'active agent')} had a current key older than 90 days ${asOf}. A key can be ` +
