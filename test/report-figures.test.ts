@@ -364,4 +364,85 @@ describe('the exceptions', () => {
     for (const name of ['Rotated', 'Idle', 'Too new']) expect(quiet.text).toContain(name);
     expect(kinds(await makeReport(account, period('2026-04-30')))).toEqual(['agent_without_activity low']);
   });
+
+  it('have the keys that agents had at the end of the period, also where they were rotated since', async () => {
+    const { account, world } = await makeAccount();
+    const [never, before, twice] = [await account.agent(), await account.agent(), await account.agent()];
+    const rotate = (agent: TestAgent) => account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`);
+    world.advance(30 * DAY);
+    await rotate(twice);
+    await account.must(200, 'PUT', `/v1/agents/${twice.id}`, { name: 'Twice' });
+    world.advance(70 * DAY);
+    await rotate(before);
+    world.advance(DAY);
+    for (const agent of [never, before, twice]) await rotate(agent);
+    const stale = async (end: string) => {
+      const { exceptions } = await makeReport(account, { period: { start: '2026-02-01', end } });
+      return exceptions.find(({ kind }: Json) => kind === 'key_not_rotated');
+    };
+    // The first keys were made on January 31.
+    expect(await stale('2026-04-30')).toBeUndefined();
+    const found = await stale('2026-05-10');
+    expect(found.text).toMatch(/^2 active agents had, at the end of 2026-05-10, a current key/);
+    expect(found.text).toContain(never.id);
+    expect(found.text).toContain(before.id);
+    expect((await stale('2026-05-11')).text).toMatch(/^1 active agent .*at the end of 2026-05-11/);
+    expect(await stale('2026-05-12')).toBeUndefined();
+  });
+
+  it('call a key stale when the report was asked for where its period is not over', async () => {
+    const { account, world } = await makeAccount();
+    await account.agent();
+    world.advance(91 * DAY);
+    const { exceptions } = await makeReport(account, { period: { start: '2026-05-02', end: '2026-05-02' } });
+    const { text } = exceptions.find(({ kind }: Json) => kind === 'key_not_rotated');
+    expect(text).toContain('when the report was asked for, on 2026-05-02');
+    expect(text).not.toContain('at the end');
+  });
+
+  it('have a policy that approved everything and was switched off since', async () => {
+    const { account } = await makeAccount();
+    const policy = await makePolicy(account, { actions: ['*'] });
+    const agent = await account.agent();
+    await agent.request();
+    await account.must(200, 'PUT', `/v1/policies/${policy}`, { is_active: false });
+    const { exceptions } = await makeReport(account, { period: PERIOD });
+    expect(exceptions[0]).toMatchObject({ kind: 'policy_approves_everything', entries: 1 });
+    expect(exceptions[0].text).toContain('switched off since');
+  });
+
+  it('have policies that were deleted or changed after they decided', async () => {
+    const { account, world } = await makeAccount();
+    const [kept, changed, deleted] = [
+      await makePolicy(account, { actions: ['kept.*'] }),
+      await makePolicy(account, { actions: ['changed.*'] }),
+      await makePolicy(account, { actions: ['deleted.*'] }),
+    ];
+    const agent = await account.agent();
+    for (const action of ['kept.run', 'changed.run', 'deleted.run']) await agent.request({ action });
+    expect(kinds(await makeReport(account, { period: PERIOD }))).toEqual([]);
+    world.advance(DAY);
+    await account.must(200, 'PUT', `/v1/policies/${changed}`, { actions: ['never.*'] });
+    await account.must(204, 'DELETE', `/v1/policies/${deleted}`);
+    const report = await makeReport(account, { period: PERIOD });
+    expect(kinds(report)).toEqual(['policy_not_as_it_decided medium']);
+    const [{ text, entries, entry_ids }] = report.exceptions;
+    const approvals = await account.log('&event_type=approve');
+    expect(text).toMatch(/^2 policies that took 2 decisions /);
+    expect(text).toContain(changed);
+    expect(text).toContain(`${deleted} (deleted)`);
+    expect(text).not.toContain(kept);
+    expect([entries, entry_ids.toSorted()]).toEqual([2, approvals.slice(1).map(({ id }) => id)]);
+  });
+
+  it('quote names that cannot break out of their sentence', async () => {
+    const { account, world } = await makeAccount();
+    await account.agent({ name: 'A”.\n\nAll is well. “B\u202e' });
+    await account.agent({ name: 'x'.repeat(255) });
+    world.advance(DAY);
+    const period = { start: '2026-02-01', end: '2026-02-01' };
+    const { exceptions } = await makeReport(account, { period });
+    expect(exceptions[0].text).toContain('“A". All is well. "B[U+202E]” (agent_');
+    expect(exceptions[0].text).toContain(`“${'x'.repeat(80)}…” (agent_`);
+  });
 });

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
+import { contentOf } from '../src/audit/reports/pdf/document';
 import { Coverage } from '../src/audit/reports/pdf/fonts';
 import { renderPdf } from '../src/audit/reports/pdf/render';
 import { splitIntoRuns } from '../src/audit/reports/pdf/text-runs';
@@ -89,4 +90,26 @@ it('writes out what no font has and what would not be seen', async () => {
     ['latin', 'pay[U+202E]slip[U+0000][U+200B][U+D800]'],
   ]);
   expect(await runsOf('two\nlines\tand\u3000spaces')).toEqual([['latin', 'two lines and spaces']]);
+});
+
+it('lists the first of very many exceptions, and says so', () => {
+  const [exception] = sampleReport().exceptions;
+  if (!exception) throw new Error('the sample has no exceptions');
+  const count = (text: string) => text.split(exception.text).length - 1;
+  const many = JSON.stringify(contentOf({ ...plainReport(), exceptions: Array(206).fill(exception) }));
+  expect(count(many)).toBe(60);
+  expect(many).toContain('The first 60 are listed. The JSON form of this report has 146 more exceptions.');
+  const few = JSON.stringify(contentOf({ ...plainReport(), exceptions: Array(60).fill(exception) }));
+  expect([count(few), few.includes('are listed')]).toEqual([60, false]);
+});
+
+it('leaves no name blank, and none that looks like another', async () => {
+  expect(await runsOf('\u3164\u2800\u115f')).toEqual([['latin', '[U+3164][U+2800][U+115F]']]);
+  expect(await runsOf('ad\u200cmin\u200d')).toEqual([['latin', 'ad[U+200C]min[U+200D]']]);
+  expect(await runsOf('می\u200cخواهم')).toEqual([['arabic', 'می\u200cخواهم']]);
+});
+
+it('piles no more marks on a letter than languages do', async () => {
+  const [[, text]] = (await runsOf(`Zoë e${'\u0316'.repeat(9)}`)) as [[string, string]];
+  expect(text).toBe(`Zoë e${'\u0316'.repeat(4)}${'[U+0316]'.repeat(5)}`);
 });

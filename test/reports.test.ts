@@ -67,12 +67,15 @@ describe('a report', () => {
   });
 
   it('of an account without entries is whole all the same', async () => {
-    const world = new World();
-    const report = await makeReport(await world.account({ plan: 'enterprise' }));
+    const account = await new World().account({ plan: 'enterprise' });
+    const report = await makeReport(account);
     expect(report.summary).toMatchObject({ entries: 0, agents: 0, requests: 0 });
     expect([report.agents, report.deciders, report.exceptions, report.sample]).toEqual([[], [], [], []]);
     expect(report.months).toHaveLength(1);
     expect(report.controls).toHaveLength(6);
+    expect(report.scope.join()).toContain('held no entry of the period');
+    const design = await makeReport(account, { report_type: 'soc2_type1' });
+    expect(JSON.stringify(design.controls)).not.toContain('To illustrate');
   });
 });
 
@@ -121,6 +124,52 @@ describe('the framework', () => {
       .flatMap(({ evidence }: Json) => evidence)
       .find(({ text }: Json) => /approved: 4 by people, 4 by policies/.test(text));
     expect(found).toMatchObject({ entries: 8, entry_ids: approvals.slice(0, 5) });
+  });
+});
+
+describe('a sentence', () => {
+  const sentences = ({ controls }: Json): string =>
+    controls.flatMap(({ evidence }: Json) => evidence.map(({ text }: Json) => text)).join('\n');
+
+  it('counts among the agents that asked only those that did', async () => {
+    const { account, agent, world } = await makeAccount();
+    const other = await account.agent();
+    const { id } = await other.request({ expires_in: 604_800 });
+    world.advance(DAY);
+    await agent.request();
+    await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
+    const report = await makeReport(account, { period: { start: '2026-02-01', end: '2026-02-01' } });
+    expect(report.summary).toMatchObject({ requests: 1, denied: 1, agents: 2 });
+    expect(sentences(report)).toContain('1 request of 1 agent was recorded');
+  });
+
+  it('on the numbering of the log has entries behind it, also where nobody asked for anything', async () => {
+    const { account, agent, world } = await makeAccount();
+    const { id } = await agent.request({ expires_in: 604_800 });
+    world.advance(DAY);
+    await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
+    const { controls } = await makeReport(account, { period: { start: '2026-02-01', end: '2026-02-01' } });
+    const numbering = controls
+      .flatMap(({ evidence }: Json) => evidence)
+      .find(({ text }: Json) => text.startsWith('Entries are numbered'));
+    const [denial] = await account.log('&event_type=deny');
+    expect(numbering).toMatchObject({ entries: 1, entry_ids: [denial.id] });
+  });
+
+  it('claims no more of keys, tokens and people than the service does', async () => {
+    const { account, agent } = await makeAccount();
+    await agent.approved();
+    for (const report_type of ['soc2_type2', 'eu_ai_act']) {
+      const text = sentences(await makeReport(account, { report_type }));
+      expect(text).toContain('that checks the signature and the expiry alone does not learn of them');
+      expect(text).not.toMatch(/hash alone|no standing permission|People took|could not be used/);
+    }
+    expect(sentences(await makeReport(account))).toContain('a hash and the first 12 characters');
+    const { statement } = await makeReport(account, {
+      report_type: 'soc2_type1',
+      period: { start: '2026-01-01', end: '2026-01-02' },
+    });
+    expect(statement).toContain('agents and policies as they stood when the report was made');
   });
 });
 

@@ -112,8 +112,8 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
     const file = join(folder, 'high.pdf');
     writeFileSync(file, await renderPdf(report, load));
     const text = withoutBreaks(textOf(file, '-raw'));
-    expect(text).toContain('(135morecharactersintheJSONform)');
-    expect(text.match(/\[U\+1F600\]/g)).toHaveLength(120 + 12 * 300);
+    expect(text).toContain('(175morecharactersintheJSONform)');
+    expect(text.match(/\[U\+1F600\]/g)).toHaveLength(80 + 12 * 300);
     expect(text).toContain('48morechangesintheJSONform');
     expect(text.split(record.id)).toHaveLength(3);
   });

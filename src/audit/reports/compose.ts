@@ -10,6 +10,7 @@ import { findAll } from './findings';
 import { FRAMEWORKS } from './framework';
 import { reportRequest } from './order';
 import type { ComplianceReport, SampledEntry } from './report';
+import { MAX_DRAWS, SAMPLE_SIZE } from './sample';
 import { figure, things } from './text';
 
 /** Puts the report together, of what was found. */
@@ -42,12 +43,18 @@ function stateWhatItIs(file: FileRow): string {
   const { report_type, period } = reportRequest(file);
   const evidence =
     'This report is evidence, not attestation: it states what the audit log of the service holds, for an auditor to test. ' +
-    'It is no opinion on whether a control is met, and no certificate.';
+    'It is no opinion on whether a control is met, no certificate, and no report of an auditor.';
   if (report_type === 'soc2_type1') {
-    return `${evidence} It speaks of the design of the controls as of ${period.end}, a point in time, and not of how they operated.`;
+    return (
+      `${evidence} It speaks of the design of the controls at a point in time, and not of how they operated: of agents and policies ` +
+      `as they stood when the report was made, after ${formatTime(file.createdAt)}, and of the log up to ${period.end}.`
+    );
   }
   if (report_type === 'soc2_type2') {
-    return `${evidence} It speaks of the operation of the controls throughout the period, from ${period.start} to ${period.end}.`;
+    return (
+      `${evidence} It speaks of the operation of the controls throughout the period, from ${period.start} to ${period.end}, as far as ` +
+      'its scope says that the log covers it.'
+    );
   }
   return evidence;
 }
@@ -59,14 +66,15 @@ function describeScope(file: FileRow, { summary, reach }: Facts): string[] {
     `The period is ${period.start} to ${period.end}, both days included, in UTC.`,
     ...(file.keptFrom > from
       ? [
-          `Entries before ${formatTime(file.keptFrom)} are no longer kept by the account’s plan: that part of the period is not covered.`,
+          `Entries before ${formatTime(file.keptFrom)} are no longer kept by the account’s plan: that part of the period is not ` +
+            'covered, of its activity neither.',
         ]
       : []),
     ...(to > file.createdAt ? [`The last day was not over when the report was asked for, at ${asked}.`] : []),
     reach
       ? `It covers ${things(summary.entries, 'entry', 'entries')} of the account’s audit log, with sequences from ${figure(reach.first)} to ` +
         `${figure(reach.last)}, as they stood at ${asked}. Entries of deleted agents are erased, and left out.`
-      : `The account’s audit log had no entry in the period at ${asked}.`,
+      : `The account’s audit log held no entry of the period at ${asked}. Entries of deleted agents are erased, and left out.`,
     'It covers what agents asked for through the service, what was decided, and what tokens were used for. It does not cover the ' +
       'systems that agents act on, or access that does not go through the service.',
     'Agents and policies are described as they stood when the report was made; what changed them before is in the account ' +
@@ -76,11 +84,14 @@ function describeScope(file: FileRow, { summary, reach }: Facts): string[] {
 
 function describeMethod(file: FileRow, { drawnFrom }: Facts, sample: SampledEntry[]): string[] {
   return [
-    'Every entry of the period was counted; nothing was extrapolated. Sentences name the first entries behind them, and how many ' +
-      'there are. Each can be read at GET /v1/audit/{id} as long as the plan keeps it.',
+    'Every entry that the scope covers was counted; nothing was extrapolated. Sentences name the first entries behind them, or the ' +
+      'first and the last, and how many there are. Each can be read at GET /v1/audit/{id} as long as the plan keeps it and its agent ' +
+      'is not deleted. Sentences on the configuration and on the account activity have none.',
     'A request is counted in the month in which it was made, a decision in that in which it was taken. Tokens used are tokens ' +
-      'with a use in the period, however many, counted at the first; requests that expired are those that nobody decided.',
-    'Decisions with a policy are the policy’s; all others are of people, whom the log records under the account. A quick decision came ' +
+      'with a use in the period, however many, counted at the first; requests that expired are those that nobody decided. What ran ' +
+      'out is counted when the service noted it.',
+    'Decisions by a policy are the policy’s. All others were taken with a user token and are called people’s, also where a program ' +
+      'holds the token; the log records them under the account. A quick decision came ' +
       `within ${QUICK_DECISION / 1_000} seconds of the request. A denial was tried again if the same agent asked for the same action on the ` +
       `same resource among its next ${RETRY_REACH} requests for that action.`,
     `Key rotations and configuration changes are from the account activity, of each the newest ${SHOWN_RECORDS}.`,
@@ -88,6 +99,7 @@ function describeMethod(file: FileRow, { drawnFrom }: Facts, sample: SampledEntr
       ? 'There was nothing to draw a sample from.'
       : `The sample has ${things(sample.length, 'entry', 'entries')}, in the order in which they were drawn. Draw n, from 0, is ` +
         `${drawnFrom.first} + (the first 48 bits of SHA-256("${fileId(file)}:n") modulo ${drawnFrom.size}), a sequence. Those ` +
-        'drawn before, those erased and those of deleted agents were passed over.',
+        `drawn before, those erased and those of deleted agents were passed over, until there were ${SAMPLE_SIZE}, every sequence had ` +
+        `been drawn, or ${figure(MAX_DRAWS)} draws were over.`,
   ];
 }

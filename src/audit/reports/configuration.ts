@@ -1,9 +1,10 @@
-import { and, eq, isNull, lte } from 'drizzle-orm';
+import { and, eq, isNull, lt, lte, sql } from 'drizzle-orm';
 import { named } from '../../db/columns';
 import type { Reader } from '../../db/database';
-import { agentKeys, agents, policies } from '../../db/schema';
+import { activity, agentKeys, agents, policies } from '../../db/schema';
 import type { FileRow } from '../../ledger/file-ledger';
-import type { Id } from '../../lib/typeid';
+import { firstIdAt, type Id } from '../../lib/typeid';
+import { endOf } from './order';
 
 /** An agent as it is registered now. */
 export interface RegisteredAgent {
@@ -12,7 +13,7 @@ export interface RegisteredAgent {
   name: string;
   isActive: boolean;
   createdAt: number;
-  /** When its current key was made. */
+  /** When the key was made, at the earliest, that was the current one at the end of the period. */
   keyCreatedAt: number | null;
 }
 
@@ -24,6 +25,8 @@ export interface StandingPolicy {
   isActive: boolean;
   /** Whether it applies to every request of every agent. */
   isBoundless: boolean;
+  /** When it was changed last; before everything where it never was. */
+  changedAt: number;
 }
 
 export interface Configuration {
@@ -52,9 +55,10 @@ export async function readConfiguration(reader: Reader, file: FileRow): Promise<
       .where(and(eq(policies.account, file.account), lte(policies.createdAt, file.createdAt))),
   ]);
   return {
-    agents: agentRows.toSorted(byId),
+    agents: (await turnBackKeys(reader, file, agentRows)).toSorted(byId),
     policies: policyRows.toSorted(byId).map(({ id, name, effect, isActive, ...rules }) => ({
       ...{ id, name, effect, isActive },
+      changedAt: rules.updatedAt > rules.createdAt ? rules.updatedAt : 0,
       isBoundless:
         rules.agentIds === null &&
         Object.keys(rules.conditions).length === 0 &&
@@ -62,6 +66,39 @@ export async function readConfiguration(reader: Reader, file: FileRow): Promise<
         rules.resources.some((pattern) => ANY_RESOURCE.test(pattern)),
     })),
   };
+}
+
+/**
+ * Agents with the keys that they had at the end of the period: one that was replaced since then was there, however old,
+ * and is gone by now. The account activity tells when it was made.
+ */
+async function turnBackKeys(reader: Reader, file: FileRow, rows: RegisteredAgent[]): Promise<RegisteredAgent[]> {
+  const until = endOf(file);
+  const replaced = rows.filter(({ keyCreatedAt }) => keyCreatedAt !== null && keyCreatedAt >= until);
+  if (replaced.length === 0) return rows;
+  const [rotations] = await reader.load([
+    reader
+      .select({ target: activity.target, at: sql<number>`max(activity.created_at)` })
+      .from(sql`json_each(${JSON.stringify(replaced.map(({ id }) => id))}) as wanted`)
+      .crossJoin(activity)
+      .where(
+        and(
+          eq(activity.account, file.account),
+          eq(activity.target, sql`wanted.value`),
+          eq(activity.action, 'agent.key_rotated'),
+          lt(activity.id, firstIdAt('act', until)),
+        ),
+      )
+      .groupBy(activity.target),
+  ]);
+  const rotated = new Map<string, number>(rotations.map(({ target, at }) => [target, at]));
+  const madeAt = new Map(
+    replaced.map(({ id, createdAt }) => {
+      // A rotation that the activity keeps no more was before what it keeps.
+      return [id, rotated.get(id) ?? Math.max(createdAt, file.keptFrom)];
+    }),
+  );
+  return rows.map((row) => ({ ...row, keyCreatedAt: madeAt.get(row.id) ?? row.keyCreatedAt }));
 }
 
 /** Patterns that every action matches, which has a dot, and every resource, which has a colon. */

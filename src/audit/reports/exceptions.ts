@@ -1,7 +1,8 @@
+import type { StandingPolicy } from './configuration';
 import type { Facts } from './facts';
-import { QUICK_DECISION, RETRY_REACH } from './figures';
+import { EXAMPLES, QUICK_DECISION, RETRY_REACH } from './figures';
 import type { ReportException } from './report';
-import { figure, share, someOf, things, were } from './text';
+import { figure, quote, share, someOf, things, were } from './text';
 
 /** Of fewer decisions nothing follows about who decides how much. */
 const MANY_DECISIONS = 10;
@@ -12,6 +13,7 @@ type Finder = (facts: Facts) => ReportException[];
 
 const FINDERS: Finder[] = [
   findBoundlessPolicies,
+  findLostPolicies,
   findQuickDecisions,
   findConcentration,
   findStaleKeys,
@@ -31,18 +33,51 @@ export function findExceptions(facts: Facts): ReportException[] {
 
 function findBoundlessPolicies({ configuration, decisionsOf }: Facts): ReportException[] {
   return configuration.policies
-    .filter(({ effect, isActive, isBoundless }) => effect === 'approve' && isActive && isBoundless)
-    .map(({ id, name }) => {
-      const proof = decisionsOf(id);
+    .map((policy) => ({ policy, proof: decisionsOf(policy.id) }))
+    .filter(
+      ({ policy, proof }) =>
+        policy.effect === 'approve' && policy.isBoundless && (policy.isActive || proof.entries > 0),
+    )
+    .map(({ policy: { id, name, isActive }, proof }) => {
+      const state = isActive ? '' : ' It has been switched off since.';
       return {
         kind: 'policy_approves_everything',
         severity: 'high',
         text:
-          `The policy “${name}” (${id}) approves every action on every resource for every agent, without conditions. ` +
-          `It approved ${things(proof.entries, 'request')} in the period. It is shown as it stood when the report was made.`,
+          `The policy ${quote(name)} (${id}) approves every action on every resource for every agent, without conditions, unless ` +
+          `another one denies. It took ${things(proof.entries, 'decision')} in the period. It is shown as it stood when the report ` +
+          `was made.${state}`,
         ...proof,
       };
     });
+}
+
+/** Policies that decided by rules that may not be those that stand. */
+function findLostPolicies({ configuration, deciders, decisionsOf, period }: Facts): ReportException[] {
+  const standing = new Map<string, StandingPolicy>(configuration.policies.map((policy) => [policy.id, policy]));
+  const lost = deciders
+    .filter(
+      ({ kind, decided_by }) => kind === 'policy' && (standing.get(decided_by)?.changedAt ?? Infinity) >= period.from,
+    )
+    .map(({ decided_by, name }) => ({ decided_by, name, proof: decisionsOf(decided_by) }));
+  if (lost.length === 0) return [];
+  const names = lost.map(({ decided_by: id, name }) => (name === null ? `${id} (deleted)` : describe({ name, id })));
+  const entries = lost.reduce((sum, { proof }) => sum + proof.entries, 0);
+  return [
+    {
+      kind: 'policy_not_as_it_decided',
+      severity: 'medium',
+      text:
+        `${things(lost.length, 'policy', 'policies')} that took ${things(entries, 'decision')} in the period ${were(lost.length)} deleted, or ` +
+        `changed after it began: ${someOf(names)}. The rules by which they decided may not be those that stand; the account ` +
+        'activity tells when they changed.',
+      entries,
+      entry_ids: lost
+        .flatMap(({ proof }) => proof.entry_ids)
+        .toSorted()
+        .slice(0, EXAMPLES),
+    },
+  ];
 }
 
 function findQuickDecisions({ proofOf, summary }: Facts): ReportException[] {
@@ -70,8 +105,8 @@ function findConcentration({ deciders, decisionsOf }: Facts): ReportException[] 
   const proof = decisionsOf(decided_by);
   const part = `${things(proof.entries, 'decision')} of ${figure(all)} (${share(proof.entries, all)})`;
   if (kind === 'policy') {
-    const text = `One policy, ${name === null ? '' : `“${name}” `}(${decided_by}), took ${part}: what it allows is in effect what is allowed.`;
-    return [{ kind: 'one_decider', severity: 'low', text: text.replace('  ', ' '), ...proof }];
+    const text = `One policy, ${name === null ? '' : `${quote(name)} `}(${decided_by}), took ${part}: what it allows is in effect what is allowed.`;
+    return [{ kind: 'one_decider', severity: 'low', text, ...proof }];
   }
   return [
     {
@@ -86,14 +121,14 @@ function findConcentration({ deciders, decisionsOf }: Facts): ReportException[] 
   ];
 }
 
-function findStaleKeys({ staleKeys, period }: Facts): ReportException[] {
+function findStaleKeys({ staleKeys, asOf }: Facts): ReportException[] {
   if (staleKeys.length === 0) return [];
   return [
     {
       kind: 'key_not_rotated',
       severity: 'medium',
       text:
-        `${things(staleKeys.length, 'active agent')} still had, at the end of ${period.end}, a key made more than 90 days before: ` +
+        `${things(staleKeys.length, 'active agent')} had, ${asOf}, a current key made more than 90 days before: ` +
         `${someOf(staleKeys.map(describe))}.`,
       ...NO_ENTRIES,
     },
@@ -123,8 +158,8 @@ function findUnusedTokens({ proofOf, summary }: Facts): ReportException[] {
       kind: 'token_never_used',
       severity: proof.entries * 2 >= summary.tokens_issued ? 'medium' : 'low',
       text:
-        `${things(proof.entries, 'token')} ran out without a single use, against ${figure(summary.tokens_issued)} issued: ` +
-        'access that was granted and not needed.',
+        `${things(proof.entries, 'token')} ran out without a single recorded use, against ${figure(summary.tokens_issued)} issued in the period: ` +
+        'access that was granted and, as far as the service was told, not needed.',
       ...proof,
     },
   ];
@@ -153,15 +188,15 @@ function findQuietAgents({ quietAgents }: Facts): ReportException[] {
       kind: 'agent_without_activity',
       severity: 'low',
       text:
-        `${things(quietAgents.length, 'active agent')} with no entry in the period: ${someOf(quietAgents.map(describe))}. An agent ` +
-        'that is not needed still holds a valid key.',
+        `${things(quietAgents.length, 'active agent')} without an entry that the report covers: ${someOf(quietAgents.map(describe))}. An agent ` +
+        'that is not needed holds a valid key all the same.',
       ...NO_ENTRIES,
     },
   ];
 }
 
 function describe({ name, id }: { name: string; id: string }): string {
-  return `“${name}” (${id})`;
+  return `${quote(name)} (${id})`;
 }
 
 const NO_ENTRIES = { entries: 0, entry_ids: [] };

@@ -15,14 +15,18 @@ export type Proof = Omit<Finding, 'text'>;
 
 /** What the log and the account hold on a period: what a report says is made of it. */
 export interface Facts {
-  /** Days. */
-  period: { start: string; end: string };
+  /** Days, and when the first of them began. */
+  period: { start: string; end: string; from: number };
+  /** What the configuration is of: `at the end of …`, or when the report was asked for before that. */
+  asOf: string;
   summary: ComplianceReport['summary'];
   months: ComplianceReport['months'];
   agents: AgentFigures[];
   deciders: DeciderFigures[];
   /** The entries of some topics together. */
   proofOf: (...topics: Topic[]) => Proof;
+  /** The first and the last entry of all. */
+  firstAndLast: Proof;
   /** What an account or a policy decided: its first and its last decision. */
   decisionsOf: (decider: string) => Proof;
   configuration: Configuration;
@@ -38,9 +42,10 @@ export interface Facts {
 }
 
 interface Source {
-  period: { start: string; end: string };
+  period: Facts['period'];
   /** The end of the period, or when the report was asked for, whichever came first. */
   until: number;
+  asOf: string;
   figures: Figures;
   configuration: Configuration;
   activity: ComplianceReport['activity'];
@@ -59,22 +64,27 @@ export async function gatherFacts(reader: Reader, source: Source): Promise<Facts
   const registered = agents.filter(({ number, createdAt }) => createdAt <= asked || figures.agents[number]);
   const configuration = { policies, agents: registered };
   const deciders = Object.entries(figures.deciders);
+  const edges = figures.reach ? [...new Set([figures.reach.first, figures.reach.last])] : [];
   const ids = await readIds(reader, [
     ...Object.values(figures.topics).flatMap(({ positions }) => positions),
     ...deciders.flatMap(([, { first, last }]) => [first, last]),
+    ...edges,
   ]);
   const prove = ({ count, positions }: Evidence): Proof => ({
     entries: count,
     entry_ids: positions.flatMap((position) => ids.get(position) ?? []),
   });
   const due = registered.filter(({ isActive, createdAt }) => isActive && createdAt <= until);
+  const summary = summarize(figures);
   return {
     period: source.period,
-    summary: summarize(figures),
+    asOf: source.asOf,
+    summary,
     months: listMonths(source.period, figures),
     agents: listAgents(figures, configuration),
     deciders: listDeciders(figures, configuration),
     proofOf: (...topics) => prove(merge(topics.map((topic) => figures.topics[topic]))),
+    firstAndLast: prove({ count: summary.entries, positions: edges }),
     decisionsOf: (decider) => {
       const { approved, denied, first, last } = figures.deciders[decider] ?? {
         approved: 0,

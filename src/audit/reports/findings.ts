@@ -13,7 +13,7 @@ export function findAll(facts: Facts) {
   return { ...findDesign(facts), ...findOperation(facts), ...findChanges(facts) };
 }
 
-function findDesign({ configuration, staleKeys, summary, reach, proofOf, period }: Facts) {
+function findDesign({ configuration, staleKeys, summary, reach, firstAndLast, asOf }: Facts) {
   const { agents, policies } = configuration;
   const active = policies.filter(({ isActive }) => isActive);
   const approving = active.filter(({ effect }) => effect === 'approve');
@@ -22,54 +22,59 @@ function findDesign({ configuration, staleKeys, summary, reach, proofOf, period 
   return {
     agents: bare(
       `${things(agents.length, 'agent')} ${isOrAre(agents.length)} registered, ${figure(activeAgents)} of them active. Each has a key of its own, of ` +
-        'which a hash alone is stored; no two agents share one.',
+        'which the service keeps a hash and the first 12 characters, and for 24 hours an encrypted copy where it was issued under ' +
+        'an idempotency key; no two agents share one.',
     ),
     gate: bare(
-      'An agent has no standing permission: for each action on each resource it has to ask, and a token is issued with ' +
-        'the approval alone, in one transaction with the entry that records it. No agent key can decide a request.',
+      'An agent’s key by itself permits no action: for each action on each resource the agent has to ask, and a token is issued ' +
+        'with an approval alone, by a user token or by a policy, in one transaction with the entry that records it. No agent ' +
+        'key can decide a request.',
     ),
     limits: bare(
       'A token is for one action on one resource, carries the limits that were granted, a number of uses and an expiry of ' +
-        'at most 24 hours. An approver can narrow what was asked for, and cannot widen it.',
+        'at most 24 hours. An approver can narrow what was asked for, and cannot widen it. The number of uses and a revocation ' +
+        'hold where the service is asked: a system that checks the signature and the expiry alone does not learn of them.',
     ),
     policies: bare(
       `${things(active.length, 'policy', 'policies')} ${isOrAre(active.length)} active: ${figure(approving.length)} that can approve, ` +
         `${figure(active.length - approving.length)} that deny. ` +
-        `${figure(approving.filter(({ isBoundless }) => isBoundless).length)} of the former approve everything. Any denial that applies wins; what no policy decides waits for a person.`,
+        `${figure(approving.filter(({ isBoundless }) => isBoundless).length)} of the former approve everything that none of ` +
+        'the latter denies. Any denial that applies wins; what no policy decides waits for a user token.',
     ),
     keys: bare(
-      `${things(staleKeys.length, 'active agent')} had a key older than 90 days at the end of ${period.end}. A key can be ` +
+      `${things(staleKeys.length, 'active agent')} had a current key older than 90 days ${asOf}. A key can be ` +
         'replaced with a grace period or at once, and a replaced key ends at its deadline.',
     ),
     log: {
       text: reach
         ? `Entries are numbered without gaps: those of the period lie between sequence ${figure(reach.first)} and ${figure(reach.last)}, of which ` +
           `${figure(summary.entries)} can be read; ${figure(reach.last - reach.first + 1 - summary.entries)} were erased with a deleted agent or wait for it. ` +
-          'Each entry tells the time, the agent, the address and the client.'
-        : 'The log has no entry in the period.',
-      entries: summary.entries,
-      entry_ids: reach ? proofOf('request').entry_ids.slice(0, 1) : [],
+          'What was erased before the first or after the last of them is not in this figure. Each entry tells the time, the ' +
+          'agent, and the address and the client that caused it, or that the service itself did.'
+        : 'The log holds no entry of the period.',
+      ...firstAndLast,
     },
     retention: bare(
-      'Entries are append-only: no call of the service changes one. They are erased with the agent that they tell of, or ' +
-        'when the retention of the plan is over.',
+      'Entries are append-only: no call of the service changes one. They are erased with the agent that they tell of, with the ' +
+        'account, or when its retention is over. What the operator of the database could do, this report does not show.',
     ),
   };
 }
 
-function findOperation({ proofOf, summary }: Facts) {
+function findOperation({ proofOf, summary, agents }: Facts) {
+  const asking = agents.filter(({ counts }) => counts.requests > 0).length;
   const decided = summary.approved + summary.denied;
   return {
     requests: proven(
       proofOf('request'),
       (n) =>
-        `${things(n, 'request')} of ${things(summary.agents, 'agent')} ${were(n)} recorded, each with action, resource and limits.`,
+        `${things(n, 'request')} of ${things(asking, 'agent')} ${were(n)} recorded, each with action, resource and limits.`,
     ),
     approvals: proven(
       proofOf('personApproval', 'policyApproval'),
       (n) =>
         `${things(n, 'request')} ${were(n)} approved: ${figure(summary.approved_by_person)} by people, ${figure(summary.approved_by_policy)} by policies. ` +
-        'Each entry names who decided and what was granted.',
+        'Each entry names the account or the policy that decided, and what was granted.',
     ),
     denials: proven(
       proofOf('personDenial', 'policyDenial'),
@@ -78,7 +83,9 @@ function findOperation({ proofOf, summary }: Facts) {
     ),
     human: proven(
       proofOf('personApproval', 'personDenial'),
-      (n) => `People took ${figure(n)} of ${things(decided, 'decision')}, each before the action could be taken.`,
+      (n) =>
+        `${figure(n)} of ${things(decided, 'decision')} ${were(n)} taken with a user token of the account: by a person, or by a program ` +
+        'that holds one. Before an approval there is no token.',
     ),
     automatic: proven(
       proofOf('policyApproval', 'policyDenial'),
@@ -99,7 +106,7 @@ function findOperation({ proofOf, summary }: Facts) {
     ),
     unused: proven(
       proofOf('unusedToken'),
-      (n) => `${things(n, 'token')} expired without a use: access ended by itself.`,
+      (n) => `${things(n, 'token')} expired without a recorded use: access ended by itself.`,
     ),
     undecided: proven(
       proofOf('undecidedRequest'),
@@ -107,7 +114,7 @@ function findOperation({ proofOf, summary }: Facts) {
     ),
     revocations: proven(
       proofOf('revocation'),
-      (n) => `${things(n, 'token')} ${were(n)} revoked before the end; from then on it could not be used.`,
+      (n) => `${things(n, 'token')} ${were(n)} revoked before the end; from then on the service refuses it.`,
     ),
     retries: proven(
       proofOf('retriedDenial'),
@@ -121,19 +128,24 @@ function findChanges({ activity }: Facts) {
   const changes = (kind: string) =>
     `${figure(count(`${kind}.created`))} created, ${figure(count(`${kind}.updated`))} changed, ${figure(count(`${kind}.deleted`))} deleted`;
   const rotations = count('agent.key_rotated');
+  const orders = count('export.requested') + count('report.requested');
+  const downloads = count('export.downloaded') + count('report.downloaded');
   return {
     agentChanges: bare(
-      `Agents in the account activity: ${changes('agent')}. Deletion ends an agent’s keys and tokens at once.`,
+      `Agents in the account activity: ${changes('agent')}. From a deletion on the service refuses the agent’s keys and tokens.`,
     ),
-    policyChanges: bare(`Policies in the account activity: ${changes('policy')}; each with who did it.`),
+    policyChanges: bare(
+      `Policies in the account activity: ${changes('policy')}; each with the user token that did it.`,
+    ),
     tokenChanges: bare(
       `User tokens in the account activity: ${figure(count('user_token.created'))} created, ${figure(count('user_token.deleted'))} deleted. ` +
         'A token cannot create another with rights that it lacks.',
     ),
-    rotations: bare(`${things(rotations, 'agent key')} ${were(rotations)} rotated.`),
+    rotations: bare(`${things(rotations, 'rotation')} of agent keys ${were(rotations)} recorded.`),
     disclosures: bare(
-      `${figure(count('export.requested') + count('report.requested'))} exports and reports of the log were asked for, ` +
-        `${figure(count('export.downloaded') + count('report.downloaded'))} downloaded.`,
+      `${things(orders, 'export or report', 'exports and reports')} of the log ${were(orders)} asked for, and ` +
+        `${things(downloads, 'download')} recorded. Who reads the log through the API, and what webhooks deliver, is not recorded ` +
+        'in the account activity.',
     ),
   };
 }

@@ -8,7 +8,7 @@ import { composeReport } from './compose';
 import { type Configuration, readConfiguration } from './configuration';
 import { gatherFacts } from './facts';
 import { emptyFigures, FigureSource, type Figures } from './figures';
-import { reportRequest } from './order';
+import { endOf, reportRequest } from './order';
 import type { ComplianceReport } from './report';
 import { drawSample } from './sample';
 
@@ -84,11 +84,20 @@ class ReportProduction implements Production {
     const account = { number: file.account, id: owner.id };
     const activity = await readChanges(reader, file.account, {
       from: Math.max(from, file.keptFrom),
-      // What was noted in the very millisecond of the order still belongs to it.
-      to: Math.min(to, file.createdAt + 1),
+      to: endOf(file),
     });
+    const asOf =
+      to > file.createdAt ? `when the report was asked for, on ${period.end}` : `at the end of ${period.end}`;
     const facts = await gatherFacts(reader, {
-      ...{ period, until: Math.min(to, file.createdAt), asked: file.createdAt, figures, activity, span },
+      ...{
+        period: { ...period, from },
+        until: Math.min(to, file.createdAt),
+        asOf,
+        asked: file.createdAt,
+        figures,
+        activity,
+        span,
+      },
       configuration: this.configuration,
       logStart: logStart(account),
     });

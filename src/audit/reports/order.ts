@@ -61,6 +61,11 @@ export function reportRequest({ request }: Pick<FileRow, 'request'>): ReportRequ
   return request as unknown as ReportRequest;
 }
 
+/** The time before which things belong to a report: those of the very millisecond of its order still do. */
+export function endOf(file: Pick<FileRow, 'request' | 'createdAt'>): number {
+  return Math.min(reportRequest(file).to, file.createdAt + 1);
+}
+
 /** Makes the answer that shows a report at a moment. */
 export async function presentReport(
   config: Config,

@@ -45,7 +45,7 @@ export interface AgentFigures {
   counts: Counts;
 }
 
-/** Who decided how much: the account's people, or one policy. */
+/** Who decided how much: one policy, or the account's people, by which whoever holds a user token is meant. */
 export interface DeciderFigures {
   decided_by: string;
   kind: 'person' | 'policy';

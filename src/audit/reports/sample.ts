@@ -14,6 +14,9 @@ export const SAMPLE_SIZE = 25;
 const BATCH = 200;
 const MAX_BATCHES = 50;
 
+/** After so many draws a sample is over. */
+export const MAX_DRAWS = BATCH * MAX_BATCHES;
+
 /** 48 bits of a hash. */
 const DRAW_BYTES = 6;
 

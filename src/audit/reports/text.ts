@@ -18,6 +18,23 @@ export function share(part: number, whole: number): string {
   return `${whole === 0 ? 0 : Math.floor((100 * part) / whole)} %`;
 }
 
+const NAME = 80;
+
+/** A name within a sentence, of which it cannot break out; lists of names have it as it is. */
+export function quote(name: string): string {
+  const plain = name
+    .replace(/\s+/g, ' ')
+    .replace(/[“”]/g, '"')
+    .replace(/[^\P{C}\u200c\u200d]/gu, writeOut);
+  const characters = [...plain];
+  return `“${characters.slice(0, NAME).join('')}${characters.length > NAME ? '…' : ''}”`;
+}
+
+/** What a character that cannot be shown is written as: [U+202E]. */
+export function writeOut(character: string): string {
+  return `[U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`;
+}
+
 const NAMED = 5;
 
 /** The first few of some names, and how many there are beside them. */

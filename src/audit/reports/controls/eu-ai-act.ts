@@ -19,8 +19,8 @@ export const euAiAct: Framework = (findings) => {
       title: 'Human oversight',
       evidence: [gate, limits, human, automatic, quick, denials, revocations],
       not_covered:
-        'Whether the people who decided understood the system, were aware of automation bias and could interpret its ' +
-        'output: the log shows that they decided, when and how fast. What a policy decided no person saw beforehand.',
+        'Whether it was a person who decided: a program can hold a user token. Whether the people who decided understood the ' +
+        'system, were aware of automation bias and could interpret its output: the log shows that it was decided, when and how fast. What a policy decided no person saw beforehand.',
     },
     {
       id: 'Art. 26',

@@ -28,7 +28,7 @@ export const hipaa: Framework = (findings) => {
       evidence: [log, uses, retries, retention, disclosures],
       not_covered:
         'What was read or changed with a token: the log records that it was used, the system that it was used at records ' +
-        'what for. Regular review of records (164.308(a)(1)(ii)(D)), and the six years for which documentation is to be kept where ' +
+        'what for. Attempts that fail authentication and uses of tokens that were refused leave no entry. Regular review of records (164.308(a)(1)(ii)(D)), and the six years for which documentation is to be kept where ' +
         'the retention of the account is shorter.',
     },
   ];

@@ -52,7 +52,7 @@ export const iso27001: Framework = (findings) => {
       evidence: [log, retention, uses, retries, disclosures],
       not_covered:
         'Logs of the systems that agents act on; synchronization of their clocks; that logs are analysed. Attempts that fail ' +
-        'authentication leave no entry.',
+        'authentication and uses of tokens that were refused leave no entry.',
     },
   ];
 };

@@ -49,7 +49,7 @@ const CRITERIA: Criterion[] = [
     design: ({ agents, limits }) => [agents, limits],
     operation: ({ uses, revocations, log }) => [uses, revocations, log],
     not_covered:
-      'Attempts with unknown, expired or revoked credentials: they are refused and limited in number, and leave no entry ' +
+      'Attempts with unknown, expired or revoked credentials: they are refused and leave no entry ' +
       'in this log. Firewalls, intrusion detection and the boundary of other systems.',
   },
   {
@@ -58,7 +58,8 @@ const CRITERIA: Criterion[] = [
     design: ({ log, retention }) => [log, retention],
     operation: ({ denials, retries, quick }) => [denials, retries, quick],
     not_covered:
-      'Whether anybody looked at the log during the period and was alerted; availability, capacity and infrastructure ' +
+      'Attempts that fail authentication and uses of tokens that were refused: they leave no entry. Whether anybody looked at ' +
+      'the log during the period and was alerted; availability, capacity and infrastructure ' +
       'monitoring. The exceptions of this report are found when it is made, not when they occur.',
   },
   {
@@ -74,16 +75,21 @@ const CRITERIA: Criterion[] = [
 
 /** SOC 2 type 1: how the controls are designed, at a point in time. One kind of entry shows that the design exists. */
 export const soc2Type1: Framework = (findings) =>
-  CRITERIA.map((criterion) => present(criterion, [...criterion.design(findings), illustration(criterion, findings)]));
+  CRITERIA.map((criterion) => present(criterion, [...criterion.design(findings), ...illustrate(criterion, findings)]));
 
 /** SOC 2 type 2: how the controls operated throughout the period. */
 export const soc2Type2: Framework = (findings) =>
   CRITERIA.map((criterion) => present(criterion, [...criterion.operation(findings), ...criterion.design(findings)]));
 
-function illustration({ operation }: Criterion, findings: Findings): Finding {
-  const [example] = operation(findings).toSorted((a, b) => b.entries - a.entries);
-  const { text = '', ...proof } = example ?? { entries: 0, entry_ids: [] };
-  return { text: `To illustrate the design, and not as evidence that it operated: ${text}`, ...proof };
+function illustrate({ operation }: Criterion, findings: Findings): Finding[] {
+  const examples = operation(findings).filter(({ entries }) => entries > 0);
+  return examples
+    .toSorted((a, b) => b.entries - a.entries)
+    .slice(0, 1)
+    .map(({ text, ...proof }) => ({
+      text: `To illustrate the design, and not as evidence that it operated: ${text}`,
+      ...proof,
+    }));
 }
 
 function present({ id, title, not_covered }: Criterion, evidence: Finding[]): Control {

@@ -4,7 +4,10 @@ import { entriesBehind } from './evidence';
 import { countOf, shorten, wordsOf } from './format';
 import { sectionHeading } from './headings';
 import { COLORS } from './style';
-import { ruledTable } from './tables';
+import { restOf, ruledTable } from './tables';
+
+/** How many exceptions the PDF lists; the JSON form has all of them. */
+const LISTED = 60;
 
 const SEVERITIES = ['high', 'medium', 'low'] as const;
 
@@ -32,11 +35,14 @@ export function exceptionsSection({ exceptions }: ComplianceReport, number: numb
         { head: 'Severity', share: 2 },
         { head: 'Exception', share: 15 },
       ],
-      exceptions.map((one) => [
-        badge(one.severity),
-        { stack: [{ text: wordsOf(one.kind), bold: true }, { text: shorten(one.text, 900) }, entriesBehind(one)] },
-      ]),
+      exceptions
+        .slice(0, LISTED)
+        .map((one) => [
+          badge(one.severity),
+          { stack: [{ text: wordsOf(one.kind), bold: true }, { text: shorten(one.text, 900) }, entriesBehind(one)] },
+        ]),
     ),
+    ...restOf(exceptions.length, LISTED, 'exception', 'exceptions'),
   ];
 }
 

@@ -1,13 +1,13 @@
 import type { Content } from 'pdfmake/js/Printer.js';
 import type { ComplianceReport } from '../report';
-import { countOf, formatNumber, shorten } from './format';
+import { formatNumber, shorten } from './format';
 import { sectionHeading } from './headings';
-import { ruledTable } from './tables';
+import { restOf, ruledTable } from './tables';
 
 /** How many agents, and how many deciders, the PDF lists; the JSON form has all of them. */
 const LISTED = 200;
 /** How much of a name stands in a narrow column, in characters. */
-const NAME = 120;
+const NAME = 80;
 
 /** The agents, with what they asked for and got. */
 export function agentsSection({ agents }: ComplianceReport, number: number): Content[] {
@@ -28,7 +28,7 @@ export function agentsSection({ agents }: ComplianceReport, number: number): Con
           ...[counts.tokens_issued, counts.tokens_used, counts.tokens_revoked].map(formatNumber),
         ]),
     ),
-    ...restOf(agents.length, 'agent', 'agents'),
+    ...restOf(agents.length, LISTED, 'agent', 'agents'),
   ];
 }
 
@@ -36,7 +36,10 @@ export function agentsSection({ agents }: ComplianceReport, number: number): Con
 export function decidersSection({ deciders }: ComplianceReport, number: number): Content[] {
   return [
     sectionHeading(number, 'Deciders'),
-    { text: 'People of the account and policies that decided requests in the period.', style: 'paragraph' },
+    {
+      text: 'Policies that decided requests in the period, and people: whoever holds a user token of the account, programs too.',
+      style: 'paragraph',
+    },
     ruledTable(
       [
         { head: 'Decided by', share: 10 },
@@ -58,14 +61,8 @@ export function decidersSection({ deciders }: ComplianceReport, number: number):
         percentage(approved, approved + denied),
       ]),
     ),
-    ...restOf(deciders.length, 'decider', 'deciders'),
+    ...restOf(deciders.length, LISTED, 'decider', 'deciders'),
   ];
-}
-
-function restOf(count: number, one: string, many: string): Content[] {
-  if (count <= LISTED) return [];
-  const rest = countOf(count - LISTED, `more ${one}`, `more ${many}`);
-  return [{ text: `The first ${LISTED} are listed. The JSON form of this report has ${rest}.`, style: 'note' }];
 }
 
 function percentage(part: number, whole: number): string {

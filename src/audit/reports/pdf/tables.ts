@@ -1,4 +1,5 @@
 import type { Content } from 'pdfmake/js/Printer.js';
+import { countOf } from './format';
 import { fitsOnPage } from './page-fit';
 import { GAP, TEXT_WIDTH } from './style';
 
@@ -37,6 +38,13 @@ export function ruledTable(columns: Column[], rows: Content[][], caption?: strin
     layout: 'ruled',
     margin: [0, 0, 0, 14],
   };
+}
+
+/** What stands below a table that lists only the first of many. */
+export function restOf(count: number, listed: number, one: string, many: string): Content[] {
+  if (count <= listed) return [];
+  const rest = countOf(count - listed, `more ${one}`, `more ${many}`);
+  return [{ text: `The first ${listed} are listed. The JSON form of this report has ${rest}.`, style: 'note' }];
 }
 
 function emptyTable(caption?: string): Content {

@@ -1,5 +1,6 @@
 /// <reference path="./bidi-js.d.ts" />
 import makeBidi from 'bidi-js';
+import { writeOut } from '../text';
 import type { Coverage, Family } from './fonts';
 
 /** A piece of a text in one font, where it stands from left to right. */
@@ -10,8 +11,14 @@ export interface Run {
 
 const PLAIN = /^[\x20-\x7e]*$/;
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
-/** The joiners that Persian and Indian scripts need. Other invisible characters are written out: they can mislead. */
-const KEPT_INVISIBLE = new Set([0x200c, 0x200d]);
+/** What shows nothing; it can mislead. Some of it counts as letters: the fillers of Hangul, and an empty pattern of Braille. */
+const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
+/** The joiners, which Arabic script needs within words. */
+const JOINER = /[\u200c\u200d]/;
+const ARABIC = /\p{Script=Arabic}/u;
+
+/** So many marks can stand on a letter; more would cover what is around it. */
+const MAX_MARKS = 4;
 
 let bidi: ReturnType<typeof makeBidi> | undefined;
 
@@ -29,13 +36,13 @@ function makeVisible(text: string, coverage: Coverage): string {
     .replace(/\s+/g, ' ')
     .replace(/\p{Variation_Selector}/gu, '')
     .normalize('NFC');
+  let [before, marks] = ['', 0];
   for (const character of normal) {
-    const code = character.codePointAt(0) ?? 0;
-    const hidden = /\p{C}/u.test(character) && !KEPT_INVISIBLE.has(code);
-    visible +=
-      hidden || coverage.familyOf(code) === null
-        ? `[U+${code.toString(16).toUpperCase().padStart(4, '0')}]`
-        : character;
+    const isKept = JOINER.test(character) ? ARABIC.test(before) : !INVISIBLE.test(character);
+    marks = /\p{M}/u.test(character) ? marks + 1 : 0;
+    const isShown = isKept && marks <= MAX_MARKS && coverage.familyOf(character.codePointAt(0) ?? 0) !== null;
+    visible += isShown ? character : writeOut(character);
+    before = character;
   }
   return visible;
 }
