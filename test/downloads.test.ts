@@ -96,6 +96,12 @@ describe('a download', () => {
     }
   });
 
+  it('is over when the file is gone', async () => {
+    await env.FILES.delete(`files/${scene.id}/file`);
+    const { status, text } = await get();
+    expect([status, JSON.parse(text).code]).toEqual([410, 'download_expired']);
+  });
+
   it('goes on only with the same file', async () => {
     const etag = (await get()).headers.get('ETag') ?? '';
     const same = await get({ Range: 'bytes=5-', 'If-Range': etag });

@@ -328,6 +328,61 @@ it.each([
   },
 );
 
+it.each<[string, Partial<JobSizes>, number]>([
+  ['rows', { sliceRows: 40, sliceBytes: MIB }, 2],
+  ['bytes', { sliceRows: 1_000, sliceBytes: 10 * KIB }, 5],
+])('saves its progress after so many %s, and keeps the last of it alone', async (_, cut, saves) => {
+  const { world, account, bucket } = await makeScene();
+  const id = await startExport(account, CSV);
+  let puts = 0;
+  const put = async (key: string, value: Uint8Array) => {
+    if (key.includes('/state-')) puts += 1;
+    expect(bucket.keys.length).toBeLessThanOrEqual(1);
+    return bucket.binding.put(key, value);
+  };
+  const FILES = { ...bucket.binding, put } as unknown as R2Bucket;
+  const sizes = { ...SMALL, part: MIB, slices: 100, ...cut };
+  await deliver(world.queue.take(), { ...world.env, FILES }, world.runtime, sizes);
+  expect([(await readExport(account, id)).status, puts]).toEqual(['completed', saves]);
+});
+
+it('is put together once, though the answer to that is lost', async () => {
+  const { world, account, bucket } = await makeScene();
+  const id = await startExport(account, CSV);
+  let completions = 0;
+  const FILES = {
+    ...bucket.binding,
+    resumeMultipartUpload: (key: string, uploadId: string) => {
+      const upload = bucket.binding.resumeMultipartUpload(key, uploadId);
+      const complete = async (parts: R2UploadedPart[]) => {
+        await upload.complete(parts);
+        completions += 1;
+        throw new Error('Network connection lost.');
+      };
+      return { ...upload, complete };
+    },
+  } as unknown as R2Bucket;
+  const message = world.queue.take();
+  for (let attempt = 1; attempt <= 2; attempt++) {
+    await deliver(message, { ...world.env, FILES }, world.runtime, { ...SMALL, slices: 100 });
+    world.advance(2 * SECOND);
+  }
+  expect([(await readExport(account, id)).status, completions]).toEqual(['completed', 1]);
+});
+
+it('is begun anew when a part has another size than those before it', async () => {
+  const scene = await makeScene();
+  const { world, account, bucket } = scene;
+  const reference = await makeReference(scene, CSV);
+  await bucket.binding.delete(bucket.keys);
+  const id = await startExport(account, CSV);
+  await deliver(world.queue.take(), world.env, world.runtime, SMALL);
+  expect(bucket.openUploads).toHaveLength(1);
+  await world.work({ ...SMALL, part: 20 * KIB });
+  expect((await readExport(account, id)).sha256).toBe(reference);
+  await expectOneObject(scene, id);
+});
+
 it('is begun anew when its upload is gone', async () => {
   const scene = await makeScene();
   const { world, account, bucket } = scene;

@@ -101,7 +101,8 @@ it('guards and quotes in CSV whatever a cell may hold, though no client can send
   const texts = ['\tx', '\rx', '\nx', 'a\rb', 'a\nb', '"', ',', ';', "'=x", ' =x', 'x=', '＝x'];
   for (const _ of texts) await agent.request();
   await env.DB.prepare(
-    `update audit_entries set user_agent = (select value from json_each(?1) where key = (pos - 1) % 4294967296)
+    `update audit_entries set user_agent = (select value from json_each(?1) where key = (pos - 1) % 4294967296),
+         ip_address = (select value from json_each(?1) where key = (pos - 1) % 4294967296)
        where pos / 4294967296 = (select max(number) from accounts)`,
   )
     .bind(JSON.stringify(texts))
@@ -109,8 +110,9 @@ it('guards and quotes in CSV whatever a cell may hold, though no client can send
   const { bytes, text: file } = await makeExport(account, { format: 'csv' });
   // The reader of the tests would take it without quotes as well.
   expect(file).toContain('"a\rb"');
-  const cells = (await parseFile('csv', bytes)).map(({ user_agent }) => user_agent);
-  expect(cells).toEqual(texts.map((text) => guarded({ text }).text));
+  const cells = (await parseFile('csv', bytes)).map(({ user_agent, ip_address }) => [user_agent, ip_address]);
+  const expected = texts.map((text) => guarded({ text }).text);
+  expect(cells).toEqual(expected.map((text) => [text, text]));
 });
 
 describe('json', () => {

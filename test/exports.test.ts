@@ -266,6 +266,19 @@ describe('the list', () => {
     expect(seen).toEqual(ids);
   });
 
+  it('has no reports, and an export’s address finds none', async () => {
+    const { account } = await makeAccount();
+    const ids = [await startExport(account), await startExport(account)];
+    await env.DB.prepare(
+      `update files set kind = 1
+       where (account, id) = (select account, id from files where account = (select max(number) from accounts) limit 1)`,
+    ).run();
+    const { body } = await account.must(200, 'GET', '/v1/audit/export');
+    expect(body.data).toHaveLength(1);
+    const [report] = ids.filter((id) => id !== body.data[0].export_id);
+    await account.must(404, 'GET', `/v1/audit/export/${report}`);
+  });
+
   it('turns away a cursor of another account', async () => {
     const { account } = await makeAccount();
     await startExport(account);

@@ -111,6 +111,23 @@ it('looks at a finished file no more until it expires', async () => {
   expect([bucket.keys, world.queue.waiting]).toEqual([[], []]);
 });
 
+it('removes a file that is revoked while the sweep looks at it', async () => {
+  const { world, account, bucket } = await makeScene();
+  const agent = await account.agent();
+  for (let i = 0; i < 4; i++) await agent.request();
+  const { id } = await makeExport(account, {}, { part: 1_000, sliceRows: 1, sliceBytes: 1, slices: 9, batchRows: 1 });
+  await env.DB.prepare('update files set due_at = ?').bind(world.now).run();
+  const list = async (options: R2ListOptions) => {
+    await account.call('DELETE', `/v1/agents/${agent.id}`);
+    return bucket.binding.list(options);
+  };
+  const racing = new World({ FILES: { ...bucket.binding, list } as unknown as R2Bucket });
+  racing.now = world.now;
+  await racing.sweep();
+  await world.sweep();
+  expect([(await readExport(account, id)).status, bucket.keys]).toEqual(['expired', []]);
+});
+
 it('writes no file once a lease is over', async () => {
   const { world, account, bucket } = await makeScene();
   const agent = await account.agent();

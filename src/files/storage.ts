@@ -6,8 +6,8 @@ type Named = Pick<FileRow, 'kind' | 'id'>;
 
 /** R2 says this of an upload that is over, or never was. */
 const NO_SUCH_UPLOAD = /\(10024\)|does not exist/;
-/** R2 says these of parts that are not there by these ETags, are too small, or differ in size. */
-const PARTS_REFUSED = /\((10025|10011|10048)\)/;
+/** R2 says these of parts that are not there by these ETags, or that differ in size. */
+const PARTS_REFUSED = /\((10025|10048)\)/;
 
 /** Everything that belongs to a file lies under this. */
 function folder(file: Named): string {
