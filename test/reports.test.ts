@@ -222,6 +222,16 @@ describe('what a report holds', () => {
     expect(whole.scope.join()).not.toContain('no longer kept');
   });
 
+  it('finds no agent idle in a period of which nothing is kept', async () => {
+    const { account, agent, world } = await makeAccount({ plan: 'enterprise', audit_retention_days: 7 });
+    await agent.request();
+    world.advance(30 * DAY);
+    const exceptions = async (start: string, end: string) =>
+      (await makeReport(account, { period: { start, end } })).exceptions.map(({ kind }: Json) => kind);
+    expect(await exceptions('2026-01-31', '2026-02-01')).toEqual([]);
+    expect(await exceptions('2026-01-31', '2026-03-01')).toEqual(['agent_without_activity']);
+  });
+
   it('is nothing of another account', async () => {
     const { account, agent, world } = await makeAccount();
     const other = await world.account({ plan: 'enterprise' });

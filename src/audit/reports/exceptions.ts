@@ -1,6 +1,6 @@
 import type { StandingPolicy } from './configuration';
 import type { Facts } from './facts';
-import { EXAMPLES, QUICK_DECISION, RETRY_REACH } from './figures';
+import { QUICK_DECISION, RETRY_REACH } from './figures';
 import type { ReportException } from './report';
 import { figure, quote, share, someOf, things, were } from './text';
 
@@ -55,27 +55,21 @@ function findBoundlessPolicies({ configuration, decisionsOf }: Facts): ReportExc
 /** Policies that decided by rules that may not be those that stand. */
 function findLostPolicies({ configuration, deciders, decisionsOf, period }: Facts): ReportException[] {
   const standing = new Map<string, StandingPolicy>(configuration.policies.map((policy) => [policy.id, policy]));
-  const lost = deciders
-    .filter(
-      ({ kind, decided_by }) => kind === 'policy' && (standing.get(decided_by)?.changedAt ?? Infinity) >= period.from,
-    )
-    .map(({ decided_by, name }) => ({ decided_by, name, proof: decisionsOf(decided_by) }));
+  const lost = deciders.filter(
+    ({ kind, decided_by }) => kind === 'policy' && (standing.get(decided_by)?.changedAt ?? Infinity) >= period.from,
+  );
   if (lost.length === 0) return [];
   const names = lost.map(({ decided_by: id, name }) => (name === null ? `${id} (deleted)` : describe({ name, id })));
-  const entries = lost.reduce((sum, { proof }) => sum + proof.entries, 0);
+  const proof = decisionsOf(...lost.map(({ decided_by }) => decided_by));
   return [
     {
       kind: 'policy_not_as_it_decided',
       severity: 'medium',
       text:
-        `${things(lost.length, 'policy', 'policies')} that took ${things(entries, 'decision')} in the period ${were(lost.length)} deleted, or ` +
-        `changed after it began: ${someOf(names)}. The rules by which they decided may not be those that stand; the account ` +
-        'activity tells when they changed.',
-      entries,
-      entry_ids: lost
-        .flatMap(({ proof }) => proof.entry_ids)
-        .toSorted()
-        .slice(0, EXAMPLES),
+        `${things(lost.length, 'policy', 'policies')} that took ${things(proof.entries, 'decision')} in the period ${were(lost.length)} ` +
+        `deleted, or changed after it began: ${someOf(names)}. The rules by which they decided may not be those that stand; the ` +
+        'account activity tells when they changed.',
+      ...proof,
     },
   ];
 }

@@ -27,8 +27,8 @@ export interface Facts {
   proofOf: (...topics: Topic[]) => Proof;
   /** The first and the last entry of all. */
   firstAndLast: Proof;
-  /** What an account or a policy decided: its first and its last decision. */
-  decisionsOf: (decider: string) => Proof;
+  /** What accounts or policies decided: the first and the last decision of each. */
+  decisionsOf: (...deciders: string[]) => Proof;
   configuration: Configuration;
   activity: ComplianceReport['activity'];
   /** Active agents whose key was older than {@link KEY_LIFE_DAYS} days at the end of the period. */
@@ -46,6 +46,8 @@ interface Source {
   /** The end of the period, or when the report was asked for, whichever came first. */
   until: number;
   asOf: string;
+  /** Whether the plan keeps anything of the period: of what it does not, nothing follows. */
+  isCovered: boolean;
   figures: Figures;
   configuration: Configuration;
   activity: ComplianceReport['activity'];
@@ -85,19 +87,21 @@ export async function gatherFacts(reader: Reader, source: Source): Promise<Facts
     deciders: listDeciders(figures, configuration),
     proofOf: (...topics) => prove(merge(topics.map((topic) => figures.topics[topic]))),
     firstAndLast: prove({ count: summary.entries, positions: edges }),
-    decisionsOf: (decider) => {
-      const { approved, denied, first, last } = figures.deciders[decider] ?? {
-        approved: 0,
-        denied: 0,
-        first: 0,
-        last: 0,
-      };
-      return prove({ count: approved + denied, positions: [...new Set([first, last])] });
-    },
+    decisionsOf: (...names) =>
+      prove(
+        merge(
+          names.flatMap((name) => {
+            const decisions = figures.deciders[name];
+            if (!decisions) return [];
+            const { approved, denied, first, last } = decisions;
+            return { count: approved + denied, positions: [...new Set([first, last])] };
+          }),
+        ),
+      ),
     configuration,
     activity: source.activity,
     staleKeys: due.filter(({ keyCreatedAt }) => keyCreatedAt !== null && keyCreatedAt < until - KEY_LIFE_DAYS * DAY),
-    quietAgents: due.filter(({ number }) => !figures.agents[number]),
+    quietAgents: source.isCovered ? due.filter(({ number }) => !figures.agents[number]) : [],
     reach: figures.reach && { first: figures.reach.first - logStart, last: figures.reach.last - logStart },
     drawnFrom: { first: span.low - logStart, size: span.high - span.low },
   };

@@ -93,6 +93,7 @@ class ReportProduction implements Production {
         period: { ...period, from },
         until: Math.min(to, file.createdAt),
         asOf,
+        isCovered: file.keptFrom < to,
         asked: file.createdAt,
         figures,
         activity,
