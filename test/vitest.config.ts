@@ -10,6 +10,8 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/identity-provider.ts'],
     silent: 'passed-only',
+    // Of two cores the default is to use one.
+    maxWorkers: '100%',
     projects: [
       {
         root,
