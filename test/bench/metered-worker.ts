@@ -25,7 +25,7 @@ export default {
     const statements: StatementCost[] = [];
     const metered = { ...env, DB: meter(env.DB, statements) };
     const bench = ROUTES[new URL(request.url).pathname];
-    const answer = bench ? await bench(metered, request) : await app.fetch(request, metered, execution);
+    const answer = bench ? await bench(metered, request, env) : await app.fetch(request, metered, execution);
     const response = new Response(answer.body, answer);
     response.headers.set('X-Statements', JSON.stringify(statements));
     if (bench && !response.headers.has('Server-Timing')) response.headers.set('Server-Timing', new Cost().toString());
@@ -34,7 +34,7 @@ export default {
   queue: (batch, env) => runJobs(batch, { ...env, DB: meter(env.DB, jobs) }, systemRuntime),
 } satisfies ExportedHandler<Env, JobMessage>;
 
-const ROUTES: Record<string, (env: Env, request: Request) => Promise<Response>> = {
+const ROUTES: Record<string, (metered: Env, request: Request, env: Env) => Promise<Response>> = {
   '/bench/expire': expire,
   '/bench/evaluate': judge,
   '/bench/jobs': countJobs,
@@ -43,7 +43,7 @@ const ROUTES: Record<string, (env: Env, request: Request) => Promise<Response>> 
 };
 
 /** Reads every entry of an account through D1, and does nothing with them. */
-async function read(env: Env, request: Request): Promise<Response> {
+async function read(_metered: Env, request: Request, env: Env): Promise<Response> {
   const { account, batch } = (await request.json()) as { account: number; batch: number };
   const end = (account + 1) * 2 ** 32;
   let rows = 0;
