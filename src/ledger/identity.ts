@@ -1,10 +1,11 @@
 import { sql } from 'drizzle-orm';
-import type { Database, Statement } from '../db/database';
+import type { Statement } from '../db/database';
 import { providerKeys } from '../db/schema';
+import type { RecordWriter } from './ledger';
 
 /** Keeps what an identity provider answered when it was last asked for its keys. */
-export function keepProviderKeys({ build }: Database, row: typeof providerKeys.$inferInsert): Statement {
-  return build
+export function keepProviderKeys(write: RecordWriter, row: typeof providerKeys.$inferInsert): Statement {
+  return write
     .insert(providerKeys)
     .values(row)
     .onConflictDoUpdate({

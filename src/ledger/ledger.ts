@@ -13,6 +13,7 @@ import type {
   identities,
   permissions,
   policies,
+  providerKeys,
   userTokens,
   webhookFeeds,
   webhooks,
@@ -40,7 +41,8 @@ type RecordTable =
   | typeof webhookFeeds
   | typeof fileOutcomes
   | typeof deliveries
-  | typeof identities;
+  | typeof identities
+  | typeof providerKeys;
 
 /** Builds statements on records. States are out of its reach. */
 export interface RecordWriter {

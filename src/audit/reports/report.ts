@@ -93,17 +93,9 @@ export interface ComplianceReport {
   /** Paragraphs: what was looked at, and how. */
   scope: string[];
   method: string[];
-  summary: {
-    entries: number;
+  summary: Counts & {
     by_event_type: Record<string, number>;
     agents: number;
-    requests: number;
-    approved: number;
-    denied: number;
-    expired: number;
-    tokens_issued: number;
-    tokens_used: number;
-    tokens_revoked: number;
     approved_by_person: number;
     approved_by_policy: number;
     denied_by_person: number;

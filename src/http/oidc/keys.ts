@@ -4,6 +4,7 @@ import type { Database, Reader } from '../../db/database';
 import { providerKeys } from '../../db/schema';
 import { unavailable } from '../../errors';
 import { keepProviderKeys } from '../../ledger/identity';
+import { Ledger } from '../../ledger/ledger';
 import { HOUR, MINUTE, SECOND } from '../../lib/time';
 import type { Incoming } from '../context';
 import { type Claims, verifyJwt } from './jwt';
@@ -60,12 +61,16 @@ async function renew(c: Incoming, directory: Database, kept: ProviderKeys | unde
   const now = runtime.now();
   try {
     const keys = await fetchKeys(runtime, config.oidc);
-    await directory.run([keepProviderKeys(directory, { issuer, keys, fetchedAt: now, askedAt: now })]);
+    await keep(directory, { issuer, keys, fetchedAt: now, askedAt: now });
     return keys;
   } catch (error) {
     console.error(JSON.stringify({ event: 'oidc_provider_failed', message: String(error) }));
     const { keys = null, fetchedAt = 0 } = kept ?? {};
-    await directory.run([keepProviderKeys(directory, { issuer, keys, fetchedAt, askedAt: now })]);
+    await keep(directory, { issuer, keys, fetchedAt, askedAt: now });
     return null;
   }
+}
+
+async function keep(directory: Database, row: ProviderKeys): Promise<void> {
+  await new Ledger(directory).change({ note: null, changes: (write) => [keepProviderKeys(write, row)], answer: null });
 }

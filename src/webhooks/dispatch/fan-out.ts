@@ -105,12 +105,10 @@ async function draftOfFiles(context: FanOutContext, { targets, outcomes, account
     const event = FILE_EVENTS[kind][isFailure ? 'failed' : 'completed'];
     const interested = targets.filter(({ events }) => events.includes(event));
     if (interested.length === 0) continue;
-    const present = presenters[kind];
-    if (!present) throw new Error(`nothing shows files of the kind ${kind}`);
     const payload = writePayload(
       event,
       endedAt,
-      await present(config, { shard, account: { id: accountId } }, file, endedAt),
+      await presenters[kind](config, { shard, account: { id: accountId } }, file, endedAt),
     );
     drafts.push(...interested.map(({ number }) => ({ webhook: number, event, kind, file: id, payload })));
   }
