@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { accounts, erasures, identities } from '../db/schema';
+import { accounts, erasures, identities, trees } from '../db/schema';
 import type { OperatorContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { accepted, answer, operation } from '../http/operation';
@@ -32,6 +32,8 @@ export async function deleteAccount(
     changes: (write) => [
       write.insert(erasures).values({ kind: 'account', number: row.number, subject: idBytes(row.id) }),
       ...(isApart ? [] : [forget(write)]),
+      // From here on nothing of its log is sealed.
+      write.delete(trees).where(eq(trees.account, row.number)),
       write.delete(accounts).where(eq(accounts.number, row.number)),
     ],
     answer: null,

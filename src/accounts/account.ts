@@ -15,7 +15,7 @@ import { parseId } from '../lib/typeid';
 export type AccountRow = InferSelectModel<typeof accounts>;
 
 /** The part of an account's row that is shown. */
-type ShownAccount = Omit<AccountRow, 'number' | 'erasedSequence' | 'erasedAt'>;
+type ShownAccount = Omit<AccountRow, 'number' | 'erasedSequence' | 'erasedAt' | 'retentionDueAt'>;
 
 export const exampleAccount = {
   id: exampleId('user'),

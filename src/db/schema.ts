@@ -31,10 +31,15 @@ export const accounts = sqliteTable(
     /** The highest sequence that was ever erased from the log, and its time: the log goes on from there. */
     erasedSequence: integer('erased_sequence').notNull().default(0),
     erasedAt: integer('erased_at').notNull().default(0),
+    /** When something of its audit log or activity may have to be erased by age; null where there is nothing. */
+    retentionDueAt: integer('retention_due_at'),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
   },
-  (table) => [index('accounts_by_email').on(table.email)],
+  (table) => [
+    index('accounts_by_email').on(table.email),
+    index('accounts_retention_due').on(table.retentionDueAt).where(sql`retention_due_at is not null`),
+  ],
 );
 
 export const userTokens = sqliteTable(
@@ -218,6 +223,46 @@ export const auditEntries = sqliteTable(
     index('audit_by_agent_action').on(table.agent, table.action, table.event, table.pos),
     index('audit_by_permission').on(table.permission, table.event, table.pos),
   ],
+);
+
+/**
+ * The Merkle tree of each account's log, sealed as far as `size`: sequence n is leaf n − 1. Full tiles are in R2; what is
+ * not full yet is here.
+ */
+export const trees = sqliteTable(
+  'trees',
+  {
+    account: integer().primaryKey(),
+    /** Leaves under the newest head. */
+    size: integer().notNull().default(0),
+    /** The root hash of these, and when they were sealed; null where none ever was. */
+    root: bytesColumn(),
+    sealedAt: integer('sealed_at'),
+    /** The tiles at the right edge that are not full, level by level from the leaves: 32 bytes a hash. */
+    edge: bytesColumn().notNull().default(sql`x''`),
+    /** The newest head that was put into R2. */
+    publishedSize: integer('published_size').notNull().default(0),
+    publishedAt: integer('published_at').notNull().default(0),
+    /** When there is something to seal or to publish; null while there is nothing. */
+    dueAt: integer('due_at'),
+  },
+  (table) => [index('trees_due').on(table.dueAt).where(sql`due_at is not null`)],
+);
+
+export const ERASURE_REASONS = ['agent_deleted', 'retention'] as const;
+
+/** Which sealed entries were erased, and why: their leaves stay in the tree. */
+export const erasedEntries = sqliteTable(
+  'erased_entries',
+  {
+    id: integer().primaryKey(),
+    account: integer().notNull(),
+    reason: codeColumn(ERASURE_REASONS)().notNull(),
+    /** Sequences: pairs of a first and a last one. */
+    ranges: text({ mode: 'json' }).notNull().$type<[first: number, last: number][]>(),
+    erasedAt: integer('erased_at').notNull(),
+  },
+  (table) => [index('erased_entries_by_account').on(table.account)],
 );
 
 /** What people do to the account itself, in the order of the stored codes. */

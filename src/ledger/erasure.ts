@@ -143,12 +143,15 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
       where account = ${next.number} and (status = ${processing} or status = ${completed} or due_at > ${now + HOUR})`),
     build.run(sql`delete from activity where (account, id) in (
       select account, id from activity where account = ${next.number} limit ${SLICE})`),
+    build.run(sql`delete from erased_entries where id in (
+      select id from erased_entries indexed by erased_entries_by_account where account = ${next.number} limit ${SLICE})`),
     build.run(sql`delete from stored_answers where (principal, key) in (
       select principal, key from stored_answers indexed by stored_answers_by_subject
       where subject = ${next.subject} limit ${ANSWER_SLICE})`),
     build.run(sql`delete from erasures where id = ${next.id}
       and not exists (select 1 from stored_answers indexed by stored_answers_by_subject where subject = ${next.subject})
       and not exists (select 1 from agents where account = ${next.number})
+      and not exists (select 1 from erased_entries indexed by erased_entries_by_account where account = ${next.number})
       and not exists (select 1 from activity where account = ${next.number})`),
   ]);
   return true;

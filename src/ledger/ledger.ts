@@ -7,6 +7,7 @@ import type {
   agentKeys,
   agents,
   deliveries,
+  erasedEntries,
   erasures,
   fileOutcomes,
   files,
@@ -14,6 +15,7 @@ import type {
   permissions,
   policies,
   providerKeys,
+  trees,
   userTokens,
   webhookFeeds,
   webhooks,
@@ -24,7 +26,7 @@ import { type Id, idBytes } from '../lib/typeid';
 import { type Answer, AnsweredBefore, type AnswerKeeper } from './answer';
 import { appendEntries, draftRows } from './append';
 import type { Entry } from './entry';
-import { markFeeds } from './news';
+import { markFeeds, markTrees } from './news';
 import type { Note } from './note';
 import { countEvents } from './statistics';
 
@@ -37,6 +39,8 @@ type RecordTable =
   | typeof policies
   | typeof files
   | typeof erasures
+  | typeof trees
+  | typeof erasedEntries
   | typeof webhooks
   | typeof webhookFeeds
   | typeof fileOutcomes
@@ -107,6 +111,7 @@ export class Ledger {
         ...changes,
         build.run(appendEntries(drafts)),
         build.run(countEvents(drafts)),
+        markTrees(build, transition.entries),
         markFeeds(build, transition.entries),
       ];
       const results = await this.run(statements, transition.answer);

@@ -15,3 +15,13 @@ export function markFeeds(build: DrizzleD1Database, news: readonly Pick<Entry, '
     .set({ dueAt: Math.max(...news.map(({ at }) => at)) })
     .where(and(sql`${webhookFeeds.account} in (select value from json_each(${numbers}))`, isNull(webhookFeeds.dueAt)));
 }
+
+/** Notes that accounts have entries to seal. It writes nothing where that is noted already. */
+export function markTrees(build: DrizzleD1Database, news: readonly Pick<Entry, 'account' | 'at'>[]): Statement {
+  const numbers = JSON.stringify([...new Set(news.map(({ account }) => account))]);
+  const dueAt = Math.max(...news.map(({ at }) => at));
+  return build.run(sql`
+    insert into trees (account, due_at) select value, ${dueAt} from json_each(${numbers}) where true
+    on conflict (account) do update set due_at = excluded.due_at
+    where trees.due_at is null or trees.due_at > excluded.due_at`);
+}
