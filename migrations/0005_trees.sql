@@ -21,5 +21,6 @@ CREATE TABLE `trees` (
 CREATE INDEX `trees_due` ON `trees` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
 ALTER TABLE `accounts` ADD `retention_due_at` integer;--> statement-breakpoint
 CREATE INDEX `accounts_retention_due` ON `accounts` (`retention_due_at`) WHERE retention_due_at is not null;--> statement-breakpoint
+ALTER TABLE `erasures` ADD `due_at` integer DEFAULT 0 NOT NULL;--> statement-breakpoint
 INSERT INTO `trees` (`account`, `due_at`) SELECT `number`, 0 FROM `accounts`;--> statement-breakpoint
 UPDATE `accounts` SET `retention_due_at` = 0;

@@ -1,11 +1,15 @@
+import { CheckpointSigner } from './audit/tree/checkpoint';
+import { eraseTrees } from './audit/tree/erasure';
+import { sealTrees } from './audit/tree/sealing';
 import { Cost, type Database } from './db/database';
 import { listShards, openShard } from './db/shards';
-import type { Env, Runtime } from './env';
+import { type Env, type Runtime, readConfig } from './env';
 import { cleanFiles, resumeFiles } from './files/sweep';
 import { eraseAccounts, eraseAgents, eraseWebhooks } from './ledger/erasure';
 import { FileLedger } from './ledger/file-ledger';
 import { deleteExpiredKeys, deleteOldAnswers, deleteOldDeliveries, deleteOldStatistics } from './ledger/housekeeping';
 import { Ledger } from './ledger/ledger';
+import { TreeLedger } from './ledger/tree-ledger';
 import { expireSlice } from './permissions/expiry';
 import { hintAtDeliveries, hintAtNews } from './webhooks/dispatch/sweep';
 
@@ -52,6 +56,11 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
   };
   const sweep: Record<string, Work['slice']> = {
     expire: () => expireSlice(context),
+    'seal logs': async () => {
+      const trees = { reader: database, ledger: new TreeLedger(database), bucket: bound(env.FILES) };
+      return sealTrees({ ...trees, signer: await openSigner(env) }, runtime.now());
+    },
+    'erase trees': () => eraseTrees({ reader: database, ledger, bucket: bound(env.FILES) }, runtime.now()),
     'erase accounts': () => eraseAccounts(database, runtime.now()),
     'hint at news': () => hintAtNews(hints()),
     'hint at deliveries': () => hintAtDeliveries(hints()),
@@ -70,6 +79,12 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
   };
   const work = cron === RETENTION_CRON ? retention : sweep;
   return Object.entries(work).map(([name, slice]) => ({ name, shard, slice }));
+}
+
+async function openSigner(env: Env): Promise<CheckpointSigner> {
+  const settings = readConfig(env);
+  if ('faults' in settings) throw new Error(settings.faults.join('; '));
+  return CheckpointSigner.open(settings.config.keyring, settings.config.publicUrl);
 }
 
 function bound<B>(binding: B | undefined): B {

@@ -58,6 +58,9 @@ const rules: Record<string, string[]> = {
   'POST /v1/webhooks/:id/deliveries/:delivery_id/redeliver': ['user:webhooks:write'],
   'GET /v1/audit': ['user:audit:read'],
   'GET /v1/audit/:id': ['user:audit:read'],
+  'GET /v1/audit/:id/proof': ['user:audit:read'],
+  'GET /v1/audit/checkpoint': ['user:audit:read'],
+  'GET /v1/audit/consistency': ['user:audit:read'],
   'GET /v1/audit/export': ['user:audit:export'],
   'POST /v1/audit/export': ['user:audit:export'],
   'GET /v1/audit/export/:id': ['user:audit:export'],
@@ -90,6 +93,7 @@ function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
     [/^\/v1\/webhooks/, scene.webhook],
   ];
   const id = ids.find(([start]) => start.test(pattern))?.[1] ?? '';
+  const needed = pattern === '/v1/audit/consistency' ? '?from=0&to=0' : '';
   const bodies: Record<string, unknown> = {
     'POST /v1/admin/users': { email: 'new@example.com' },
     'PATCH /v1/admin/users/:id': { name: 'Changed' },
@@ -108,7 +112,7 @@ function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
     'POST /v1/tokens/revoke': { token: scene.token },
   };
   const path = pattern.replace('/docs/:version/:file', FILE).replace(':id', id).replace(':delivery_id', scene.delivery);
-  return { method, path, ...(bodies[route] !== undefined && { body: bodies[route] }) };
+  return { method, path: path + needed, ...(bodies[route] !== undefined && { body: bodies[route] }) };
 }
 
 const EXPORT = { start_date: '2026-01-01', end_date: '2026-12-31' };
@@ -125,6 +129,7 @@ async function makeScene(world = new World()) {
   const { body: exported } = await account.must(202, 'POST', '/v1/audit/export', EXPORT);
   const { body: reported } = await account.must(202, 'POST', '/v1/audit/reports/compliance', REPORT);
   await world.work();
+  await world.sweep();
   const { body: finished } = await account.must(200, 'GET', `/v1/audit/export/${exported.export_id}`);
   const webhook = await makeWebhook(account);
   const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);

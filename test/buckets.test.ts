@@ -75,3 +75,18 @@ it.each(BUCKETS)('%s gives ranges, and lists by prefix and pages', async (_, ope
   await bucket.delete(keys);
   expect((await bucket.list({ prefix: 'a/' })).objects).toEqual([]);
 });
+
+it.each(BUCKETS)('%s writes what must not be there only if it is not, and lists after a key', async (_, open) => {
+  const bucket = open();
+  const putOnce = (key: string, byte: number) =>
+    bucket.put(key, Uint8Array.of(byte), { onlyIf: { etagDoesNotMatch: '*' } });
+  expect(await putOnce('once/1', 1)).not.toBeNull();
+  expect(await putOnce('once/1', 2)).toBeNull();
+  expect(new Uint8Array((await (await bucket.get('once/1'))?.arrayBuffer()) ?? [])).toEqual(Uint8Array.of(1));
+  for (const key of ['once/2', 'once/3', 'other/4']) await putOnce(key, 1);
+  const after = async (startAfter: string) => {
+    const { objects } = await bucket.list({ prefix: 'once/', startAfter, limit: 1 });
+    return objects.map(({ key }) => key);
+  };
+  expect([await after('once/1'), await after('once/2'), await after('once/3')]).toEqual([['once/2'], ['once/3'], []]);
+});

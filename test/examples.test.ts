@@ -42,6 +42,8 @@ async function makeScene() {
   const { body: exported } = await account.must(202, 'POST', '/v1/audit/export', range);
   const report = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } };
   const { body: reported } = await account.must(202, 'POST', '/v1/audit/reports/compliance', report);
+  // Of an entry that is not sealed there is no proof.
+  await world.sweep();
   const names: [string, string][] = [
     [exampleId('user'), account.id],
     [exampleId('utok'), spare.id],
@@ -93,10 +95,14 @@ describe.each(requests)('$operation.method $operation.template as $type: $body',
   });
 });
 
-/** The path with the examples of its parameters. */
+/** The path with the examples of its parameters, and of those of its query that it cannot do without. */
 function fillPath({ template, json }: Operation): string {
-  return template.replace(/\{(\w+)\}/g, (_, name) => {
+  const query = (json.parameters ?? [])
+    .filter((parameter: Json) => parameter.in === 'query' && parameter.required)
+    .map((parameter: Json) => `${parameter.name}=${document.resolve(parameter.schema).examples[0]}`);
+  const path = template.replace(/\{(\w+)\}/g, (_, name) => {
     const parameter = json.parameters.find((other: Json) => other.in === 'path' && other.name === name);
     return document.resolve(parameter.schema).examples[0];
   });
+  return query.length > 0 ? `${path}?${query.join('&')}` : path;
 }

@@ -38,17 +38,22 @@ it('has routes to test', () => {
   expect(ROUTES.length).toBeGreaterThan(25);
 });
 
+/** Parameters that a path cannot do without. */
+const NEEDED: Record<string, string> = { '/v1/audit/consistency': 'from=0&to=0&' };
+
 describe.each(ROUTES)('%s', (route) => {
   const [method = '', pattern = ''] = route.split(' ');
   const path = pattern.replace(/:\w+/, 'perm_01h455vb4pex5vsknk084sn02q');
+
+  const needed = NEEDED[path] ?? '';
 
   it('refuses parameters that it does not know', async () => {
     const scene = await makeScene();
     const before = await dumpTables(env.DB);
     const unknown = ['unknown', 'Limit', 'limits', 'constructor', '__proto__', 'toString', 'user_id', 'access_token'];
     for (const name of unknown) {
-      expectRefusal(await send(scene, method, `${path}?${name}=1`), name, name);
-      expectRefusal(await send(scene, method, `${path}?${name}`), name, name);
+      expectRefusal(await send(scene, method, `${path}?${needed}${name}=1`), name, name);
+      expectRefusal(await send(scene, method, `${path}?${needed}${name}`), name, name);
     }
     expect(await dumpTables(env.DB)).toEqual(before);
   });

@@ -8,6 +8,7 @@ import { accepted, answer, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { later } from '../http/shown';
 import type { RecordWriter } from '../ledger/ledger';
+import { MINUTE } from '../lib/time';
 import { idBytes } from '../lib/typeid';
 import { accountOfPath, type LocatedAccount, locatedAccount } from './account';
 
@@ -16,21 +17,28 @@ export const AccountErasure = later(() =>
   z.object({ status: z.literal('erasing') }).meta({ id: 'AccountErasure', examples: [{ status: 'erasing' }] }),
 );
 
+/** Longer than anybody who has begun to seal its log can still be at it, in milliseconds. */
+const LONGEST_SEALING = 20 * MINUTE;
+
 /**
  * Deletes an account: its credentials die at once with its row, which every one of them is looked up with; the sweep
  * erases the rest. Whoever signs in to it with an identity provider is forgotten first, and is new when they come again.
  */
 export async function deleteAccount(
-  { shards: [directory] }: OperatorContext,
+  { shards: [directory], runtime }: OperatorContext,
   { shard, row }: LocatedAccount,
 ): Promise<void> {
+  const now = runtime.now();
   const forget = (write: RecordWriter) => write.delete(identities).where(eq(identities.account, row.id));
   const isApart = shard.name !== directory.name;
   if (isApart) await directory.ledger.change({ note: null, changes: (write) => [forget(write)], answer: null });
   await shard.ledger.change({
     note: null,
     changes: (write) => [
-      write.insert(erasures).values({ kind: 'account', number: row.number, subject: idBytes(row.id) }),
+      write.insert(erasures).values([
+        { kind: 'account', number: row.number, subject: idBytes(row.id), dueAt: 0 },
+        { kind: 'tree', number: row.number, subject: idBytes(row.id), dueAt: now + LONGEST_SEALING },
+      ]),
       ...(isApart ? [] : [forget(write)]),
       // From here on nothing of its log is sealed.
       write.delete(trees).where(eq(trees.account, row.number)),

@@ -1,4 +1,3 @@
-import { and, eq, gt, gte, lt } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { agents, auditEntries } from '../db/schema';
 import { notFound } from '../errors';
@@ -6,9 +5,8 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { LOG_SPAN } from '../ledger/append';
 import { parseId } from '../lib/typeid';
-import { AuditEntry, entryAgent, entryColumns, logStart, oldestKept, presentEntry } from './entry';
+import { AuditEntry, entryAgent, entryColumns, isKeptEntry, presentEntry } from './entry';
 
 /** Finds an audit entry of the account that its plan still keeps. */
 export async function getAuditEntry(
@@ -22,14 +20,7 @@ export async function getAuditEntry(
       .select(entryColumns)
       .from(auditEntries)
       .innerJoin(agents, entryAgent)
-      .where(
-        and(
-          eq(auditEntries.id, entry),
-          gt(auditEntries.pos, logStart(account)),
-          lt(auditEntries.pos, logStart(account) + LOG_SPAN),
-          gte(auditEntries.createdAt, oldestKept(account, runtime.now())),
-        ),
-      ),
+      .where(isKeptEntry(account, entry, runtime.now())),
   ]);
   if (!row) throw notFound('audit entry');
   return presentEntry(account, row);

@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm';
+import { and, eq, gt, gte, lt } from 'drizzle-orm';
 import * as z from 'zod';
 import { named } from '../db/columns';
 import { agents, auditEntries, EVENT_TYPES } from '../db/schema';
@@ -129,6 +129,16 @@ export function presentEntry(account: Pick<AccountRef, 'number' | 'id'>, row: En
     user_agent: row.userAgent,
     created_at: formatTime(row.createdAt),
   };
+}
+
+/** The condition that finds an entry of the account that its plan still keeps. */
+export function isKeptEntry(account: AccountRef, id: Id<'audit'>, now: number) {
+  return and(
+    eq(auditEntries.id, id),
+    gt(auditEntries.pos, logStart(account)),
+    lt(auditEntries.pos, logStart(account) + LOG_SPAN),
+    gte(auditEntries.createdAt, oldestKept(account, now)),
+  );
 }
 
 /** The position before an account's first entry; sequence n stands at this + n. */

@@ -9,6 +9,9 @@ import { auditList } from './list';
 import { reportCreation } from './reports/creation';
 import { reportDetail } from './reports/detail';
 import { reportList } from './reports/list';
+import { checkpointDetail } from './tree/checkpoint-detail';
+import { consistencyProof } from './tree/consistency';
+import { inclusionProof } from './tree/inclusion';
 
 /** The audit log, `/v1/audit`, files made of it, and the account's activity, `/v1/activity`. */
 export const auditRoutes = new Hono()
@@ -19,6 +22,9 @@ export const auditRoutes = new Hono()
   .route('/', reportCreation)
   .route('/', reportList)
   .route('/', reportDetail)
+  .route('/', checkpointDetail)
+  .route('/', consistencyProof)
+  .route('/', inclusionProof)
   .route('/', auditDetail)
   .route('/', activityList)
   .route('/', fileDownload);

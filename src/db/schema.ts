@@ -339,14 +339,19 @@ export const agentStatistics = sqliteTable(
   ],
 );
 
-export const ERASURE_KINDS = ['agent', 'account', 'webhook'] as const;
+export const ERASURE_KINDS = ['agent', 'account', 'webhook', 'tree'] as const;
 
-/** Deleted things whose history the sweep still has to erase, by their numbers; agents and accounts by their ids too. */
+/**
+ * Deleted things whose history the sweep still has to erase, by their numbers; agents, accounts and their trees by their
+ * ids too.
+ */
 export const erasures = sqliteTable('erasures', {
   id: integer().primaryKey(),
   kind: codeColumn(ERASURE_KINDS)().notNull(),
   number: integer().notNull(),
   subject: bytesColumn().notNull().default(sql`x''`),
+  /** Not before this time: somebody may still be writing. */
+  dueAt: integer('due_at').notNull().default(0),
 });
 
 /** Answers of requests that carried an idempotency key, to be given again when the request is sent again. */

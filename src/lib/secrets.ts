@@ -6,6 +6,7 @@ export type KeyLabel =
   | 'operator-token'
   | 'cursor'
   | 'token-signing'
+  | 'log-signing'
   | 'stored-answer'
   | 'webhook-secret'
   | 'download-address';

@@ -11,18 +11,18 @@ export const examplePublicKey = {
   alg: 'EdDSA',
 };
 
-/** A public key that tokens are verified with (RFC 7517 section 4, of the kind of RFC 8037 section 2). */
+/** A public key that tokens or logs are verified with (RFC 7517 section 4, of the kind of RFC 8037 section 2). */
 export const PublicKey = later(() =>
   z
     .object({
       kty: z.literal('OKP'),
       crv: z.literal('Ed25519'),
       x: z.string().meta({ description: 'The key, in base64url.' }),
-      kid: z.string().meta({ description: 'Its JWK thumbprint (RFC 7638), which tokens name in their header.' }),
+      kid: z.string().meta({
+        description: 'Its JWK thumbprint (RFC 7638), after `log-` for a key of logs. Tokens name it in their header.',
+      }),
       use: z.literal('sig'),
       alg: z.literal('EdDSA'),
     })
     .meta({ id: 'PublicKey', examples: [examplePublicKey] }),
 );
-
-export type PublicKey = z.output<ReturnType<typeof PublicKey>>;

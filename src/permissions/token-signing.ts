@@ -1,9 +1,9 @@
-import { CompactSign, calculateJwkThumbprint, compactVerify, exportJWK, importPKCS8 } from 'jose';
+import { CompactSign, compactVerify } from 'jose';
 import type { JsonObject } from '../lib/json';
 import type { Keyring } from '../lib/secrets';
+import { deriveTokenKeys, type PublicJwk, type SigningKeys } from '../lib/signing-key';
 import { SECOND } from '../lib/time';
 import type { Id } from '../lib/typeid';
-import type { PublicKey } from './public-key';
 
 /** What a token says: fixed when it is issued, so that signing it again gives the same token. */
 export interface TokenClaims {
@@ -18,33 +18,22 @@ export interface TokenClaims {
   expiresAt: number;
 }
 
-interface SigningKey {
-  id: string;
-  sign: CryptoKey;
-  publicJwk: PublicKey;
-}
-
 /**
  * A JWS in its one true spelling (RFC 7515 section 7.1). Of the last character of a 64-byte signature base64url uses two
  * bits alone, so that other spellings would decode to the same signature.
  */
 const CANONICAL = /^[\w-]+\.[\w-]+\.[\w-]{85}[AQgw]$/;
 
-/** DER of an Ed25519 private key up to its 32-byte seed (RFC 8410 section 7). */
-const PKCS8_HEAD = Uint8Array.fromHex('302e020100300506032b657004220420');
-
 /** The signing keys of a deployment, newest first. Their ids are JWK thumbprints (RFC 7638). */
 export class TokenSigner {
   private constructor(
-    private readonly keys: readonly [SigningKey, ...SigningKey[]],
+    private readonly keys: SigningKeys,
     private readonly issuer: string,
   ) {}
 
   /** Derives the keys from the root secrets. The issuer, which is the audience too, is the service's origin. */
   static async open(keyring: Keyring, issuer: string): Promise<TokenSigner> {
-    const seeds = await keyring.derive('token-signing');
-    const keys = await Promise.all(seeds.map(makeKey));
-    return new TokenSigner(keys as unknown as readonly [SigningKey, ...SigningKey[]], issuer);
+    return new TokenSigner(await deriveTokenKeys(keyring), issuer);
   }
 
   /** The key that new tokens are signed with. */
@@ -52,9 +41,9 @@ export class TokenSigner {
     return this.keys[0].id;
   }
 
-  /** The public keys as a JWK set (RFC 7517 section 5). */
-  jwks(): { keys: PublicKey[] } {
-    return { keys: this.keys.map((key) => key.publicJwk) };
+  /** The public keys, newest first. */
+  get publicKeys(): PublicJwk[] {
+    return this.keys.map((key) => key.publicJwk);
   }
 
   /** A token's payload: RFC 9068 section 2.2, with the authorization details of RFC 9396 section 9.1. */
@@ -102,14 +91,4 @@ export class TokenSigner {
       return null;
     }
   }
-}
-
-async function makeKey(seed: Uint8Array): Promise<SigningKey> {
-  const der = new Uint8Array([...PKCS8_HEAD, ...seed]);
-  const pem = `-----BEGIN PRIVATE KEY-----\n${der.toBase64()}\n-----END PRIVATE KEY-----`;
-  const extractable = await importPKCS8(pem, 'EdDSA', { extractable: true });
-  const { kty, crv, x } = await exportJWK(extractable);
-  const jwk = { kty, crv, x } as Pick<PublicKey, 'kty' | 'crv' | 'x'>;
-  const id = await calculateJwkThumbprint(jwk);
-  return { id, sign: extractable, publicJwk: { ...jwk, kid: id, use: 'sig', alg: 'EdDSA' } };
 }

@@ -33,18 +33,28 @@ export class TestBucket {
   /** The bucket as the service gets it. */
   get binding(): R2Bucket {
     return {
-      put: async (key: string, value: Uint8Array) => void this.objects.set(key, Uint8Array.from(value)),
+      put: async (key: string, value: Uint8Array, { onlyIf }: { onlyIf?: R2Conditional } = {}) => {
+        if (onlyIf?.etagDoesNotMatch === '*' && this.objects.has(key)) return null;
+        this.objects.set(key, Uint8Array.from(value));
+        return { key };
+      },
       get: async (key: string, { range }: { range?: { offset: number; length: number } } = {}) => {
         const object = this.objects.get(key);
         if (!object) return null;
         const bytes = range ? object.slice(range.offset, range.offset + range.length) : object.slice();
-        return { size: object.length, body: new Response(bytes).body, arrayBuffer: async () => bytes.buffer };
+        return {
+          size: object.length,
+          body: new Response(bytes).body,
+          arrayBuffer: async () => bytes.buffer,
+          text: async () => new TextDecoder().decode(bytes),
+        };
       },
       head: async (key: string) => {
         const object = this.objects.get(key);
         return object ? { size: object.length } : null;
       },
-      list: async ({ prefix = '', cursor = '' }: R2ListOptions = {}) => this.list(prefix, cursor),
+      list: async ({ prefix = '', startAfter = '', cursor = startAfter, limit = this.pageSize }: R2ListOptions = {}) =>
+        this.list(prefix, cursor, Math.min(limit, this.pageSize)),
       delete: async (keys: string | string[]) => {
         for (const key of [keys].flat()) this.objects.delete(key);
       },
@@ -67,9 +77,9 @@ export class TestBucket {
     } as unknown as R2Bucket;
   }
 
-  private list(prefix: string, cursor: string) {
-    const found = this.keys.filter((key) => key.startsWith(prefix) && key > cursor);
-    const page = found.slice(0, this.pageSize);
+  private list(prefix: string, after: string, limit: number) {
+    const found = this.keys.filter((key) => key.startsWith(prefix) && key > after);
+    const page = found.slice(0, limit);
     return { objects: page.map((key) => ({ key })), truncated: found.length > page.length, cursor: page.at(-1) };
   }
 

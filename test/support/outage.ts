@@ -39,7 +39,7 @@ export class Outage {
       (...args: A) =>
         this.call(() => method(...args));
     return {
-      put: through((key: string, value: ArrayBuffer) => bucket.put(key, value)),
+      put: through((key: string, value: ArrayBuffer, options?: R2PutOptions) => bucket.put(key, value, options)),
       get: through((key: string, options?: R2GetOptions) => bucket.get(key, options)),
       head: through((key: string) => bucket.head(key)),
       list: through((options?: R2ListOptions) => bucket.list(options)),

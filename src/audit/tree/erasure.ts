@@ -1,0 +1,38 @@
+import { and, asc, eq, lte } from 'drizzle-orm';
+import type { Reader } from '../../db/database';
+import { erasures } from '../../db/schema';
+import type { Ledger } from '../../ledger/ledger';
+import { formatId } from '../../lib/typeid';
+import { treeFolder } from './storage';
+
+/** What it takes to erase trees. */
+export interface TreeErasureContext {
+  reader: Reader;
+  ledger: Ledger;
+  bucket: R2Bucket;
+}
+
+/**
+ * Erases a slice of what R2 keeps of the tree of a deleted account: as many objects as it lists at once.
+ * @returns whether there may be more to erase
+ */
+export async function eraseTrees({ reader, ledger, bucket }: TreeErasureContext, now: number): Promise<boolean> {
+  const [[next]] = await reader.load([
+    reader
+      .select({ id: erasures.id, account: erasures.subject })
+      .from(erasures)
+      .where(and(eq(erasures.kind, 'tree'), lte(erasures.dueAt, now)))
+      .orderBy(asc(erasures.id))
+      .limit(1),
+  ]);
+  if (!next) return false;
+  const { objects, truncated } = await bucket.list({ prefix: treeFolder(formatId('user', next.account)) });
+  if (objects.length > 0) await bucket.delete(objects.map(({ key }) => key));
+  if (truncated) return true;
+  await ledger.change({
+    note: null,
+    changes: (write) => [write.delete(erasures).where(eq(erasures.id, next.id))],
+    answer: null,
+  });
+  return true;
+}

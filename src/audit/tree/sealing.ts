@@ -1,0 +1,166 @@
+import { and, asc, eq, getTableColumns, inArray, isNotNull, lte, sql } from 'drizzle-orm';
+import type { Reader } from '../../db/database';
+import { accounts, agents, auditEntries, erasures, trees } from '../../db/schema';
+import { LOG_SPAN } from '../../ledger/append';
+import { PUBLICATION_PAUSE, type TreeGrowth, type TreeLedger } from '../../ledger/tree-ledger';
+import { hashBytes } from '../../lib/merkle';
+import { hashRanges, type ReadTile, TreeEdge } from '../../lib/tiles';
+import { HOUR, MINUTE } from '../../lib/time';
+import { formatId, type Id } from '../../lib/typeid';
+import { type EntryRow, entryAgent, entryColumns, logStart, presentEntry } from '../entry';
+import { type CheckpointSigner, tellsOf } from './checkpoint';
+import { entryLeafInput, MISSING_LEAF_INPUT } from './leaf';
+import { findCheckpoint, putCheckpoint, putTile, TreeForked, tileReader } from './storage';
+
+const span = sql.raw(String(LOG_SPAN));
+
+/** Trees that one slice looks at, and how many entries of each it seals. */
+const TREES = 8;
+const ENTRIES = 2_048;
+/** After so long a tree that could not be sealed is tried again, and one that must not be, looked at again. */
+const RETRY = MINUTE;
+const REFUSED = HOUR;
+
+/** Everything that sealing takes. */
+export interface SealingContext {
+  reader: Reader;
+  ledger: TreeLedger;
+  bucket: R2Bucket;
+  signer: CheckpointSigner;
+}
+
+/**
+ * Puts what is new in some logs under their trees: hashes the entries, keeps the tiles that they fill, and from time to
+ * time the signed head. May be called by several at once, and may die at any point: what is kept depends on the log
+ * alone, and the tree's row changes last.
+ * @returns whether there may be more
+ */
+export async function sealTrees(context: SealingContext, now: number): Promise<boolean> {
+  const due = await findDue(context.reader, now);
+  const growths = await Promise.all(due.map((tree) => sealOrPutOff(context, tree, now)));
+  const grown = growths.filter((growth) => growth !== null);
+  if (grown.length > 0) await context.ledger.grow(grown, now);
+  return due.length === TREES || due.some(({ size, head }) => head - size > ENTRIES);
+}
+
+type DueTree = Awaited<ReturnType<typeof findDue>>[number];
+
+/** Finds trees that are due, and the entries that are to go under them. */
+async function findDue(reader: Reader, now: number) {
+  const isDue = and(isNotNull(trees.dueAt), lte(trees.dueAt, now));
+  const due = reader
+    .select({ account: trees.account, size: trees.size, dueAt: trees.dueAt })
+    .from(trees)
+    .where(isDue)
+    .orderBy(asc(trees.dueAt))
+    .limit(TREES)
+    .as('due');
+  const start = sql`${due.account} * ${span} + ${due.size}`;
+  const ownStart = sql`${accounts.number} * ${span}`;
+  const head = sql<number>`max(${accounts.erasedSequence}, coalesce((
+    select pos - ${ownStart} from audit_entries where pos > ${ownStart} and pos < ${ownStart} + ${span}
+    order by pos desc limit 1
+  ), 0))`;
+  const [rows, entries] = await reader.load([
+    reader
+      .select({ ...getTableColumns(trees), accountId: accounts.id, head })
+      .from(trees)
+      .innerJoin(accounts, eq(accounts.number, trees.account))
+      .where(isDue)
+      .orderBy(asc(trees.dueAt))
+      .limit(TREES),
+    reader
+      .select({ ...entryColumns, agent: auditEntries.agent, salt: auditEntries.salt })
+      .from(due)
+      .crossJoin(auditEntries)
+      .leftJoin(agents, entryAgent)
+      .where(sql`${auditEntries.pos} > ${start} and ${auditEntries.pos} <= ${start} + ${ENTRIES}`),
+  ]);
+  const deleted = await findDeletedAgents(reader, new Set(entries.filter((row) => row.agentId === null).map(agentOf)));
+  const byPosition = new Map(
+    entries.map((row) => [row.pos, { ...row, agentId: row.agentId ?? deleted.get(row.agent) }]),
+  );
+  return rows.map((row) => ({ ...row, entries: byPosition }));
+}
+
+function agentOf({ agent }: { agent: number }): number {
+  return agent;
+}
+
+/** The identifiers of deleted agents whose entries are not erased yet. */
+async function findDeletedAgents(reader: Reader, numbers: Set<number>): Promise<Map<number, Id<'agent'>>> {
+  if (numbers.size === 0) return new Map();
+  const [found] = await reader.load([
+    reader
+      .select({ number: erasures.number, subject: erasures.subject })
+      .from(erasures)
+      .where(
+        and(
+          eq(erasures.kind, 'agent'),
+          inArray(erasures.number, sql`(select value from json_each(${JSON.stringify([...numbers])}))`),
+        ),
+      ),
+  ]);
+  return new Map(found.map(({ number, subject }) => [number, formatId('agent', subject)]));
+}
+
+/** How a tree has grown; null for one that cannot be sealed now. */
+async function sealOrPutOff(context: SealingContext, tree: DueTree, now: number): Promise<TreeGrowth | null> {
+  try {
+    return await seal(context, tree, now);
+  } catch (error) {
+    const isRefused = error instanceof TreeForked;
+    const event = isRefused ? 'tree_refused' : 'tree_not_sealed';
+    console.error(JSON.stringify({ event, account: tree.accountId, message: String(error) }));
+    await context.ledger.putOff(tree.account, now + (isRefused ? REFUSED : RETRY));
+    return null;
+  }
+}
+
+/** @throws TreeForked when the log is not the one that was sealed before */
+async function seal({ bucket, signer }: SealingContext, tree: DueTree, now: number): Promise<TreeGrowth> {
+  const { account, accountId, size: from, head } = tree;
+  if (head < from) throw new TreeForked(`the log ends at ${head}, and was sealed up to ${from}`);
+  const edge = TreeEdge.parse(from, tree.edge);
+  const tiles = await edge.append(await hashEntries(tree, Math.min(head, from + ENTRIES)));
+  const { size } = edge;
+  await refuseOther(bucket, tree, size, tileReader(bucket, accountId, edge, tiles));
+  await Promise.all(tiles.map((tile) => putTile(bucket, accountId, tile)));
+  const root = await edge.root();
+  const sealedAt = size > from || tree.sealedAt === null ? now : tree.sealedAt;
+  const isPublished = size > tree.publishedSize && now >= tree.publishedAt + PUBLICATION_PAUSE;
+  if (isPublished) {
+    const treeHead = { account: accountId, size, root, sealedAt };
+    const { note } = await signer.sign(treeHead);
+    await putCheckpoint(bucket, accountId, size, note, (existing) => tellsOf(existing, treeHead));
+  }
+  return { account, from, size, root, edge: edge.bytes(), sealedAt, isPublished };
+}
+
+/**
+ * Makes sure that a tree goes on from every head that was kept. The row knows of all of them, unless whoever kept one
+ * died before the row changed, or the database was put back to an earlier time.
+ * @throws TreeForked
+ */
+async function refuseOther(bucket: R2Bucket, tree: DueTree, size: number, read: ReadTile): Promise<void> {
+  const kept = await findCheckpoint(bucket, tree.accountId, tree.publishedSize);
+  if (!kept) return;
+  if (kept.size > size)
+    throw new TreeForked(`a tree of ${size} leaves is shorter than one that was signed: ${kept.size}`);
+  const [root] = await hashRanges([{ start: 0, end: kept.size }], read);
+  if (!tellsOf(kept.note, { size: kept.size, root: root as Uint8Array })) {
+    throw new TreeForked(`the log up to ${kept.size} is another than the one that was signed`);
+  }
+}
+
+/** The leaves after those that are sealed, up to a sequence. */
+function hashEntries({ account, accountId, size, entries }: DueTree, last: number): Promise<Uint8Array[]> {
+  const owner = { number: account, id: accountId };
+  const leaves = Array.from({ length: last - size }, (_, i) => {
+    const row = entries.get(logStart(owner) + size + 1 + i);
+    if (!row) return hashBytes(MISSING_LEAF_INPUT);
+    if (!row.agentId) throw new Error(`the entry ${row.id} is of an agent that nobody knows`);
+    return hashBytes(entryLeafInput(presentEntry(owner, row as EntryRow), row.salt));
+  });
+  return Promise.all(leaves);
+}

@@ -1,0 +1,77 @@
+import { eq, sql } from 'drizzle-orm';
+import type { Database } from '../db/database';
+import { trees } from '../db/schema';
+import { toHex } from '../lib/bytes';
+import { HOUR } from '../lib/time';
+import { LOG_SPAN } from './append';
+
+/** How long a head may wait until it is kept in R2, in milliseconds. */
+export const PUBLICATION_PAUSE = HOUR;
+
+const span = sql.raw(String(LOG_SPAN));
+
+/** How an account's tree has grown. */
+export interface TreeGrowth {
+  account: number;
+  /** Leaves before and after; the same where there was nothing to seal. */
+  from: number;
+  size: number;
+  /** Of the tree as it is after. */
+  root: Uint8Array;
+  edge: Uint8Array;
+  /** Milliseconds since the epoch. */
+  sealedAt: number;
+  /** Whether the head is kept in R2. */
+  isPublished: boolean;
+}
+
+/** What the sealing of logs writes down. */
+export class TreeLedger {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Writes down how trees have grown, each only if it is still as it was before; and when each has to be looked at
+   * again: at once where the log goes on, else when its head is to be kept.
+   */
+  async grow(growths: readonly TreeGrowth[], now: number): Promise<void> {
+    const rows = growths.map(({ account, from, size, root, edge, sealedAt, isPublished }) => [
+      account,
+      from,
+      size,
+      toHex(root),
+      toHex(edge),
+      sealedAt,
+      isPublished ? 1 : 0,
+    ]);
+    await this.database.run([
+      this.database.build.run(sql`
+        update trees set
+          size = growth.size,
+          root = growth.root,
+          edge = growth.edge,
+          sealed_at = growth.sealed_at,
+          published_size = iif(growth.is_published, growth.size, published_size),
+          published_at = iif(growth.is_published, ${now}, published_at),
+          due_at = case
+            when exists (
+              select 1 from audit_entries
+              where pos > growth.account * ${span} + growth.size and pos < (growth.account + 1) * ${span}
+            ) then ${now}
+            when not growth.is_published and growth.size > published_size then published_at + ${PUBLICATION_PAUSE}
+          end
+        from (
+          select value ->> 0 as account, value ->> 1 as was, value ->> 2 as size, unhex(value ->> 3) as root,
+            unhex(value ->> 4) as edge, value ->> 5 as sealed_at, value ->> 6 as is_published
+          from json_each(${JSON.stringify(rows)})
+        ) as growth
+        where trees.account = growth.account and trees.size = growth.was`),
+    ]);
+  }
+
+  /** Leaves a tree alone until a time: it cannot be sealed. */
+  async putOff(account: number, until: number): Promise<void> {
+    await this.database.run([
+      this.database.build.update(trees).set({ dueAt: until }).where(eq(trees.account, account)),
+    ]);
+  }
+}

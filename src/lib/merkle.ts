@@ -1,0 +1,108 @@
+import { concatBytes } from './bytes';
+
+// Merkle trees of RFC 9162 section 2.1 with SHA-256. A node stands for leaves [start, end), counted from 0; where these are
+// 2^level at a multiple of 2^level it is complete, and never changes while the tree grows.
+
+/** 32 bytes. */
+export type Hash = Uint8Array;
+
+/** Leaves from `start` up to and without `end`. */
+export interface LeafRange {
+  start: number;
+  end: number;
+}
+
+/** Gives the hash of the complete node of 2^level leaves from `index` × 2^level. */
+export type CompleteNodes = (level: number, index: number) => Promise<Hash>;
+
+export const HASH_LENGTH = 32;
+const LEAF_PREFIX = new Uint8Array([0]);
+const NODE_PREFIX = new Uint8Array([1]);
+
+/** What is hashed of a leaf: its bytes after a zero byte (section 2.1.1). */
+export function leafInput(bytes: Uint8Array): Uint8Array {
+  return concatBytes(LEAF_PREFIX, bytes);
+}
+
+/** SHA-256 of bytes (FIPS 180-4). */
+export async function hashBytes(bytes: Uint8Array): Promise<Hash> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+}
+
+/** The hash of a node of two children (section 2.1.1). */
+export function hashChildren(left: Hash, right: Hash): Promise<Hash> {
+  return hashBytes(concatBytes(NODE_PREFIX, concatBytes(left, right)));
+}
+
+/** The hash of the complete node above 2^n hashes of one level. */
+export async function hashComplete(hashes: readonly Hash[]): Promise<Hash> {
+  let level = hashes;
+  while (level.length > 1) {
+    const pairs = Array.from({ length: level.length / 2 }, (_, i) => [level[2 * i], level[2 * i + 1]] as [Hash, Hash]);
+    level = await Promise.all(pairs.map(([left, right]) => hashChildren(left, right)));
+  }
+  return level[0] as Hash;
+}
+
+/** The hash of leaves of which the first is at a multiple of the smallest power of two that covers them (section 2.1.1). */
+export async function hashRange({ start, end }: LeafRange, nodes: CompleteNodes): Promise<Hash> {
+  const count = end - start;
+  if (count === 0) return hashBytes(new Uint8Array());
+  const level = Math.floor(Math.log2(count));
+  if (count === 2 ** level) return nodes(level, start / count);
+  const middle = start + splitOf(count);
+  return hashChildren(await hashRange({ start, end: middle }, nodes), await hashRange({ start: middle, end }, nodes));
+}
+
+/** The complete nodes that {@link hashRange} asks for, from left to right: level and index. */
+export function completeNodes({ start, end }: LeafRange): [level: number, index: number][] {
+  const nodes: [number, number][] = [];
+  for (let at = start; at < end; ) {
+    const level = Math.floor(Math.log2(end - at));
+    nodes.push([level, at / 2 ** level]);
+    at += 2 ** level;
+  }
+  return nodes;
+}
+
+/** The nodes of the inclusion proof of a leaf in a tree, from the leaf upwards (section 2.1.3.1). */
+export function inclusionPath(leaf: number, size: number): LeafRange[] {
+  const path: LeafRange[] = [];
+  let [start, end] = [0, size];
+  while (end - start > 1) {
+    const middle = start + splitOf(end - start);
+    if (leaf < middle) {
+      path.push({ start: middle, end });
+      end = middle;
+    } else {
+      path.push({ start, end: middle });
+      start = middle;
+    }
+  }
+  return path.reverse();
+}
+
+/** The nodes of the consistency proof between two sizes of a tree (section 2.1.4.1); none for an empty or the same tree. */
+export function consistencyPath(from: number, to: number): LeafRange[] {
+  if (from === 0 || from === to) return [];
+  const path: LeafRange[] = [];
+  let [start, end] = [0, to];
+  while (from < end) {
+    const middle = start + splitOf(end - start);
+    if (from <= middle) {
+      path.push({ start: middle, end });
+      end = middle;
+    } else {
+      path.push({ start, end: middle });
+      start = middle;
+    }
+  }
+  // Whoever checks it knows the older tree's root, and needs no node for it.
+  if (start > 0) path.push({ start, end });
+  return path.reverse();
+}
+
+/** The largest power of two below a count of at least two. */
+function splitOf(count: number): number {
+  return 2 ** Math.floor(Math.log2(count - 1));
+}

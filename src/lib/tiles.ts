@@ -1,0 +1,138 @@
+import { completeNodes, HASH_LENGTH, type Hash, hashComplete, hashRange, type LeafRange } from './merkle';
+
+// A Merkle tree is kept as tiles of 256 hashes, as in https://c2sp.org/tlog-tiles: those of level 0 hold leaves, each hash
+// of a higher one stands for a full tile below it. Full tiles never change; the others make up the tree's edge.
+
+const TILE_HEIGHT = 8;
+const TILE_WIDTH = 2 ** TILE_HEIGHT;
+
+/** Names a tile. */
+export interface TileKey {
+  /** Of tiles: 0 for those of leaves. */
+  level: number;
+  /** Its place among those of its level, from 0. */
+  index: number;
+}
+
+/** A full tile: 256 hashes, one after the other. */
+export interface Tile extends TileKey {
+  bytes: Uint8Array;
+}
+
+/** Reads a tile of a tree; the one at the edge holds fewer than 256 hashes. */
+export type ReadTile = (key: TileKey) => Promise<Uint8Array>;
+
+/** A tree by its size and the tiles at its right edge that are not full. */
+export class TreeEdge {
+  private constructor(
+    private leaves: number,
+    private readonly levels: Hash[][],
+  ) {}
+
+  /**
+   * Reads what {@link bytes} wrote of a tree of this size.
+   * @throws Error when it is not that of such a tree
+   */
+  static parse(size: number, bytes: Uint8Array): TreeEdge {
+    const levels: Hash[][] = [];
+    let offset = 0;
+    for (let level = 0; tilesWidth(size, level) > 0; level++) {
+      const count = tilesWidth(size, level) % TILE_WIDTH;
+      levels.push(splitHashes(bytes.subarray(offset, offset + count * HASH_LENGTH)));
+      offset += count * HASH_LENGTH;
+    }
+    if (offset !== bytes.length) throw new Error(`the edge of a tree of ${size} leaves has ${bytes.length} bytes`);
+    return new TreeEdge(size, levels);
+  }
+
+  get size(): number {
+    return this.leaves;
+  }
+
+  /** The tiles that are not full, level by level from the leaves. */
+  bytes(): Uint8Array {
+    return joinHashes(this.levels.flat());
+  }
+
+  /** Appends leaves; gives the tiles that they filled. */
+  async append(leaves: readonly Hash[]): Promise<Tile[]> {
+    const filled: Tile[] = [];
+    let fresh = leaves;
+    for (let level = 0; fresh.length > 0; level++) {
+      const hashes = [...(this.levels[level] ?? []), ...fresh];
+      const first = Math.floor(tilesWidth(this.leaves, level) / TILE_WIDTH);
+      const full = Array.from({ length: Math.floor(hashes.length / TILE_WIDTH) }, (_, i) =>
+        hashes.slice(i * TILE_WIDTH, (i + 1) * TILE_WIDTH),
+      );
+      filled.push(...full.map((tile, i) => ({ level, index: first + i, bytes: joinHashes(tile) })));
+      this.levels[level] = hashes.slice(full.length * TILE_WIDTH);
+      fresh = await Promise.all(full.map(hashComplete));
+    }
+    this.leaves += leaves.length;
+    return filled;
+  }
+
+  /** The tree's root. */
+  root(): Promise<Hash> {
+    const read: ReadTile = async ({ level }) => joinHashes(this.levels[level] ?? []);
+    return hashRange({ start: 0, end: this.leaves }, nodesOf(read));
+  }
+
+  /** The tile at the edge; null where the key names another. */
+  tile({ level, index }: TileKey): Uint8Array | null {
+    const isEdge = index === Math.floor(tilesWidth(this.leaves, level) / TILE_WIDTH);
+    return isEdge ? joinHashes(this.levels[level] ?? []) : null;
+  }
+}
+
+/** The hashes of ranges of leaves; every tile that it takes is read once, all at the same time. */
+export async function hashRanges(ranges: readonly LeafRange[], read: ReadTile): Promise<Hash[]> {
+  const tiles = new Map<string, Promise<Uint8Array>>();
+  const readOnce: ReadTile = (key) => {
+    const name = `${key.level}/${key.index}`;
+    const tile = tiles.get(name) ?? read(key);
+    tiles.set(name, tile);
+    return tile;
+  };
+  const needed = ranges.flatMap(completeNodes).map(([level, index]) => readOnce(placeOf(level, index).tile));
+  await Promise.all(needed);
+  const nodes = nodesOf(readOnce);
+  return Promise.all(ranges.map((range) => hashRange(range, nodes)));
+}
+
+/** Complete nodes of the tree, out of tiles. */
+function nodesOf(read: ReadTile) {
+  return async (level: number, index: number): Promise<Hash> => {
+    const { tile, start, count } = placeOf(level, index);
+    const bytes = await read(tile);
+    const hashes = splitHashes(bytes.subarray(start * HASH_LENGTH, (start + count) * HASH_LENGTH));
+    if (hashes.length !== count) throw new Error(`tile ${tile.level}/${tile.index} ends before what is asked of it`);
+    return hashComplete(hashes);
+  };
+}
+
+/** Where a complete node is: the tile, and which of its hashes the node stands above. */
+function placeOf(level: number, index: number) {
+  const tileLevel = Math.floor(level / TILE_HEIGHT);
+  const count = 2 ** (level % TILE_HEIGHT);
+  const first = index * count;
+  const tile = { level: tileLevel, index: Math.floor(first / TILE_WIDTH) };
+  return { tile, start: first % TILE_WIDTH, count };
+}
+
+/** How many hashes there are on a level of tiles. */
+function tilesWidth(size: number, level: number): number {
+  return Math.floor(size / TILE_WIDTH ** level);
+}
+
+function splitHashes(bytes: Uint8Array): Hash[] {
+  return Array.from({ length: bytes.length / HASH_LENGTH }, (_, i) =>
+    bytes.slice(i * HASH_LENGTH, (i + 1) * HASH_LENGTH),
+  );
+}
+
+function joinHashes(hashes: readonly Hash[]): Uint8Array {
+  const bytes = new Uint8Array(hashes.length * HASH_LENGTH);
+  for (const [i, hash] of hashes.entries()) bytes.set(hash, i * HASH_LENGTH);
+  return bytes;
+}

@@ -1,0 +1,117 @@
+import { env } from 'cloudflare:test';
+import canonicalize from 'canonicalize';
+import { expect } from 'vitest';
+import { type Id, idBytes } from '../../src/lib/typeid';
+import { hashLeaf, isConsistent, rootOf, rootOfInclusion } from './merkle';
+import type { Json, TestAccount, World } from './world';
+
+const SIGNATURE_LENGTH = 64;
+
+/** A note as C2SP's signed-note and tlog-checkpoint have it, taken apart. */
+export function parseNote(note: string) {
+  const [text, signatures] = note.split('\n\n') as [string, string];
+  const [origin, size, root, ...extensions] = text.split('\n');
+  const [, name, signed] = /^— (\S+) (\S+)\n$/.exec(signatures) as unknown as [string, string, string];
+  return {
+    text: `${text}\n`,
+    origin,
+    size: Number(size),
+    root,
+    extensions,
+    name,
+    signed: Uint8Array.fromBase64(signed),
+  };
+}
+
+/** Checks a checkpoint as somebody would who knows the public keys alone. */
+export async function expectSigned(world: World, checkpoint: Json): Promise<void> {
+  const { text, origin, size, root, extensions, name, signed } = parseNote(checkpoint.note);
+  expect([origin, size, name]).toEqual([checkpoint.origin, checkpoint.tree_size, checkpoint.origin]);
+  expect(Uint8Array.fromBase64(root ?? '').toHex()).toBe(checkpoint.root_hash);
+  expect(extensions).toEqual([`time ${checkpoint.timestamp}`]);
+  const { body } = await world.must(200, 'GET', '/.well-known/jwks.json');
+  const verdicts = body.keys
+    .filter(({ kid }: Json) => kid.startsWith('log-'))
+    .map(async (jwk: Json) => {
+      const raw = Uint8Array.fromBase64(jwk.x, { alphabet: 'base64url' });
+      const id = await crypto.subtle.digest(
+        'SHA-256',
+        Uint8Array.of(...new TextEncoder().encode(`${name}\n`), 1, ...raw),
+      );
+      if (signed.slice(0, 4).toHex() !== new Uint8Array(id).slice(0, 4).toHex()) return false;
+      const key = await crypto.subtle.importKey('jwk', jwk, 'Ed25519', false, ['verify']);
+      return crypto.subtle.verify('Ed25519', key, signed.slice(4), new TextEncoder().encode(text));
+    });
+  expect(signed).toHaveLength(4 + SIGNATURE_LENGTH);
+  expect(await Promise.all(verdicts)).toContain(true);
+}
+
+/** The salt of an entry. */
+export async function saltOf(sequence: number): Promise<string> {
+  const { results } = await env.DB.prepare('select hex(salt) as salt from audit_entries where pos % 4294967296 = ?')
+    .bind(sequence)
+    .all<{ salt: string }>();
+  if (results.length !== 1) throw new Error(`${results.length} entries have sequence ${sequence}`);
+  return (results[0]?.salt ?? '').toLowerCase();
+}
+
+/** The leaf hash of an entry as the API shows it. */
+export function leafOf(entry: Json, salt: string): Uint8Array {
+  return hashLeaf(new TextEncoder().encode(canonicalize({ ...entry, salt })));
+}
+
+/** The leaves of an account's whole log, made of the API's answers and the salts. */
+export async function leavesOf(account: TestAccount): Promise<Uint8Array[]> {
+  const { results } = await env.DB.prepare(
+    `select hex(salt) as salt from audit_entries
+     where pos / 4294967296 = (select number from accounts where id = ?) order by pos`,
+  )
+    .bind(idBytes(account.id as Id<'user'>))
+    .all<{ salt: string }>();
+  return (await account.log()).map((entry, i) => leafOf(entry, (results[i]?.salt ?? '').toLowerCase()));
+}
+
+/** Writes so many entries more into the log, by a new agent, as the ledger would have. */
+export async function addEntries(account: TestAccount, count: number): Promise<void> {
+  await (await account.agent()).request();
+  await env.DB.prepare(
+    `insert into audit_entries select pos + n.value, randomblob(16), agent, permission, event, action, created_at,
+       ip_address, user_agent, json_set(details, '$.resource', 'mailbox:' || n.value), randomblob(16)
+     from (select * from audit_entries where pos / 4294967296 = (select number from accounts where id = ?) order by pos desc limit 1),
+       (with recursive n(value) as (select 1 union all select value + 1 from n where value < ?) select value from n) as n
+     where n.value < ?`,
+  )
+    .bind(idBytes(account.id as Id<'user'>), count, count)
+    .run();
+}
+
+export async function checkpointOf(account: TestAccount): Promise<Json> {
+  return (await account.must(200, 'GET', '/v1/audit/checkpoint')).body;
+}
+
+/** Checks the newest head, and proofs of some entries and older sizes, against the log as the API shows it. */
+export async function expectTree(account: TestAccount): Promise<Json> {
+  const leaves = await leavesOf(account);
+  const checkpoint = await checkpointOf(account);
+  await expectSigned(account.world, checkpoint);
+  const root = rootOf(leaves.slice(0, checkpoint.tree_size));
+  expect(checkpoint.root_hash).toBe(root.toHex());
+  const log = await account.log();
+  const size = checkpoint.tree_size;
+  for (const index of new Set([0, 1, 255, 256, size >> 1, size - 1].filter((index) => index >= 0 && index < size))) {
+    const { body: proof } = await account.must(200, 'GET', `/v1/audit/${log[index].id}/proof`);
+    const path = proof.inclusion_path.map((hash: string) => Uint8Array.fromHex(hash));
+    const leaf = leaves[index] as Uint8Array;
+    expect(proof).toMatchObject({ sequence: index + 1, leaf_hash: leaf.toHex(), tree_size: size, checkpoint });
+    const digest = await crypto.subtle.digest('SHA-256', Uint8Array.fromBase64(proof.leaf_input));
+    expect(new Uint8Array(digest)).toEqual(leaf);
+    expect(rootOfInclusion(leaf, index, size, path)).toEqual(root);
+    const from = index + 1;
+    const { body: consistency } = await account.must(200, 'GET', `/v1/audit/consistency?from=${from}&to=${size}`);
+    const older = rootOf(leaves.slice(0, from));
+    expect(consistency).toMatchObject({ from, to: size, from_root_hash: older.toHex(), to_root_hash: root.toHex() });
+    const nodes = consistency.consistency_path.map((hash: string) => Uint8Array.fromHex(hash));
+    expect(isConsistent([from, older], [size, root], nodes)).toBe(true);
+  }
+  return checkpoint;
+}
