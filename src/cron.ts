@@ -1,9 +1,9 @@
-import { CheckpointSigner } from './audit/tree/checkpoint';
+import { openSigner } from './audit/tree/checkpoint';
 import { eraseTrees } from './audit/tree/erasure';
 import { sealTrees } from './audit/tree/sealing';
 import { Cost, type Database } from './db/database';
 import { listShards, openShard } from './db/shards';
-import { type Env, type Runtime, readConfig } from './env';
+import type { Env, Runtime } from './env';
 import { cleanFiles, resumeFiles } from './files/sweep';
 import { eraseAccounts, eraseAgents, eraseWebhooks } from './ledger/erasure';
 import { FileLedger } from './ledger/file-ledger';
@@ -79,12 +79,6 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
   };
   const work = cron === RETENTION_CRON ? retention : sweep;
   return Object.entries(work).map(([name, slice]) => ({ name, shard, slice }));
-}
-
-async function openSigner(env: Env): Promise<CheckpointSigner> {
-  const settings = readConfig(env);
-  if ('faults' in settings) throw new Error(settings.faults.join('; '));
-  return CheckpointSigner.open(settings.config.keyring, settings.config.publicUrl);
 }
 
 function bound<B>(binding: B | undefined): B {

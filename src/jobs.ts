@@ -1,5 +1,7 @@
 import { exportMaker } from './audit/exports/maker';
 import { reportMaker } from './audit/reports/maker';
+import { openSigner } from './audit/tree/checkpoint';
+import type { SealingContext } from './audit/tree/sealing';
 import { Cost } from './db/database';
 import type { FileKind } from './db/schema';
 import { openShard } from './db/shards';
@@ -8,9 +10,12 @@ import { parseFileId } from './files/file';
 import { JOB_SIZES, type JobSizes, workOn } from './files/job';
 import type { FileMaker } from './files/maker';
 import { FileLedger } from './ledger/file-ledger';
+import { TreeLedger } from './ledger/tree-ledger';
 
 /** What makes the files of each kind. */
-const MAKERS: Record<FileKind, FileMaker> = { export: exportMaker, report: reportMaker };
+function makersOf(sealing: SealingContext, runtime: Runtime): Record<FileKind, FileMaker> {
+  return { export: exportMaker(sealing, runtime.now), report: reportMaker };
+}
 
 /** Seconds until work that failed is tried again, at most. */
 const MAX_DELAY = 60;
@@ -44,12 +49,13 @@ async function runJob({ shard, account, id }: JobMessage, env: Env, runtime: Run
   const database = openShard(env, shard, new Cost());
   if (!key || !database) return false;
   if (!env.FILES) throw new Error('the bucket FILES is not bound');
+  const trees = { reader: database, ledger: new TreeLedger(database), bucket: env.FILES };
   const context = {
     reader: database,
     ledger: new FileLedger(database),
     bucket: env.FILES,
     runtime,
-    makers: MAKERS,
+    makers: makersOf({ ...trees, signer: await openSigner(env) }, runtime),
     sizes,
     loadAsset: (path: string) => readAsset(env, path),
   };

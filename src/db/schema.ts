@@ -409,6 +409,8 @@ export const files = sqliteTable(
     rowCount: integer('row_count'),
     size: integer(),
     sha256: bytesColumn(),
+    /** Bytes of the proof that goes with it; null where there is none. */
+    proofSize: integer('proof_size'),
     createdAt: integer('created_at').notNull(),
     completedAt: integer('completed_at'),
     expiresAt: integer('expires_at'),

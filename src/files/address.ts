@@ -7,6 +7,8 @@ import type { Id } from '../lib/typeid';
 export interface SignedAddress {
   /** The identifier of an export or a report. */
   id: string;
+  /** The file itself, or the proof that goes with it. */
+  document: 'file' | 'proof';
   account: Id<'user'>;
   shard: string;
   /** Milliseconds since the epoch. */
@@ -15,6 +17,7 @@ export interface SignedAddress {
 
 /** The query parameters of a signed address. Whatever is wrong with them makes the signature wrong. */
 export const AddressQuery = z.strictObject({
+  document: z.string().default('file'),
   account: z.string().default(''),
   shard: z.string().default(''),
   expires: z.string().default(''),
@@ -24,8 +27,9 @@ export const AddressQuery = z.strictObject({
 /** Writes the address that a file can be downloaded from by whoever knows it. It is the same every time. */
 export async function signAddress({ keyring, publicUrl }: Config, address: SignedAddress): Promise<string> {
   const [mac] = await keyring.mac('download-address', text(address));
-  const { id, account, shard, expires } = address;
+  const { id, document, account, shard, expires } = address;
   const query = new URLSearchParams({ account, shard, expires: `${expires}`, signature: encode(mac) });
+  if (document !== 'file') query.set('document', document);
   return `${publicUrl}/v1/downloads/${id}?${query}`;
 }
 
@@ -33,17 +37,23 @@ export async function signAddress({ keyring, publicUrl }: Config, address: Signe
 export async function readAddress(
   { keyring }: Config,
   id: string,
-  { account, shard, expires, signature }: z.output<typeof AddressQuery>,
+  { document, account, shard, expires, signature }: z.output<typeof AddressQuery>,
 ): Promise<SignedAddress | null> {
-  const address = { id, account: account as Id<'user'>, shard, expires: Number(expires) };
+  const address = {
+    id,
+    document: document as SignedAddress['document'],
+    account: account as Id<'user'>,
+    shard,
+    expires: Number(expires),
+  };
   const macs = await keyring.mac('download-address', text({ ...address, expires }));
   const given = new TextEncoder().encode(signature);
   const known = macs.some((mac) => equalBytes(new TextEncoder().encode(encode(mac)), given));
   return known ? address : null;
 }
 
-function text({ id, account, shard, expires }: Record<keyof SignedAddress, string | number>): string {
-  return JSON.stringify([id, account, shard, `${expires}`]);
+function text({ id, document, account, shard, expires }: Record<keyof SignedAddress, string | number>): string {
+  return JSON.stringify([id, document, account, shard, `${expires}`]);
 }
 
 function encode(mac: Uint8Array): string {

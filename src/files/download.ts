@@ -15,7 +15,7 @@ import { toHex } from '../lib/bytes';
 import { type ByteRange, parseRange } from '../lib/range';
 import { AddressQuery, readAddress, type SignedAddress } from './address';
 import { fileId, parseFileId } from './file';
-import { fileKey } from './storage';
+import { fileKey, proofKey } from './storage';
 
 const CONTENT_TYPES: Record<FileFormat, string> = {
   csv: 'text/csv; charset=utf-8; header=present',
@@ -24,8 +24,8 @@ const CONTENT_TYPES: Record<FileFormat, string> = {
   pdf: 'application/pdf',
 };
 
-/** A file that can be downloaded. */
-interface Download {
+/** A file that can be downloaded, or the proof of one. */
+interface Download extends Pick<SignedAddress, 'document'> {
   file: FileRow;
   size: number;
   etag: string;
@@ -36,7 +36,11 @@ interface Download {
  * @throws Problem `download_expired` once the address or the file is over, `account_inactive`, `not_found` when the
  *   account is gone
  */
-async function findDownload(reader: Reader, { id, account, expires }: SignedAddress, now: number) {
+async function findDownload(
+  reader: Reader,
+  { id, document, account, expires }: SignedAddress,
+  now: number,
+): Promise<Download> {
   const key = parseFileId(id);
   if (expires <= now) throw downloadExpired();
   if (!key) throw notFound('file');
@@ -53,13 +57,15 @@ async function findDownload(reader: Reader, { id, account, expires }: SignedAddr
   if (!found.isActive) {
     throw new Problem('account_inactive', 'The account is switched off; the operator can switch it on again.');
   }
-  if (file.status !== 'completed' || file.size === null || file.sha256 === null) throw downloadExpired();
-  return { file, size: file.size, etag: `"${toHex(file.sha256)}"` };
+  const size = document === 'file' ? file.size : file.proofSize;
+  if (file.status !== 'completed' || size === null || file.sha256 === null) throw downloadExpired();
+  const digest = toHex(file.sha256);
+  return { file, document, size, etag: document === 'file' ? `"${digest}"` : `"proof-of-${digest}"` };
 }
 
-/** Notes the first download of a file; ranges and repetitions are the same download. */
-async function noteDownload(c: Incoming, ledger: Ledger, file: FileRow): Promise<void> {
-  if (file.downloadedAt !== null) return;
+/** Notes the first download of a file; ranges and repetitions are the same download, and a proof holds no entry. */
+async function noteDownload(c: Incoming, ledger: Ledger, { file, document }: Download): Promise<void> {
+  if (document !== 'file' || file.downloadedAt !== null) return;
   const { runtime, origin } = c.var;
   const now = runtime.now();
   const isFirst = and(isFile(file), isNull(files.downloadedAt));
@@ -83,10 +89,11 @@ async function noteDownload(c: Incoming, ledger: Ledger, file: FileRow): Promise
   }
 }
 
-function headersOf({ file, etag }: Download): Record<string, string> {
+function headersOf({ file, document, etag }: Download): Record<string, string> {
+  const isFile = document === 'file';
   return {
-    'Content-Type': CONTENT_TYPES[file.format],
-    'Content-Disposition': `attachment; filename="${fileId(file)}.${file.format}"`,
+    'Content-Type': CONTENT_TYPES[isFile ? file.format : 'json'],
+    'Content-Disposition': `attachment; filename="${fileId(file)}.${isFile ? file.format : 'proof.json'}"`,
     'Accept-Ranges': 'bytes',
     ETag: etag,
     // Compressed on its way it would have another length, and no ranges.
@@ -94,8 +101,9 @@ function headersOf({ file, etag }: Download): Record<string, string> {
   };
 }
 
-async function readFile(bucket: R2Bucket, file: FileRow, range: ByteRange | null): Promise<ReadableStream> {
-  const object = await bucket.get(fileKey(file), range ? { range } : {}).catch((error: unknown) => {
+async function readFile(bucket: R2Bucket, { file, document }: Download, range: ByteRange | null) {
+  const key = document === 'file' ? fileKey(file) : proofKey(file);
+  const object = await bucket.get(key, range ? { range } : {}).catch((error: unknown) => {
     console.error(JSON.stringify({ event: 'file_not_read', message: String(error) }));
     throw unavailable();
   });
@@ -115,7 +123,7 @@ export const fileDownload = new Hono<App>().get(
     tag: 'Audit',
     summary: 'Download a file by its signed address',
     description:
-      'The address is the `download_url` of an export or a report, and needs no credential. The answer is the file ' +
+      'The address is the `download_url` of an export or a report, or the `proof_url` of an export, and needs no credential. The answer is the file ' +
       'itself, whole or the `Range` of it that was asked for (206).',
     success: {
       status: 200,
@@ -135,7 +143,7 @@ export const fileDownload = new Hono<App>().get(
       throw new Problem('invalid_signature', 'The address was changed. Use `download_url` exactly as it was given.');
     }
     const download = await findDownload(shard.reader, address, runtime.now());
-    const { file, size, etag } = download;
+    const { size, etag } = download;
     const headers = headersOf(download);
     if (c.req.raw.method === 'HEAD') {
       return new Response(null, { headers: { ...headers, 'Content-Length': `${size}` } });
@@ -147,7 +155,10 @@ export const fileDownload = new Hono<App>().get(
         headers: { 'Content-Range': `bytes */${size}` },
       });
     }
-    const [body] = await Promise.all([readFile(config.files, file, range), noteDownload(c, shard.ledger, file)]);
+    const [body] = await Promise.all([
+      readFile(config.files, download, range),
+      noteDownload(c, shard.ledger, download),
+    ]);
     const { offset, length } = range ?? { offset: 0, length: size };
     return new Response(body.pipeThrough(new FixedLengthStream(length)), {
       status: range ? 206 : 200,

@@ -2,12 +2,13 @@ import type { Reader } from '../db/database';
 import type { FileKind } from '../db/schema';
 import type { Runtime } from '../env';
 import type { FileKey, FileLedger, FileRow } from '../ledger/file-ledger';
+import { toHex } from '../lib/bytes';
 import { SECOND } from '../lib/time';
 import { FILE_LIFE, fileId } from './file';
 import { LEASE, Lease, LeaseLost } from './lease';
 import type { FileMaker, LoadAsset, Production } from './maker';
-import { initialState, readState, type SavedState, writeState } from './saved-state';
-import { abortUpload, arePartsRefused, fileKey, isNoSuchUpload, stateKey } from './storage';
+import { initialProof, initialState, readState, type SavedState, writeState } from './saved-state';
+import { abortUpload, arePartsRefused, fileKey, isNoSuchUpload, notesKey, proofKey, stateKey } from './storage';
 import { tidyUp } from './sweep';
 import { Upload } from './upload';
 
@@ -46,7 +47,8 @@ const SMALL_REST = 1 / 4;
 /** Batches of rows that a slice reads, at most. */
 const MAX_BATCHES = 128;
 
-const STATE_KEY_BYTES = 8;
+/** Random bytes in the keys of what only one attempt may write. */
+const OWN_KEY_BYTES = 8;
 /** Bytes that are read between two renewals of a lease. */
 const DIGEST_STEP = 64 * 2 ** 20;
 
@@ -108,22 +110,25 @@ class Job {
 
   /** Works for some slices; answers whether there is more to do. */
   async run(): Promise<boolean> {
-    const { bucket, reader, makers, sizes, loadAsset } = this.context;
-    const { file } = this;
+    const { bucket, sizes } = this.context;
     const { state, rest } = await this.load();
     if (state.ended) {
       return this.finish(state, null);
     }
-    // A batch that was too much for the memory is smaller the next time.
-    const batchRows = Math.max(Math.min(FEWEST_ROWS, sizes.batchRows), sizes.batchRows >> (file.attempts - 1));
-    const production = await makers[file.kind].open({ reader, file, batchRows, loadAsset }, state.maker);
+    const production = await this.open(state);
+    if (!production) {
+      await this.complete(state, null);
+      return false;
+    }
+    const key = this.key(state);
     const progress = { uploadId: this.uploadId, parts: state.parts, uploaded: state.uploaded };
-    const upload = new Upload(bucket, fileKey(file), progress, rest, sizes.part, () => this.createUpload());
+    const upload = new Upload(bucket, key, progress, rest, sizes.part, () => this.createUpload(key));
     const rowsBefore = state.rows;
     for (let slice = 1; ; slice++) {
       const ended = await this.produce(production, upload);
       state.rows = rowsBefore + production.rows;
       state.maker = ended ? null : production.save();
+      await this.keepNotes(state, production);
       if (ended) {
         return this.end(state, upload, progress);
       }
@@ -133,6 +138,37 @@ class Job {
         return true;
       }
     }
+  }
+
+  /** Goes on with the file or its proof; null where there is none. */
+  private async open({ document, file: made, notes, maker }: SavedState): Promise<Production | null> {
+    const { bucket, reader, makers, sizes, loadAsset } = this.context;
+    const { file } = this;
+    // A batch that was too much for the memory is smaller the next time.
+    const batchRows = Math.max(Math.min(FEWEST_ROWS, sizes.batchRows), sizes.batchRows >> (file.attempts - 1));
+    const order = { reader, file, batchRows, loadAsset };
+    if (document === 'file') return makers[file.kind].open(order, maker);
+    if (made === null) throw new Error('a proof before its file');
+    const readNotes = async (index: number) => {
+      const object = await bucket.get(notes[index] ?? '');
+      if (!object) throw new Error('what was noted of a file is gone');
+      return new Uint8Array(await object.arrayBuffer());
+    };
+    const proof = makers[file.kind].proof?.open(order, { ...made, notes: notes.length, readNotes }, maker);
+    return (await proof) ?? null;
+  }
+
+  private key({ document }: SavedState): string {
+    return document === 'file' ? fileKey(this.file) : proofKey(this.file);
+  }
+
+  /** Puts away what the proof will need of the rows of a slice. */
+  private async keepNotes(state: SavedState, production: Production): Promise<void> {
+    const notes = production.takeNotes?.();
+    if (!notes || notes.length === 0) return;
+    const key = notesKey(this.file, this.context.runtime.random(OWN_KEY_BYTES));
+    await this.context.bucket.put(key, notes);
+    state.notes.push(key);
   }
 
   private async load(): Promise<{ state: SavedState; rest: Uint8Array }> {
@@ -159,8 +195,7 @@ class Job {
   }
 
   /** Without its first part an upload holds nothing, so that one whose identifier is lost leaves nothing behind. */
-  private async createUpload(): Promise<string> {
-    const key = fileKey(this.file);
+  private async createUpload(key: string): Promise<string> {
     const { uploadId } = await this.context.bucket.createMultipartUpload(key);
     try {
       await this.lease.advance({ uploadId });
@@ -175,7 +210,7 @@ class Job {
   private async save(state: SavedState, rest: Uint8Array, uploadId = this.uploadId): Promise<void> {
     const { bucket, runtime } = this.context;
     const superseded = this.stateKey;
-    const key = stateKey(this.file, runtime.random(STATE_KEY_BYTES));
+    const key = stateKey(this.file, runtime.random(OWN_KEY_BYTES));
     await bucket.put(key, writeState(state, rest));
     try {
       await this.lease.advance({ state: key, uploadId });
@@ -192,10 +227,7 @@ class Job {
     const { size } = upload;
     await this.lease.renew();
     const digest = await upload.end();
-    if (this.uploadId === null && digest) {
-      await this.complete(state.rows, size, digest);
-      return false;
-    }
+    if (this.uploadId === null && digest) return this.settle(state, size, digest);
     const ended = { ...state, ended: true, uploaded: progress.uploaded };
     await this.save(ended, new Uint8Array());
     return this.finish(ended, digest);
@@ -203,9 +235,9 @@ class Job {
 
   /** Puts the parts together, and tells what has become of them; answers whether the file has to be begun anew. */
   private async finish(state: SavedState, known: Uint8Array | null): Promise<boolean> {
-    const { parts, rows, uploaded } = state;
+    const { parts, uploaded } = state;
     const { bucket } = this.context;
-    const key = fileKey(this.file);
+    const key = this.key(state);
     if (this.uploadId === null) throw new Error('parts without an upload');
     const upload = bucket.resumeMultipartUpload(key, this.uploadId);
     try {
@@ -216,37 +248,68 @@ class Job {
       if (!isDone && (isNoSuchUpload(error) || arePartsRefused(error))) return this.beginAnew(state, error);
       if (!isDone) throw error;
     }
-    await this.complete(rows, uploaded, known ?? (await this.digest(uploaded)));
-    return false;
+    return this.settle(state, uploaded, known);
+  }
+
+  /** Goes on to the proof of a file, or completes it; answers whether there is more to do. */
+  private async settle(state: SavedState, size: number, known: Uint8Array | null): Promise<boolean> {
+    if (state.document === 'proof') {
+      await this.complete(state, size);
+      return false;
+    }
+    const file = { rows: state.rows, size, sha256: toHex(known ?? (await this.digest(size))) };
+    const begun = initialProof(file, state.notes);
+    if (!this.context.makers[this.file.kind].proof?.isWanted(this.file)) {
+      await this.complete(begun, null);
+      return false;
+    }
+    await this.save(begun, new Uint8Array(), null);
+    await this.lease.release();
+    return true;
   }
 
   /**
    * Drops the upload. Whoever outlived a lease may have uploaded a part once more: the bytes are the same, but R2 knows
    * them by another ETag, and the upload can never be completed.
    */
-  private async beginAnew({ restarts }: SavedState, cause: unknown): Promise<boolean> {
+  private async beginAnew(state: SavedState, cause: unknown): Promise<boolean> {
     const { bucket } = this.context;
     const { file, lease } = this;
     console.error(JSON.stringify({ event: 'file_begun_anew', file: fileId(file), message: String(cause) }));
-    if (restarts === MAX_RESTARTS) {
+    if (state.restarts === MAX_RESTARTS) {
       await fail(this.context, lease, file);
       return false;
     }
     // An upload that is dropped before this is written down is found gone, and leads here again.
-    if (this.uploadId !== null) await abortUpload(bucket, fileKey(file), this.uploadId);
-    await this.save(initialState(restarts + 1), new Uint8Array(), null);
+    if (this.uploadId !== null) await abortUpload(bucket, this.key(state), this.uploadId);
+    const restarts = state.restarts + 1;
+    const begun = state.document === 'file' ? initialState(restarts) : initialProof(state.file, state.notes, restarts);
+    await this.save(begun, new Uint8Array(), null);
     await lease.release();
     return true;
   }
 
-  private async complete(rowCount: number, size: number, sha256: Uint8Array): Promise<void> {
+  /** @param proofSize bytes of the proof; null where there is none */
+  private async complete({ file }: SavedState, proofSize: number | null): Promise<void> {
+    if (file === null) throw new Error('a file is completed that is not made');
     const { bucket, ledger, runtime } = this.context;
+    const { rows: rowCount, size } = file;
+    const sha256 = Uint8Array.fromHex(file.sha256);
     const now = runtime.now();
     const expiresAt = now + FILE_LIFE;
     const hasStates = this.stateKey !== null;
     // While there is something to tidy up, the sweep is to look soon.
     const dueAt = hasStates ? now : expiresAt;
-    await this.lease.settle({ status: 'completed', rowCount, size, sha256, completedAt: now, expiresAt, dueAt });
+    await this.lease.settle({
+      status: 'completed',
+      rowCount,
+      size,
+      sha256,
+      proofSize,
+      completedAt: now,
+      expiresAt,
+      dueAt,
+    });
     if (hasStates) await tidyUp({ bucket, ledger }, { ...this.file, status: 'completed', expiresAt });
   }
 

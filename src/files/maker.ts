@@ -9,6 +9,28 @@ export interface FileMaker {
    * @param saved what {@link Production.save} gave; null at the beginning
    */
   open(order: FileOrder, saved: Json): Promise<Production>;
+  proof?: ProofMaker;
+}
+
+/** Makes what goes with some files: a document that proves them. */
+export interface ProofMaker {
+  isWanted(file: FileRow): boolean;
+  /**
+   * Begins the proof of a file, once that is made, or goes on with one.
+   * @returns null where nothing can be proven
+   */
+  open(order: FileOrder, file: MadeFile, saved: Json): Promise<Production | null>;
+}
+
+/** A file whose bytes are all made. */
+export interface MadeFile {
+  rows: number;
+  size: number;
+  /** In hexadecimal. */
+  sha256: string;
+  /** How many times notes were taken for its proof while it was made. */
+  notes: number;
+  readNotes(index: number): Promise<Uint8Array>;
 }
 
 /** A file to make, and what there is to make it with. */
@@ -33,4 +55,6 @@ export interface Production {
   readonly reached: number;
   /** What it takes to go on after the bytes so far. */
   save(): Json;
+  /** Gives what the proof has to know of the rows in the bytes since it was last asked; empty where that is nothing. */
+  takeNotes?(): Uint8Array;
 }

@@ -26,6 +26,7 @@ export type ShownFile = Pick<
   | 'rowCount'
   | 'size'
   | 'sha256'
+  | 'proofSize'
   | 'createdAt'
   | 'completedAt'
   | 'expiresAt'
@@ -33,7 +34,15 @@ export type ShownFile = Pick<
 
 /** A file that was just ordered. */
 export function orderedFile(order: Omit<FileOrder, 'agent'>): ShownFile {
-  const unfinished = { error: null, rowCount: null, size: null, sha256: null, completedAt: null, expiresAt: null };
+  const unfinished = {
+    error: null,
+    rowCount: null,
+    size: null,
+    sha256: null,
+    proofSize: null,
+    completedAt: null,
+    expiresAt: null,
+  };
   return { ...order, ...unfinished, status: 'processing' };
 }
 
@@ -64,10 +73,20 @@ export interface FileOwner {
 /** Makes these fields of a file at a moment, and its digest, which is null before it is finished. */
 export async function presentFile(config: Config, { account, shard }: FileOwner, row: ShownFile, now: number) {
   const status = statusAt(row, now);
-  const address = { id: fileId(row), account: account.id, shard, expires: row.expiresAt ?? 0 };
+  const address = {
+    id: fileId(row),
+    document: 'file' as const,
+    account: account.id,
+    shard,
+    expires: row.expiresAt ?? 0,
+  };
   const fields = {
     status,
     download_url: status === 'completed' ? await signAddress(config, address) : null,
+    proof_url:
+      status === 'completed' && row.proofSize !== null
+        ? await signAddress(config, { ...address, document: 'proof' })
+        : null,
     expires_at: formatTimeOrNull(row.expiresAt),
     ...(row.size !== null && { file_size_bytes: row.size }),
     error: row.error,

@@ -2,6 +2,12 @@ import type { Json } from '../lib/json';
 
 /** Where work on a file goes on after a slice. */
 export interface SavedState {
+  /** What is being made: the file itself, or afterwards its proof. */
+  document: 'file' | 'proof';
+  /** The file, once all of it is made. */
+  file: { rows: number; size: number; sha256: string } | null;
+  /** The objects that hold what was noted for the proof, in order. */
+  notes: string[];
   /** Of the maker: where it stands. Null once the last byte is made. */
   maker: Json;
   /** Whether all bytes are made and uploaded. */
@@ -15,8 +21,17 @@ export interface SavedState {
   restarts: number;
 }
 
-/** Where work begins, for the first time or after so many restarts. */
+/** Where work on a file begins, for the first time or after so many restarts. */
 export function initialState(restarts = 0): SavedState {
+  return { document: 'file', file: null, notes: [], ...nothingYet(restarts) };
+}
+
+/** Where work on the proof of a finished file begins. */
+export function initialProof(file: SavedState['file'], notes: string[], restarts = 0): SavedState {
+  return { document: 'proof', file, notes, ...nothingYet(restarts) };
+}
+
+function nothingYet(restarts: number) {
   return { maker: null, ended: false, rows: 0, parts: [], uploaded: 0, restarts };
 }
 

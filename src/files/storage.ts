@@ -19,20 +19,33 @@ export function fileKey(file: Named): string {
   return `${folder(file)}file`;
 }
 
+/** The key of the proof that goes with a file. */
+export function proofKey(file: Named): string {
+  return `${folder(file)}proof`;
+}
+
+/** A key for what is noted for the proof of a file while that is made. As that of a state. */
+export function notesKey(file: Named, random: Uint8Array): string {
+  return `${folder(file)}notes-${toHex(random)}`;
+}
+
 /** A key for what is saved between two slices. No two attempts share one, so that none spoils another's. */
 export function stateKey(file: Named, random: Uint8Array): string {
   return `${folder(file)}state-${toHex(random)}`;
 }
 
-/** Deletes everything of a file: its upload, what was saved between its slices, and itself. */
+/** Deletes everything of a file: its upload or that of its proof, what was saved between its slices, and itself. */
 export async function deleteObjects(bucket: R2Bucket, file: Named & Pick<FileRow, 'uploadId'>): Promise<void> {
-  if (file.uploadId !== null) await abortUpload(bucket, fileKey(file), file.uploadId);
+  if (file.uploadId !== null) {
+    await abortUpload(bucket, fileKey(file), file.uploadId);
+    await abortUpload(bucket, proofKey(file), file.uploadId);
+  }
   await deleteAll(bucket, file, () => true);
 }
 
 /** Deletes what a finished file was made with. */
 export async function deleteStates(bucket: R2Bucket, file: Named): Promise<void> {
-  await deleteAll(bucket, file, (key) => key !== fileKey(file));
+  await deleteAll(bucket, file, (key) => key !== fileKey(file) && key !== proofKey(file));
 }
 
 /** Ends an upload for good, if it is not over already. */

@@ -29,6 +29,7 @@ export type FileOutcome = {
 } & (
   | ({ status: 'completed' } & { [F in 'rowCount' | 'size' | 'completedAt' | 'expiresAt']: number } & {
       sha256: Uint8Array;
+      proofSize: number | null;
     })
   | { status: 'failed'; error: 'processing_failed' | 'agent_deleted' }
 );

@@ -65,6 +65,18 @@ export function completeNodes({ start, end }: LeafRange): [level: number, index:
   return nodes;
 }
 
+/** The complete nodes that cover any leaves, from left to right, each as large as it can be. */
+export function coverLeaves({ start, end }: LeafRange): LeafRange[] {
+  const spans: LeafRange[] = [];
+  for (let at = start; at < end; ) {
+    let count = 1;
+    while (at % (2 * count) === 0 && at + 2 * count <= end) count *= 2;
+    spans.push({ start: at, end: at + count });
+    at += count;
+  }
+  return spans;
+}
+
 /** The nodes of the inclusion proof of a leaf in a tree, from the leaf upwards (section 2.1.3.1). */
 export function inclusionPath(leaf: number, size: number): LeafRange[] {
   const path: LeafRange[] = [];

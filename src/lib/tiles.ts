@@ -4,7 +4,8 @@ import { completeNodes, HASH_LENGTH, type Hash, hashComplete, hashRange, type Le
 // of a higher one stands for a full tile below it. Full tiles never change; the others make up the tree's edge.
 
 const TILE_HEIGHT = 8;
-const TILE_WIDTH = 2 ** TILE_HEIGHT;
+/** Hashes of a full tile. */
+export const TILE_WIDTH = 2 ** TILE_HEIGHT;
 
 /** Names a tile. */
 export interface TileKey {

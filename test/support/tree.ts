@@ -73,7 +73,7 @@ export async function leavesOf(account: TestAccount): Promise<Uint8Array[]> {
 
 /** Writes so many entries more into the log, by a new agent, as the ledger would have. */
 export async function addEntries(account: TestAccount, count: number): Promise<void> {
-  await (await account.agent()).request();
+  await (await account.agent()).request({ expires_in: 604_800 });
   await env.DB.prepare(
     `insert into audit_entries select pos + n.value, randomblob(16), agent, permission, event, action, created_at,
        ip_address, user_agent, json_set(details, '$.resource', 'mailbox:' || n.value), randomblob(16)

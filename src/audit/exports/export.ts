@@ -38,6 +38,15 @@ export const AuditExport = later(() =>
       row_count: shownCount.optional(),
       sha256: shownDigest.nullable(),
       ...fileFields(),
+      proof_url: z
+        .string()
+        .nullable()
+        .optional()
+        .meta({
+          description:
+            'Of an export with details in JSON or Parquet: where the proof is that its entries are under a signed head of ' +
+            'the log. Needs no credential. Null while there is nothing to download, and where the log could not be sealed.',
+        }),
     })
     .meta({
       id: 'AuditExport',
@@ -69,6 +78,11 @@ export function exportRequest({ request }: Pick<FileRow, 'request'>): ExportRequ
   return request as unknown as ExportRequest;
 }
 
+/** Whether a proof goes with an export: of files without the whole entries nothing can be proven. */
+export function hasProof(file: Pick<FileRow, 'format' | 'request'>): boolean {
+  return file.format !== 'csv' && exportRequest(file).include_details;
+}
+
 /** Makes the answer that shows an export at a moment. */
 export async function presentExport(
   config: Config,
@@ -77,7 +91,10 @@ export async function presentExport(
   now: number,
 ): Promise<AuditExport> {
   const { start_date, end_date, agent_id, event_types, include_details } = exportRequest(row);
-  const { fields, sha256 } = await presentFile(config, owner, row, now);
+  const {
+    fields: { proof_url, ...fields },
+    sha256,
+  } = await presentFile(config, owner, row, now);
   return {
     export_id: fileId(row) as Id<'export'>,
     format: row.format as ExportFormat,
@@ -89,5 +106,6 @@ export async function presentExport(
     ...(row.rowCount !== null && { row_count: row.rowCount }),
     sha256,
     ...fields,
+    ...(hasProof(row) && { proof_url }),
   };
 }

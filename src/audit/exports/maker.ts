@@ -2,10 +2,13 @@ import type { FileMaker, FileOrder, Production } from '../../files/maker';
 import type { Json } from '../../lib/json';
 import type { Id } from '../../lib/typeid';
 import { findSpan, type Span } from '../span';
+import type { SealingContext } from '../tree/sealing';
 import { csvFormat } from './csv';
 import type { Encoder } from './encoder';
-import { type ExportFormat, exportRequest } from './export';
+import { type ExportFormat, exportRequest, hasProof } from './export';
 import { jsonFormat } from './json';
+import { NoteTaker } from './notes';
+import { openProof } from './proof';
 import { EntrySource } from './source';
 import { TextEncoding } from './text';
 
@@ -16,13 +19,19 @@ interface Saved {
   encoder: Json;
 }
 
-/** Makes exports. */
-export const exportMaker: FileMaker = {
-  async open(order, saved) {
-    const { account, span, encoder } = saved === null ? await begin(order) : (saved as unknown as Saved);
-    return new ExportProduction(order, account, span, await openEncoder(order, account, encoder));
-  },
-};
+/** Makes exports, and their proofs. */
+export function exportMaker(sealing: SealingContext, now: () => number): FileMaker {
+  return {
+    async open(order, saved) {
+      const { account, span, encoder } = saved === null ? await begin(order) : (saved as unknown as Saved);
+      return new ExportProduction(order, account, span, await openEncoder(order, account, encoder));
+    },
+    proof: {
+      isWanted: hasProof,
+      open: (order, file, saved) => openProof(sealing, now, order, file, saved),
+    },
+  };
+}
 
 async function begin({ reader, file }: FileOrder): Promise<Saved> {
   const { span, owner } = await findSpan(reader, file, exportRequest(file));
@@ -45,6 +54,7 @@ async function openEncoder({ file }: FileOrder, account: Id<'user'>, saved: Json
 
 class ExportProduction implements Production {
   private readonly source: EntrySource;
+  private readonly notes: NoteTaker | null;
 
   constructor(
     private readonly order: FileOrder,
@@ -53,6 +63,7 @@ class ExportProduction implements Production {
     private readonly encoder: Encoder,
   ) {
     this.source = new EntrySource(order.reader, order.file);
+    this.notes = hasProof(order.file) ? new NoteTaker() : null;
   }
 
   get rows(): number {
@@ -68,9 +79,14 @@ class ExportProduction implements Production {
     const limit = Math.min(this.order.batchRows, this.encoder.wanted);
     const { entries, next } = await this.source.read(this.span, limit);
     this.span = { low: next, high: this.span.high };
+    this.notes?.add(entries);
     const chunks = this.encoder.add(entries);
     const ended = next >= this.span.high;
     return { chunks: ended ? [...chunks, ...this.encoder.end()] : chunks, ended };
+  }
+
+  takeNotes(): Uint8Array {
+    return this.notes?.take(this.reached) ?? new Uint8Array();
   }
 
   save(): Json {

@@ -6,7 +6,7 @@ import type { FileRow } from '../../ledger/file-ledger';
 import { formatHexId, type Id } from '../../lib/typeid';
 import { logStart } from '../entry';
 import type { Span } from '../span';
-import { exportRequest } from './export';
+import { exportRequest, hasProof } from './export';
 
 /** An audit entry on its way into a file. */
 export interface ExportedEntry {
@@ -24,9 +24,11 @@ export interface ExportedEntry {
   createdAt: number;
   /** As JSON; empty where details were not asked for. */
   details: string;
+  /** In hexadecimal; empty where the export has no proof. */
+  salt: string;
 }
 
-/** An entry as the database gives it: position, agent, event, time, both identifiers in hexadecimal, texts. */
+/** An entry as the database gives it: position, agent, event, time, both identifiers and the salt in hexadecimal, texts. */
 type Row = [
   pos: number,
   agent: number,
@@ -71,7 +73,7 @@ export class EntrySource {
         id: formatHexId('audit', ids),
         sequence: pos - start,
         agentId,
-        permission: formatHexId('perm', ids.slice(ID_LENGTH)),
+        permission: formatHexId('perm', ids.slice(ID_LENGTH, 2 * ID_LENGTH)),
         event: EVENT_TYPES[event] as EventType,
         action,
         resource: withDetails ? resourceOf(details) : details,
@@ -79,6 +81,7 @@ export class EntrySource {
         userAgent,
         createdAt,
         details: withDetails ? details : '',
+        salt: ids.slice(2 * ID_LENGTH),
       });
     }
     const last = rows.at(-1);
@@ -115,9 +118,10 @@ export class EntrySource {
 /** The entries as a select, sorted, each read once: one range of an index, or a merge of some. */
 function selectEntries(file: FileRow, low: number, high: number): SQL {
   const { event_types, include_details } = exportRequest(file);
+  const ids = hasProof(file) ? sql`hex(id) || hex(permission) || hex(salt)` : sql`hex(id) || hex(permission)`;
   // One text a row: every column of a row costs time on its way here.
   const columns = sql`
-    pos, json_array(pos, agent, event, created_at, hex(id) || hex(permission), action, ip_address, user_agent,
+    pos, json_array(pos, agent, event, created_at, ${ids}, action, ip_address, user_agent,
       ${include_details ? sql`details` : sql`details ->> 'resource'`}) as row`;
   const within = sql`pos >= ${low} and pos < ${high}`;
   if (file.agent === null && !event_types) {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type Env, readConfig } from '../../env';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { later, shownCount, shownTime } from '../../http/shown';
 import { concatBytes, toHex } from '../../lib/bytes';
@@ -104,6 +105,16 @@ export class CheckpointSigner {
     const head = new TextEncoder().encode(`${name}\n`);
     return (await hashBytes(concatBytes(head, new Uint8Array([ED25519, ...publicKey])))).slice(0, KEY_ID_LENGTH);
   }
+}
+
+/**
+ * The signer of a deployment, for work that no request asked for.
+ * @throws Error when the settings are not whole
+ */
+export async function openSigner(env: Env): Promise<CheckpointSigner> {
+  const settings = readConfig(env);
+  if ('faults' in settings) throw new Error(settings.faults.join('; '));
+  return CheckpointSigner.open(settings.config.keyring, settings.config.publicUrl);
 }
 
 /** Whether a note tells of a head, under whatever name and with whichever key it was signed. */

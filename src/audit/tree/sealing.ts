@@ -1,4 +1,4 @@
-import { and, asc, eq, getTableColumns, inArray, isNotNull, lte, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, inArray, isNotNull, lte, type SQL, sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { accounts, agents, auditEntries, erasures, trees } from '../../db/schema';
 import { LOG_SPAN } from '../../ledger/append';
@@ -29,6 +29,17 @@ export interface SealingContext {
   signer: CheckpointSigner;
 }
 
+/** Puts an account's log under its tree as far as it goes now, unless it must not be sealed. */
+export async function sealLog(context: SealingContext, account: number, now: number): Promise<void> {
+  for (;;) {
+    const [tree] = await findTrees(context.reader, eq(trees.account, account));
+    if (!tree || tree.head === tree.size) return;
+    const growth = await sealOrPutOff(context, tree, now);
+    if (!growth) return;
+    await context.ledger.grow([growth], now);
+  }
+}
+
 /**
  * Puts what is new in some logs under their trees: hashes the entries, keeps the tiles that they fill, and from time to
  * time the signed head. May be called by several at once, and may die at any point: what is kept depends on the log
@@ -36,22 +47,21 @@ export interface SealingContext {
  * @returns whether there may be more
  */
 export async function sealTrees(context: SealingContext, now: number): Promise<boolean> {
-  const due = await findDue(context.reader, now);
+  const due = await findTrees(context.reader, and(isNotNull(trees.dueAt), lte(trees.dueAt, now)));
   const growths = await Promise.all(due.map((tree) => sealOrPutOff(context, tree, now)));
   const grown = growths.filter((growth) => growth !== null);
   if (grown.length > 0) await context.ledger.grow(grown, now);
   return due.length === TREES || due.some(({ size, head }) => head - size > ENTRIES);
 }
 
-type DueTree = Awaited<ReturnType<typeof findDue>>[number];
+type UnsealedTree = Awaited<ReturnType<typeof findTrees>>[number];
 
-/** Finds trees that are due, and the entries that are to go under them. */
-async function findDue(reader: Reader, now: number) {
-  const isDue = and(isNotNull(trees.dueAt), lte(trees.dueAt, now));
+/** Finds some trees, those that are due the longest first, and the entries that are to go under them. */
+async function findTrees(reader: Reader, which: SQL | undefined) {
   const due = reader
     .select({ account: trees.account, size: trees.size, dueAt: trees.dueAt })
     .from(trees)
-    .where(isDue)
+    .where(which)
     .orderBy(asc(trees.dueAt))
     .limit(TREES)
     .as('due');
@@ -66,7 +76,7 @@ async function findDue(reader: Reader, now: number) {
       .select({ ...getTableColumns(trees), accountId: accounts.id, head })
       .from(trees)
       .innerJoin(accounts, eq(accounts.number, trees.account))
-      .where(isDue)
+      .where(which)
       .orderBy(asc(trees.dueAt))
       .limit(TREES),
     reader
@@ -105,7 +115,7 @@ async function findDeletedAgents(reader: Reader, numbers: Set<number>): Promise<
 }
 
 /** How a tree has grown; null for one that cannot be sealed now. */
-async function sealOrPutOff(context: SealingContext, tree: DueTree, now: number): Promise<TreeGrowth | null> {
+async function sealOrPutOff(context: SealingContext, tree: UnsealedTree, now: number): Promise<TreeGrowth | null> {
   try {
     return await seal(context, tree, now);
   } catch (error) {
@@ -118,7 +128,7 @@ async function sealOrPutOff(context: SealingContext, tree: DueTree, now: number)
 }
 
 /** @throws TreeForked when the log is not the one that was sealed before */
-async function seal({ bucket, signer }: SealingContext, tree: DueTree, now: number): Promise<TreeGrowth> {
+async function seal({ bucket, signer }: SealingContext, tree: UnsealedTree, now: number): Promise<TreeGrowth> {
   const { account, accountId, size: from, head } = tree;
   if (head < from) throw new TreeForked(`the log ends at ${head}, and was sealed up to ${from}`);
   const edge = TreeEdge.parse(from, tree.edge);
@@ -142,7 +152,7 @@ async function seal({ bucket, signer }: SealingContext, tree: DueTree, now: numb
  * died before the row changed, or the database was put back to an earlier time.
  * @throws TreeForked
  */
-async function refuseOther(bucket: R2Bucket, tree: DueTree, size: number, read: ReadTile): Promise<void> {
+async function refuseOther(bucket: R2Bucket, tree: UnsealedTree, size: number, read: ReadTile): Promise<void> {
   const kept = await findCheckpoint(bucket, tree.accountId, tree.publishedSize);
   if (!kept) return;
   if (kept.size > size)
@@ -154,7 +164,7 @@ async function refuseOther(bucket: R2Bucket, tree: DueTree, size: number, read: 
 }
 
 /** The leaves after those that are sealed, up to a sequence. */
-function hashEntries({ account, accountId, size, entries }: DueTree, last: number): Promise<Uint8Array[]> {
+function hashEntries({ account, accountId, size, entries }: UnsealedTree, last: number): Promise<Uint8Array[]> {
   const owner = { number: account, id: accountId };
   const leaves = Array.from({ length: last - size }, (_, i) => {
     const row = entries.get(logStart(owner) + size + 1 + i);

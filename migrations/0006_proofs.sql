@@ -1,0 +1,1 @@
+ALTER TABLE `files` ADD `proof_size` integer;
