@@ -27,7 +27,10 @@ const KEY = new LogKey();
 
 /** Runs the command as npm does, from another folder than that of the package. */
 function run(args: string[], env: Record<string, string> = {}) {
-  const options = { cwd: join(import.meta.dirname, '../..'), env: { ...process.env, INIT_CWD: folder, TMPDIR: folder, ...env } };
+  const options = {
+    cwd: join(import.meta.dirname, '../..'),
+    env: { ...process.env, INIT_CWD: folder, TMPDIR: folder, ...env },
+  };
   return new Promise<{ code: number; stdout: string; stderr: string }>((done) => {
     execFile(process.execPath, ['src/verify/main.ts', ...args], options, (error, stdout, stderr) =>
       done({ code: error ? Number(error.code) : 0, stdout, stderr }),

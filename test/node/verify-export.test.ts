@@ -3,11 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
+import { jsonFormat } from '../../src/audit/exports/json';
+import { ParquetEncoding } from '../../src/audit/exports/parquet';
+import type { ExportedEntry } from '../../src/audit/exports/source';
+import { TextEncoding } from '../../src/audit/exports/text';
 import type { JsonObject } from '../../src/lib/json';
+import type { Id } from '../../src/lib/typeid';
 import { Fault, type Report } from '../../src/verify/findings.ts';
 import { verifyFile } from '../../src/verify/offline.ts';
 import {
   cover,
+  type Entry,
   EVERYTHING,
   type ExportRequest,
   entryProof,
@@ -40,6 +46,26 @@ const KEY = new LogKey();
 /** For what a damaged file makes the decoder of Parquet do. */
 const PATIENCE = 3_000;
 const sealed = (count: number) => new SealedLog(count, KEY);
+
+/** An entry as the service's own encoders of exports take it. */
+function toExported(entry: Entry): ExportedEntry {
+  const { id, sequence, agent_id, permission_request_id, event_type, details, ip_address, user_agent, created_at } =
+    entry;
+  return {
+    pos: sequence,
+    id: id as Id<'audit'>,
+    sequence,
+    agentId: agent_id as Id<'agent'>,
+    permission: permission_request_id as Id<'perm'>,
+    event: event_type as ExportedEntry['event'],
+    createdAt: Date.parse(created_at),
+    action: String(details.action),
+    resource: String(details.resource),
+    ipAddress: ip_address,
+    userAgent: user_agent,
+    details: JSON.stringify(details),
+  };
+}
 
 interface Given {
   key?: string;
@@ -151,6 +177,16 @@ describe('a sealed export', () => {
     const parts = odd(format);
     (parts.rows[2] as JsonObject).user_agent = 'begins with a byte order mark';
     expect(firstFault(await verifyParts(parts))).toMatchObject({ kind: 'changed', sequence: 3 });
+  });
+
+  it.each(['json', 'parquet'])('is proven as the service writes it: %s', async (format) => {
+    const log = sealed(3_000);
+    const parts = log.export(EVERYTHING, format);
+    const encoder =
+      format === 'json' ? new TextEncoding(jsonFormat(USER, true), null) : new ParquetEncoding(USER, true, null);
+    const file = Buffer.concat([...encoder.add(log.entries.map(toExported)), ...encoder.end()]);
+    const proof = writeProof(parts, sha256(file).toString('hex'));
+    expectProven(await verify(file, proof));
   });
 
   it('says what filters and dates cannot show', async () => {
