@@ -1,5 +1,4 @@
-import type { Checkpoint } from './checkpoint.ts';
-import { readCheckpoint } from './checkpoint.ts';
+import { type Checkpoint, readCheckpoint } from './checkpoint.ts';
 import { CannotCheck, entryFault, Fault, type Report } from './findings.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
 import { leadsToRoot, sha256 } from './merkle.ts';

@@ -52,7 +52,8 @@ async function checkSignature(report: Report, checkpoint: Checkpoint, source?: s
   try {
     if (published === null) throw new CannotCheck(`${checkpoint.origin} names no host to ask for keys`);
     const keys = await readKeys(published);
-    report.key = `${requireSigner(checkpoint, keys, 'The checkpoint').label}, by ${published}`;
+    const { label } = requireSigner(checkpoint, keys, 'The checkpoint');
+    report.key = published.startsWith(label) ? label : `${label} (${published})`;
     return keys;
   } catch (error) {
     if (error instanceof Fault) report.faults.push(error);
