@@ -1,0 +1,78 @@
+import { Fault } from './findings.ts';
+import { isJsonObject, type Json } from './json.ts';
+import type { TreeHead } from './merkle.ts';
+import { decodeBase64, findSigner, parseNote, type VerifierKey } from './note.ts';
+
+/** A signed tree head (https://c2sp.org/tlog-checkpoint). */
+export interface Checkpoint extends TreeHead {
+  origin: string;
+  /** ISO 8601 in UTC with milliseconds. */
+  time: string;
+  note: string;
+}
+
+const SIZE = /^(0|[1-9]\d*)$/;
+const TIME = /^time (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/;
+
+/**
+ * Reads a checkpoint from its note.
+ * @param where what to call it in the message
+ * @throws Fault where the note is not a checkpoint
+ */
+export function readNote(note: string, where: string): Checkpoint {
+  const refuse = (reason: string) => new Fault('checkpoint', `${where} ${reason}`);
+  const { text } = attempt(where, () => parseNote(note));
+  const [origin = '', size = '', root = '', extension = '', ...more] = text.slice(0, -1).split('\n');
+  const bytes = decodeBase64(root);
+  const time = TIME.exec(extension)?.[1];
+  if (origin === '' || !SIZE.test(size) || !Number.isSafeInteger(Number(size)) || bytes?.length !== 32) {
+    throw refuse('is no checkpoint: origin, size and root hash, a line each');
+  }
+  if (!time || Number.isNaN(Date.parse(time)) || more.length > 0)
+    throw refuse('does not tell its time, and that alone');
+  return { origin, size: Number(size), root: bytes, time, note };
+}
+
+/**
+ * Reads a checkpoint as the service answers it, `{origin, tree_size, root_hash, timestamp, note}`.
+ * @throws Fault where it is none, or says something else than its note
+ */
+export function readCheckpoint(value: Json, where: string): Checkpoint {
+  if (!isJsonObject(value) || typeof value.note !== 'string') throw new Fault('checkpoint', `${where} has no note`);
+  const checkpoint = readNote(value.note, where);
+  const { origin, size, root, time } = checkpoint;
+  const signed = { origin, tree_size: size, root_hash: root.toString('hex'), timestamp: time };
+  for (const [name, fact] of Object.entries(signed)) {
+    if (value[name] === fact) continue;
+    throw new Fault('checkpoint', `${where} does not say what its note says: its ${name} is another`, {
+      evidence: { found: String(value[name]), signed: fact },
+    });
+  }
+  return checkpoint;
+}
+
+/**
+ * The key that signed a checkpoint; null where none of the keys did.
+ * @throws Fault where it is forged: signed under a key's name, and not with it
+ */
+export function signerOf(checkpoint: Checkpoint, keys: VerifierKey[], where: string): VerifierKey | null {
+  return attempt(where, () => findSigner(parseNote(checkpoint.note), checkpoint.origin, keys));
+}
+
+/** @throws Fault unless one of the keys signed the checkpoint */
+export function requireSigner(checkpoint: Checkpoint, keys: VerifierKey[], where: string): VerifierKey {
+  const signer = signerOf(checkpoint, keys, where);
+  if (signer) return signer;
+  throw new Fault('checkpoint', `${where} is not signed by any of the keys given for ${checkpoint.origin}`, {
+    evidence: { keys: keys.map(({ label }) => label).join(', ') || 'none' },
+  });
+}
+
+function attempt<T>(where: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new Fault('checkpoint', `${where} ${error.message}`);
+    throw error;
+  }
+}

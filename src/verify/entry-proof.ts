@@ -1,0 +1,89 @@
+import { type Checkpoint, readCheckpoint } from './checkpoint.ts';
+import { CannotCheck, entryFault, Fault, type Report } from './findings.ts';
+import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
+import { leadsToRoot, sha256 } from './merkle.ts';
+import { decodeBase64 } from './note.ts';
+
+const HASH = /^[0-9a-f]{64}$/;
+const SALT = /^[0-9a-f]{32}$/;
+
+/** Whether a JSON value is the proof of a single entry, `GET /v1/audit/:id/proof`. */
+export function isEntryProof(value: Json): value is JsonObject {
+  return isJsonObject(value) && 'inclusion_path' in value;
+}
+
+/**
+ * Checks the proof of a single entry, and that it is of this entry.
+ * @param entry as `GET /v1/audit/:id` answers it
+ */
+export function checkEntry(proof: JsonObject, entry: Json): { report: Report; checkpoint: Checkpoint } {
+  if (!isJsonObject(entry)) throw new CannotCheck('The proof is of a single entry, and the file is none');
+  const { sequence, leaf_input, tree_size, root_hash } = proof;
+  const checkpoint = readCheckpoint(proof.checkpoint ?? null, "The proof's checkpoint");
+  const { origin, size, root, time } = checkpoint;
+  const [leaf, path] = [readHash(proof.leaf_hash), readHashes(proof.inclusion_path)];
+  const input = typeof leaf_input === 'string' ? decodeBase64(leaf_input) : null;
+  if (typeof sequence !== 'number' || !input || input[0] !== 0) {
+    throw new Fault('proof', 'The proof is not in its form: its sequence or leaf_input is none');
+  }
+  if (tree_size !== size || root_hash !== root.toString('hex')) {
+    throw new Fault('proof', 'The proof is of another tree than its checkpoint', {
+      evidence: { tree_size: String(tree_size), tree_size_of_checkpoint: size },
+    });
+  }
+  const id = typeof entry.id === 'string' ? entry.id : undefined;
+  const faults: Fault[] = [];
+  const judge = (right: boolean, kind: 'changed' | 'swapped', how: string) => {
+    if (!right && faults.length === 0) faults.push(entryFault(kind, how, { sequence, id }));
+  };
+  const sealed = readSealed(input);
+  judge(isSame(entry, sealed), 'changed', 'is not the one that was sealed');
+  judge(entry.sequence === sequence, 'swapped', 'says to stand in another place than the proof');
+  judge(origin.endsWith(`/${entry.user_id}`), 'swapped', 'is of another account than the log');
+  judge(sha256(input).equals(leaf), 'changed', 'does not have the leaf hash of the proof');
+  judge(leadsToRoot(sequence - 1, size, leaf, path, root), 'changed', 'does not lead to the root of the checkpoint');
+  const report: Report = {
+    log: origin,
+    checkpoint: { tree_size: size, root_hash: root.toString('hex'), timestamp: time },
+    key: null,
+    proven: [`Entry ${sequence} (${id}) stands in the log as it was sealed.`],
+    limits: ['The proof of one entry says nothing about others.'],
+    unchecked: [],
+    faults,
+  };
+  return { report, checkpoint };
+}
+
+/** The entry that a leaf was made of, with its salt; null where it is not canonical JSON. */
+function readSealed(input: Buffer): JsonObject | null {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(input.subarray(1));
+    const sealed = parseJson(text);
+    return isJsonObject(sealed) && canonicalJson(sealed) === text ? sealed : null;
+  } catch {
+    return null;
+  }
+}
+
+function isSame(entry: JsonObject, sealed: JsonObject | null): boolean {
+  if (!sealed || typeof sealed.salt !== 'string' || !SALT.test(sealed.salt) || 'salt' in entry) return false;
+  try {
+    return canonicalJson({ ...entry, salt: sealed.salt }) === canonicalJson(sealed);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Reads a path of hashes in hexadecimal.
+ * @throws Fault
+ */
+export function readHashes(value: Json | undefined): Buffer[] {
+  if (!Array.isArray(value)) throw new Fault('proof', 'A proof has no path of hashes');
+  return value.map(readHash);
+}
+
+function readHash(value: Json | undefined): Buffer {
+  if (typeof value === 'string' && HASH.test(value)) return Buffer.from(value, 'hex');
+  throw new Fault('proof', `A proof has a hash that is none: ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,77 @@
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from './json.ts';
+import { sha256 } from './merkle.ts';
+
+/** A line of an export: the entry as the API shows it, of which the leaf is made. */
+export interface Row {
+  sequence: number;
+  id: string;
+  createdAt: string;
+  entry: JsonObject;
+}
+
+/** A line of an export that holds no entry. */
+export class NoEntry extends Error {
+  /** The id that it names, if any. */
+  readonly id: string | undefined;
+
+  constructor(message: string, id?: string) {
+    super(message);
+    this.id = id;
+  }
+}
+
+const TEXTS = [
+  'id',
+  'user_id',
+  'agent_id',
+  'permission_request_id',
+  'event_type',
+  'ip_address',
+  'user_agent',
+  'created_at',
+] as const;
+const COLUMNS = [...TEXTS, 'sequence', 'details', 'action', 'resource'];
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/**
+ * Reads a line of an export with details. Beside the entry it repeats two of its details, `action` and `resource`,
+ * which no leaf covers: they have to be the same.
+ * @throws NoEntry
+ */
+export function readRow(value: Json): Row {
+  if (!isJsonObject(value)) throw new NoEntry('it is no object');
+  const id = typeof value.id === 'string' ? value.id : undefined;
+  const refuse = (reason: string) => new NoEntry(reason, id);
+
+  const { sequence, details, action, resource } = value;
+  if (details === undefined) throw refuse('it has no details; only an export with details can be verified');
+  const missing = COLUMNS.find((name) => value[name] === undefined);
+  if (missing) throw refuse(`it has no ${missing}`);
+  const foreign = Object.keys(value).find((name) => !COLUMNS.includes(name));
+  if (foreign) throw refuse(`it has a ${JSON.stringify(foreign)}, which entries do not have`);
+
+  const texts: Record<string, string> = {};
+  for (const name of TEXTS) {
+    const text = value[name];
+    if (typeof text !== 'string') throw refuse(`its ${name} is no text`);
+    texts[name] = text;
+  }
+  const { id: named = '', created_at: createdAt = '' } = texts;
+  if (typeof sequence !== 'number' || !Number.isSafeInteger(sequence) || sequence < 1) {
+    throw refuse('its sequence is no whole number from 1 on');
+  }
+  if (!TIME.test(createdAt)) throw refuse('its created_at is no time');
+  if (!isJsonObject(details)) throw refuse('its details are no object');
+  if (action !== details.action) throw refuse('its action is not that of its details');
+  if (resource !== details.resource) throw refuse('its resource is not that of its details');
+  return { sequence, id: named, createdAt, entry: { ...texts, sequence, details } };
+}
+
+/**
+ * The leaf hash of an entry: of 0x00 and the canonical JSON of the entry with its salt (RFC 9162 section 2.1.1).
+ * @param salt 32 hexadecimal characters
+ * @throws TypeError for an entry that has no canonical JSON
+ */
+export function hashEntry(entry: JsonObject, salt: string): Buffer {
+  return sha256(Buffer.from(`\0${canonicalJson({ ...entry, salt })}`));
+}

@@ -1,0 +1,106 @@
+import { type Checkpoint, signerOf } from './checkpoint.ts';
+import { count, Fault, type Report } from './findings.ts';
+import type { Kept } from './kept-checkpoints.ts';
+import { growsInto, type TreeHead } from './merkle.ts';
+import type { VerifierKey } from './note.ts';
+
+export interface HistoryOptions {
+  keys: VerifierKey[];
+  /** Roots at some sizes, computed from the entries and hashes of a proof that leads to the checkpoint. */
+  roots: Map<number, Buffer>;
+  /** Asks for a consistency proof between two sizes; absent offline. */
+  askConsistency?: (from: number, to: number) => Promise<Buffer[]>;
+}
+
+/**
+ * Checks that the log of a checkpoint grew out of every checkpoint that was kept, and adds to the report what it finds.
+ * @param kept smallest log first
+ */
+export async function compareHistory(
+  report: Report,
+  kept: Kept[],
+  checkpoint: Checkpoint,
+  options: HistoryOptions,
+): Promise<void> {
+  const agreed: Kept[] = [];
+  const [later, unknown, beyondProof]: [Kept[], Kept[], Kept[]] = [[], [], []];
+  for (const one of kept) {
+    try {
+      if (signerOf(one, options.keys, one.where) === null) unknown.push(one);
+      requireSameLog(one, checkpoint);
+      if (one.size > checkpoint.size && !options.askConsistency) later.push(one);
+      else if (await isPast(one, checkpoint, options)) agreed.push(one);
+      else beyondProof.push(one);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      const last = agreed.at(-1);
+      report.faults.push(
+        new Fault(error.kind, error.message, {
+          evidence: { ...error.evidence, ...(last && { still_right_at_size: last.size, kept_on: last.time }) },
+        }),
+      );
+      return;
+    }
+  }
+  const [oldest] = agreed;
+  if (oldest) {
+    report.proven.push(
+      `The log grew out of ${count(agreed.length, 'kept checkpoint')}, the oldest of ${oldest.time} with ${count(oldest.size, 'entry', 'entries')}.`,
+    );
+  }
+  const say = (what: Kept[], why: string) => {
+    if (what.length > 0) report.limits.push(`${count(what.length, 'kept checkpoint')} ${why}`);
+  };
+  say(later, 'of a larger log cannot be compared with this older proof.');
+  say(beyondProof, 'cannot be compared offline: this proof has no leaves around their sizes.');
+  say(unknown, 'with a signature by a key that is not among those given now: compared, but not as signed.');
+}
+
+/** @throws Fault */
+function requireSameLog(kept: Kept, { origin }: Checkpoint): void {
+  if (kept.origin === origin) return;
+  throw new Fault('history', `${kept.where} is a checkpoint of another log: ${kept.origin}, not ${origin}`);
+}
+
+/**
+ * Whether a kept tree is what the checkpoint's tree began with; false where that cannot be told.
+ * @throws Fault where it is not
+ */
+async function isPast(kept: Kept, checkpoint: Checkpoint, { roots, askConsistency }: HistoryOptions): Promise<boolean> {
+  const { size, root, time, where } = kept;
+  if (size > checkpoint.size) throw shorter(kept, checkpoint);
+  const known = size === checkpoint.size ? checkpoint.root : roots.get(size);
+  if (known) {
+    if (known.equals(root)) return true;
+    throw new Fault(
+      'history',
+      `The log was rewritten: its first ${count(size, 'entry', 'entries')} are not those of ${time} (${where})`,
+      {
+        evidence: { size, root_now: known.toString('hex'), root_kept: root.toString('hex') },
+      },
+    );
+  }
+  if (!askConsistency) return false;
+  if (growsInto(kept, checkpoint, await askConsistency(size, checkpoint.size))) return true;
+  throw inconsistent(kept, checkpoint, `that of ${time} (${where})`);
+}
+
+/** That a log has fewer entries than it had. */
+export function shorter(before: TreeHead, now: TreeHead): Fault {
+  return new Fault('history', `The log got shorter: ${count(before.size, 'entry', 'entries')} once, now ${now.size}`, {
+    evidence: { size_before: before.size, size_now: now.size },
+  });
+}
+
+/** That a log is not the continuation of what it was. */
+export function inconsistent(before: TreeHead, now: TreeHead, which: string): Fault {
+  const how = `The log of ${count(now.size, 'entry', 'entries')} is not shown to continue ${which}, of ${before.size}`;
+  return new Fault('history', how, {
+    evidence: {
+      size_before: before.size,
+      root_before: before.root.toString('hex'),
+      size_now: now.size,
+      root_now: now.root.toString('hex'),
+    },
+  });
+}

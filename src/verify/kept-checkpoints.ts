@@ -1,0 +1,88 @@
+import { appendFile, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Checkpoint, readCheckpoint, readNote } from './checkpoint.ts';
+import { CannotCheck, Fault } from './findings.ts';
+import { parseJson } from './json.ts';
+
+/** A checkpoint that somebody kept. */
+export interface Kept extends Checkpoint {
+  /** Where it was found, for messages. */
+  where: string;
+}
+
+const SIZE_NAME = /^\d{16}$/;
+
+/**
+ * Checkpoints that were kept, smallest log first: a file of the service's answers, one JSON object a line, or a folder
+ * of notes, each named by the size of the log in 16 digits.
+ */
+export class KeptCheckpoints {
+  readonly #path: string;
+  readonly #folder: boolean;
+  readonly all: Kept[];
+
+  private constructor(path: string, folder: boolean, all: Kept[]) {
+    this.#path = path;
+    this.#folder = folder;
+    this.all = all.toSorted((a, b) => a.size - b.size || a.time.localeCompare(b.time));
+  }
+
+  /**
+   * Reads what was kept; a path where nothing is yet is an empty file to be.
+   * @throws Fault for what is no checkpoint
+   * @throws CannotCheck where it cannot be read
+   */
+  static async open(path: string): Promise<KeptCheckpoints> {
+    try {
+      const status = await stat(path).catch((error) => {
+        if (error.code !== 'ENOENT') throw error;
+      });
+      const kept = !status ? [] : await (status.isDirectory() ? readFolder(path) : readLines(path));
+      return new KeptCheckpoints(path, status?.isDirectory() ?? false, kept);
+    } catch (error) {
+      if (error instanceof Fault) throw error;
+      throw new CannotCheck(`The kept checkpoints cannot be read: ${(error as Error).message}`);
+    }
+  }
+
+  /** Keeps a checkpoint, unless it is kept already. Tells whether it did. */
+  async keep({ origin, size, root, time, note }: Checkpoint): Promise<boolean> {
+    if (this.all.some((kept) => kept.size === size && kept.root.equals(root))) return false;
+    if (this.#folder) {
+      await writeFile(join(this.#path, String(size).padStart(16, '0')), note, { flag: 'wx' });
+    } else {
+      const answer = { origin, tree_size: size, root_hash: root.toString('hex'), timestamp: time, note };
+      await appendFile(this.#path, `${JSON.stringify(answer)}\n`);
+    }
+    return true;
+  }
+}
+
+async function readFolder(path: string): Promise<Kept[]> {
+  const names = (await readdir(path)).filter((name) => SIZE_NAME.test(name));
+  return await Promise.all(
+    names.map(async (name) => {
+      const where = join(path, name);
+      const checkpoint = readNote(await readFile(where, 'utf8'), where);
+      if (checkpoint.size === Number(name)) return { ...checkpoint, where };
+      throw new Fault('checkpoint', `${where} is the checkpoint of another size: ${checkpoint.size}`);
+    }),
+  );
+}
+
+async function readLines(path: string): Promise<Kept[]> {
+  const lines = (await readFile(path, 'utf8'))
+    .split('\n')
+    .map((line, at) => ({ line, where: `${path}, line ${at + 1},` }));
+  return lines
+    .filter(({ line }) => line.trim() !== '')
+    .map(({ line, where }) => {
+      try {
+        return { ...readCheckpoint(parseJson(line), where), where };
+      } catch (error) {
+        throw error instanceof SyntaxError
+          ? new Fault('checkpoint', `${where} is no checkpoint: ${error.message}`)
+          : error;
+      }
+    });
+}

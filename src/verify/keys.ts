@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises';
+import { CannotCheck } from './findings.ts';
+import { canonicalJson, isJsonObject, type Json } from './json.ts';
+import { sha256 } from './merkle.ts';
+import { parseVerifierKey, type VerifierKey } from './note.ts';
+import { fetchJson } from './web.ts';
+
+/**
+ * Reads the keys that a log may sign with.
+ * @param source a verifier key (`<name>+<id>+<base64>`), a file of one or of a JWK set, or the address of a JWK set
+ * @throws CannotCheck where there are none
+ */
+export async function readKeys(source: string): Promise<VerifierKey[]> {
+  const keys = /^https?:\/\//.test(source) ? logKeys(await fetchJson(source)) : await readLocalKeys(source);
+  if (keys.length === 0) throw new CannotCheck(`${source} has no key of a log (Ed25519, kid "log-…")`);
+  return keys;
+}
+
+/** Where the service that a log is named after publishes its keys. */
+export function publishedKeys(origin: string): string | null {
+  const host = origin.slice(0, Math.max(0, origin.indexOf('/')));
+  const scheme = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/.test(host) ? 'http' : 'https';
+  const address = URL.parse(`${scheme}://${host}/.well-known/jwks.json`);
+  return address?.host === host ? address.href : null;
+}
+
+async function readLocalKeys(source: string): Promise<VerifierKey[]> {
+  try {
+    return [parseVerifierKey(source)];
+  } catch {
+    // It is a file, then.
+  }
+  const text = await readFile(source, 'utf8').catch(() => {
+    throw new CannotCheck(`${source} is neither a key (<name>+<id>+<base64>) nor a file that can be read`);
+  });
+  try {
+    return text.trimStart().startsWith('{') ? logKeys(JSON.parse(text)) : [parseVerifierKey(text.trim())];
+  } catch (error) {
+    throw new CannotCheck(`${source}: ${(error as Error).message}`);
+  }
+}
+
+/** The keys of a JWK set that sign logs: their kid is `log-` and their thumbprint (RFC 7638). */
+function logKeys(set: Json): VerifierKey[] {
+  const keys = isJsonObject(set) && Array.isArray(set.keys) ? set.keys.filter(isJsonObject) : [];
+  return keys.flatMap(({ kty, crv, x, kid }) => {
+    if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string') return [];
+    const thumbprint = sha256(Buffer.from(canonicalJson({ crv, kty, x }))).toString('base64url');
+    const bytes = Buffer.from(x, 'base64url');
+    return kid === `log-${thumbprint}` && bytes.length === 32 ? [{ label: kid, name: null, bytes }] : [];
+  });
+}

@@ -1,0 +1,172 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Checkpoint, readCheckpoint, requireSigner } from './checkpoint.ts';
+import { readHashes } from './entry-proof.ts';
+import { checkExport, type ExportCheck } from './export-check.ts';
+import { reportExport } from './export-report.ts';
+import { CannotCheck, count, Fault, type Report } from './findings.ts';
+import { compareHistory, inconsistent, shorter } from './history.ts';
+import type { JsonObject } from './json.ts';
+import { KeptCheckpoints } from './kept-checkpoints.ts';
+import { readKeys } from './keys.ts';
+import { growsInto } from './merkle.ts';
+import type { VerifierKey } from './note.ts';
+import { download, Service } from './web.ts';
+
+export interface LiveOptions {
+  /** Of the service. */
+  address: string;
+  token: string;
+  /** Where the log's keys are: see readKeys. Without it, those that the service publishes. */
+  key?: string | undefined;
+  /** Where checkpoints are kept; the new one is added. */
+  checkpoints?: string | undefined;
+  /** Tells people what is being waited for. */
+  tell: (progress: string) => void;
+}
+
+const DAY = 24 * 60 * 60 * 1_000;
+const POLL = 1_000;
+const LONGEST_WAIT = 30 * 60 * 1_000;
+
+/** Verifies the whole log of an account, as the service has it now, and that it grew out of what was kept of it. */
+export async function verifyService({ address, token, key, checkpoints, tell }: LiveOptions): Promise<Report> {
+  const service = new Service(address, token);
+  const kept = checkpoints === undefined ? null : await KeptCheckpoints.open(checkpoints);
+  const account = await service.get('/v1/me');
+  const keys = await readKeys(key ?? `${service.origin}/.well-known/jwks.json`);
+  // What this head covers was in the log before the export is asked for, and so has to be in it.
+  const before = await askCheckpoint(service, keys);
+  if (!before.origin.endsWith(`/${account.id}`)) {
+    throw new Fault('checkpoint', `The log is named ${before.origin}, the account is ${account.id}`);
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'countersign-verify-'));
+  let report: Report | null = null;
+  try {
+    const [file, proof] = [join(folder, 'export.json'), join(folder, 'proof.json')];
+    const order = await makeExport(service, account, tell);
+    await download(textOf(order, 'download_url'), file);
+    await download(textOf(order, 'proof_url'), proof);
+    tell('Checking it.');
+    const sizes = [before.size, ...(kept?.all ?? []).map(({ size }) => size)];
+    const check = await checkExport(file, proof, { sizes, completeTo: before.size });
+    report = reportExport(check, true);
+    report.faults.push(...compareOrder(check, order));
+    await judge(report, check, { service, keys, before, kept });
+    return report;
+  } finally {
+    // What was found to be wrong is evidence.
+    if (report && report.faults.length === 0) await rm(folder, { recursive: true });
+    else tell(`What was downloaded is in ${folder}`);
+  }
+}
+
+interface Circumstances {
+  service: Service;
+  keys: VerifierKey[];
+  before: Checkpoint;
+  kept: KeptCheckpoints | null;
+}
+
+/** Judges what holds the proof and the heads together, and keeps the newest head if all is well. */
+async function judge(report: Report, check: ExportCheck, circumstances: Circumstances): Promise<void> {
+  const { service, keys, before, kept } = circumstances;
+  const { checkpoint } = check.head;
+  try {
+    report.key = requireSigner(checkpoint, keys, "The proof's checkpoint").label;
+    const now = await askCheckpoint(service, keys);
+    const askConsistency = (from: number, to: number) => askPath(service, from, to);
+    await requireGrowth(before, checkpoint, askConsistency);
+    await requireGrowth(checkpoint, now, askConsistency);
+    if (report.faults.length > 0) return;
+    describeCompleteness(report, check, before);
+    if (!kept) {
+      report.limits.push(
+        'Nothing was compared with the past: without checkpoints that you kept, whoever runs the service can show a rewritten log.',
+      );
+      return;
+    }
+    await compareHistory(report, kept.all, now, { keys, roots: check.roots, askConsistency });
+    if (report.faults.length === 0 && (await kept.keep(now))) {
+      report.proven.push(`The checkpoint of ${now.time} with ${count(now.size, 'entry', 'entries')} was kept.`);
+    }
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    report.faults.push(error);
+  }
+}
+
+async function askCheckpoint(service: Service, keys: VerifierKey[]): Promise<Checkpoint> {
+  const checkpoint = readCheckpoint(await service.get('/v1/audit/checkpoint'), 'The checkpoint of the service');
+  requireSigner(checkpoint, keys, 'The checkpoint of the service');
+  return checkpoint;
+}
+
+async function askPath(service: Service, from: number, to: number): Promise<Buffer[]> {
+  const answer = await service.get(`/v1/audit/consistency?from=${from}&to=${to}`);
+  return readHashes(answer.consistency_path);
+}
+
+/** @throws Fault unless the first head's log is what the second's began with */
+async function requireGrowth(
+  first: Checkpoint,
+  second: Checkpoint,
+  askConsistency: (from: number, to: number) => Promise<Buffer[]>,
+): Promise<void> {
+  if (first.origin !== second.origin) {
+    throw new Fault('checkpoint', `The log changed its name: ${first.origin}, then ${second.origin}`);
+  }
+  if (first.size > second.size) throw shorter(first, second);
+  const path = first.size === second.size ? [] : await askConsistency(first.size, second.size);
+  if (!growsInto(first, second, path)) throw inconsistent(first, second, `that of ${first.time}`);
+}
+
+/** Asks for an export of everything, and waits until its file and proof are there. */
+async function makeExport(
+  service: Service,
+  account: JsonObject,
+  tell: (progress: string) => void,
+): Promise<JsonObject> {
+  // The clocks that wrote these times are not one: a day on either side is room enough.
+  const start = new Date(Date.parse(textOf(account, 'created_at')) - DAY).toISOString();
+  const end = new Date(Date.now() + DAY).toISOString().slice(0, 10);
+  const body = { format: 'json', start_date: start, end_date: end, include_details: true };
+  let order = await service.post('/v1/audit/export', body);
+  const path = `/v1/audit/export/${order.export_id}`;
+  tell(`Waiting for ${order.export_id}: all of the log, sealed.`);
+  for (const deadline = Date.now() + LONGEST_WAIT; Date.now() < deadline; await sleep(POLL)) {
+    order = await service.get(path);
+    if (order.status === 'failed' || order.status === 'expired') {
+      throw new CannotCheck(`The export ${order.export_id} is ${order.status} (${order.error}); run this again`);
+    }
+    if (order.status === 'completed' && order.proof_url) return order;
+  }
+  throw new CannotCheck(`The export ${order.export_id} has no file with a proof after half an hour`);
+}
+
+/** What a proof of another export, or of another question, gives away. */
+function compareOrder({ head }: ExportCheck, order: JsonObject): Fault[] {
+  const { start_date, end_date, agent_id, event_types } = head.request;
+  const asked = JSON.stringify([order.export_id, order.start_date, order.end_date, null, null]);
+  const answered = JSON.stringify([head.exportId, start_date, end_date, agent_id, event_types]);
+  if (asked === answered && order.sha256 === head.sha256) return [];
+  return [new Fault('proof', 'The proof is not of the export that was asked for', { evidence: { asked, answered } })];
+}
+
+function describeCompleteness(report: Report, { last, erased }: ExportCheck, { size }: Checkpoint): void {
+  const gone = erased.countUpTo(size);
+  const present =
+    gone === 0 ? 'is in the file' : `is in the file, but for ${count(gone, 'entry', 'entries')} recorded as erased`;
+  report.proven.push(`Every entry from 1 to ${size} ${present}.`);
+  if ((last ?? 0) < report.checkpoint.tree_size && size < report.checkpoint.tree_size) {
+    report.limits.push(`Entries after ${Math.max(last ?? 0, size)} came while this ran; the next run shows them.`);
+  }
+}
+
+function textOf(answer: JsonObject, name: string): string {
+  const value = answer[name];
+  if (typeof value === 'string') return value;
+  throw new CannotCheck(`The service answered without ${name}`);
+}

@@ -1,0 +1,50 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { zstdDecompressSync } from 'node:zlib';
+import { asyncBufferFromFile, type ParquetParsers, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import { type JsonObject, parseJson } from './json.ts';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const readers = {
+  compressors: { ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes)) },
+  parsers: {
+    stringFromBytes: (bytes: Uint8Array | undefined) => bytes && utf8.decode(bytes),
+    timestampFromMilliseconds: (time: bigint) => new Date(Number(time)).toISOString(),
+  } satisfies Partial<ParquetParsers>,
+  geoparquet: false,
+};
+
+async function* readGroups(path: string): AsyncGenerator<JsonObject[], null> {
+  const file = await asyncBufferFromFile(path);
+  const metadata = await parquetMetadataAsync(file, readers);
+  let rowStart = 0;
+  for (const { num_rows: rows } of metadata.row_groups) {
+    const rowEnd = rowStart + Number(rows);
+    const group = await parquetReadObjects({ file, metadata, rowStart, rowEnd, ...readers });
+    if (group.length !== Number(rows)) throw new Error('a row group has another number of rows than it says');
+    yield group.map(readObject);
+    rowStart = rowEnd;
+  }
+  if (BigInt(rowStart) !== metadata.num_rows) throw new Error('the file has another number of rows than it says');
+  return null;
+}
+
+/** A row as the export in JSON has it; what has another type is left for the reader of rows to refuse. */
+function readObject({ sequence, details, ...texts }: Record<string, unknown>): JsonObject {
+  return {
+    ...(texts as JsonObject),
+    ...(typeof sequence === 'bigint' && { sequence: Number(sequence) }),
+    ...(typeof details === 'string' && { details: readDetails(details) }),
+  };
+}
+
+/** Details that are no JSON are answered as the text that they are, which no entry has. */
+function readDetails(text: string) {
+  try {
+    return parseJson(text);
+  } catch {
+    return text;
+  }
+}
+
+const groups = readGroups(workerData);
+parentPort?.on('message', async () => parentPort?.postMessage((await groups.next()).value));

@@ -1,0 +1,156 @@
+import { type Checkpoint, readCheckpoint } from './checkpoint.ts';
+import { Fault } from './findings.ts';
+import { isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
+import { Lines, readMembers } from './lines.ts';
+
+/** What a proof says of its export. */
+export interface ProofHead {
+  exportId: string;
+  format: 'json' | 'parquet';
+  /** Of the export file, in hexadecimal. */
+  sha256: string;
+  rowCount: number;
+  /** What was asked for; the dates as they were written. */
+  request: { start_date: string; end_date: string; agent_id: string | null; event_types: string[] | null };
+  checkpoint: Checkpoint;
+  erased: Erasure[];
+}
+
+/** Entries that are gone by right, as the service recorded it. */
+export interface Erasure {
+  reason: string;
+  /** First and last sequence of each. */
+  ranges: [number, number][];
+}
+
+/** The leaf of an exported entry. */
+export interface Leaf {
+  sequence: number;
+  salt: string;
+  hash: Buffer;
+}
+
+/** A complete subtree of entries that were not exported. */
+export interface Span {
+  first: number;
+  last: number;
+  hash: Buffer;
+}
+
+const TREE = '"tree":[';
+const HASH = /^[0-9a-f]{64}$/;
+const SALT = /^[0-9a-f]{32}$/;
+
+/** The proof of an export, read as it is asked for. */
+export class ProofFile {
+  readonly head: ProofHead;
+  readonly #lines: Lines;
+
+  private constructor(head: ProofHead, lines: Lines) {
+    this.head = head;
+    this.#lines = lines;
+  }
+
+  /** @throws Fault where the file does not begin as a proof does */
+  static async open(path: string): Promise<ProofFile> {
+    const lines = new Lines(path);
+    const head: string[] = [];
+    return await inForm(async () => {
+      for (let line = await lines.next(); line !== TREE; line = await lines.next()) {
+        if (line === null) throw new SyntaxError(`it has no line ${TREE}`);
+        head.push(line);
+      }
+      return new ProofFile(readHead(parseJson(`${head.join('\n')}"tree":[]}`)), lines);
+    });
+  }
+
+  /**
+   * The parts of the tree, from left to right.
+   * @throws Fault at the one that is in another form
+   */
+  async *tree(): AsyncGenerator<Leaf | Span, void> {
+    const members = readMembers(this.#lines, ']}');
+    try {
+      for (;;) {
+        const { value: text, done } = await inForm(() => members.next());
+        if (done) return;
+        yield await inForm(async () => readNode(parseJson(text)));
+      }
+    } finally {
+      await this.#lines.close();
+    }
+  }
+}
+
+async function inForm<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) {
+      throw new Fault('proof', `The proof is not in its form: ${error.message}`);
+    }
+    throw error;
+  }
+}
+
+function readNode(value: Json): Leaf | Span {
+  const [first, second, hash, ...more] = Array.isArray(value) ? value : [];
+  if (!isPlace(first) || typeof hash !== 'string' || !HASH.test(hash) || more.length > 0) {
+    throw new SyntaxError(`${JSON.stringify(value).slice(0, 200)} is no part of a tree`);
+  }
+  if (typeof second === 'string' && SALT.test(second)) {
+    return { sequence: first, salt: second, hash: Buffer.from(hash, 'hex') };
+  }
+  if (isPlace(second) && second >= first) return { first, last: second, hash: Buffer.from(hash, 'hex') };
+  throw new SyntaxError(`${JSON.stringify(value).slice(0, 200)} is no part of a tree`);
+}
+
+function readHead(value: Json): ProofHead {
+  if (!isJsonObject(value) || value.version !== 1) throw new SyntaxError('it is not of version 1');
+  const { export_id: exportId, format, sha256, row_count: rowCount, request, checkpoint, erased } = value;
+  if (typeof exportId !== 'string') throw new SyntaxError('it has no export_id');
+  if (format !== 'json' && format !== 'parquet') throw new SyntaxError('its format is neither json nor parquet');
+  if (typeof sha256 !== 'string' || !HASH.test(sha256)) throw new SyntaxError('its sha256 is none');
+  if (typeof rowCount !== 'number' || !Number.isSafeInteger(rowCount)) throw new SyntaxError('its row_count is none');
+  if (!Array.isArray(erased)) throw new SyntaxError('it does not say what was erased');
+  return {
+    exportId,
+    format,
+    sha256,
+    rowCount,
+    request: readRequest(request),
+    checkpoint: readCheckpoint(checkpoint ?? null, "The proof's checkpoint"),
+    erased: erased.map(readErasure),
+  };
+}
+
+function readRequest(value: Json | undefined): ProofHead['request'] {
+  const { start_date, end_date, agent_id, event_types } = isJsonObject(value) ? value : ({} as JsonObject);
+  if (typeof start_date !== 'string' || typeof end_date !== 'string') throw new SyntaxError('its request has no dates');
+  if (agent_id !== null && typeof agent_id !== 'string') throw new SyntaxError('its request has no agent_id');
+  if (event_types !== null && !isTexts(event_types)) throw new SyntaxError('its request has no event_types');
+  return { start_date, end_date, agent_id, event_types };
+}
+
+function readErasure(value: Json): Erasure {
+  const { reason, erased_at, ranges } = isJsonObject(value) ? value : ({} as JsonObject);
+  const time = typeof erased_at === 'string' && !Number.isNaN(Date.parse(erased_at));
+  if (typeof reason !== 'string' || !(time || erased_at === null) || !Array.isArray(ranges)) {
+    throw new SyntaxError('an erasure lacks its reason, time or ranges');
+  }
+  return { reason, ranges: ranges.map(readRange) };
+}
+
+function readRange(value: Json): [number, number] {
+  const [first, last, ...more] = Array.isArray(value) ? value : [];
+  if (isPlace(first) && isPlace(last) && first <= last && more.length === 0) return [first, last];
+  throw new SyntaxError(`${JSON.stringify(value).slice(0, 200)} is no range of sequences`);
+}
+
+function isPlace(value: Json | undefined): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
+}
+
+function isTexts(value: Json | undefined): value is string[] {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string');
+}

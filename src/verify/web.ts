@@ -1,0 +1,82 @@
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CannotCheck } from './findings.ts';
+import { type Json, type JsonObject, parseJson } from './json.ts';
+
+const TIMEOUT = 60_000;
+
+/**
+ * Fetches JSON.
+ * @throws CannotCheck where there is no answer, or not one of JSON
+ */
+export async function fetchJson(address: string, init: RequestInit = {}): Promise<Json> {
+  const response = await request(address, { signal: AbortSignal.timeout(TIMEOUT), ...init });
+  const body = await response.text().catch((error) => {
+    throw new CannotCheck(`${address} broke off: ${causeOf(error)}`);
+  });
+  if (!response.ok) throw new CannotCheck(`${address} was answered ${response.status}: ${body.slice(0, 500)}`);
+  try {
+    return parseJson(body);
+  } catch (error) {
+    throw new CannotCheck(`${address} was not answered with JSON: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * Stores what an address answers as a file.
+ * @throws CannotCheck
+ */
+export async function download(address: string, file: string): Promise<void> {
+  const response = await request(address);
+  if (!response.ok || !response.body) throw new CannotCheck(`${address} was answered ${response.status}`);
+  await pipeline(response.body, createWriteStream(file)).catch((error) => {
+    throw new CannotCheck(`${address} broke off: ${causeOf(error)}`);
+  });
+}
+
+/** The service as the holder of a token sees it. */
+export class Service {
+  readonly origin: string;
+  readonly #token: string;
+
+  /** @param address of the service; what follows its host is left out */
+  constructor(address: string, token: string) {
+    this.origin = new URL(address).origin;
+    this.#token = token;
+  }
+
+  get(path: string): Promise<JsonObject> {
+    return this.#ask(path, {});
+  }
+
+  post(path: string, body: JsonObject): Promise<JsonObject> {
+    return this.#ask(path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'Content-Type': 'application/json' },
+    });
+  }
+
+  async #ask(path: string, { headers, ...init }: RequestInit): Promise<JsonObject> {
+    const authorized = { ...headers, Authorization: `Bearer ${this.#token}` };
+    return (await fetchJson(this.origin + path, { ...init, headers: authorized })) as JsonObject;
+  }
+}
+
+/** Sends a request; waits and repeats it where the service asks to slow down. */
+async function request(address: string, init: RequestInit = {}): Promise<Response> {
+  for (;;) {
+    const response = await fetch(address, init).catch((error) => {
+      throw new CannotCheck(`${address} does not answer: ${causeOf(error)}`);
+    });
+    const wait = Number(response.headers.get('Retry-After'));
+    if (response.status !== 429 || !(wait > 0 && wait <= 60)) return response;
+    await response.body?.cancel();
+    await sleep(1_000 * wait);
+  }
+}
+
+function causeOf(error: Error): string {
+  return error.cause instanceof Error ? error.cause.message || String(error.cause) : error.message;
+}

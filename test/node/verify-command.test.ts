@@ -1,0 +1,342 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Json, JsonObject } from '../../src/lib/json';
+import {
+  consistencyPath,
+  type ExportRequest,
+  LogKey,
+  makeEntries,
+  rootOf,
+  type SealedExport,
+  SealedLog,
+  sha256,
+  USER,
+  write,
+} from '../support/sealed-log';
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-verify-test-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const TOKEN = 'csu_of_the_tests';
+const KEY = new LogKey();
+
+/** Runs the command as npm does, from another folder than that of the package. */
+function run(args: string[], env: Record<string, string> = {}) {
+  const options = {
+    cwd: join(import.meta.dirname, '../..'),
+    env: { ...process.env, INIT_CWD: folder, TMPDIR: folder, ...env },
+  };
+  return new Promise<{ code: number; stdout: string; stderr: string }>((done) => {
+    execFile(process.execPath, ['src/verify/main.ts', ...args], options, (error, stdout, stderr) =>
+      done({ code: error ? Number(error.code) : 0, stdout, stderr }),
+    );
+  });
+}
+
+async function runJson(args: string[], env?: Record<string, string>) {
+  const { code, stdout } = await run([...args, '--json'], env);
+  return { code, report: JSON.parse(stdout) };
+}
+
+describe('npm run verify on files', () => {
+  const parts = new SealedLog(9, KEY).export();
+  const { file, proof } = write(parts);
+  const key = ['--key', KEY.verifierKey()];
+
+  beforeEach(() => {
+    writeFileSync(join(folder, 'export.json'), file);
+    writeFileSync(join(folder, 'proof.json'), proof);
+    writeFileSync(join(folder, 'jwks.json'), JSON.stringify({ keys: [KEY.jwk] }));
+  });
+
+  it('proves, and says so in few lines', async () => {
+    const { code, stdout, stderr } = await run(['export.json', '--proof', 'proof.json', '--key', 'jwks.json']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain(`Log         countersign.test/${USER}`);
+    expect(stdout).toContain('Proven.');
+    expect(stdout.split('\n').length).toBeLessThan(15);
+  });
+
+  it('names the first entry that is wrong', async () => {
+    writeFileSync(join(folder, 'export.json'), file.toString().replaceAll('203.0.113.7', '203.0.113.8'));
+    const people = await run(['export.json', '--proof', 'proof.json', ...key]);
+    expect(people.code).toBe(1);
+    expect(people.stdout).toContain(
+      `WRONG.\n  Entry 1 (${parts.rows[0]?.id}) is not in the file as it was sealed. [changed]`,
+    );
+    const { code, report } = await runJson(['export.json', '--proof', 'proof.json', ...key]);
+    expect(code).toBe(1);
+    expect(report).toMatchObject({
+      verdict: 'wrong',
+      faults: [{ kind: 'changed', sequence: 1, id: parts.rows[0]?.id }, { kind: 'file' }],
+    });
+  });
+
+  it('has no verdict without the key', async () => {
+    const { code, report } = await runJson(['export.json', '--proof', 'proof.json']);
+    expect(code).toBe(2);
+    expect(report).toMatchObject({ verdict: 'unchecked', faults: [], key: null });
+    writeFileSync(join(folder, 'export.json'), 'nothing of it');
+    expect((await run(['export.json', '--proof', 'proof.json'])).code).toBe(1);
+  });
+
+  it.each([
+    ['no file', []],
+    ['no proof', ['export.json']],
+    ['two files', ['export.json', 'export.json', '--proof', 'proof.json']],
+    ['an option that is none', ['export.json', '--prof', 'proof.json']],
+    ['a file that is not there', ['nothing.json', '--proof', 'proof.json']],
+    ['a key that is none', ['export.json', '--proof', 'proof.json', '--key', 'nothing.json']],
+    [
+      'kept checkpoints that are not there',
+      ['export.json', '--proof', 'proof.json', '--checkpoints', 'nothing', ...key],
+    ],
+    ['no token', ['http://127.0.0.1:9']],
+    ['a service that does not answer', ['http://127.0.0.1:9', '--token', TOKEN]],
+  ])('has no verdict with %s', async (_, args) => {
+    const { code, stderr } = await run(args, { COUNTERSIGN_TOKEN: '' });
+    expect(code).toBe(2);
+    expect(stderr).toContain('Not checked: ');
+  });
+
+  it('explains itself', async () => {
+    const { code, stdout } = await run(['--help']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Exit codes: 0 proven, 1 something is wrong, 2 it could not be checked.');
+  });
+});
+
+describe('npm run verify on a service', () => {
+  let log: SealedLog;
+  /** What the service shows instead of the truth. */
+  let lies: {
+    export?: (parts: SealedExport) => SealedExport;
+    consistency?: (answer: JsonObject) => JsonObject;
+    checkpoints?: SealedLog[];
+  };
+  let server: Server;
+  let origin: string;
+  let kept: string;
+
+  beforeEach(async () => {
+    lies = {};
+    server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk) => chunks.push(chunk));
+      request.on('end', () => {
+        const url = new URL(request.url ?? '', origin);
+        const body = answer(url, Buffer.concat(chunks).toString(), request.headers.authorization);
+        response.statusCode = body === null ? 404 : 200;
+        response.end(body instanceof Uint8Array ? body : JSON.stringify(body));
+      });
+    });
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    log = newLog(makeEntries(40));
+    kept = join(folder, `kept-${Math.random()}.jsonl`);
+  });
+  afterEach(() => server.close());
+
+  const newLog = (entries: ReturnType<typeof makeEntries>) => new SealedLog(entries, KEY, `${origin.slice(7)}/${USER}`);
+  const verify = (...args: string[]) => runJson([origin, ...args], { COUNTERSIGN_TOKEN: TOKEN });
+
+  let request: ExportRequest;
+  let files: { file: Buffer; proof: Buffer };
+  let polls = 0;
+
+  function answer(url: URL, body: string, authorization?: string): Json | Uint8Array {
+    if (url.pathname === '/.well-known/jwks.json') return { keys: [KEY.jwk] };
+    if (url.pathname === '/file') return files.file;
+    if (url.pathname === '/proof') return files.proof;
+    if (authorization !== `Bearer ${TOKEN}`) return null;
+    if (url.pathname === '/v1/me') return { id: USER, created_at: '2026-01-01T00:00:00.000Z' };
+    if (url.pathname === '/v1/audit/checkpoint') return (lies.checkpoints?.shift() ?? log).checkpoint();
+    if (url.pathname === '/v1/audit/consistency') {
+      const [from = 0, to = 0] = ['from', 'to'].map((name) => Number(url.searchParams.get(name)));
+      const path = consistencyPath(from, log.leaves.slice(0, to)).map((hash) => hash.toString('hex'));
+      const truth = { from, to, from_root_hash: '', to_root_hash: '', consistency_path: path };
+      return lies.consistency?.(truth) ?? truth;
+    }
+    if (url.pathname === '/v1/audit/export') {
+      const { start_date, end_date, include_details, format } = JSON.parse(body);
+      expect({ include_details, format }).toEqual({ include_details: true, format: 'json' });
+      request = { start_date, end_date, agent_id: null, event_types: null };
+      const parts = log.export(request);
+      files = write(lies.export?.(parts) ?? parts);
+      polls = 0;
+      return { export_id: parts.head.export_id, status: 'processing' };
+    }
+    if (++polls === 1) return { status: 'processing', proof_url: null };
+    const digest = sha256(files.file).toString('hex');
+    const links = { download_url: `${origin}/file`, proof_url: `${origin}/proof` };
+    return {
+      export_id: 'export_01m7x1kd4rfd295j3kx3gjdnpe',
+      status: 'completed',
+      ...request,
+      sha256: digest,
+      ...links,
+    };
+  }
+
+  it('proves the whole log, keeps its checkpoint, and compares with it later', async () => {
+    const first = await verify('--checkpoints', kept);
+    expect(first.report.faults).toEqual([]);
+    expect(first.code).toBe(0);
+    expect(first.report.proven.join()).toContain('Every entry from 1 to 40 is in the file.');
+    expect(first.report.proven.join()).toContain('40 entries was kept');
+    const line = readFileSync(kept, 'utf8');
+    expect(JSON.parse(line)).toEqual(log.checkpoint());
+
+    expect((await verify('--checkpoints', kept)).code).toBe(0);
+    expect(readFileSync(kept, 'utf8')).toBe(line);
+
+    log = newLog(makeEntries(55)).erase([2, 50]);
+    const later = await verify('--checkpoints', kept);
+    expect(later.code).toBe(0);
+    expect(later.report.proven.join()).toContain('The log grew out of 1 kept checkpoint');
+    expect(later.report.proven.join()).toContain(
+      'Every entry from 1 to 55 is in the file, but for 49 entries recorded as erased.',
+    );
+    expect(readFileSync(kept, 'utf8').split('\n')).toHaveLength(3);
+  });
+
+  it('reads and keeps a folder of notes', async () => {
+    const notes = join(folder, 'notes');
+    mkdirSync(notes);
+    for (const size of [1, 17, 39]) {
+      writeFileSync(join(notes, String(size).padStart(16, '0')), log.checkpoint(size).note);
+    }
+    const { code, report } = await verify('--checkpoints', notes);
+    expect(code).toBe(0);
+    expect(report.proven.join()).toContain('The log grew out of 3 kept checkpoints');
+    expect(readdirSync(notes)).toContain('0000000000000040');
+    writeFileSync(join(notes, '0000000000000018'), log.checkpoint(17).note);
+    expect((await verify('--checkpoints', notes)).report.faults[0].message).toContain('of another size: 17');
+  });
+
+  it('says that without kept checkpoints the past is not compared', async () => {
+    const { code, report } = await verify();
+    expect(code).toBe(0);
+    expect(report.limits.join()).toContain('Nothing was compared with the past');
+  });
+
+  const rewritten = () => {
+    const entries = makeEntries(40);
+    Object.assign(entries[20] ?? {}, { ip_address: '198.51.100.1' });
+    return newLog(entries);
+  };
+
+  /** Keeps a checkpoint, changes the service, and expects the fault; the checkpoints stay as they were. */
+  const expectFault = async (change: () => void, fault: object) => {
+    expect((await verify('--checkpoints', kept)).code).toBe(0);
+    const before = readFileSync(kept, 'utf8');
+    change();
+    const { code, report } = await verify('--checkpoints', kept);
+    expect(report.faults[0]).toMatchObject(fault);
+    expect(code).toBe(1);
+    expect(readFileSync(kept, 'utf8')).toBe(before);
+  };
+
+  it('finds a log that was rewritten', () =>
+    expectFault(
+      () => {
+        log = rewritten();
+      },
+      { kind: 'history', message: expect.stringContaining('The log was rewritten') },
+    ));
+
+  it('finds a log that got shorter', () =>
+    expectFault(
+      () => {
+        log = newLog(makeEntries(39));
+      },
+      { kind: 'history', message: 'The log got shorter: 40 entries once, now 39' },
+    ));
+
+  it('finds a log that grew out of another, where only a consistency proof can tell', () =>
+    expectFault(
+      () => {
+        log = newLog([...rewritten().entries, ...makeEntries(48).slice(40)]).erase([33, 48]);
+      },
+      { kind: 'history', message: expect.stringContaining('is not shown to continue that of') },
+    ));
+
+  it('finds a consistency proof that proves nothing', () =>
+    expectFault(
+      () => {
+        log = newLog(makeEntries(48)).erase([33, 48]);
+        lies.consistency = (truth) => ({ ...truth, consistency_path: [] });
+      },
+      { kind: 'history' },
+    ));
+
+  it('finds an entry that was left out', () =>
+    expectFault(
+      () => {
+        lies.export = () => {
+          const hidden = newLog(makeEntries(40)).erase([13, 13]);
+          const parts = hidden.export(request);
+          return { ...parts, head: { ...parts.head, erased: [] } };
+        };
+      },
+      { kind: 'missing', sequence: 13 },
+    ));
+
+  it.each([1, 40])('finds that entry %i was left out', async (sequence) => {
+    lies.export = () => {
+      const hidden = newLog(makeEntries(40)).erase([sequence, sequence]);
+      const parts = hidden.export(request);
+      return { ...parts, head: { ...parts.head, erased: [] } };
+    };
+    const { code, report } = await verify();
+    expect(code).toBe(1);
+    expect(report.faults[0]).toMatchObject({ kind: 'missing', sequence });
+  });
+
+  it('finds that the file is of another head than the log', () =>
+    expectFault(
+      () => {
+        lies.checkpoints = [rewritten()];
+      },
+      { kind: 'history' },
+    ));
+
+  it('finds that the proof is of another request', () =>
+    expectFault(
+      () => {
+        lies.export = () => log.export({ ...request, start_date: '2026-01-01' });
+      },
+      { kind: 'proof', message: 'The proof is not of the export that was asked for' },
+    ));
+
+  it('takes entries that come meanwhile for what they are', async () => {
+    const [shorter, longer] = [newLog(makeEntries(38)), newLog(makeEntries(40))];
+    lies.checkpoints = [shorter];
+    lies.export = () => {
+      const parts = newLog(makeEntries(40)).erase([40, 40]).export(request);
+      return { ...parts, head: { ...parts.head, erased: [] } };
+    };
+    log = longer;
+    const { code, report } = await verify();
+    expect(report.faults).toEqual([]);
+    expect(code).toBe(0);
+    expect(report.limits.join()).toContain('Entries after 39 came while this ran');
+  });
+
+  it('proves an empty log', async () => {
+    log = newLog([]);
+    expect(rootOf([]).toString('hex')).toBe(log.checkpoint().root_hash);
+    expect((await verify('--checkpoints', kept)).report).toMatchObject({ verdict: 'proven' });
+  });
+
+  it('does not take the token of nobody', async () => {
+    const { code, report } = await runJson([origin, '--token', 'csu_x'], { COUNTERSIGN_TOKEN: '' });
+    expect(code).toBe(2);
+    expect(report.unchecked.join()).toContain('/v1/me was answered 404');
+  });
+});

@@ -1,0 +1,670 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import { jsonFormat } from '../../src/audit/exports/json';
+import { ParquetEncoding } from '../../src/audit/exports/parquet';
+import type { ExportedEntry } from '../../src/audit/exports/source';
+import { TextEncoding } from '../../src/audit/exports/text';
+import type { JsonObject } from '../../src/lib/json';
+import type { Id } from '../../src/lib/typeid';
+import { Fault, type Report } from '../../src/verify/findings.ts';
+import { verifyFile } from '../../src/verify/offline.ts';
+import {
+  cover,
+  type Entry,
+  EVERYTHING,
+  type ExportRequest,
+  entryProof,
+  LogKey,
+  makeEntries,
+  makeEntry,
+  type SealedExport,
+  SealedLog,
+  saltOf,
+  sha256,
+  toRow,
+  USER,
+  write,
+  writeJson,
+  writeProof,
+} from '../support/sealed-log';
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-verify-test-'));
+const [FILE, PROOF, KEPT] = ['file', 'proof.json', 'kept.jsonl'].map((name) => join(folder, name)) as [
+  string,
+  string,
+  string,
+];
+afterAll(() => rmSync(folder, { recursive: true }));
+
+// biome-ignore lint/suspicious/noExplicitAny: tests reach into parts and break them
+type Any = any;
+
+const KEY = new LogKey();
+/** For what a damaged file makes the decoder of Parquet do. */
+const PATIENCE = 3_000;
+const sealed = (count: number) => new SealedLog(count, KEY);
+
+/** An entry as the service's own encoders of exports take it. */
+function toExported(entry: Entry): ExportedEntry {
+  const { id, sequence, agent_id, permission_request_id, event_type, details, ip_address, user_agent, created_at } =
+    entry;
+  return {
+    pos: sequence,
+    id: id as Id<'audit'>,
+    sequence,
+    agentId: agent_id as Id<'agent'>,
+    permission: permission_request_id as Id<'perm'>,
+    event: event_type as ExportedEntry['event'],
+    createdAt: Date.parse(created_at),
+    action: String(details.action),
+    resource: String(details.resource),
+    ipAddress: ip_address,
+    userAgent: user_agent,
+    details: JSON.stringify(details),
+  };
+}
+
+interface Given {
+  key?: string;
+  kept?: JsonObject[];
+}
+
+/** Verifies bytes as if they had been downloaded. A fault that ends the verification counts like those of a report. */
+async function verify(
+  file: Uint8Array,
+  proof: Uint8Array,
+  { key = KEY.verifierKey(), kept }: Given = {},
+): Promise<Report> {
+  writeFileSync(FILE, file);
+  writeFileSync(PROOF, proof);
+  if (kept) writeFileSync(KEPT, kept.map((checkpoint) => `${JSON.stringify(checkpoint)}\n`).join(''));
+  try {
+    return await verifyFile({ file: FILE, proof: PROOF, key, patience: PATIENCE, ...(kept && { checkpoints: KEPT }) });
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { faults: [error], unchecked: [], proven: [], limits: [] } as unknown as Report;
+  }
+}
+
+async function verifyParts(parts: SealedExport, given?: Given): Promise<Report> {
+  const { file, proof } = write(parts);
+  return await verify(file, proof, given);
+}
+
+/** What is wrong first, in short. */
+function firstFault({ faults, unchecked }: Report) {
+  expect(unchecked).toEqual([]);
+  const [fault] = faults;
+  return fault && { kind: fault.kind, sequence: fault.sequence, id: fault.id };
+}
+
+function expectProven(report: Report): void {
+  expect(report.faults).toEqual([]);
+  expect(report.unchecked).toEqual([]);
+}
+
+const sizes = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 600 }));
+const request = fc.record({
+  agent_id: fc.constantFrom(null, makeEntry(1).agent_id, makeEntry(3).agent_id),
+  event_types: fc.constantFrom<(string[] | null)[]>(null, ['approve'], ['request', 'use', 'deny']),
+});
+const holes = fc.array(fc.tuple(fc.integer({ min: 1, max: 600 }), fc.integer({ min: 0, max: 30 })), { maxLength: 4 });
+
+/** Some log of which something is exported. */
+const exported = fc
+  .tuple(sizes, request, holes, fc.constantFrom(...Array<string>(9).fill('json'), 'parquet'))
+  .map(([size, filter, ranges, format]) => {
+    const log = sealed(size).erase(...ranges.map(([first, more]): [number, number] => [first, first + more]));
+    return log.export({ ...EVERYTHING, ...filter }, format);
+  });
+
+describe('a sealed export', () => {
+  it('is proven, whatever its size, gaps, filters and format', async () => {
+    await fc.assert(
+      fc.asyncProperty(exported, async (parts) => {
+        const report = await verifyParts(parts);
+        expectProven(report);
+        expect(report.log).toBe(parts.head.checkpoint.origin);
+        expect(report.checkpoint.root_hash).toBe(parts.head.checkpoint.root_hash);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('is proven without any entry, of an empty log and of one whose entries are all gone', async () => {
+    expectProven(await verifyParts(sealed(0).export()));
+    expectProven(await verifyParts(sealed(9).erase([1, 9]).export()));
+    expectProven(await verifyParts(sealed(9).export({ ...EVERYTHING, agent_id: 'agent_none' }, 'parquet')));
+  });
+
+  const scope = {
+    '': 0,
+    '€': 1,
+    '10': [1e21, -0, 5e-324, 0.1, 1e-7, 9007199254740992],
+    '9': { '1': true, a: null, A: [] },
+    ['__proto__']: { constructor: {} },
+    '\u{1f600}': '\u2028"\\\u0001\u007f',
+    '\ufb33': '\ufeff',
+  };
+  const odd = (format: string) => {
+    const deep = JSON.parse(`${'{"a":['.repeat(200)}1${']}'.repeat(200)}`);
+    const entries = [makeEntry(1, scope), makeEntry(2, { deep }), makeEntry(3, {}), makeEntry(4)];
+    (entries[2] as JsonObject).user_agent = '\ufeffbegins with a byte order mark';
+    return new SealedLog(entries, KEY).export(EVERYTHING, format);
+  };
+  it.each(['json', 'parquet'])('is proven with every kind of JSON in it: %s', async (format) => {
+    expectProven(await verifyParts(odd(format)));
+  });
+
+  it.each(['json', 'parquet'])('has every character and number under its leaf: %s', async (format) => {
+    const changes: ((rows: Any[]) => void)[] = [
+      ([{ details }]) => (details.scope['10'][3] = 0.10000000000000002),
+      ([{ details }]) => (details.scope[''] = null),
+      ([{ details }]) => delete details.scope['€'],
+      ([{ details }]) => (details.scope['\ufb33'] = ''),
+      ([{ details }]) => (details.scope['9'].b = null),
+      ([, { details }]) => (details.scope.deep.a[0].a[0].a = []),
+    ];
+    for (const [at, change] of changes.entries()) {
+      const parts = structuredClone(odd(format));
+      change(parts.rows);
+      const sequence = at < 5 ? 1 : 2;
+      expect(firstFault(await verifyParts(parts)), `change ${at}`).toMatchObject({ kind: 'changed', sequence });
+    }
+    const parts = odd(format);
+    (parts.rows[2] as JsonObject).user_agent = 'begins with a byte order mark';
+    expect(firstFault(await verifyParts(parts))).toMatchObject({ kind: 'changed', sequence: 3 });
+  });
+
+  it.each(['json', 'parquet'])('is proven as the service writes it: %s', async (format) => {
+    const log = sealed(3_000);
+    const parts = log.export(EVERYTHING, format);
+    const encoder =
+      format === 'json' ? new TextEncoding(jsonFormat(USER, true), null) : new ParquetEncoding(USER, true, null);
+    const file = Buffer.concat([...encoder.add(log.entries.map(toExported)), ...encoder.end()]);
+    const proof = writeProof(parts, sha256(file).toString('hex'));
+    expectProven(await verify(file, proof));
+  });
+
+  it('says what filters and dates cannot show', async () => {
+    const [all, some] = await Promise.all([
+      verifyParts(sealed(9).export()),
+      Promise.resolve(sealed(9).export({ ...EVERYTHING, event_types: ['approve'] })),
+    ]);
+    expect(all.proven.join()).toContain('None is missing between the first and the last');
+    expect(all.limits.join()).toContain('before 1 and after 9');
+    const filtered = await verifyParts(some);
+    expect(filtered.proven.join()).not.toContain('None is missing');
+    expect(filtered.limits.join()).toContain('with a filter (approve)');
+  });
+});
+
+describe('a change of the file', () => {
+  const parts = sealed(12).erase([3, 5]).export();
+  const { file, proof } = write(parts);
+  const lines = file.toString().split('\n');
+
+  it('of any one bit is found, and the entry named', async () => {
+    const starts = lines.map((_, at) =>
+      Buffer.byteLength(
+        lines
+          .slice(0, at)
+          .map((line) => `${line}\n`)
+          .join(''),
+      ),
+    );
+    for (let at = 0; at < file.length; at += 3) {
+      const bit = at % 8;
+      const changed = Buffer.from(file);
+      changed[at] = (changed[at] ?? 0) ^ (1 << bit);
+      const fault = firstFault(await verify(changed, proof));
+      const where = `bit ${bit} of byte ${at}: ${changed.toString('latin1', at - 9, at + 9)}`;
+      expect(fault, where).toBeDefined();
+      const line = starts.findLastIndex((start) => start <= at);
+      const row = parts.rows[line - 1];
+      if (!row) continue;
+      expect(fault?.sequence, where).toBe(row.sequence);
+    }
+  });
+
+  const parquet = write(sealed(12).erase([3, 5]).export(EVERYTHING, 'parquet'));
+  it('of any one bit is found in Parquet', async () => {
+    for (let at = 0; at < parquet.file.length; at += 97) {
+      const changed = Buffer.from(parquet.file);
+      changed[at] = (changed[at] ?? 0) ^ (1 << (at % 8));
+      expect(firstFault(await verify(changed, parquet.proof)), `byte ${at}`).toBeDefined();
+    }
+  });
+
+  it('that cuts it anywhere is found', async () => {
+    for (let length = 0; length < file.length; length += 61) {
+      expect(firstFault(await verify(file.subarray(0, length), proof)), `at ${length}`).toBeDefined();
+    }
+    const cut = await verify(Buffer.from(lines.slice(0, 4).join('\n')), proof);
+    expect(firstFault(cut)).toMatchObject({ sequence: 7 });
+  });
+
+  it('in what no leaf covers is found', async () => {
+    const rows = structuredClone(parts.rows) as Any[];
+    const judge = async () => firstFault(await verifyParts({ ...parts, rows }));
+    rows[4].action = 'email.read';
+    expect(await judge()).toMatchObject({ kind: 'changed', sequence: 8, id: rows[4].id });
+    rows[2].resource = 'mailbox:other';
+    expect(await judge()).toMatchObject({ kind: 'changed', sequence: 6 });
+    rows[1].note = 'more';
+    expect(await judge()).toMatchObject({ kind: 'changed', sequence: 2 });
+    delete rows[0].details;
+    expect(await judge()).toMatchObject({ kind: 'changed', sequence: 1 });
+  });
+
+  it('that says the same thing twice, or a number that no double keeps, is found', async () => {
+    const judge = async (from: string, to: string) => {
+      const text = writeJson(parts.rows).toString();
+      expect(text).toContain(from);
+      const bytes = Buffer.from(text.replace(from, to));
+      return firstFault(await verify(bytes, writeProof(parts, sha256(bytes).toString('hex'))));
+    };
+    const second = parts.rows[1] as JsonObject;
+    expect(await judge(`"id":"${second.id}"`, `"id":"audit_x","id":"${second.id}"`)).toMatchObject({
+      kind: 'changed',
+      sequence: 2,
+    });
+    expect(await judge('"amount":2}', '"amount":1,"amount":2}')).toMatchObject({ kind: 'changed', sequence: 6 });
+    expect(await judge('"amount":2}', '"amount":2.00000000000000000000001}')).toMatchObject({
+      kind: 'changed',
+      sequence: 6,
+    });
+    expect(await judge('"policy_id":null', '"policy_id":1e999')).toMatchObject({ kind: 'changed', sequence: 1 });
+    expect(await judge('"amount":2}', '"amount": 2.0}')).toBeUndefined();
+  });
+
+  it('that only its digest shows is found', async () => {
+    const spaced = Buffer.from(file.toString().replace('":"', '": "'));
+    expect(firstFault(await verify(spaced, proof))).toMatchObject({ kind: 'file', sequence: undefined });
+    expect(firstFault(await verify(Buffer.concat([file, Buffer.from('\n')]), proof))?.kind).toBe('file');
+  });
+});
+
+describe('entries', () => {
+  const some = fc.tuple(exported, fc.nat(), fc.nat()).filter(([parts]) => parts.rows.length > 1);
+  const pick = (rows: JsonObject[], at: number) => at % rows.length;
+
+  /** Changes the rows of an export, and sees to its digest and number of rows. */
+  const property = (change: (rows: Any[], parts: SealedExport, a: number, b: number) => object) =>
+    fc.assert(
+      fc.asyncProperty(some, async ([whole, a, b]) => {
+        const parts = structuredClone(whole);
+        const expected = change(parts.rows, parts, a, b);
+        parts.head.row_count = parts.rows.length;
+        expect(firstFault(await verifyParts(parts))).toMatchObject(expected);
+      }),
+      { numRuns: 30 },
+    );
+
+  it('that are left out are named', () =>
+    property((rows, _, a) => {
+      const [gone] = rows.splice(pick(rows, a), 1);
+      return { kind: 'missing', sequence: gone.sequence };
+    }));
+
+  it('that change places are named', () =>
+    property((rows, _, a, b) => {
+      const other = (pick(rows, a) + 1 + (b % (rows.length - 1))) % rows.length;
+      const [first = 0, second = 0] = [pick(rows, a), other].sort((x, y) => x - y);
+      const { sequence, id } = rows[first];
+      [rows[first], rows[second]] = [rows[second], rows[first]];
+      return { kind: 'swapped', sequence, id };
+    }));
+
+  it('that are changed are named', () =>
+    property((rows, _, a, b) => {
+      const row = rows[pick(rows, a)];
+      const names = ['agent_id', 'permission_request_id', 'event_type', 'ip_address', 'user_agent', 'user_id'];
+      row[names[b % names.length] as string] += 'x';
+      return { kind: 'changed', sequence: row.sequence, id: row.id };
+    }));
+
+  it('that are numbered otherwise are named', () =>
+    property((rows, _, a, b) => {
+      const row = rows[pick(rows, a)];
+      const sequence = row.sequence;
+      row.sequence = (b % 700) + 1 === sequence ? 701 : (b % 700) + 1;
+      return { kind: 'changed', sequence, id: row.id };
+    }));
+
+  it('that are added are named', () =>
+    property((rows, parts, a, b) => {
+      const listed = new Set(rows.map(({ sequence }) => sequence));
+      let sequence = (b % 650) + 1;
+      while (listed.has(sequence)) sequence++;
+      const forged = toRow(makeEntry(sequence));
+      rows.splice(pick(rows, a), 0, forged);
+      return { kind: 'added', sequence, id: forged.id, ...(parts && {}) };
+    }));
+
+  it('that stand twice are named', () =>
+    property((rows, _, a) => {
+      const at = pick(rows, a);
+      rows.splice(at, 0, rows[at]);
+      return { kind: 'added', sequence: rows[at].sequence, id: rows[at].id };
+    }));
+
+  it('that are added at the end are named', () =>
+    property((rows) => {
+      const forged = toRow(makeEntry(rows.at(-1).sequence + 700));
+      rows.push(forged);
+      return { kind: 'added', sequence: forged.sequence, id: forged.id };
+    }));
+
+  it('are the first that are wrong where several are', () =>
+    property((rows, _, a, b) => {
+      const [first = 0, second = 0] = [a, b].map((at) => pick(rows, at)).sort((x, y) => x - y);
+      rows[first].agent_id += 'x';
+      rows[second].ip_address += 'x';
+      return { kind: 'changed', sequence: rows[first].sequence };
+    }));
+
+  it('of another log do not pass for those of this', async () => {
+    const parts = sealed(9).export();
+    const other = new SealedLog(
+      makeEntries(9).map((entry) => ({ ...entry, user_id: `${USER.slice(0, -1)}0` })),
+      KEY,
+    ).export();
+    expect(firstFault(await verifyParts({ ...parts, tree: other.tree, rows: other.rows }))).toMatchObject({
+      kind: 'added',
+      sequence: 1,
+    });
+  });
+});
+
+describe('what was left out together with its proof', () => {
+  const without = (log: SealedLog, gone: number[], request?: ExportRequest) => {
+    const parts = log.export(request);
+    const rows = parts.rows.filter(({ sequence }) => !gone.includes(sequence as number));
+    const tree = cover(log.leaves, new Set(rows.map(({ sequence }) => sequence as number)));
+    return { ...parts, rows, tree, head: { ...parts.head, row_count: rows.length } };
+  };
+
+  it('is missed between the first and the last, unless it is recorded as erased', async () => {
+    expect(firstFault(await verifyParts(without(sealed(20), [9])))).toMatchObject({ kind: 'missing', sequence: 9 });
+    const log = sealed(20).erase([3, 4], [8, 9], [10, 11]);
+    expectProven(await verifyParts(log.export()));
+    expect(firstFault(await verifyParts(without(log, [12, 13])))).toMatchObject({ kind: 'missing', sequence: 12 });
+    expect(firstFault(await verifyParts(without(log, [7])))).toMatchObject({ kind: 'missing', sequence: 7 });
+  });
+
+  it('is missed neither before the first nor with a filter, and the report says so', async () => {
+    const late = await verifyParts(without(sealed(20), [1, 2, 20]));
+    expectProven(late);
+    expect(late.limits.join()).toContain('before 3 and after 19');
+    const filtered = await verifyParts(without(sealed(20), [9], { ...EVERYTHING, agent_id: makeEntry(9).agent_id }));
+    expectProven(filtered);
+    expect(filtered.limits.join()).toContain('with a filter (one agent)');
+  });
+
+  it('was lost before its place was sealed', async () => {
+    const log = sealed(8);
+    const leaves = log.leaves.with(4, sha256(Buffer.of(0)));
+    const parts = log.export();
+    const rows = parts.rows.toSpliced(4, 1);
+    const shown = new SealedLog(log.entries, KEY);
+    Object.defineProperty(shown, 'leaves', { value: leaves });
+    const tree = cover(leaves, new Set(rows.map(({ sequence }) => sequence as number)));
+    const head = { ...parts.head, row_count: 7, checkpoint: shown.checkpoint() };
+    const report = await verifyParts({ head, rows, tree });
+    expect(firstFault(report)).toMatchObject({ kind: 'missing', sequence: 5 });
+    expect(report.faults[0]?.message).toContain('was not in the database when its place was sealed');
+  });
+});
+
+describe('a sealed log that is wrong in itself', () => {
+  it('is found by times that run backwards', async () => {
+    const entries = makeEntries(9);
+    (entries[5] as JsonObject).created_at = '2026-01-01T00:00:04.999Z';
+    expect(firstFault(await verifyParts(new SealedLog(entries, KEY).export()))).toMatchObject({
+      kind: 'changed',
+      sequence: 6,
+    });
+    (entries[5] as JsonObject).created_at = '2026-01-01T00:00:05.000Z';
+    expectProven(await verifyParts(new SealedLog(entries, KEY).export()));
+  });
+
+  it.each<[string, Partial<ExportRequest>, number]>([
+    ['before the first date', { start_date: '2026-01-01T00:00:01.0001Z' }, 1],
+    ['at the second date', { end_date: '2026-01-01T00:00:09Z' }, 9],
+    ['after a date of another offset', { end_date: '2026-01-01T02:00:05+02:00' }, 5],
+    ['of another agent', { agent_id: makeEntry(1).agent_id }, 2],
+    ['of another type', { event_types: ['approve', 'use', 'deny'] }, 4],
+  ])('shows an entry %s that nobody asked for', async (_, request, sequence) => {
+    const parts = sealed(9).export();
+    const head = { ...parts.head, request: { ...parts.head.request, ...request } };
+    expect(firstFault(await verifyParts({ ...parts, head }))).toMatchObject({ kind: 'added', sequence });
+  });
+
+  it('takes dates as they may be written', async () => {
+    for (const request of [
+      { start_date: '2026-01-01', end_date: '2026-01-01' },
+      { start_date: '2026-01-01t00:00:01z', end_date: '2026-01-01 00:00:09.0001Z' },
+      { start_date: '2025-12-31T23:59:60Z', end_date: '2026-01-01T01:00:10+01:00' },
+    ]) {
+      const parts = sealed(9).export();
+      expectProven(
+        await verifyParts({ ...parts, head: { ...parts.head, request: { ...parts.head.request, ...request } } }),
+      );
+    }
+  });
+
+  it('shows an entry that was recorded as erased', async () => {
+    const parts = sealed(9).export();
+    const erased = [
+      { reason: 'retention', erased_at: '2026-06-01T00:00:00.000Z', ranges: [[6, 7]] as [number, number][] },
+    ];
+    expect(firstFault(await verifyParts({ ...parts, head: { ...parts.head, erased } }))).toMatchObject({
+      kind: 'added',
+      sequence: 6,
+    });
+  });
+});
+
+describe('a change of the proof', () => {
+  const parts = sealed(23).erase([3, 5], [9, 19]).export();
+  const { file, proof } = write(parts);
+  const text = proof.toString('latin1');
+
+  it('of any one bit is found, but for what it reports of the service', async () => {
+    // The names and reasons of the service are nobody's to prove; the dates only bound what may be in the file.
+    const open = ['export_id', 'request', 'erased'].map((name) => {
+      const start = text.indexOf(`"${name}":`);
+      return [start + name.length + 3, text.indexOf('\n', start) - 1] as const;
+    });
+    for (let at = 0; at < proof.length - 1; at += 3) {
+      if (open.some(([start, end]) => at >= start && at < end)) continue;
+      const changed = Buffer.from(proof);
+      changed[at] = (changed[at] ?? 0) ^ (1 << (at % 8));
+      expect(firstFault(await verify(file, changed)), `byte ${at}: ${text.slice(at - 20, at + 1)}`).toBeDefined();
+    }
+  });
+
+  it('of any leaf names the entry, and says that the file is in order', async () => {
+    for (const [at, part] of parts.tree.entries()) {
+      const [sequence, salt, hash] = part as [number, string | number, string];
+      if (typeof salt === 'number') continue;
+      const change = async (...node: [number, string, string]) =>
+        await verify(file, writeProof({ ...parts, tree: parts.tree.with(at, node) }, sha256(file).toString('hex')));
+      const other = await change(sequence, salt, sha256(hash).toString('hex'));
+      expect(firstFault(other)).toMatchObject({ kind: 'changed', sequence });
+      expect(other.faults[1]?.message).toContain('the proof was changed there, and the file was not');
+      const salted = await change(sequence, saltOf(99), hash);
+      expect(firstFault(salted)).toMatchObject({ kind: 'changed', sequence });
+      expect(salted.faults).toHaveLength(1);
+      expect(firstFault(await change(sequence + 1, salt, hash))).toMatchObject({ kind: 'proof', sequence });
+    }
+  });
+
+  it.each<[string, (tree: Any[]) => void, number]>([
+    ['a gap', (tree) => tree.splice(2, 1), 3],
+    ['an overlap', (tree) => tree.splice(2, 0, tree[1]), 3],
+    ['a part that is cut', (tree) => tree.pop(), 23],
+    ['a part beyond its size', (tree) => tree.push([24, 24, 'a'.repeat(64)]), 24],
+    ['parts in another order', (tree) => tree.reverse(), 1],
+    ['a span that is no subtree', (tree) => tree.splice(2, 2, [3, 5, 'a'.repeat(64)]), 3],
+    ['a span that does not begin where subtrees do', (tree) => tree.splice(1, 2, [2, 3, 'a'.repeat(64)]), 2],
+    ['a part of another form', (tree) => tree.splice(3, 1, [5, 'no salt', 'a'.repeat(64)]), 5],
+    ['a part of four', (tree) => tree[3].push(1), 5],
+    ['a hash of capitals', (tree) => (tree[3][2] = tree[3][2].toUpperCase()), 5],
+  ])('that leaves %s in its tree is found', async (_, change, sequence) => {
+    const tree = structuredClone(parts.tree);
+    change(tree);
+    expect(firstFault(await verifyParts({ ...parts, tree }))).toMatchObject({ kind: 'proof', sequence });
+  });
+
+  it('that is made together with the file does not lead to the signed root', async () => {
+    const forged = new SealedLog(
+      log23((entry) => (entry.ip_address = '198.51.100.1')),
+      KEY,
+    )
+      .erase([3, 5], [9, 19])
+      .export();
+    const report = await verifyParts({ ...forged, head: { ...forged.head, checkpoint: parts.head.checkpoint } });
+    expect(firstFault(report)).toMatchObject({ kind: 'proof', sequence: undefined });
+    expect(report.faults[0]?.message).toContain("does not lead to the checkpoint's root");
+  });
+
+  it('in its size, its number of rows or its form is found', async () => {
+    const judge = async (head: object) =>
+      firstFault(await verifyParts({ ...parts, head: { ...parts.head, ...head } as never }));
+    expect(await judge({ row_count: 8 })).toMatchObject({ kind: 'file' });
+    expect(await judge({ version: 2 })).toMatchObject({ kind: 'proof' });
+    expect(await judge({ format: 'csv' })).toMatchObject({ kind: 'proof' });
+    for (const change of [
+      { tree_size: 22 },
+      { root_hash: 'a'.repeat(64) },
+      { timestamp: '2026-07-01T00:00:00.001Z' },
+      { origin: 'x/y' },
+    ]) {
+      expect(await judge({ checkpoint: { ...parts.head.checkpoint, ...change } })).toMatchObject({
+        kind: 'checkpoint',
+      });
+    }
+    for (const size of [22, 24]) {
+      const other = sealed(size).checkpoint();
+      expect((await judge({ checkpoint: other }))?.kind).toBe('proof');
+    }
+  });
+});
+
+function log23(change: (entry: Any) => void) {
+  const entries = makeEntries(23);
+  change(entries[6]);
+  return entries;
+}
+
+describe('the signature', () => {
+  const parts = sealed(5).export();
+
+  it('is by one of the keys of a JWK set, whichever', async () => {
+    const set = join(folder, 'jwks.json');
+    const token = { ...new LogKey().jwk, kid: 'token-1' };
+    writeFileSync(set, JSON.stringify({ keys: [token, new LogKey().jwk, KEY.jwk] }));
+    const report = await verifyParts(parts, { key: set });
+    expectProven(report);
+    expect(report.key).toContain(String(KEY.jwk.kid));
+  });
+
+  it('is not by a key that is not one of a log', async () => {
+    const set = join(folder, 'jwks.json');
+    for (const jwk of [
+      { ...KEY.jwk, kid: 'token-1' },
+      { ...KEY.jwk, kid: `log-${'A'.repeat(43)}` },
+    ]) {
+      writeFileSync(set, JSON.stringify({ keys: [jwk] }));
+      await expect(verifyParts(parts, { key: set })).rejects.toThrow('has no key of a log');
+    }
+  });
+
+  it('is not by another key, nor under another name', async () => {
+    expect(firstFault(await verifyParts(parts, { key: new LogKey().verifierKey() }))?.kind).toBe('checkpoint');
+    expect(firstFault(await verifyParts(parts, { key: KEY.verifierKey('other.test/user') }))?.kind).toBe('checkpoint');
+  });
+
+  it('is not proven where there is no key', async () => {
+    writeFileSync(FILE, write(parts).file);
+    writeFileSync(PROOF, write(parts).proof);
+    const report = await verifyFile({ file: FILE, proof: PROOF });
+    expect(report.faults).toEqual([]);
+    expect(report.key).toBeNull();
+    expect(report.unchecked.join()).toContain('https://countersign.test/.well-known/jwks.json');
+  });
+});
+
+describe('kept checkpoints', () => {
+  const log = sealed(100);
+  const kept = [0, 1, 7, 64, 64, 99, 100].map((size, at) => log.checkpoint(size, `2026-02-0${at + 1}T00:00:00.000Z`));
+
+  it('are shown to be the past of a full export', async () => {
+    const report = await verifyParts(log.export(), { kept });
+    expectProven(report);
+    expect(report.proven.join()).toContain('7 kept checkpoints, the oldest of 2026-02-01T00:00:00.000Z with 0 entries');
+  });
+
+  it('show from when on a log was rewritten', async () => {
+    const entries = makeEntries(100);
+    (entries[69] as JsonObject).ip_address = '198.51.100.1';
+    const report = await verifyParts(new SealedLog(entries, KEY).export(), { kept });
+    expect(firstFault(report)).toMatchObject({ kind: 'history' });
+    expect(report.faults[0]?.message).toContain(
+      'The log was rewritten: its first 99 entries are not those of 2026-02-06',
+    );
+    expect(report.faults[0]?.evidence).toMatchObject({ still_right_at_size: 64, kept_on: '2026-02-05T00:00:00.000Z' });
+  });
+
+  it('cannot all be compared with a part of the log, or an older one', async () => {
+    const part = await verifyParts(log.erase([40, 100]).export(), { kept });
+    expectProven(part);
+    expect(part.limits.join()).toContain('1 kept checkpoint cannot be compared offline');
+    const older = await verifyParts(sealed(98).export(), { kept });
+    expectProven(older);
+    expect(older.limits.join()).toContain('2 kept checkpoints of a larger log');
+  });
+
+  it('of another log, or forged, are faults; of an old key, a remark', async () => {
+    const judge = async (checkpoint: JsonObject) => await verifyParts(sealed(100).export(), { kept: [checkpoint] });
+    const other = new SealedLog(5, KEY, `elsewhere.test/${USER}`).checkpoint();
+    expect((await judge(other)).faults[0]?.message).toContain('another log');
+    const note = kept[2]?.note.replace(/.{5}=\n$/, 'AAAAA=\n');
+    expect((await judge({ ...(kept[2] as JsonObject), note: note ?? null })).faults[0]?.kind).toBe('checkpoint');
+    const old = await judge(new SealedLog(5, new LogKey()).checkpoint());
+    expectProven(old);
+    expect(old.limits.join()).toContain('not among those given now');
+  });
+});
+
+describe('one entry', () => {
+  const log = sealed(21);
+  const judge = async (entry: unknown, proof: unknown) =>
+    await verify(Buffer.from(JSON.stringify(entry)), Buffer.from(JSON.stringify(proof)));
+
+  it('is proven at every place', async () => {
+    for (const entry of log.entries) expectProven(await judge(entry, entryProof(log, entry.sequence)));
+  });
+
+  it('is not proven by another proof, or once it is changed', async () => {
+    const proof = entryProof(log, 9) as Any;
+    const entry = makeEntry(9);
+    const wrong = async (changed: object, changedProof: object = {}) =>
+      firstFault(await judge({ ...entry, ...changed }, { ...proof, ...changedProof }));
+    expect(await wrong({ ip_address: 'x' })).toMatchObject({ kind: 'changed', sequence: 9, id: entry.id });
+    expect(await wrong({ more: 1 })).toMatchObject({ kind: 'changed' });
+    expect(await wrong({}, { sequence: 8 })).toMatchObject({ kind: 'swapped' });
+    expect(await wrong({}, { leaf_hash: 'a'.repeat(64) })).toMatchObject({ kind: 'changed' });
+    expect(await wrong({}, { inclusion_path: proof.inclusion_path.toReversed() })).toMatchObject({ kind: 'changed' });
+    expect(await wrong({}, { inclusion_path: proof.inclusion_path.slice(1) })).toMatchObject({ kind: 'changed' });
+    expect(await wrong({}, { leaf_input: entryProof(log, 8).leaf_input })).toMatchObject({ kind: 'changed' });
+    expect(await wrong({}, { tree_size: 20 })).toMatchObject({ kind: 'proof' });
+    expect(await wrong({}, { checkpoint: sealed(20).checkpoint() })).toMatchObject({ kind: 'proof' });
+    expect(await wrong(makeEntry(8))).toMatchObject({ kind: 'changed' });
+  });
+});

@@ -1,0 +1,300 @@
+import { describe, expect, it } from 'vitest';
+import { readNote } from '../../src/verify/checkpoint.ts';
+import { canonicalJson, type Json, parseJson } from '../../src/verify/json.ts';
+import { growsInto, leadsToRoot, sha256, TreeFront } from '../../src/verify/merkle.ts';
+import { findSigner, parseNote, parseVerifierKey } from '../../src/verify/note.ts';
+import { consistencyPath, inclusionPath, rootOf } from '../support/sealed-log';
+
+const bytes = (hex: string) => Buffer.from(hex, 'hex');
+
+// The test vectors of Certificate Transparency: the leaves, and the roots of the trees of the first one to eight.
+const LEAVES = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f'].map(
+  (hex) => sha256(bytes(`00${hex}`)),
+);
+const ROOTS = [
+  '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',
+  'fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125',
+  'aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77',
+  'd37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7',
+  '4e3bbb1f7b478dcfe71fb631631519a3bca12c9aefca1612bfce4c13a86264d4',
+  '76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef',
+  'ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c',
+  '5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328',
+].map(bytes);
+const H = {
+  leaf2: '96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7',
+  node34: '5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e',
+  node58: '6b47aaf29ee3c2af9af889bc1fb9254dabd31177f16232dd6aab035ca39bf6e4',
+  leaf5: 'bc1a0643b12e4d2d7c77918f44e0f4f79a838b6cf9ec5b5c283e1f4d88599e6b',
+  node56: '0ebc5d3437fbe2db158b9f126a1d118e308181031d0a949f8dededebc558ef6a',
+  node78: 'ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0',
+  leaf7: 'b08693ec2e721597130641e8211e7eedccb4c26413963eee6c1e2ed16ffb1a5f',
+  node14: 'd37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7',
+  node12: 'fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125',
+  leaf1: '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',
+};
+const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+const path = (...names: (keyof typeof H)[]) => names.map((name) => bytes(H[name]));
+const root = (size: number) => ROOTS[size - 1] as Buffer;
+const leaf = (number: number) => LEAVES[number - 1] as Buffer;
+const head = (size: number) => ({ size, root: size === 0 ? bytes(EMPTY) : root(size) });
+const flip = (hash: Buffer) => Buffer.from(hash.map((byte, at) => (at === 0 ? byte ^ 8 : byte)));
+
+describe('the tree of RFC 9162', () => {
+  it('has the published roots', () => {
+    const front = new TreeFront();
+    expect(front.root().toString('hex')).toBe(EMPTY);
+    for (const [at, hash] of LEAVES.entries()) {
+      front.append(1, hash);
+      expect(front.root()).toEqual(ROOTS[at]);
+      expect(rootOf(LEAVES.slice(0, at + 1))).toEqual(ROOTS[at]);
+    }
+  });
+
+  it('grows by any complete subtree where it stands, and by no other', () => {
+    const front = new TreeFront();
+    front.append(4, bytes(H.node14));
+    expect([1, 2, 4, 8, 3].map((size) => front.takes(size))).toEqual([true, true, true, false, false]);
+    front.append(2, bytes(H.node56));
+    expect([1, 2, 4].map((size) => front.takes(size))).toEqual([true, true, false]);
+    front.append(2, bytes(H.node78));
+    expect(front.root()).toEqual(root(8));
+  });
+
+  const inclusions: [number, number, Buffer[]][] = [
+    [1, 1, []],
+    [1, 8, path('leaf2', 'node34', 'node58')],
+    [6, 8, path('leaf5', 'node78', 'node14')],
+    [3, 3, path('node12')],
+    [2, 5, path('leaf1', 'node34', 'leaf5')],
+  ];
+  it.each(inclusions)('leads from leaf %i of %i to the root', (number, size, good) => {
+    const check = (index: number, of: number, from = leaf(number), along = good, to = root(size)) =>
+      leadsToRoot(index, of, from, along, to);
+    expect(check(number - 1, size)).toBe(true);
+    expect(check(number, size)).toBe(false);
+    expect(check((number - 1) ^ 2, size)).toBe(false);
+    expect(check(number - 2, size)).toBe(false);
+    expect(check(number - 1, size * 2)).toBe(false);
+    expect(check(number - 1, Math.floor(size / 2))).toBe(false);
+    expect(check(number - 1, size, flip(leaf(number)))).toBe(false);
+    expect(check(number - 1, size, leaf(number), good, bytes(EMPTY))).toBe(false);
+    expect(check(number - 1, size, leaf(number), [...good, root(size)])).toBe(false);
+    expect(check(number - 1, size, leaf(number), [root(size), ...good])).toBe(false);
+    for (const at of good.keys()) {
+      expect(check(number - 1, size, leaf(number), good.with(at, flip(good[at] as Buffer)))).toBe(false);
+      expect(check(number - 1, size, leaf(number), good.toSpliced(at, 1))).toBe(false);
+    }
+  });
+
+  const growths: [number, number, Buffer[]][] = [
+    [1, 8, path('leaf2', 'node34', 'node58')],
+    [6, 8, path('node56', 'node78', 'node14')],
+    [2, 5, path('node34', 'leaf5')],
+    [6, 7, path('node56', 'leaf7', 'node14')],
+  ];
+  it.each(growths)('grows from %i to %i leaves', (from, to, good) => {
+    expect(growsInto(head(from), head(to), good)).toBe(true);
+    for (const [first, second, along] of [
+      [{ ...head(from), size: from - 1 }, head(to), good],
+      [{ ...head(from), size: from + 1 }, head(to), good],
+      [{ ...head(from), size: from ^ 2 }, head(to), good],
+      [head(from), { ...head(to), size: to * 2 }, good],
+      [head(from), { ...head(to), size: Math.floor(to / 2) }, good],
+      [{ ...head(from), root: flip(root(from)) }, head(to), good],
+      [head(from), { ...head(to), root: flip(root(to)) }, good],
+      [{ ...head(from), root: root(to) }, { ...head(to), root: root(from) }, good],
+      [head(from), head(to), []],
+      [head(from), head(to), [...good, root(from)]],
+      [head(from), head(to), [root(from), ...good]],
+      [head(from), head(to), good.slice(0, -1)],
+      ...good.map((hash, at) => [head(from), head(to), good.with(at, flip(hash))] as const),
+    ] as const) {
+      expect(growsInto(first, second, [...along])).toBe(false);
+    }
+  });
+
+  it('grows from nothing, and into itself, with an empty path', () => {
+    expect(growsInto(head(0), head(0), [])).toBe(true);
+    expect(growsInto(head(0), head(5), [])).toBe(true);
+    expect(growsInto(head(5), head(5), [])).toBe(true);
+    expect(growsInto(head(0), head(5), path('leaf1'))).toBe(false);
+    expect(growsInto(head(5), head(5), path('leaf1'))).toBe(false);
+    expect(growsInto(head(5), { size: 5, root: root(4) }, [])).toBe(false);
+    expect(growsInto({ size: 0, root: root(1) }, head(5), [])).toBe(false);
+    expect(growsInto(head(5), head(4), [])).toBe(false);
+  });
+
+  it('agrees with the definition for every size and place to 40', () => {
+    const leaves = Array.from({ length: 40 }, (_, at) => sha256(Buffer.of(0, at)));
+    for (let n = 1; n <= leaves.length; n++) {
+      const tree = { size: n, root: rootOf(leaves.slice(0, n)) };
+      for (let m = 0; m < n; m++) {
+        const hash = leaves[m] as Buffer;
+        expect(leadsToRoot(m, n, hash, inclusionPath(m, leaves.slice(0, n)), tree.root)).toBe(true);
+        const before = { size: m, root: rootOf(leaves.slice(0, m)) };
+        expect(growsInto(before, tree, consistencyPath(m, leaves.slice(0, n)))).toBe(true);
+      }
+    }
+  });
+});
+
+describe('signed notes', () => {
+  // The example of golang.org/x/mod/sumdb/note, which the specification took over.
+  const KEY = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW';
+  const TEXT = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n";
+  const LINE =
+    '— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n';
+  const NOTE = `${TEXT}\n${LINE}`;
+  const key = parseVerifierKey(KEY);
+
+  it('verify', () => {
+    expect(parseNote(NOTE).text).toBe(TEXT);
+    expect(findSigner(parseNote(NOTE), 'PeterNeumann', [key])).toBe(key);
+  });
+
+  it('are not those of another text, key or name', () => {
+    const changed = parseNote(NOTE.replace('answer', 'Answer'));
+    expect(() => findSigner(changed, 'PeterNeumann', [key])).toThrow('did not make');
+    expect(findSigner(parseNote(NOTE), 'PeterNeumann', [])).toBeNull();
+    expect(findSigner(parseNote(NOTE), 'Peter', [key])).toBeNull();
+    expect(findSigner(parseNote(NOTE.replace('— PeterNeumann', '— PeterNeuman')), 'PeterNeumann', [key])).toBeNull();
+  });
+
+  it('may bear signatures by others', () => {
+    const other = `— EnochRoot rwz+eBzmZa0SO3NbfRGzPCpDckykFXSdeX+MNtCOXm2/5n2tiOHp+vAF1aGrQ5ovTG01oOTGwnWLox33WWd1RvMc+QQ=\n`;
+    expect(findSigner(parseNote(NOTE + other), 'PeterNeumann', [key])).toBe(key);
+    expect(findSigner(parseNote(`${TEXT}\n${other}${LINE}`), 'PeterNeumann', [key])).toBe(key);
+  });
+
+  it.each([
+    ['no signature', TEXT],
+    ['no empty line', TEXT + LINE],
+    ['a line that is none', `${NOTE}x\n`],
+    ['no last newline', NOTE.slice(0, -1)],
+    ['another dash', NOTE.replace('—', '-')],
+    ['a control character', NOTE.replace('answer', 'ans\twer')],
+    ['another spelling of base64', NOTE.replace('JnAM=', 'JnAN=')],
+  ])('are refused with %s', (_, note) => {
+    expect(() => parseNote(note)).toThrow(SyntaxError);
+  });
+
+  it('take no key that is cut or changed', () => {
+    for (let at = 0; at < KEY.length; at++) {
+      expect(() => parseVerifierKey(KEY.slice(0, at) + KEY.slice(at + 1)), `without ${at}`).toThrow(SyntaxError);
+      const code = String.fromCharCode(KEY.charCodeAt(at) + 1);
+      expect(() => parseVerifierKey(KEY.slice(0, at) + code + KEY.slice(at + 1)), `changed ${at}`).toThrow(SyntaxError);
+    }
+  });
+});
+
+describe('checkpoints', () => {
+  // The example of C2SP tlog-checkpoint, with the line that tells the time.
+  const SIGNATURE =
+    '\n— example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n';
+  const ROOT = 'CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=';
+  const read = (...lines: string[]) => readNote(`${lines.join('\n')}\n${SIGNATURE}`, 'It');
+  const ORIGIN = 'example.com/behind-the-sofa';
+  const TIME = 'time 2026-01-01T00:00:00.000Z';
+
+  it('are read', () => {
+    const checkpoint = read(ORIGIN, '20852163', ROOT, TIME);
+    expect(checkpoint).toMatchObject({ origin: ORIGIN, size: 20852163, time: '2026-01-01T00:00:00.000Z' });
+    expect(checkpoint.root.toString('base64')).toBe(ROOT);
+  });
+
+  it.each([
+    ['a size with zeros before it', [ORIGIN, '020852163', ROOT, TIME]],
+    ['a size that is none', [ORIGIN, '-1', ROOT, TIME]],
+    ['a size beyond what a number keeps', [ORIGIN, '9007199254740993', ROOT, TIME]],
+    ['a short root', [ORIGIN, '1', 'CsUYapGGPo4dkMgIAUqomw==', TIME]],
+    ['no time', [ORIGIN, '1', ROOT]],
+    ['a time that is none', [ORIGIN, '1', ROOT, 'time 2026-13-01T00:00:00.000Z']],
+    ['more lines', [ORIGIN, '1', ROOT, TIME, 'more']],
+    ['no origin', ['', '1', ROOT, TIME]],
+  ])('are refused with %s', (_, lines) => {
+    expect(() => read(...lines)).toThrow('It ');
+  });
+});
+
+describe('canonical JSON', () => {
+  it('is that of RFC 8785 section 3.2.2', () => {
+    const text = String.raw`{
+      "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+      "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
+      "literals": [null, true, false]
+    }`;
+    expect(canonicalJson(JSON.parse(text))).toBe(
+      String.raw`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}`,
+    );
+  });
+
+  it('sorts names as RFC 8785 section 3.2.3 does', () => {
+    const value: Json = {
+      '\u20ac': 'Euro Sign',
+      '\r': 'Carriage Return',
+      '\ufb33': 'Hebrew Letter Dalet With Dagesh',
+      '1': 'One',
+      '\ud83d\ude00': 'Emoji: Grinning Face',
+      '\u0080': 'Control',
+      '\u00f6': 'Latin Small Letter O With Diaeresis',
+    };
+    const names = Object.keys(value).map((name) => JSON.stringify(name));
+    const canonical = canonicalJson(value);
+    expect(names.toSorted((a, b) => canonical.indexOf(`${a}:`) - canonical.indexOf(`${b}:`))).toEqual(
+      ['\r', '1', '\u0080', '\u00f6', '\u20ac', '\ud83d\ude00', '\ufb33'].map((name) => JSON.stringify(name)),
+    );
+  });
+
+  it.each([
+    ['0000000000000000', '0'],
+    ['8000000000000000', '0'],
+    ['0000000000000001', '5e-324'],
+    ['8000000000000001', '-5e-324'],
+    ['7fefffffffffffff', '1.7976931348623157e+308'],
+    ['4340000000000000', '9007199254740992'],
+    ['4430000000000000', '295147905179352830000'],
+    ['44b52d02c7e14af5', '9.999999999999997e+22'],
+    ['44b52d02c7e14af6', '1e+23'],
+    ['44b52d02c7e14af7', '1.0000000000000001e+23'],
+    ['444b1ae4d6e2ef4e', '999999999999999700000'],
+    ['444b1ae4d6e2ef50', '1e+21'],
+    ['3eb0c6f7a0b5ed8c', '9.999999999999997e-7'],
+    ['3eb0c6f7a0b5ed8d', '0.000001'],
+    ['41b3de4355555555', '333333333.3333333'],
+    ['becbf647612f3696', '-0.0000033333333333333333'],
+    ['43143ff3c1cb0959', '1424953923781206.2'],
+  ])('writes the double %s as RFC 8785 appendix B does', (hex, text) => {
+    expect(canonicalJson(bytes(hex).readDoubleBE())).toBe(text);
+  });
+
+  it('does not exist of what is not finite or not Unicode', () => {
+    for (const value of [Number.NaN, Number.POSITIVE_INFINITY, '\ud800', { '\udead': 1 }]) {
+      expect(() => canonicalJson(value)).toThrow(TypeError);
+    }
+  });
+});
+
+describe('JSON that is read', () => {
+  it.each(['{"a":1,"a":2}', '{"a":1,"\\u0061":2}', '[{"b":{"a":1,"c":[{}],"a":1}}]', '{"":1,"":1}'])(
+    'is refused for a name that stands twice: %s',
+    (text) => {
+      expect(() => parseJson(text)).toThrow('stands twice');
+    },
+  );
+
+  it.each(['12345678901234567891', '0.1000000000000000000000001', '1e999', '[1,{"a":9007199254740993}]', '-1e-400'])(
+    'is refused for a number that a double does not keep: %s',
+    (text) => {
+      expect(() => parseJson(text)).toThrow('is not one that JSON keeps');
+    },
+  );
+
+  it.each([
+    '{"2":1,"1":{"a":"\\":","b":"a"},"a":[{"a":1},{"a":1}]}',
+    '[1.50, 1E3, -0, 0.0, 1e-7, 12.50e-1, 1e21]',
+    '" \\u0041 "',
+  ])('is taken in any spelling that keeps its meaning: %s', (text) => {
+    expect(parseJson(text)).toEqual(JSON.parse(text));
+  });
+});
