@@ -6,8 +6,8 @@ import type { OperatorContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { accepted, answer, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
-import { later } from '../http/shown';
 import type { RecordWriter } from '../ledger/ledger';
+import { later } from '../lib/later';
 import { idBytes } from '../lib/typeid';
 import { accountOfPath, type LocatedAccount, locatedAccount } from './account';
 

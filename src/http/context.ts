@@ -4,6 +4,7 @@ import type { Cost, Database, Reader } from '../db/database';
 import type { Config, Env, Runtime } from '../env';
 import type { Origin } from '../ledger/entry';
 import type { Ledger } from '../ledger/ledger';
+import { later } from '../lib/later';
 import type { Plan } from '../lib/plans';
 import { type Id, makeId, type Prefix } from '../lib/typeid';
 import { choice } from './fields';
@@ -25,9 +26,9 @@ export const SCOPES = [
   'account:write',
 ] as const;
 
-export const Scope = choice(SCOPES).meta({ id: 'Scope', description: 'What a user token may do.' });
+export const Scope = later(() => choice(SCOPES).meta({ id: 'Scope', description: 'What a user token may do.' }));
 
-export type Scope = z.output<typeof Scope>;
+export type Scope = z.output<ReturnType<typeof Scope>>;
 
 /** The account that a request acts in. */
 export interface AccountRef {

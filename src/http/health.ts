@@ -4,10 +4,10 @@ import * as z from 'zod';
 import { accounts } from '../db/schema';
 import { listShards, openShard } from '../db/shards';
 import { unavailable } from '../errors';
+import { later } from '../lib/later';
 import type { App } from './context';
 import { noQuery } from './input';
 import { answer, ok, operation } from './operation';
-import { later } from './shown';
 
 const Health = later(() => z.object({ status: z.literal('ok') }).meta({ id: 'Health', examples: [{ status: 'ok' }] }));
 

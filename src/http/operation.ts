@@ -47,9 +47,9 @@ export interface Description {
   /** The kind of the identifier that `:id` in the path stands for. */
   pathId?: Prefix;
   /** The parameters of a path that has others. */
-  path?: z.ZodObject;
-  query?: z.ZodType;
-  body?: { schema: z.ZodType; mayBeForm: boolean };
+  path?: () => z.ZodObject;
+  query?: () => z.ZodType;
+  body?: { schema: () => z.ZodType; mayBeForm: boolean };
   problems?: readonly ProblemCode[];
 }
 
