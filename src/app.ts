@@ -25,7 +25,7 @@ export function createApp(runtime: Runtime) {
           new Problem('method_not_allowed', `This path takes ${methods.join(', ')}.`, {
             headers: { Allow: methods.join(', ') },
           }),
-          c.get('requestId'),
+          c,
         ),
     }),
   );
@@ -39,7 +39,7 @@ export function createApp(runtime: Runtime) {
     '/',
     docsRoutes(() => app.routes),
   );
-  app.notFound((c) => problemResponse(new Problem('not_found', 'There is nothing at this path.'), c.get('requestId')));
+  app.notFound((c) => problemResponse(new Problem('not_found', 'There is nothing at this path.'), c));
   app.onError(answerError);
   return app;
 }

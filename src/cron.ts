@@ -12,6 +12,7 @@ import { Ledger } from './ledger/ledger';
 import { TreeLedger } from './ledger/tree-ledger';
 import { expireSlice } from './permissions/expiry';
 import { hintAtDeliveries, hintAtNews } from './webhooks/dispatch/sweep';
+import { type Slice, Work } from './work';
 
 export const SWEEP_CRON = '* * * * *';
 export const RETENTION_CRON = '17 * * * *';
@@ -19,17 +20,9 @@ export const RETENTION_CRON = '17 * * * *';
 /** D1 takes 1,000 statements an invocation; a slice takes few. What is left is found by the next run. */
 const MAX_STATEMENTS = 900;
 
-/** A kind of work on one shard. */
-interface Work {
-  name: string;
-  shard: string;
-  /** Does a slice of it, and answers whether there is more. */
-  slice: () => Promise<boolean>;
-}
-
 /**
  * Does what is due on every shard: a slice of each kind of work in turn, so that much of one keeps no other waiting. Work
- * that fails is logged and left to the next run.
+ * that fails is left to the next run.
  */
 export async function runCron(cron: string, env: Env, runtime: Runtime): Promise<void> {
   const cost = new Cost();
@@ -37,14 +30,13 @@ export async function runCron(cron: string, env: Env, runtime: Runtime): Promise
     const database = openShard(env, shard, cost);
     return database ? listWork(cron, shard, database, env, runtime) : [];
   });
-  while (waiting.length > 0) {
-    const unfinished: Work[] = [];
+  while (waiting.length > 0 && cost.statements <= MAX_STATEMENTS) {
     for (const work of waiting) {
-      if (cost.statements > MAX_STATEMENTS) return;
-      if (await doSlice(cron, work)) unfinished.push(work);
+      if (cost.statements <= MAX_STATEMENTS) await work.doSlice(cost, runtime);
     }
-    waiting = unfinished;
+    waiting = waiting.filter(({ hasMore }) => hasMore);
   }
+  for (const work of waiting) work.leave();
 }
 
 function listWork(cron: string, shard: string, database: Database, env: Env, runtime: Runtime): Work[] {
@@ -54,7 +46,7 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
     const queues = { queue: bound(env.WEBHOOK_QUEUE), slowQueue: bound(env.SLOW_WEBHOOK_QUEUE) };
     return { shard, ledger, queues, now: runtime.now() };
   };
-  const sweep: Record<string, Work['slice']> = {
+  const sweep: Record<string, Slice> = {
     expire: () => expireSlice(context),
     'seal logs': async () => {
       const trees = { reader: database, ledger: new TreeLedger(database), bucket: bound(env.FILES) };
@@ -73,24 +65,15 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
     'clean files': () =>
       cleanFiles({ reader: database, ledger: new FileLedger(database), bucket: bound(env.FILES) }, runtime.now()),
   };
-  const retention: Record<string, Work['slice']> = {
+  const retention: Record<string, Slice> = {
     'delete old statistics': () => deleteOldStatistics(database, runtime.now()),
     'delete old deliveries': () => deleteOldDeliveries(database, runtime.now()),
   };
   const work = cron === RETENTION_CRON ? retention : sweep;
-  return Object.entries(work).map(([name, slice]) => ({ name, shard, slice }));
+  return Object.entries(work).map(([name, slice]) => new Work(cron, shard, name, slice));
 }
 
 function bound<B>(binding: B | undefined): B {
   if (!binding) throw new Error('the bucket FILES or a queue is not bound');
   return binding;
-}
-
-async function doSlice(cron: string, { name, shard, slice }: Work): Promise<boolean> {
-  try {
-    return await slice();
-  } catch (error) {
-    console.error(JSON.stringify({ event: 'cron_failed', cron, shard, work: name, message: String(error) }));
-    return false;
-  }
 }

@@ -2,7 +2,8 @@ import { exportMaker } from './audit/exports/maker';
 import { reportMaker } from './audit/reports/maker';
 import { openSigner } from './audit/tree/checkpoint';
 import type { SealingContext } from './audit/tree/sealing';
-import { Cost } from './db/database';
+import { consume } from './consumer';
+import type { Cost } from './db/database';
 import type { FileKind } from './db/schema';
 import { openShard } from './db/shards';
 import type { Env, JobMessage, Runtime } from './env';
@@ -17,36 +18,25 @@ function makersOf(sealing: SealingContext, runtime: Runtime): Record<FileKind, F
   return { export: exportMaker(sealing, runtime.now), report: reportMaker };
 }
 
-/** Seconds until work that failed is tried again, at most. */
-const MAX_DELAY = 60;
-
-/**
- * Does what the messages hint at, each by itself: one that fails is sent again later. What the queue loses the sweep
- * finds.
- */
+/** Works on the files that the messages name. What the queue loses the sweep finds. */
 export async function runJobs(
   batch: MessageBatch<JobMessage>,
   env: Env,
   runtime: Runtime,
   sizes: JobSizes = JOB_SIZES,
 ): Promise<void> {
-  for (const message of batch.messages) {
-    try {
-      const { shard, account } = message.body;
-      const hasMore = await runJob(message.body, env, runtime, sizes);
-      await (hasMore ? env.JOB_QUEUE?.send(message.body) : env.WEBHOOK_QUEUE?.send({ shard, account }));
-      message.ack();
-    } catch (error) {
-      console.error(JSON.stringify({ event: 'job_failed', ...message.body, message: String(error) }));
-      message.retry({ delaySeconds: Math.min(2 ** message.attempts, MAX_DELAY) });
-    }
-  }
+  const describe = ({ shard, account, id }: JobMessage) => ({ shard, account_number: account, file: id });
+  await consume(batch, runtime, describe, async (message, cost) => {
+    const { shard, account } = message;
+    const hasMore = await runJob(message, cost, env, runtime, sizes);
+    await (hasMore ? env.JOB_QUEUE?.send(message) : env.WEBHOOK_QUEUE?.send({ shard, account }));
+  });
 }
 
 /** @returns whether there is more to do */
-async function runJob({ shard, account, id }: JobMessage, env: Env, runtime: Runtime, sizes: JobSizes) {
+async function runJob({ shard, account, id }: JobMessage, cost: Cost, env: Env, runtime: Runtime, sizes: JobSizes) {
   const key = parseFileId(id);
-  const database = openShard(env, shard, new Cost());
+  const database = openShard(env, shard, cost);
   if (!key || !database) return false;
   if (!env.FILES) throw new Error('the bucket FILES is not bound');
   const trees = { reader: database, ledger: new TreeLedger(database), bucket: env.FILES };

@@ -1,6 +1,7 @@
 import { presentExport } from './audit/exports/export';
 import { presentReport } from './audit/reports/order';
-import { Cost } from './db/database';
+import { consume } from './consumer';
+import type { Cost } from './db/database';
 import type { FileKind } from './db/schema';
 import { openShard } from './db/shards';
 import { type Config, type Env, type Runtime, readConfig, type WebhookMessage } from './env';
@@ -14,28 +15,23 @@ const PRESENTERS: Record<FileKind, FilePresenter> = { export: presentExport, rep
 
 /** Slices of deliveries that one message makes, at most. */
 const SLICES = 20;
-/** Seconds until a message that failed comes again, at most. */
-const MAX_DELAY = 60;
-
-/**
- * Does what the messages hint at, each by itself: one that fails comes again later. What the queues lose the sweep finds.
- */
+/** Makes and sends the deliveries that the messages hint at. What the queues lose the sweep finds. */
 export async function runWebhooks(batch: MessageBatch<WebhookMessage>, env: Env, runtime: Runtime): Promise<void> {
-  for (const message of batch.messages) {
-    try {
-      await runMessage(message.body, env, runtime);
-      message.ack();
-    } catch (error) {
-      console.error(JSON.stringify({ event: 'webhook_job_failed', ...message.body, message: String(error) }));
-      message.retry({ delaySeconds: Math.min(2 ** message.attempts, MAX_DELAY) });
-    }
-  }
+  const describe = ({ shard, account, webhook }: WebhookMessage) => {
+    return { shard, account_number: account, webhook_number: webhook };
+  };
+  await consume(batch, runtime, describe, (message, cost) => runMessage(message, cost, env, runtime));
 }
 
-async function runMessage({ shard, account, webhook }: WebhookMessage, env: Env, runtime: Runtime): Promise<void> {
+async function runMessage(
+  { shard, account, webhook }: WebhookMessage,
+  cost: Cost,
+  env: Env,
+  runtime: Runtime,
+): Promise<void> {
   const settings = readConfig(env);
   if (!('config' in settings)) throw new Error(settings.faults.join('; '));
-  const database = openShard(env, shard, new Cost());
+  const database = openShard(env, shard, cost);
   if (!database) return;
   const { config } = settings;
   const context = { shard, reader: database, ledger: new Ledger(database), runtime, config, presenters: PRESENTERS };

@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest';
+import { requestLine, watchLog } from './support/log';
 import { makeWebhook } from './support/webhooks';
 import { World } from './support/world';
+
+const log = watchLog();
 
 /** Every route of the service, from the router's own list. */
 const routes = [
@@ -167,10 +170,13 @@ function about(route: string) {
   const scope = allowed.find((who) => who.startsWith('user:'))?.slice('user:'.length);
   const call = async (scene: Awaited<ReturnType<typeof makeScene>>, token?: string) => {
     const { method, path, body } = aim(route, scene);
-    return scene.world.call(method, path, {
+    const answer = await scene.world.call(method, path, {
       ...(token !== undefined && { token }),
       ...(body !== undefined && { body }),
     });
+    // Whatever is answered, the log tells of it once.
+    requestLine(log, method, route.split(' ')[1] ?? '', answer);
+    return answer;
   };
   return { allowed, scope, call };
 }

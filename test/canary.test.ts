@@ -1,15 +1,14 @@
 import { env } from 'cloudflare:test';
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
+import { download, readExport, startExport } from './support/exports';
 import { FaultyDatabase } from './support/faults';
+import { answers } from './support/internet';
+import { watchLog } from './support/log';
 import { World } from './support/world';
 
-afterEach(() => vi.restoreAllMocks());
+const log = watchLog();
 
 it('lets no credential, in any form, into the database, the logs or a refusal', async () => {
-  const logged: string[] = [];
-  for (const method of ['log', 'info', 'warn', 'error', 'debug'] as const) {
-    vi.spyOn(console, method).mockImplementation((...values) => void logged.push(values.map(String).join(' ')));
-  }
   const database = new FaultyDatabase(env.DB);
   const world = new World({ DB: database.binding });
   const account = await world.account();
@@ -56,12 +55,117 @@ it('lets no credential, in any form, into the database, the logs or a refusal', 
   const secrets = [...credentials.flatMap(forms), ...forms(env.ADMIN_TOKEN), ...forms(env.ROOT_SECRET), ...rootForms()];
   const problems = refusals.filter((text) => text.includes('"code"'));
   expect(problems.length).toBeGreaterThan(50);
-  expect(logged.length).toBeGreaterThan(0);
+  expect(log.lines.length).toBeGreaterThan(0);
   for (const secret of secrets) {
     expect(kept.includes(secret), `the database holds ${secret}`).toBe(false);
-    expect(logged.join('\n').includes(secret), `the log holds ${secret}`).toBe(false);
+    expect(log.lines.join('\n').includes(secret), `the log holds ${secret}`).toBe(false);
     expect(problems.join('\n').includes(secret), `a refusal holds ${secret}`).toBe(false);
   }
+});
+
+it('lets no word that anybody sent into the log, whatever is done and whatever fails', async () => {
+  const database = new FaultyDatabase(env.DB);
+  const world = new World({ DB: database.binding });
+  const operator = world.env.ADMIN_TOKEN ?? '';
+  const account = await world.account({ email: 'canary@canary.example', name: 'Canary', plan: 'enterprise' });
+  const headers = { 'User-Agent': 'canary/1.0', 'CF-Connecting-IP': '203.0.113.77', Referer: 'https://canary.example' };
+  const call = (method: string, path: string, body?: unknown, token = account.token) =>
+    world.call(method, path, { token, headers, ...(body !== undefined && { body }) });
+  world.internet.on('canary-hooks.example.com', answers(500));
+  await account.must(201, 'POST', '/v1/webhooks', {
+    url: 'https://canary-hooks.example.com/canary?canary=1',
+    description: 'canary',
+  });
+  await account.must(201, 'POST', '/v1/webhooks', {
+    url: 'https://canary-nowhere.example.com/canary',
+    agent_ids: null,
+  });
+  const { body: agent } = await call('POST', '/v1/agents', {
+    name: 'canary',
+    description: 'canary',
+    metadata: { canary: 'canary' },
+  });
+  const policy = { name: 'canary', effect: 'deny', actions: ['canary.*'], resources: ['canary:*'], reason: 'canary' };
+  await call('POST', '/v1/policies', policy);
+  await call('POST', '/v1/me/tokens', { name: 'canary' });
+  const wish = { action: 'canary.sing', resource: 'canary:canary', scope: { canary: 'canary' }, reason: 'canary' };
+  const asked = [];
+  for (const request of [wish, { ...wish, action: 'bird.sing' }, { ...wish, action: 'bird.sing', expires_in: 60 }]) {
+    asked.push((await call('POST', '/v1/permissions', request, agent.api_key)).body.id);
+  }
+  await call('POST', `/v1/permissions/${asked[1]}/approve`, { reason: 'canary' });
+  const { body: permission } = await call('GET', `/v1/permissions/${asked[1]}`, undefined, agent.api_key);
+  await call('POST', '/v1/tokens/use', { token: permission.token.value, resource: 'canary:other' });
+  await call('GET', '/v1/audit?action=canary.sing&cursor=canary');
+  await call('GET', '/v1/canary?canary=canary');
+  await call('GET', '/v1/agents/canary?canary=canary');
+  await call('GET', '/v1/admin/users?email=canary@canary.example', undefined, operator);
+  for (const raw of ['{"canary": canary', 'canary']) {
+    await world.call('POST', '/v1/agents', {
+      token: account.token,
+      raw,
+      headers: { 'Content-Type': 'application/json' },
+    });
+  }
+  await world.call('POST', '/v1/agents', {
+    token: account.token,
+    body: { name: 'canary' },
+    headers: { ...headers, 'Idempotency-Key': 'canary' },
+  });
+
+  // What is made of it in the background, and what fails there.
+  world.internet.resolver = (name) => {
+    if (name.includes('nowhere')) throw new TypeError('no answer');
+    return new Response('canary', { status: 200 });
+  };
+  await world.deliver();
+  world.internet.resolver = null;
+  world.advance(60_000);
+  await world.sweep();
+  await world.deliver();
+  const id = await startExport(account, { include_details: true });
+  const report = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } };
+  await call('POST', '/v1/audit/reports/compliance', report);
+  await world.work();
+  const { download_url: address } = await readExport(account, id);
+  await download(world, address, headers);
+  await download(world, `${address}canary`, headers);
+
+  // What is stored and cannot be read any more.
+  await env.DB.prepare(`update agents set metadata = '{"canary": canary'`).run();
+  await env.DB.prepare(`update permissions set scope = '{"canary": canary', granted_scope = '{"canary": canary'`).run();
+  await env.DB.prepare(`update audit_entries set details = '{"canary": canary'`).run();
+  await call('GET', `/v1/agents/${agent.id}`);
+  await call('GET', '/v1/audit');
+  await startExport(account, { include_details: true });
+  await world.work();
+  world.advance(3_600_000);
+  await world.sweep();
+  await world.deliver();
+  await world.clean();
+  database.arm({ call: 1, mode: 'before' });
+  await call('GET', '/v1/agents');
+  database.arm(null);
+  await call('DELETE', `/v1/agents/${agent.id}`);
+  await call('DELETE', `/v1/admin/users/${account.id}`, undefined, operator);
+  await world.sweep();
+
+  const events = new Set(log.entries.map(({ event }) => event));
+  for (const event of [
+    'request',
+    'job',
+    'cron',
+    'internal_error',
+    'database_failed',
+    'name_lookup_failed',
+    'entry_unreadable',
+    'permission_unreadable',
+  ]) {
+    expect(events, event).toContain(event);
+  }
+  const words = [...forms(account.token), ...forms(agent.api_key), new URL(address).search.slice(1), '203.0.113.77'];
+  const told = log.lines.join('\n');
+  for (const word of ['canary', ...words]) expect(told.toLowerCase().includes(word.toLowerCase()), word).toBe(false);
 });
 
 it('would find a credential that was stored', async () => {

@@ -8,21 +8,23 @@ import { body, noQuery } from '../http/input';
 import { accountNumber, noteOfOperator } from '../http/note';
 import { answer, created, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
-import { later } from '../http/shown';
+import { later } from '../lib/later';
 import { Account, accountFields, exampleAccount, presentAccount } from './account';
 import { CreatedUserToken, exampleCreatedUserToken, issueUserToken } from './user-token';
 
-const AccountCreation = z
-  .strictObject({
-    email: accountFields.email,
-    name: accountFields.name.optional(),
-    plan: accountFields.plan.default('free'),
-    audit_retention_days: accountFields.audit_retention_days.optional(),
-  })
-  .meta({
-    id: 'AccountCreation',
-    examples: [{ email: exampleAccount.email, name: exampleAccount.name, plan: exampleAccount.plan }],
-  });
+const AccountCreation = later(() =>
+  z
+    .strictObject({
+      email: accountFields().email,
+      name: accountFields().name.optional(),
+      plan: accountFields().plan.default('free'),
+      audit_retention_days: accountFields().audit_retention_days.optional(),
+    })
+    .meta({
+      id: 'AccountCreation',
+      examples: [{ email: exampleAccount.email, name: exampleAccount.name, plan: exampleAccount.plan }],
+    }),
+);
 
 /** A new account, with its first user token. */
 export const CreatedAccount = later(() =>
@@ -43,7 +45,7 @@ export type CreatedAccount = z.output<ReturnType<typeof CreatedAccount>>;
  */
 export async function createAccount(
   context: OperatorContext,
-  input: z.output<typeof AccountCreation>,
+  input: z.output<ReturnType<typeof AccountCreation>>,
 ): Promise<CreatedAccount> {
   if (input.audit_retention_days !== undefined && input.plan !== 'enterprise') throw retentionNeedsEnterprise();
   const shard = await chooseShard(context);

@@ -9,19 +9,22 @@ import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import { pageOf } from '../http/shown';
+import { later } from '../lib/later';
 import { type Id, parseId } from '../lib/typeid';
 import { Account, accountFields, presentAccount } from './account';
 
-const AccountList = z.strictObject({
-  ...pageParameters(20, 100),
-  plan: accountFields.plan.optional().meta({ description: 'Accounts with this plan alone.' }),
-  email: queryText.optional().meta({ description: 'Accounts with this address alone, as it is written.' }),
-});
+const AccountList = later(() =>
+  z.strictObject({
+    ...pageParameters(20, 100),
+    plan: accountFields().plan.optional().meta({ description: 'Accounts with this plan alone.' }),
+    email: queryText.optional().meta({ description: 'Accounts with this address alone, as it is written.' }),
+  }),
+);
 
 /** Lists the accounts of every shard, newest first. */
 export async function listAccounts(
   { config, shards }: OperatorContext,
-  { limit, cursor, ...filters }: z.output<typeof AccountList>,
+  { limit, cursor, ...filters }: z.output<ReturnType<typeof AccountList>>,
 ): Promise<Page<Account>> {
   const binding = { list: 'accounts', owner: 'operator', filters };
   const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);

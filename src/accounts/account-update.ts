@@ -9,17 +9,20 @@ import { body, noQuery, notEmpty } from '../http/input';
 import { noteOfOperator } from '../http/note';
 import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
+import { later } from '../lib/later';
 import { Account, accountFields, accountOfPath, type LocatedAccount, locatedAccount, presentAccount } from './account';
 import { retentionNeedsEnterprise } from './account-creation';
 
-const AccountUpdate = notEmpty(
-  z.strictObject({
-    name: accountFields.name.optional(),
-    plan: accountFields.plan.optional(),
-    audit_retention_days: accountFields.audit_retention_days.optional(),
-    is_active: z.boolean().optional(),
-  }),
-).meta({ id: 'AccountUpdate', examples: [{ plan: 'enterprise', audit_retention_days: 1_095 }] });
+const AccountUpdate = later(() =>
+  notEmpty(
+    z.strictObject({
+      name: accountFields().name.optional(),
+      plan: accountFields().plan.optional(),
+      audit_retention_days: accountFields().audit_retention_days.optional(),
+      is_active: z.boolean().optional(),
+    }),
+  ).meta({ id: 'AccountUpdate', examples: [{ plan: 'enterprise', audit_retention_days: 1_095 }] }),
+);
 
 /**
  * Changes an account. Leaving the plan enterprise forgets its own retention.
@@ -28,7 +31,7 @@ const AccountUpdate = notEmpty(
 export async function updateAccount(
   context: OperatorContext,
   { shard, row }: LocatedAccount,
-  input: z.output<typeof AccountUpdate>,
+  input: z.output<ReturnType<typeof AccountUpdate>>,
 ): Promise<Account> {
   const plan = input.plan ?? row.plan;
   if (input.audit_retention_days !== undefined && plan !== 'enterprise') throw retentionNeedsEnterprise();

@@ -7,7 +7,8 @@ import { notFound } from '../errors';
 import type { Incoming, Shard } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, text, wholeNumber } from '../http/fields';
-import { later, shownCount, shownId, shownTime } from '../http/shown';
+import { shownCount, shownId, shownTime } from '../http/shown';
+import { later } from '../lib/later';
 import { MAX_RETENTION_DAYS, PLANS, retentionDays } from '../lib/plans';
 import { formatTime } from '../lib/time';
 import { parseId } from '../lib/typeid';
@@ -30,10 +31,12 @@ export const exampleAccount = {
 
 const keptDays = PLANS.map((plan) => `\`${plan}\` ${retentionDays({ plan, auditRetentionDays: null })}`).join(', ');
 
-export const Plan = choice(PLANS).meta({
-  id: 'Plan',
-  description: `Decides for how many days audit entries are kept: ${keptDays}, or fewer as the account chooses.`,
-});
+export const Plan = later(() =>
+  choice(PLANS).meta({
+    id: 'Plan',
+    description: `Decides for how many days audit entries are kept: ${keptDays}, or fewer as the account chooses.`,
+  }),
+);
 
 /** An account as the API shows it. */
 export const Account = later(() =>
@@ -42,7 +45,7 @@ export const Account = later(() =>
       id: shownId('user'),
       email: z.string(),
       name: z.string().nullable(),
-      plan: Plan,
+      plan: Plan(),
       audit_retention_days: shownCount.meta({ description: 'For how many days audit entries are kept.' }),
       is_active: z.boolean().meta({ description: 'While false, every credential of the account is refused.' }),
       created_at: shownTime,
@@ -58,7 +61,7 @@ export const Account = later(() =>
 export type Account = z.output<ReturnType<typeof Account>>;
 
 /** The fields that the operator may set. */
-export const accountFields = {
+export const accountFields = later(() => ({
   email: z
     .string()
     .trim()
@@ -66,11 +69,11 @@ export const accountFields = {
     .check(z.email('must be an e-mail address'))
     .meta({ description: 'Need not be unique.', examples: [exampleAccount.email] }),
   name: text(1, 255),
-  plan: Plan,
+  plan: Plan(),
   audit_retention_days: wholeNumber(1, MAX_RETENTION_DAYS).meta({
     description: 'For how many days audit entries are kept. The plan `enterprise` alone may set it.',
   }),
-};
+}));
 
 export function presentAccount(row: ShownAccount): Account {
   return {

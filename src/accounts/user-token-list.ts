@@ -8,15 +8,16 @@ import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import { pageOf } from '../http/shown';
+import { later } from '../lib/later';
 import type { Id } from '../lib/typeid';
 import { presentUserToken, UserToken } from './user-token';
 
-const UserTokenList = z.strictObject(pageParameters(20, 100));
+const UserTokenList = later(() => z.strictObject(pageParameters(20, 100)));
 
 /** Lists the account's user tokens, newest first, without their secrets. */
 export async function listUserTokens(
   { reader, principal, config }: UserContext,
-  { limit, cursor }: z.output<typeof UserTokenList>,
+  { limit, cursor }: z.output<ReturnType<typeof UserTokenList>>,
 ): Promise<Page<UserToken>> {
   const binding = { list: 'user_tokens', owner: principal.account.id, filters: {} };
   const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);

@@ -8,31 +8,34 @@ import { newId, SCOPES, Scope } from '../http/context';
 import { hashCredential } from '../http/credentials';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { dateTime, listOf, text } from '../http/fields';
-import { later, shownId, shownTime } from '../http/shown';
+import { shownId, shownTime } from '../http/shown';
 import type { RecordWriter } from '../ledger/ledger';
 import { credentialPattern, displayPrefix, makeCredential } from '../lib/credential';
+import { later } from '../lib/later';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import type { Id } from '../lib/typeid';
 
 const MAX_TOKENS = 100;
 
-export const UserTokenCreation = z
-  .strictObject({
-    name: text(1, 255).optional(),
-    scopes: listOf(Scope, SCOPES.length).optional().meta({
-      description: 'By default those of the token that asks; all of them where the operator asks.',
+export const UserTokenCreation = later(() =>
+  z
+    .strictObject({
+      name: text(1, 255).optional(),
+      scopes: listOf(Scope(), SCOPES.length).optional().meta({
+        description: 'By default those of the token that asks; all of them where the operator asks.',
+      }),
+      expires_at: dateTime.optional().meta({
+        description: 'When it ends; must lie in the future. By default never.',
+        examples: ['2126-01-31T12:00:00Z'],
+      }),
+    })
+    .meta({
+      id: 'UserTokenCreation',
+      examples: [{ name: 'Approvals', scopes: ['permissions:read', 'permissions:decide'] }],
     }),
-    expires_at: dateTime.optional().meta({
-      description: 'When it ends; must lie in the future. By default never.',
-      examples: ['2126-01-31T12:00:00Z'],
-    }),
-  })
-  .meta({
-    id: 'UserTokenCreation',
-    examples: [{ name: 'Approvals', scopes: ['permissions:read', 'permissions:decide'] }],
-  });
+);
 
-export type UserTokenInput = z.output<typeof UserTokenCreation>;
+export type UserTokenInput = z.output<ReturnType<typeof UserTokenCreation>>;
 
 const exampleUserToken = {
   id: exampleId('utok'),
@@ -55,7 +58,7 @@ export const UserToken = later(() =>
       id: shownId('utok'),
       name: z.string().nullable(),
       token_prefix: z.string().meta({ description: 'The first characters of the token, to tell it by.' }),
-      scopes: z.array(Scope),
+      scopes: z.array(Scope()),
       expires_at: shownTime.nullable().meta({ description: 'When it ends; null where it never does.' }),
       last_used_at: shownTime.nullable().meta({ description: 'To the minute; null before its first use.' }),
       created_at: shownTime,

@@ -2,11 +2,12 @@ import * as z from 'zod';
 import type { UserContext } from '../http/context';
 import { hashCredential } from '../http/credentials';
 import { credentialPattern, displayPrefix, makeCredential } from '../lib/credential';
+import { later } from '../lib/later';
 
 /** An agent API key as the API shows it. */
-export const agentKey = z
-  .string()
-  .meta({ pattern: credentialPattern('agent'), description: 'The key itself, shown this once.' });
+export const agentKey = later(() =>
+  z.string().meta({ pattern: credentialPattern('agent'), description: 'The key itself, shown this once.' }),
+);
 
 /** A new agent API key: the key, what may be shown of it, and its stored form. */
 export interface IssuedKey {

@@ -3,8 +3,9 @@ import * as z from 'zod';
 import { agents } from '../db/schema';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { jsonObject, text } from '../http/fields';
-import { later, shownId, shownObject, shownTime } from '../http/shown';
+import { shownId, shownObject, shownTime } from '../http/shown';
 import { displayPrefix } from '../lib/credential';
+import { later } from '../lib/later';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import type { Id } from '../lib/typeid';
 
@@ -44,11 +45,11 @@ export const Agent = later(() =>
 export type Agent = z.output<ReturnType<typeof Agent>>;
 
 /** The fields that a client may set. */
-export const agentFields = {
+export const agentFields = later(() => ({
   name: text(1, 255),
   description: text(0, 2_000),
   metadata: jsonObject('Free-form data, kept and shown as it is.', 16 * 1024, 10),
-};
+}));
 
 export function presentAgent(row: AgentRow): Agent {
   return {

@@ -10,22 +10,24 @@ import { EXAMPLE } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { noteOfUser } from '../http/note';
 import { answer, created, operation } from '../http/operation';
-import { later } from '../http/shown';
+import { later } from '../lib/later';
 import { Agent, agentFields, agentNumber, exampleAgent, presentAgent } from './agent';
 import { agentKey, issueAgentKey } from './agent-key';
 
 const MAX_AGENTS = 10_000;
 
-const AgentCreation = z
-  .strictObject({
-    name: agentFields.name,
-    description: agentFields.description.optional(),
-    metadata: agentFields.metadata.default({}),
-  })
-  .meta({
-    id: 'AgentCreation',
-    examples: [{ name: exampleAgent.name, description: exampleAgent.description, metadata: exampleAgent.metadata }],
-  });
+const AgentCreation = later(() =>
+  z
+    .strictObject({
+      name: agentFields().name,
+      description: agentFields().description.optional(),
+      metadata: agentFields().metadata.default({}),
+    })
+    .meta({
+      id: 'AgentCreation',
+      examples: [{ name: exampleAgent.name, description: exampleAgent.description, metadata: exampleAgent.metadata }],
+    }),
+);
 
 const { last_activity_at: _, ...exampleNewAgent } = exampleAgent;
 const exampleCreatedAgent = { ...exampleNewAgent, api_key: EXAMPLE.agentKey };
@@ -34,7 +36,7 @@ const exampleCreatedAgent = { ...exampleNewAgent, api_key: EXAMPLE.agentKey };
 export const CreatedAgent = later(() =>
   Agent()
     .omit({ last_activity_at: true })
-    .extend({ api_key: agentKey })
+    .extend({ api_key: agentKey() })
     .meta({ id: 'CreatedAgent', description: 'A new agent, with its key.', examples: [exampleCreatedAgent] }),
 );
 
@@ -44,7 +46,10 @@ export type CreatedAgent = z.output<ReturnType<typeof CreatedAgent>>;
  * Registers an agent and gives it its key.
  * @throws Problem `conflict` when the account holds as many as it can
  */
-export async function createAgent(context: UserContext, input: z.output<typeof AgentCreation>): Promise<CreatedAgent> {
+export async function createAgent(
+  context: UserContext,
+  input: z.output<ReturnType<typeof AgentCreation>>,
+): Promise<CreatedAgent> {
   const account = context.principal.account.number;
   const { key, prefix, hash } = await issueAgentKey(context);
   const now = context.runtime.now();

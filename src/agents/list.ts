@@ -9,18 +9,21 @@ import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import { pageOf } from '../http/shown';
+import { later } from '../lib/later';
 import type { Id } from '../lib/typeid';
 import { Agent, presentAgent } from './agent';
 
-const AgentList = z.strictObject({
-  ...pageParameters(20, 100),
-  active: queryBoolean.optional().meta({ description: 'Agents that are switched on alone, or off.' }),
-});
+const AgentList = later(() =>
+  z.strictObject({
+    ...pageParameters(20, 100),
+    active: queryBoolean.optional().meta({ description: 'Agents that are switched on alone, or off.' }),
+  }),
+);
 
 /** Lists the account's agents, newest first, without their keys. */
 export async function listAgents(
   { reader, principal, config }: UserContext,
-  { limit, cursor, active }: z.output<typeof AgentList>,
+  { limit, cursor, active }: z.output<ReturnType<typeof AgentList>>,
 ): Promise<Page<Agent>> {
   const binding = { list: 'agents', owner: principal.account.id, filters: { active } };
   const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);

@@ -10,28 +10,31 @@ import { wholeNumber } from '../http/fields';
 import { body, noQuery } from '../http/input';
 import { noteOfUser, refuseMissing } from '../http/note';
 import { answer, ok, operation } from '../http/operation';
-import { later, shownId, shownTime } from '../http/shown';
+import { shownId, shownTime } from '../http/shown';
 import { displayPrefix } from '../lib/credential';
+import { later } from '../lib/later';
 import { formatTime, SECOND } from '../lib/time';
 import { parseId } from '../lib/typeid';
 import { agentNumber, agentOwner, isAgent } from './agent';
 import { agentKey, issueAgentKey } from './agent-key';
 
-const KeyRotation = z
-  .strictObject({
-    grace_period: wholeNumber(0, 2_592_000)
-      .default(86_400)
-      .meta({ description: 'Seconds for which the replaced key goes on working; 0 ends every older key now.' }),
-    revoke_immediately: z.boolean().default(false).meta({ description: 'Ends every older key now.' }),
-  })
-  .meta({ id: 'KeyRotation', examples: [{ grace_period: 3_600 }] });
+const KeyRotation = later(() =>
+  z
+    .strictObject({
+      grace_period: wholeNumber(0, 2_592_000)
+        .default(86_400)
+        .meta({ description: 'Seconds for which the replaced key goes on working; 0 ends every older key now.' }),
+      revoke_immediately: z.boolean().default(false).meta({ description: 'Ends every older key now.' }),
+    })
+    .meta({ id: 'KeyRotation', examples: [{ grace_period: 3_600 }] }),
+);
 
 /** The outcome of a rotation; `api_key` is shown this once. */
 export const RotatedKey = later(() =>
   z
     .object({
       id: shownId('agent'),
-      api_key: agentKey,
+      api_key: agentKey(),
       api_key_prefix: z.string(),
       old_key_expires_at: shownTime.meta({ description: 'When the replaced key stops working.' }),
     })
@@ -56,7 +59,7 @@ export type RotatedKey = z.output<ReturnType<typeof RotatedKey>>;
 export async function rotateKey(
   context: UserContext,
   id: string,
-  input: z.output<typeof KeyRotation>,
+  input: z.output<ReturnType<typeof KeyRotation>>,
 ): Promise<RotatedKey> {
   const agent = parseId('agent', id);
   if (!agent) throw notFound('agent');

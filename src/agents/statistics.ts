@@ -8,7 +8,8 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { later, shownCount } from '../http/shown';
+import { shownCount } from '../http/shown';
+import { later } from '../lib/later';
 import { DAY, HOUR } from '../lib/time';
 import { parseId } from '../lib/typeid';
 import { agentNumber, isAgent } from './agent';
@@ -16,21 +17,23 @@ import { agentNumber, isAgent } from './agent';
 const MAX_DAYS = 365;
 const MAX_HOURS = 720;
 
-const AgentStatisticsQuery = z.strictObject({
-  period: z
-    .string()
-    .regex(/^[1-9]\d{0,2}[dh]$/, 'must be days such as 30d (1d to 365d) or hours such as 24h (1h to 720h)')
-    .refine(
-      (period) => Number.parseInt(period, 10) <= (period.endsWith('d') ? MAX_DAYS : MAX_HOURS),
-      `must be at most ${MAX_DAYS}d or ${MAX_HOURS}h`,
-    )
-    .default('30d')
-    .meta({
-      description:
-        `Days, \`1d\` to \`${MAX_DAYS}d\`, of UTC and with today the last; ` +
-        `or full hours, \`1h\` to \`${MAX_HOURS}h\`, and the current one.`,
-    }),
-});
+const AgentStatisticsQuery = later(() =>
+  z.strictObject({
+    period: z
+      .string()
+      .regex(/^[1-9]\d{0,2}[dh]$/, 'must be days such as 30d (1d to 365d) or hours such as 24h (1h to 720h)')
+      .refine(
+        (period) => Number.parseInt(period, 10) <= (period.endsWith('d') ? MAX_DAYS : MAX_HOURS),
+        `must be at most ${MAX_DAYS}d or ${MAX_HOURS}h`,
+      )
+      .default('30d')
+      .meta({
+        description:
+          `Days, \`1d\` to \`${MAX_DAYS}d\`, of UTC and with today the last; ` +
+          `or full hours, \`1h\` to \`${MAX_HOURS}h\`, and the current one.`,
+      }),
+  }),
+);
 
 /** What an agent asked for in a period, and what became of it. */
 export const AgentStatistics = later(() =>
@@ -75,7 +78,7 @@ export type AgentStatistics = z.output<ReturnType<typeof AgentStatistics>>;
 export async function getAgentStatistics(
   { reader, principal, runtime }: UserContext,
   id: string,
-  { period }: z.output<typeof AgentStatisticsQuery>,
+  { period }: z.output<ReturnType<typeof AgentStatisticsQuery>>,
 ): Promise<AgentStatistics> {
   const agent = parseId('agent', id);
   if (!agent) throw notFound('agent');

@@ -7,23 +7,26 @@ import type { UserContext } from '../http/context';
 import { body, noQuery, notEmpty } from '../http/input';
 import { noteOfUser, refuseMissing } from '../http/note';
 import { answer, ok, operation } from '../http/operation';
+import { later } from '../lib/later';
 import { parseId } from '../lib/typeid';
 import { Agent, agentFields, agentOwner, isAgent, presentAgent } from './agent';
 
-const AgentUpdate = notEmpty(
-  z.strictObject({
-    name: agentFields.name.optional(),
-    description: agentFields.description.nullish(),
-    metadata: agentFields.metadata.optional(),
-    is_active: z.boolean().optional(),
-  }),
-).meta({ id: 'AgentUpdate', examples: [{ description: null, metadata: { team: 'sales' } }] });
+const AgentUpdate = later(() =>
+  notEmpty(
+    z.strictObject({
+      name: agentFields().name.optional(),
+      description: agentFields().description.nullish(),
+      metadata: agentFields().metadata.optional(),
+      is_active: z.boolean().optional(),
+    }),
+  ).meta({ id: 'AgentUpdate', examples: [{ description: null, metadata: { team: 'sales' } }] }),
+);
 
 /** Changes the fields that are named; `metadata` is replaced whole, `description: null` clears it. */
 export async function updateAgent(
   context: UserContext,
   id: string,
-  input: z.output<typeof AgentUpdate>,
+  input: z.output<ReturnType<typeof AgentUpdate>>,
 ): Promise<Agent> {
   const agent = parseId('agent', id);
   if (!agent) throw notFound('agent');

@@ -10,21 +10,24 @@ import { choice, queryText } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
-import { later, pageOf, shownId, shownTime } from '../http/shown';
+import { pageOf, shownId, shownTime } from '../http/shown';
+import { later } from '../lib/later';
 import { formatTime } from '../lib/time';
 import { firstIdAt, type Id } from '../lib/typeid';
 import { oldestKept } from './entry';
 import { timeRange } from './time-range';
 
-const ActivityAction = choice(ACTIVITY_ACTIONS).meta({ id: 'ActivityAction' });
+const ActivityAction = later(() => choice(ACTIVITY_ACTIONS).meta({ id: 'ActivityAction' }));
 
-const ActivityList = z.strictObject({
-  ...pageParameters(50, 1_000),
-  action: ActivityAction.optional().meta({ description: 'Acts of this kind.' }),
-  target: queryText.optional().meta({ description: 'What was done to the thing with this id.' }),
-  actor: queryText.optional().meta({ description: 'What was done with the credential that has this id.' }),
-  ...timeRange,
-});
+const ActivityList = later(() =>
+  z.strictObject({
+    ...pageParameters(50, 1_000),
+    action: ActivityAction().optional().meta({ description: 'Acts of this kind.' }),
+    target: queryText.optional().meta({ description: 'What was done to the thing with this id.' }),
+    actor: queryText.optional().meta({ description: 'What was done with the credential that has this id.' }),
+    ...timeRange(),
+  }),
+);
 
 /** What somebody did to the account, as the API shows it. */
 export const Activity = later(() =>
@@ -34,7 +37,7 @@ export const Activity = later(() =>
       actor: z.string().nullable().meta({
         description: 'Id of the user token or agent, or `operator`; null where a signed address was used.',
       }),
-      action: ActivityAction,
+      action: ActivityAction(),
       target: z.string().meta({ description: 'Id of the thing; it stays when the thing is deleted.' }),
       changes: z.array(z.string()).meta({ description: 'Names of the fields that were set, never their values.' }),
       ip_address: z.string(),
@@ -64,7 +67,7 @@ export type Activity = z.output<ReturnType<typeof Activity>>;
 /** Searches what people did to the account itself, newest first, as far back as the plan keeps it. */
 export async function listActivity(
   { reader, principal, config, runtime }: UserContext,
-  { limit, cursor, ...filters }: z.output<typeof ActivityList>,
+  { limit, cursor, ...filters }: z.output<ReturnType<typeof ActivityList>>,
 ): Promise<Page<Activity>> {
   const { action, target, actor, start_date, end_date } = filters;
   if (start_date && end_date && start_date.written > end_date.written) {

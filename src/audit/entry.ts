@@ -5,9 +5,10 @@ import { agents, auditEntries, EVENT_TYPES } from '../db/schema';
 import type { AccountRef } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
-import { later, shownId, shownInteger, shownJson, shownObject, shownTime } from '../http/shown';
+import { shownId, shownInteger, shownJson, shownObject, shownTime } from '../http/shown';
 import { LOG_SPAN } from '../ledger/append';
 import type { JsonObject } from '../lib/json';
+import { later } from '../lib/later';
 import { retentionDays } from '../lib/plans';
 import { DAY, formatTime } from '../lib/time';
 import type { Id } from '../lib/typeid';
@@ -40,14 +41,16 @@ export interface EntryRow {
   agentId: Id<'agent'>;
 }
 
-export const EventType = choice(EVENT_TYPES).meta({
-  id: 'EventType',
-  description:
-    'What happened: a permission was asked for, approved or denied; its token was used, or revoked; ' +
-    'a request ran out undecided, or a token unused.',
-});
+export const EventType = later(() =>
+  choice(EVENT_TYPES).meta({
+    id: 'EventType',
+    description:
+      'What happened: a permission was asked for, approved or denied; its token was used, or revoked; ' +
+      'a request ran out undecided, or a token unused.',
+  }),
+);
 
-export type EventType = z.output<typeof EventType>;
+export type EventType = z.output<ReturnType<typeof EventType>>;
 
 /** What an event says; null where a field does not apply. */
 const AuditDetails = later(() =>
@@ -80,7 +83,7 @@ export const AuditEntry = later(() =>
       user_id: shownId('user').meta({ description: 'The account.' }),
       agent_id: shownId('agent'),
       permission_request_id: shownId('perm'),
-      event_type: EventType,
+      event_type: EventType(),
       details: shownJson(AuditDetails()),
       ip_address: z.string().meta({ description: 'Where the event came from; empty where the service caused it.' }),
       user_agent: z.string().meta({ description: '`countersign` where the service caused the event.' }),

@@ -11,6 +11,7 @@ import { answer, ok, operation } from '../http/operation';
 import { makePage, type Page, pageParameters, readCursor } from '../http/page';
 import { pageOf } from '../http/shown';
 import { LOG_SPAN } from '../ledger/append';
+import { later } from '../lib/later';
 import { parseId } from '../lib/typeid';
 import {
   AuditEntry,
@@ -25,20 +26,25 @@ import {
 import { type EntryFilter, selectPositions } from './page-query';
 import { timeRange } from './time-range';
 
-const AuditList = z.strictObject({
-  ...pageParameters(50, 1_000),
-  agent_id: queryText.optional().meta({ description: 'Entries of this agent.' }),
-  permission_id: queryText.optional().meta({ description: 'Entries of this permission.' }),
-  event_type: EventType.optional().meta({ description: 'Entries of this kind.' }),
-  action: queryText.optional().meta({ description: 'Entries of this action, as it is written.' }),
-  ...timeRange,
-  order: z.enum(['desc', 'asc'], 'must be asc or desc').default('desc').meta({ description: 'Newest first, or last.' }),
-  after_sequence: queryNumber(0, LOG_SPAN - 1)
-    .optional()
-    .meta({ description: 'Entries after this place in the log. Needs `order=asc`, and takes no `cursor`.' }),
-});
+const AuditList = later(() =>
+  z.strictObject({
+    ...pageParameters(50, 1_000),
+    agent_id: queryText.optional().meta({ description: 'Entries of this agent.' }),
+    permission_id: queryText.optional().meta({ description: 'Entries of this permission.' }),
+    event_type: EventType().optional().meta({ description: 'Entries of this kind.' }),
+    action: queryText.optional().meta({ description: 'Entries of this action, as it is written.' }),
+    ...timeRange(),
+    order: z
+      .enum(['desc', 'asc'], 'must be asc or desc')
+      .default('desc')
+      .meta({ description: 'Newest first, or last.' }),
+    after_sequence: queryNumber(0, LOG_SPAN - 1)
+      .optional()
+      .meta({ description: 'Entries after this place in the log. Needs `order=asc`, and takes no `cursor`.' }),
+  }),
+);
 
-type Input = z.output<typeof AuditList>;
+type Input = z.output<ReturnType<typeof AuditList>>;
 
 /** Searches the account's audit log, newest first or oldest first, as far back as the plan keeps it. */
 export async function listAuditEntries(

@@ -1,6 +1,9 @@
 import type { BatchItem, BatchResponse } from 'drizzle-orm/batch';
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
 import { unavailable } from '../errors';
+import { logFailure } from '../lib/log';
+
+type CostFigures = Pick<Cost, 'trips' | 'statements' | 'rowsRead' | 'rowsWritten'>;
 
 /** What a request cost so far, as D1 reports it. */
 export class Cost {
@@ -8,6 +11,19 @@ export class Cost {
   statements = 0;
   rowsRead = 0;
   rowsWritten = 0;
+
+  /** Adds what was counted elsewhere since it stood as `before`. */
+  add(after: CostFigures, before: CostFigures): void {
+    this.trips += after.trips - before.trips;
+    this.statements += after.statements - before.statements;
+    this.rowsRead += after.rowsRead - before.rowsRead;
+    this.rowsWritten += after.rowsWritten - before.rowsWritten;
+  }
+
+  /** As the log tells it. */
+  fields() {
+    return { d1_trips: this.trips, rows_read: this.rowsRead, rows_written: this.rowsWritten };
+  }
 
   /** As a `Server-Timing` metric. */
   toString(): string {
@@ -146,6 +162,6 @@ function translateFailure(error: unknown): unknown {
   }
   // A statement that SQLite cannot compile or compute is a fault of this program, not of the database's health.
   if (/SQLITE_(ERROR|RANGE|MISMATCH|TOOBIG)/.test(message)) return error;
-  console.error(JSON.stringify({ event: 'database_failed', message }));
+  logFailure('database_failed', message);
   return unavailable();
 }

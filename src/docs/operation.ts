@@ -22,7 +22,8 @@ export function describeOperation(
   { method, parameter, description: parts }: CollectedOperation,
   describeProblems: DescribeProblems,
 ): ZodOpenApiOperationObject {
-  const { id, tag, summary, description, callers, query, pathId, body } = parts;
+  const { id, tag, summary, description, callers, path, pathId, body } = parts;
+  const query = parts.query?.();
   const isPost = method === 'post';
   return {
     ...(id && { operationId: id }),
@@ -31,7 +32,7 @@ export function describeOperation(
     ...(description && { description }),
     security: requirements(callers),
     requestParams: {
-      ...(parts.path && { path: parts.path }),
+      ...(path && { path: path() }),
       ...(parameter && pathId && { path: z.object({ [parameter]: pathParameter(pathId) }) }),
       ...(query instanceof z.ZodObject && { query }),
     },
@@ -52,7 +53,8 @@ function requestHeader(name: keyof typeof REQUEST_HEADERS) {
   return { $ref: `#/components/parameters/${name}` };
 }
 
-function describeBody({ schema, mayBeForm }: NonNullable<Description['body']>) {
+function describeBody({ schema: schemaLater, mayBeForm }: NonNullable<Description['body']>) {
+  const schema = schemaLater();
   return {
     // An absent body counts as `{}`.
     required: !schema.safeParse({}).success,
@@ -77,11 +79,12 @@ function describeSuccess(method: string, { success }: Description): ZodOpenApiRe
 
 function describeFailures(
   method: string,
-  { callers, problems = [] }: Description,
+  { callers, query, problems = [] }: Description,
   describeProblems: DescribeProblems,
 ): ZodOpenApiResponsesObject {
   const codes: ProblemCode[] = [
     ...problems,
+    ...(hasCursor(query?.()) ? ['invalid_cursor' as const] : []),
     ...(method === 'post' ? ['idempotency_key_reuse' as const] : []),
     ...(callers ? ['rate_limited' as const] : []),
     'internal',
@@ -89,4 +92,8 @@ function describeFailures(
   ];
   const byStatus = Object.groupBy(codes, (code) => PROBLEMS[code].status);
   return Object.fromEntries(Object.entries(byStatus).map(([status, some]) => [status, describeProblems(some)]));
+}
+
+function hasCursor(query: z.ZodType | undefined): boolean {
+  return query instanceof z.ZodObject && 'cursor' in query.shape;
 }

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { PROBLEMS, type ProblemCode } from '../errors';
 import { exampleId } from '../http/examples';
+import { later } from '../lib/later';
 import { headersOf } from './headers';
 
 /** Describes the answer of a status, which is a problem document (RFC 9457) with one of these codes. */
@@ -50,7 +51,7 @@ export function problemSchema(code: ProblemCode): z.ZodObject {
       detail: z.string().meta({ description: 'What to do about it.' }),
       code: z.literal(code),
       request_id: z.string().meta({ description: 'The id of the request, as in `X-Request-Id`.' }),
-      errors: fieldErrors.optional(),
+      errors: fieldErrors().optional(),
       ...(reasons && { reason: z.enum(reasons).meta({ description: 'Why the token cannot be used.' }) }),
     })
     .meta({
@@ -65,14 +66,16 @@ export function problemSchema(code: ProblemCode): z.ZodObject {
     });
 }
 
-const fieldErrors = z
-  .array(
-    z.object({
-      path: z.string().meta({ description: 'Where it stands.', examples: ['body.name', 'query.limit'] }),
-      message: z.string().meta({ description: 'What is wrong with it.' }),
-    }),
-  )
-  .meta({ description: 'The fields at fault.' });
+const fieldErrors = later(() =>
+  z
+    .array(
+      z.object({
+        path: z.string().meta({ description: 'Where it stands.', examples: ['body.name', 'query.limit'] }),
+        message: z.string().meta({ description: 'What is wrong with it.' }),
+      }),
+    )
+    .meta({ description: 'The fields at fault.' }),
+);
 
 function allCodes(): ProblemCode[] {
   return Object.keys(PROBLEMS) as ProblemCode[];

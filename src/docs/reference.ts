@@ -38,7 +38,7 @@ export const reference = new Hono<App>()
       id: 'getReferenceFile',
       tag: 'Service',
       summary: 'Get a file that the reference loads',
-      path: z.object({ version: z.string(), file: z.string() }),
+      path: () => z.object({ version: z.string(), file: z.string() }),
       success: file('*/*'),
       problems: ['not_found'],
     }),

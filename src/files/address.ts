@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Config } from '../env';
 import { equalBytes } from '../lib/bytes';
+import { later } from '../lib/later';
 import type { Id } from '../lib/typeid';
 
 /** What a signed address says: which file, and until when. */
@@ -16,13 +17,15 @@ export interface SignedAddress {
 }
 
 /** The query parameters of a signed address. Whatever is wrong with them makes the signature wrong. */
-export const AddressQuery = z.strictObject({
-  document: z.string().default('file'),
-  account: z.string().default(''),
-  shard: z.string().default(''),
-  expires: z.string().default(''),
-  signature: z.string().default(''),
-});
+export const AddressQuery = later(() =>
+  z.strictObject({
+    document: z.string().default('file'),
+    account: z.string().default(''),
+    shard: z.string().default(''),
+    expires: z.string().default(''),
+    signature: z.string().default(''),
+  }),
+);
 
 /** Writes the address that a file can be downloaded from by whoever knows it. It is the same every time. */
 export async function signAddress({ keyring, publicUrl }: Config, address: SignedAddress): Promise<string> {
@@ -37,7 +40,7 @@ export async function signAddress({ keyring, publicUrl }: Config, address: Signe
 export async function readAddress(
   { keyring }: Config,
   id: string,
-  { document, account, shard, expires, signature }: z.output<typeof AddressQuery>,
+  { document, account, shard, expires, signature }: z.output<ReturnType<typeof AddressQuery>>,
 ): Promise<SignedAddress | null> {
   const address = {
     id,

@@ -12,6 +12,7 @@ import { openNamedShard } from '../http/shard';
 import { type FileRow, isFile } from '../ledger/file-ledger';
 import type { Ledger } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
+import { logFailure } from '../lib/log';
 import { type ByteRange, parseRange } from '../lib/range';
 import { AddressQuery, readAddress, type SignedAddress } from './address';
 import { fileId, parseFileId } from './file';
@@ -104,7 +105,7 @@ function headersOf({ file, document, etag }: Download): Record<string, string> {
 async function readFile(bucket: R2Bucket, { file, document }: Download, range: ByteRange | null) {
   const key = document === 'file' ? fileKey(file) : proofKey(file);
   const object = await bucket.get(key, range ? { range } : {}).catch((error: unknown) => {
-    console.error(JSON.stringify({ event: 'file_not_read', message: String(error) }));
+    logFailure('file_not_read', error);
     throw unavailable();
   });
   if (!object) throw downloadExpired();
@@ -142,6 +143,7 @@ export const fileDownload = new Hono<App>().get(
       await limitAddress(c);
       throw new Problem('invalid_signature', 'The address was changed. Use `download_url` exactly as it was given.');
     }
+    c.set('caller', { credential: 'signed_address', shard: address.shard, account: address.account });
     const download = await findDownload(shard.reader, address, runtime.now());
     const { size, etag } = download;
     const headers = headersOf(download);

@@ -3,6 +3,7 @@ import type { FileKind } from '../db/schema';
 import type { Runtime } from '../env';
 import type { FileKey, FileLedger, FileRow } from '../ledger/file-ledger';
 import { toHex } from '../lib/bytes';
+import { logFailure } from '../lib/log';
 import { SECOND } from '../lib/time';
 import { FILE_LIFE, fileId } from './file';
 import { LEASE, Lease, LeaseLost } from './lease';
@@ -83,7 +84,7 @@ export async function workOn(context: JobContext, key: FileKey): Promise<boolean
     await lease.rest(Math.min(SECOND * 2 ** file.attempts, LEASE)).catch((failure: unknown) => {
       // Settled, or taken by another. Everything else the sweep makes good when the lease is over.
       if (failure instanceof LeaseLost) return;
-      console.error(JSON.stringify({ event: 'lease_not_left', file: fileId(file), message: String(failure) }));
+      logFailure('lease_not_left', failure, { file: fileId(file) });
     });
     throw error;
   }
@@ -92,7 +93,7 @@ export async function workOn(context: JobContext, key: FileKey): Promise<boolean
 /** Gives a file up. The sweep deletes what there is of it. */
 async function fail({ runtime }: JobContext, lease: Lease, file: FileRow): Promise<void> {
   await lease.settle({ status: 'failed', error: 'processing_failed', dueAt: runtime.now() });
-  console.error(JSON.stringify({ event: 'file_failed', file: fileId(file) }));
+  logFailure('file_failed', 'it was tried too often', { file: fileId(file) });
 }
 
 class Job {
@@ -275,7 +276,7 @@ class Job {
   private async beginAnew(state: SavedState, cause: unknown): Promise<boolean> {
     const { bucket } = this.context;
     const { file, lease } = this;
-    console.error(JSON.stringify({ event: 'file_begun_anew', file: fileId(file), message: String(cause) }));
+    logFailure('file_begun_anew', cause, { file: fileId(file) });
     if (state.restarts === MAX_RESTARTS) {
       await fail(this.context, lease, file);
       return false;

@@ -8,6 +8,7 @@ import { makePageById, type Page, pageParameters, readCursor } from '../http/pag
 import { shownCount, shownTime } from '../http/shown';
 import { type FileRow, isFile } from '../ledger/file-ledger';
 import { toHex } from '../lib/bytes';
+import { later } from '../lib/later';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, parseId, withPrefix } from '../lib/typeid';
 import { signAddress } from './address';
@@ -62,7 +63,7 @@ export function fileFields() {
 }
 
 /** The SHA-256 of a file as the API shows it. */
-export const shownDigest = z.string().meta({ description: 'Of the file, in lower-case hexadecimal.' });
+export const shownDigest = later(() => z.string().meta({ description: 'Of the file, in lower-case hexadecimal.' }));
 
 /** Whose file it is: the account, and the shard that its signed address leads to. */
 export interface FileOwner {
@@ -115,13 +116,13 @@ export async function getFile<T>(
 }
 
 /** The query parameters of a list of files. */
-export const FileList = z.strictObject(pageParameters(20, 100));
+export const FileList = later(() => z.strictObject(pageParameters(20, 100)));
 
 /** Lists the account's files of a kind, newest first. */
 export async function listFiles<T>(
   { reader, principal, config, runtime }: UserContext,
   kind: FileKind,
-  { limit, cursor }: z.output<typeof FileList>,
+  { limit, cursor }: z.output<ReturnType<typeof FileList>>,
   present: Present<T>,
 ): Promise<Page<T>> {
   const binding = { list: `${kind}s`, owner: principal.account.id, filters: {} };

@@ -7,6 +7,7 @@ import type { UserContext } from '../http/context';
 import { noteOfUser } from '../http/note';
 import { LOG_SPAN } from '../ledger/append';
 import type { FileRow } from '../ledger/file-ledger';
+import { logFailure } from '../lib/log';
 import { fileId, MAX_PROCESSING } from './file';
 
 const RETRY_AFTER = 30;
@@ -52,6 +53,6 @@ export async function requestFile(context: UserContext, order: FileOrder, answer
   }
   // What is lost here is found by the sweep.
   await config.jobs.send({ shard, account: account.number, id: fileId(order) }).catch((error: unknown) => {
-    console.error(JSON.stringify({ event: 'job_not_sent', message: String(error) }));
+    logFailure('job_not_sent', error);
   });
 }

@@ -3,6 +3,7 @@ import type { Reader } from '../db/database';
 import { accounts, files } from '../db/schema';
 import type { JobMessage } from '../env';
 import type { FileLedger, FileRow } from '../ledger/file-ledger';
+import { logFailure } from '../lib/log';
 import { MINUTE, SECOND } from '../lib/time';
 import { fileId, RECORD_LIFE } from './file';
 import { LEASE } from './lease';
@@ -74,7 +75,7 @@ export async function cleanFiles(context: CleaningContext, now: number): Promise
       await (isFinished ? tidyUp(context, file) : clearAway(context, file, isOrphan === 1, now));
     } catch (error) {
       // One that cannot be removed holds up no other.
-      console.error(JSON.stringify({ event: 'file_not_cleaned', file: fileId(file), message: String(error) }));
+      logFailure('file_not_cleaned', error, { file: fileId(file) });
       await ledger.lookAgain(file, now + RETRY);
     }
   }

@@ -6,7 +6,7 @@ import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
 import { idBytes } from '../lib/typeid';
 import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from './authentication';
-import type { AgentPrincipal, App, Context, Incoming, Principal, Scope, UserPrincipal } from './context';
+import type { AgentPrincipal, App, Caller, Context, Incoming, Principal, Scope, UserPrincipal } from './context';
 import { idempotencyKey, openKeyed } from './idempotency';
 import { describe } from './operation';
 import { limitCredential } from './rate-limit';
@@ -78,6 +78,7 @@ function accountAccess<P extends Principal, Q extends Query>(
     if (isWellFormed(c, credential)) await limitCredential(c, credential);
     const { database, key, stored, loaded, ...admission } = await admit(c, credential, preload);
     c.set('database', database);
+    c.set('caller', describeCaller(admission.principal));
     const principal = judge(admission.principal);
     const keyed = await openKeyed(c, key && answerKey(principal, key), stored, async () => {
       const again = await admit(c, credential);
@@ -127,6 +128,13 @@ async function admit<Q extends Query>(c: Incoming, credential: string, preload?:
 function answerKey(principal: Principal, key: Uint8Array) {
   const name = idBytes(principal.kind === 'agent' ? principal.agent.id : (principal.token ?? principal.account.id));
   return { principal: name, key, account: principal.account.number };
+}
+
+function describeCaller(principal: Principal): Caller {
+  const { shard, account } = principal;
+  const home = { shard, account: account.id };
+  if (principal.kind === 'agent') return { credential: 'agent_key', ...home, agent: principal.agent.id };
+  return { credential: principal.token === null ? 'identity_token' : 'user_token', ...home };
 }
 
 function requireAgent(principal: Principal): AgentPrincipal {

@@ -2,8 +2,10 @@ import type { Context as HonoContext } from 'hono';
 import type * as z from 'zod';
 import type { Cost, Database, Reader } from '../db/database';
 import type { Config, Env, Runtime } from '../env';
+import type { ProblemCode } from '../errors';
 import type { Origin } from '../ledger/entry';
 import type { Ledger } from '../ledger/ledger';
+import { later } from '../lib/later';
 import type { Plan } from '../lib/plans';
 import { type Id, makeId, type Prefix } from '../lib/typeid';
 import { choice } from './fields';
@@ -25,9 +27,9 @@ export const SCOPES = [
   'account:write',
 ] as const;
 
-export const Scope = choice(SCOPES).meta({ id: 'Scope', description: 'What a user token may do.' });
+export const Scope = later(() => choice(SCOPES).meta({ id: 'Scope', description: 'What a user token may do.' }));
 
-export type Scope = z.output<typeof Scope>;
+export type Scope = z.output<ReturnType<typeof Scope>>;
 
 /** The account that a request acts in. */
 export interface AccountRef {
@@ -58,6 +60,13 @@ export interface AgentPrincipal {
 }
 
 export type Principal = UserPrincipal | AgentPrincipal;
+
+/** Who called, as the log tells it. */
+export type Caller =
+  | { credential: 'operator_token' }
+  | { credential: 'signed_address'; shard: string; account: Id<'user'> }
+  | { credential: 'user_token' | 'identity_token'; shard: string; account: Id<'user'> }
+  | { credential: 'agent_key'; shard: string; account: Id<'user'>; agent: Id<'agent'> };
 
 /** Everything that a service needs to serve one authenticated request. */
 export interface Context<P extends Principal = Principal> {
@@ -115,6 +124,12 @@ export interface App {
     config: Config;
     cost: Cost;
     origin: Origin;
+    /** The pattern of the route that took the request. */
+    route?: string;
+    /** Who called, once that is known. */
+    caller?: Caller;
+    /** What the request was refused for. */
+    problem?: ProblemCode;
     /** The account's database, once a credential was accepted. */
     database?: Database;
     /** Writes what the operation yields as the answer that it declares. */

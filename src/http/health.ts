@@ -4,10 +4,11 @@ import * as z from 'zod';
 import { accounts } from '../db/schema';
 import { listShards, openShard } from '../db/shards';
 import { unavailable } from '../errors';
+import { later } from '../lib/later';
+import { logFailure } from '../lib/log';
 import type { App } from './context';
 import { noQuery } from './input';
 import { answer, ok, operation } from './operation';
-import { later } from './shown';
 
 const Health = later(() => z.object({ status: z.literal('ok') }).meta({ id: 'Health', examples: [{ status: 'ok' }] }));
 
@@ -31,7 +32,7 @@ export const health = new Hono<App>().get(
     try {
       await Promise.all(reads);
     } catch (error) {
-      console.error(JSON.stringify({ event: 'unhealthy', message: String(error) }));
+      logFailure('unhealthy', error);
       throw unavailable();
     }
     return answer(c, { status: 'ok' });

@@ -1,6 +1,7 @@
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
 import { type FieldError, invalidRequest, Problem } from '../errors';
+import { later } from '../lib/later';
 import type { Incoming } from './context';
 import { describe } from './operation';
 
@@ -15,37 +16,32 @@ const JSON_TYPE = /^application\/json\s*(;.*)?$/i;
  * Validates the JSON body of a request: `c.req.valid('json')` is then its parsed form. An absent body counts as `{}`.
  * @throws Problem 413, 415, or 400 naming the fields
  */
-export function body<S extends z.ZodType>(schema: S) {
+export function body<S extends z.ZodType>(schema: () => S) {
   return describe(bodyReadBy(readJson, schema), { body: { schema, mayBeForm: false }, problems: BODY_PROBLEMS });
 }
 
 /** The same for the endpoints of OAuth, whose bodies may be forms as well: each parameter is then a text. */
-export function oauthBody<S extends z.ZodType>(schema: S) {
+export function oauthBody<S extends z.ZodType>(schema: () => S) {
   return describe(bodyReadBy(readJsonOrForm, schema), { body: { schema, mayBeForm: true }, problems: BODY_PROBLEMS });
 }
 
-function bodyReadBy<S extends z.ZodType>(read: BodyReader, schema: S) {
-  const validate = zValidator('json', schema, refuseInvalid('body', schema));
-  const middleware: typeof validate = async (c, next) => {
+function bodyReadBy<S extends z.ZodType>(read: BodyReader, schema: () => S) {
+  const validator = later(() => zValidator('json', schema(), refuseInvalid('body', schema())));
+  const middleware: ReturnType<typeof validator> = async (c, next) => {
     await read(c);
-    return validate(c, next);
+    return validator()(c, next);
   };
   return middleware;
 }
 
-/** Validates the query string; without a schema, no parameter is allowed. `c.req.valid('query')` is its parsed form. */
-export function query<S extends z.ZodType>(schema: S) {
-  return describe(zValidator('query', schema, refuseInvalid('query', schema)), {
-    query: schema,
-    problems: hasCursor(schema) ? ['invalid_request', 'invalid_cursor'] : ['invalid_request'],
-  });
+/** Validates the query string. `c.req.valid('query')` is its parsed form. */
+export function query<S extends z.ZodType>(schema: () => S) {
+  const validator = later(() => zValidator('query', schema(), refuseInvalid('query', schema())));
+  const middleware: ReturnType<typeof validator> = (c, next) => validator()(c, next);
+  return describe(middleware, { query: schema, problems: ['invalid_request'] });
 }
 
-function hasCursor(schema: z.ZodType): boolean {
-  return schema instanceof z.ZodObject && 'cursor' in schema.shape;
-}
-
-const noParameters = z.strictObject({});
+const noParameters = later(() => z.strictObject({}));
 
 /** Allows no query parameter. */
 export function noQuery() {

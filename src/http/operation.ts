@@ -1,4 +1,5 @@
 import { createMiddleware } from 'hono/factory';
+import { routePath } from 'hono/route';
 import * as z from 'zod';
 import type { ProblemCode } from '../errors';
 import type { Prefix } from '../lib/typeid';
@@ -47,9 +48,9 @@ export interface Description {
   /** The kind of the identifier that `:id` in the path stands for. */
   pathId?: Prefix;
   /** The parameters of a path that has others. */
-  path?: z.ZodObject;
-  query?: z.ZodType;
-  body?: { schema: z.ZodType; mayBeForm: boolean };
+  path?: () => z.ZodObject;
+  query?: () => z.ZodType;
+  body?: { schema: () => z.ZodType; mayBeForm: boolean };
   problems?: readonly ProblemCode[];
 }
 
@@ -110,6 +111,7 @@ interface OperationDescription<T> extends Omit<Description, 'success' | 'callers
 export function operation<T>(description: OperationDescription<T>) {
   const { success, pathId, problems = [] } = description;
   const middleware = createMiddleware<{ Variables: App['Variables'] & { success: Success<T> } }>(async (c, next) => {
+    c.set('route', routePath(c));
     c.set('success', success);
     c.set('writeAnswer', (value) => writeAnswer(success, c.req.path, value as T));
     await next();

@@ -32,6 +32,7 @@ export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
     const { config, runtime, cost, origin } = c.var;
     const credential = await bearerCredential(c);
     await requireOperator(c, credential);
+    c.set('caller', { credential: 'operator_token' });
     const opened = openShards(c.env, cost);
     const key = await idempotencyKey(c);
     const answerKey = key && { principal: OPERATOR, key, account: null };

@@ -2,10 +2,12 @@ import type { Context as HonoContext } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { PROBLEMS, Problem } from '../errors';
 import { AnsweredBefore } from '../ledger/answer';
+import { logFailure, stackOf } from '../lib/log';
 import type { App } from './context';
 
 /** Writes a problem as an answer of RFC 9457, `application/problem+json`. */
-export function problemResponse(problem: Problem, requestId: string): Response {
+export function problemResponse(problem: Problem, c: HonoContext<App>): Response {
+  c.set('problem', problem.code);
   const { status, title } = PROBLEMS[problem.code];
   const { errors, headers, members } = problem.options;
   const document = {
@@ -14,7 +16,7 @@ export function problemResponse(problem: Problem, requestId: string): Response {
     status,
     detail: problem.detail,
     code: problem.code,
-    request_id: requestId,
+    request_id: c.var.requestId,
     ...members,
     ...(errors && { errors }),
   };
@@ -34,16 +36,13 @@ export async function answerError(error: Error, c: HonoContext<App>): Promise<Re
 }
 
 function answerFailure(error: Error, c: HonoContext<App>): Response {
-  const requestId = c.get('requestId');
-  if (error instanceof Problem) return problemResponse(error, requestId);
+  if (error instanceof Problem) return problemResponse(error, c);
   if (error instanceof HTTPException && error.status === 400) {
-    return problemResponse(new Problem('invalid_request', 'The body cannot be read.'), requestId);
+    return problemResponse(new Problem('invalid_request', 'The body cannot be read.'), c);
   }
-  console.error(
-    JSON.stringify({ event: 'internal_error', request_id: requestId, message: error.message, stack: error.stack }),
-  );
+  logFailure('internal_error', error, { stack: stackOf(error) });
   return problemResponse(
     new Problem('internal', 'The service failed in a way that it did not foresee. Tell the operator the request id.'),
-    requestId,
+    c,
   );
 }

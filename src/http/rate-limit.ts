@@ -1,5 +1,6 @@
 import { Problem } from '../errors';
 import { sha256, toHex } from '../lib/bytes';
+import { logFailure } from '../lib/log';
 import { networkOf } from '../lib/network';
 import type { Incoming } from './context';
 
@@ -46,7 +47,7 @@ async function isWithin(limiter: RateLimit, key: string): Promise<boolean> {
   try {
     return (await limiter.limit({ key })).success;
   } catch (error) {
-    console.error(JSON.stringify({ event: 'rate_limiter_failed', message: String(error) }));
+    logFailure('rate_limiter_failed', error);
     return true;
   }
 }

@@ -3,6 +3,7 @@ import { createMiddleware } from 'hono/factory';
 import { Cost } from '../db/database';
 import { type Env, type Runtime, readConfig } from '../env';
 import { Problem } from '../errors';
+import { type LogFields, log, logFailure, withLogFields } from '../lib/log';
 import { type App, newId } from './context';
 import { REQUEST_ID } from './headers';
 import { problemResponse } from './problem';
@@ -10,14 +11,15 @@ import { problemResponse } from './problem';
 const MAX_USER_AGENT_LENGTH = 1_024;
 
 /**
- * Prepares every request (id, settings, cost, origin) and completes every answer (`X-Request-Id`, `Cache-Control`,
- * `Server-Timing`).
+ * Prepares every request (id, settings, cost, origin), completes every answer (`X-Request-Id`, `Cache-Control`,
+ * `Server-Timing`), and tells the log of both in one line.
  */
 export function prepareRequest(runtime: Runtime) {
   return createMiddleware<App>(async (c, next) => {
     const given = c.req.header('X-Request-Id') ?? '';
     const requestId = REQUEST_ID.test(given) ? given : newId(runtime, 'req');
     const cost = new Cost();
+    const start = runtime.now();
     c.set('requestId', requestId);
     c.set('runtime', runtime);
     c.set('cost', cost);
@@ -25,12 +27,15 @@ export function prepareRequest(runtime: Runtime) {
       ipAddress: c.req.header('CF-Connecting-IP') ?? '',
       userAgent: (c.req.header('User-Agent') ?? '').slice(0, MAX_USER_AGENT_LENGTH).toWellFormed(),
     });
-    await answer(c, next, c.env);
-    c.res.headers.set('X-Request-Id', requestId);
-    c.res.headers.set('X-Content-Type-Options', 'nosniff');
-    if (!c.res.headers.has('Cache-Control')) c.res.headers.set('Cache-Control', 'no-store');
-    if (c.env.EXPOSE_COST === 'on') c.res.headers.set('Server-Timing', cost.toString());
-    if (c.var.database) c.executionCtx.waitUntil(c.var.database.flush().catch(logFlushFailure));
+    await withLogFields({ request_id: requestId }, async () => {
+      await answer(c, next, c.env);
+      log('request', { ...describeRequest(c), duration_ms: runtime.now() - start, ...cost.fields() });
+      c.res.headers.set('X-Request-Id', requestId);
+      c.res.headers.set('X-Content-Type-Options', 'nosniff');
+      if (!c.res.headers.has('Cache-Control')) c.res.headers.set('Cache-Control', 'no-store');
+      if (c.env.EXPOSE_COST === 'on') c.res.headers.set('Server-Timing', cost.toString());
+      if (c.var.database) c.executionCtx.waitUntil(c.var.database.flush().catch(logFlushFailure));
+    });
   });
 }
 
@@ -41,7 +46,7 @@ async function answer(c: HonoContext<App>, next: Next, env: Env): Promise<void> 
     await next();
     return;
   }
-  console.error(JSON.stringify({ event: 'misconfigured', faults: settings.faults }));
+  logFailure('misconfigured', settings.faults.join('; '));
   const problem = new Problem(
     'unavailable',
     'The service is not configured yet. Its operator finds the reason in its log.',
@@ -49,9 +54,15 @@ async function answer(c: HonoContext<App>, next: Next, env: Env): Promise<void> 
       headers: { 'Retry-After': '60' },
     },
   );
-  c.res = problemResponse(problem, c.var.requestId);
+  c.res = problemResponse(problem, c);
+}
+
+/** The route's pattern stands for the path, and nothing else of what was sent is told. */
+function describeRequest(c: HonoContext<App>): LogFields {
+  const { route = null, problem, caller } = c.var;
+  return { method: c.req.method, route, status: c.res.status, code: problem, ...caller };
 }
 
 function logFlushFailure(error: unknown): void {
-  console.error(JSON.stringify({ event: 'activity_note_failed', message: String(error) }));
+  logFailure('activity_note_failed', error);
 }

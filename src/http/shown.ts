@@ -1,21 +1,10 @@
 import * as z from 'zod';
 import type { JsonObject } from '../lib/json';
+import { later } from '../lib/later';
 import { type Id, idPattern, type Prefix } from '../lib/typeid';
 import { EXAMPLE, exampleId } from './examples';
 
 // What answers are made of. Answers are not validated as they go out: these are their types and their description.
-
-/**
- * A schema that is made when it is first asked for: those of answers are for the description alone, and would take half
- * of the time in which the service starts.
- */
-export function later<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}
 
 /** An identifier. */
 export function shownId<P extends Prefix>(prefix: P) {

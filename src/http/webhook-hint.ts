@@ -1,4 +1,5 @@
 import type { WebhookConfig, WebhookMessage } from '../env';
+import { logFailure } from '../lib/log';
 
 /**
  * Tells a queue that there is something to deliver. A hint that is lost is made good by the sweep.
@@ -13,6 +14,6 @@ export async function sendHint(
   try {
     await (isSlow ? slowQueue : queue).send(message, { delaySeconds: Math.ceil(delay / 1_000) });
   } catch (error) {
-    console.error(JSON.stringify({ event: 'webhook_hint_not_sent', message: String(error) }));
+    logFailure('webhook_hint_not_sent', error);
   }
 }

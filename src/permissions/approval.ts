@@ -6,6 +6,7 @@ import type { UserContext } from '../http/context';
 import { EXAMPLE } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
+import { later } from '../lib/later';
 import { withPrefix } from '../lib/typeid';
 import { decide, openPermission } from './decision';
 import { findWidenings } from './narrowing';
@@ -13,14 +14,16 @@ import { Permission, type PermissionRow, permissionOfPath } from './permission';
 import { permissionFields } from './permission-fields';
 import { grantToken } from './token-grant';
 
-const Approval = z
-  .strictObject({
-    reason: permissionFields.reason.optional(),
-    scope: permissionFields.scope.optional(),
-    token_ttl: permissionFields.token_ttl.optional(),
-    max_uses: permissionFields.max_uses.optional(),
-  })
-  .meta({ id: 'Approval', examples: [{ scope: EXAMPLE.narrowedScope, reason: 'Ten are enough' }] });
+const Approval = later(() =>
+  z
+    .strictObject({
+      reason: permissionFields().reason.optional(),
+      scope: permissionFields().scope.optional(),
+      token_ttl: permissionFields().token_ttl.optional(),
+      max_uses: permissionFields().max_uses.optional(),
+    })
+    .meta({ id: 'Approval', examples: [{ scope: EXAMPLE.narrowedScope, reason: 'Ten are enough' }] }),
+);
 
 /**
  * Approves a permission, as requested or narrowed, which issues its token.
@@ -29,7 +32,7 @@ const Approval = z
 export async function approvePermission(
   context: UserContext,
   loaded: PermissionRow[] | undefined,
-  input: z.output<typeof Approval>,
+  input: z.output<ReturnType<typeof Approval>>,
 ): Promise<Permission> {
   const now = context.runtime.now();
   const row = openPermission(context, loaded, now);
@@ -45,7 +48,7 @@ export async function approvePermission(
   });
 }
 
-function refuseWidening(row: PermissionRow, input: z.output<typeof Approval>): void {
+function refuseWidening(row: PermissionRow, input: z.output<ReturnType<typeof Approval>>): void {
   const errors: FieldError[] = input.scope ? findWidenings(row.scope, input.scope) : [];
   if ((input.token_ttl ?? 0) > row.tokenTtl) {
     errors.push({ path: 'body.token_ttl', message: `must be at most the requested ${row.tokenTtl}` });

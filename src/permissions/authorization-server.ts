@@ -4,7 +4,7 @@ import type { App } from '../http/context';
 import { EXAMPLE } from '../http/examples';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { later } from '../http/shown';
+import { later } from '../lib/later';
 
 const ONE_HOUR = 3_600;
 

@@ -4,13 +4,16 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
+import { later } from '../lib/later';
 import { decide, openPermission } from './decision';
 import { Permission, type PermissionRow, permissionOfPath } from './permission';
 import { permissionFields } from './permission-fields';
 
-const Denial = z
-  .strictObject({ reason: permissionFields.reason.optional() })
-  .meta({ id: 'Denial', examples: [{ reason: 'Not to this customer' }] });
+const Denial = later(() =>
+  z
+    .strictObject({ reason: permissionFields().reason.optional() })
+    .meta({ id: 'Denial', examples: [{ reason: 'Not to this customer' }] }),
+);
 
 /**
  * Denies a permission.
@@ -19,7 +22,7 @@ const Denial = z
 export async function denyPermission(
   context: UserContext,
   loaded: PermissionRow[] | undefined,
-  { reason }: z.output<typeof Denial>,
+  { reason }: z.output<ReturnType<typeof Denial>>,
 ): Promise<Permission> {
   const now = context.runtime.now();
   const row = openPermission(context, loaded, now);

@@ -5,6 +5,7 @@ import type { Context } from '../http/context';
 import { queryNumber } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
+import { later } from '../lib/later';
 import { SECOND } from '../lib/time';
 import {
   Permission,
@@ -16,11 +17,13 @@ import {
 } from './permission';
 import { tokenValues } from './token-value';
 
-const PermissionQuery = z.strictObject({
-  wait: queryNumber(0, 25)
-    .default(0)
-    .meta({ description: 'Seconds to hold the answer until the permission is decided.' }),
-});
+const PermissionQuery = later(() =>
+  z.strictObject({
+    wait: queryNumber(0, 25)
+      .default(0)
+      .meta({ description: 'Seconds to hold the answer until the permission is decided.' }),
+  }),
+);
 
 /** Pauses between two looks at a permission that somebody waits for. */
 const PAUSES = [0.5 * SECOND, SECOND, 2 * SECOND, 3 * SECOND, 4 * SECOND];
@@ -35,7 +38,7 @@ export async function getPermission(
   context: Context,
   loaded: PermissionRow[] | undefined,
   reload: () => Promise<PermissionRow[] | undefined>,
-  { wait }: z.output<typeof PermissionQuery>,
+  { wait }: z.output<ReturnType<typeof PermissionQuery>>,
 ): Promise<Permission> {
   const { runtime, principal } = context;
   let row = visiblePermission(loaded, principal);

@@ -6,6 +6,7 @@ import { type Entry, SERVICE_ORIGIN } from '../ledger/entry';
 import type { Ledger } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import type { JsonObject } from '../lib/json';
+import { logFailure } from '../lib/log';
 import { type Id, idBytes, withPrefix } from '../lib/typeid';
 import { draftEvent } from './event';
 
@@ -120,7 +121,7 @@ function draftExpiry(runtime: Runtime, row: DueRow, now: number): Entry | null {
       expired: row.expired,
     });
   } catch (error) {
-    console.error(JSON.stringify({ event: 'permission_unreadable', permission: row.id, message: String(error) }));
+    logFailure('permission_unreadable', error, { permission: row.id });
     return null;
   }
 }

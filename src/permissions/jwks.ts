@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { App } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { later } from '../http/shown';
+import { later } from '../lib/later';
 import { deriveLogKeys } from '../lib/signing-key';
 import { examplePublicKey, PublicKey } from './public-key';
 import { TokenSigner } from './token-signing';

@@ -10,23 +10,26 @@ import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import { pageOf } from '../http/shown';
+import { later } from '../lib/later';
 import { type Id, idBytes, parseId } from '../lib/typeid';
 import { Permission, type PermissionRow, PermissionStatus, permissionColumns, presentPermission } from './permission';
 import { tokenValues } from './token-value';
 
-const PermissionList = z.strictObject({
-  ...pageParameters(20, 100),
-  status: PermissionStatus.optional().meta({ description: 'Permissions with this status.' }),
-  agent_id: queryText.optional().meta({ description: 'Permissions of this agent.' }),
-  action: queryText.optional().meta({ description: 'Permissions for this action, as it is written.' }),
-});
+const PermissionList = later(() =>
+  z.strictObject({
+    ...pageParameters(20, 100),
+    status: PermissionStatus().optional().meta({ description: 'Permissions with this status.' }),
+    agent_id: queryText.optional().meta({ description: 'Permissions of this agent.' }),
+    action: queryText.optional().meta({ description: 'Permissions for this action, as it is written.' }),
+  }),
+);
 
-type Filters = Omit<z.output<typeof PermissionList>, 'limit' | 'cursor'>;
+type Filters = Omit<z.output<ReturnType<typeof PermissionList>>, 'limit' | 'cursor'>;
 
 /** Lists the account's permissions, newest first; an agent sees its own. */
 export async function listPermissions(
   context: Context,
-  { limit, cursor, ...filters }: z.output<typeof PermissionList>,
+  { limit, cursor, ...filters }: z.output<ReturnType<typeof PermissionList>>,
 ): Promise<Page<Permission>> {
   const { principal, reader, config, runtime } = context;
   const owner = principal.kind === 'agent' ? principal.agent.id : principal.account.id;

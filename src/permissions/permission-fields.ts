@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { EXAMPLE } from '../http/examples';
 import { jsonObject, plainText, text, wholeNumber } from '../http/fields';
+import { later } from '../lib/later';
 
 export const MAX_ACTION_LENGTH = 128;
 export const MAX_RESOURCE_LENGTH = 512;
@@ -9,7 +10,7 @@ const ACTION = /^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/;
 const RESOURCE = '^[a-z0-9_-]+:[^\\u0000]+$';
 
 /** The fields of a permission that clients may set, in requests and decisions. */
-export const permissionFields = {
+export const permissionFields = later(() => ({
   action: z
     .string()
     .max(MAX_ACTION_LENGTH, `must be at most ${MAX_ACTION_LENGTH} characters long`)
@@ -27,4 +28,4 @@ export const permissionFields = {
   expires_in: wholeNumber(60, 604_800).meta({ description: 'Seconds after which it expires where nobody decides.' }),
   token_ttl: wholeNumber(30, 86_400).meta({ description: 'Seconds that the token lives, at most.' }),
   max_uses: wholeNumber(1, 1_000).meta({ description: 'How often the token can be used, at most.' }),
-};
+}));

@@ -7,8 +7,9 @@ import { notFound } from '../errors';
 import type { Incoming, Principal } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
-import { later, shownCount, shownId, shownObject, shownTime } from '../http/shown';
+import { shownCount, shownId, shownObject, shownTime } from '../http/shown';
 import type { JsonObject } from '../lib/json';
+import { later } from '../lib/later';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, idPattern, parseId, withPrefix } from '../lib/typeid';
 
@@ -34,20 +35,20 @@ const examplePermission = {
 /** A permission's row with its agent: of a deleted agent there is none. */
 export type PermissionRow = InferSelectModel<typeof permissions> & { agentId: Id<'agent'>; agentIsActive: boolean };
 
-export const TokenStatus = choice(TOKEN_STATUSES).meta({ id: 'TokenStatus' });
+export const TokenStatus = later(() => choice(TOKEN_STATUSES).meta({ id: 'TokenStatus' }));
 
-export type TokenStatus = z.output<typeof TokenStatus>;
+export type TokenStatus = z.output<ReturnType<typeof TokenStatus>>;
 
-export const PermissionStatus = choice(PERMISSION_STATUSES).meta({ id: 'PermissionStatus' });
+export const PermissionStatus = later(() => choice(PERMISSION_STATUSES).meta({ id: 'PermissionStatus' }));
 
-export type PermissionStatus = z.output<typeof PermissionStatus>;
+export type PermissionStatus = z.output<ReturnType<typeof PermissionStatus>>;
 
 /** A token as it is shown with its permission; `value`, the token itself, to its agent alone, while it is active. */
 export const TokenSummary = later(() =>
   z
     .object({
       id: shownId('token'),
-      status: TokenStatus,
+      status: TokenStatus(),
       max_uses: shownCount,
       uses: shownCount,
       expires_at: shownTime,
@@ -69,7 +70,7 @@ export const Permission = later(() =>
       scope: shownObject.meta({ description: 'The limits that were asked for.' }),
       granted_scope: shownObject.nullable().meta({ description: 'The limits that were granted.' }),
       reason: z.string().nullable().meta({ description: 'Why the agent asks.' }),
-      status: PermissionStatus,
+      status: PermissionStatus(),
       decided_by: z.string().nullable().meta({ description: 'Id of the account, or of the policy that decided.' }),
       decided_at: shownTime.nullable(),
       decision_reason: z.string().nullable(),

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { later } from '../http/shown';
+import { later } from '../lib/later';
 
 /** The key of RFC 8037 appendix A. */
 export const examplePublicKey = {

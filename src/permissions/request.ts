@@ -9,6 +9,7 @@ import { EXAMPLE } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import type { Entry } from '../ledger/entry';
+import { later } from '../lib/later';
 import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
 import { draftEvent } from './event';
@@ -19,24 +20,26 @@ import { activePolicies, type PolicyRow } from './policies/policy';
 import { grantToken } from './token-grant';
 import { tokenValues } from './token-value';
 
-const PermissionRequest = z
-  .strictObject({
-    action: permissionFields.action,
-    resource: permissionFields.resource,
-    scope: permissionFields.scope.default({}),
-    reason: permissionFields.reason.optional(),
-    expires_in: permissionFields.expires_in.default(3_600),
-    token_ttl: permissionFields.token_ttl.default(900),
-    max_uses: permissionFields.max_uses.default(1),
-  })
-  .meta({
-    id: 'PermissionRequest',
-    examples: [
-      { action: EXAMPLE.action, resource: EXAMPLE.resource, scope: EXAMPLE.scope, reason: 'Reply to ticket 4711' },
-    ],
-  });
+const PermissionRequest = later(() =>
+  z
+    .strictObject({
+      action: permissionFields().action,
+      resource: permissionFields().resource,
+      scope: permissionFields().scope.default({}),
+      reason: permissionFields().reason.optional(),
+      expires_in: permissionFields().expires_in.default(3_600),
+      token_ttl: permissionFields().token_ttl.default(900),
+      max_uses: permissionFields().max_uses.default(1),
+    })
+    .meta({
+      id: 'PermissionRequest',
+      examples: [
+        { action: EXAMPLE.action, resource: EXAMPLE.resource, scope: EXAMPLE.scope, reason: 'Reply to ticket 4711' },
+      ],
+    }),
+);
 
-type Input = z.output<typeof PermissionRequest>;
+type Input = z.output<ReturnType<typeof PermissionRequest>>;
 
 /**
  * Asks for permission to do one thing. A policy decides it on the spot; where none applies, it waits for a person until

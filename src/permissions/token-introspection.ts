@@ -5,16 +5,19 @@ import type { Context } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { noQuery, oauthBody, readJsonOrForm } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { later, shownCount, shownId, shownObject } from '../http/shown';
+import { shownCount, shownId, shownObject } from '../http/shown';
+import { later } from '../lib/later';
 import { SECOND } from '../lib/time';
 import { type PermissionRow, tokenAt } from './permission';
 import { knownToken, permissionOfToken, tokenText, tokenTypeHint } from './token-lookup';
 import { TokenSigner } from './token-signing';
 import { claimsOf } from './token-value';
 
-const TokenIntrospection = z
-  .strictObject({ token: tokenText, token_type_hint: tokenTypeHint.optional() })
-  .meta({ id: 'TokenIntrospection', examples: [{ token: EXAMPLE.token }] });
+const TokenIntrospection = later(() =>
+  z
+    .strictObject({ token: tokenText(), token_type_hint: tokenTypeHint().optional() })
+    .meta({ id: 'TokenIntrospection', examples: [{ token: EXAMPLE.token }] }),
+);
 
 /** What is told of a token that is not active, or none of the caller's: nothing more (RFC 7662 section 2.2). */
 const INACTIVE = { active: false } as const;

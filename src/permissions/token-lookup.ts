@@ -6,6 +6,7 @@ import { EXAMPLE } from '../http/examples';
 import { plainText } from '../http/fields';
 import type { BodyReader } from '../http/input';
 import { isJsonObject } from '../lib/json';
+import { later } from '../lib/later';
 import { parseId, withPrefix } from '../lib/typeid';
 import { findPermission, type PermissionRow } from './permission';
 import { TokenSigner } from './token-signing';
@@ -13,15 +14,19 @@ import { TokenSigner } from './token-signing';
 const MAX_TOKEN_LENGTH = 16 * 1024;
 
 /** A token as a client sends it. */
-export const tokenText = plainText(MAX_TOKEN_LENGTH)
-  .min(1, 'must not be empty')
-  .meta({ description: 'The token itself.', examples: [EXAMPLE.token] });
+export const tokenText = later(() =>
+  plainText(MAX_TOKEN_LENGTH)
+    .min(1, 'must not be empty')
+    .meta({ description: 'The token itself.', examples: [EXAMPLE.token] }),
+);
 
 /** A short text that is compared and never stored. */
-export const wordText = plainText(128);
+export const wordText = later(() => plainText(128));
 
 /** What kind of token it is, of the kinds that RFC 7009 registers; not looked at. */
-export const tokenTypeHint = wordText.meta({ description: 'Accepted, and not looked at.', examples: ['access_token'] });
+export const tokenTypeHint = later(() =>
+  wordText().meta({ description: 'Accepted, and not looked at.', examples: ['access_token'] }),
+);
 
 /**
  * Makes a preload of the permission whose token the body names, as `token` or as `token_id`. It asks for nothing when

@@ -7,28 +7,32 @@ import type { Context } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { noQuery, oauthBody, readJsonOrForm } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { later } from '../http/shown';
+import { later } from '../lib/later';
 import { draftEvent } from './event';
 import { isPermission, type PermissionRow, tokenAt } from './permission';
 import { permissionFields } from './permission-fields';
 import { knownToken, permissionOfToken, tokenText, tokenTypeHint, wordText } from './token-lookup';
 
-const TokenRevocation = z
-  .strictObject({
-    token: tokenText.optional(),
-    token_type_hint: tokenTypeHint.optional(),
-    token_id: wordText.optional().meta({ description: 'Id of the token.', examples: [exampleId('token')] }),
-    reason: permissionFields.reason.optional(),
-  })
-  .refine(({ token, token_id }) => (token === undefined) !== (token_id === undefined), {
-    path: ['token'],
-    message: 'either token or token_id must be given',
-  })
-  .meta({
-    id: 'TokenRevocation',
-    oneOf: [{ required: ['token'] }, { required: ['token_id'] }],
-    examples: [{ token: EXAMPLE.token }, { token_id: exampleId('token'), reason: 'No longer needed' }],
-  });
+const TokenRevocation = later(() =>
+  z
+    .strictObject({
+      token: tokenText().optional(),
+      token_type_hint: tokenTypeHint().optional(),
+      token_id: wordText()
+        .optional()
+        .meta({ description: 'Id of the token.', examples: [exampleId('token')] }),
+      reason: permissionFields().reason.optional(),
+    })
+    .refine(({ token, token_id }) => (token === undefined) !== (token_id === undefined), {
+      path: ['token'],
+      message: 'either token or token_id must be given',
+    })
+    .meta({
+      id: 'TokenRevocation',
+      oneOf: [{ required: ['token'] }, { required: ['token_id'] }],
+      examples: [{ token: EXAMPLE.token }, { token_id: exampleId('token'), reason: 'No longer needed' }],
+    }),
+);
 
 /** An answer that says nothing: whether there was such a token is not told. */
 export const Revocation = later(() => z.strictObject({}).meta({ id: 'Revocation', examples: [{}] }));
@@ -41,7 +45,7 @@ export const Revocation = later(() => z.strictObject({}).meta({ id: 'Revocation'
 export async function revokeToken(
   context: Context,
   loaded: PermissionRow[] | undefined,
-  input: z.output<typeof TokenRevocation>,
+  input: z.output<ReturnType<typeof TokenRevocation>>,
 ): Promise<void> {
   const { principal, runtime, ledger } = context;
   const row = knownToken(loaded, principal);

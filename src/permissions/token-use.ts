@@ -11,27 +11,30 @@ import { EXAMPLE, exampleId } from '../http/examples';
 import { plainText } from '../http/fields';
 import { body, noQuery, readJson } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { later, shownCount, shownId, shownObject, shownTime } from '../http/shown';
+import { shownCount, shownId, shownObject, shownTime } from '../http/shown';
 import type { Entry } from '../ledger/entry';
+import { later } from '../lib/later';
 import { formatTime } from '../lib/time';
 import { draftEvent } from './event';
 import { findPermission, type GrantedToken, isPermission, type PermissionRow, tokenAt } from './permission';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH } from './permission-fields';
 import { knownToken, permissionOfToken, tokenText } from './token-lookup';
 
-const TokenUse = z
-  .strictObject({
-    token: tokenText,
-    // Compared, not judged: what no permission could be for is a mismatch like any other.
-    action: plainText(MAX_ACTION_LENGTH).optional().meta({ description: "Must be the token's, where given." }),
-    resource: plainText(MAX_RESOURCE_LENGTH).optional().meta({ description: "Must be the token's, where given." }),
-  })
-  .meta({
-    id: 'TokenUse',
-    examples: [{ token: EXAMPLE.token, action: EXAMPLE.action, resource: EXAMPLE.resource }],
-  });
+const TokenUse = later(() =>
+  z
+    .strictObject({
+      token: tokenText(),
+      // Compared, not judged: what no permission could be for is a mismatch like any other.
+      action: plainText(MAX_ACTION_LENGTH).optional().meta({ description: "Must be the token's, where given." }),
+      resource: plainText(MAX_RESOURCE_LENGTH).optional().meta({ description: "Must be the token's, where given." }),
+    })
+    .meta({
+      id: 'TokenUse',
+      examples: [{ token: EXAMPLE.token, action: EXAMPLE.action, resource: EXAMPLE.resource }],
+    }),
+);
 
-type Input = z.output<typeof TokenUse>;
+type Input = z.output<ReturnType<typeof TokenUse>>;
 
 /** Why a token cannot be used. */
 type Refusal = (typeof PROBLEMS.token_not_active.reasons)[number];

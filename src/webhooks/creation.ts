@@ -10,6 +10,7 @@ import { body, noQuery } from '../http/input';
 import { noteOfUser } from '../http/note';
 import { answer, created, operation } from '../http/operation';
 import { logHead, openFeed } from '../ledger/feed';
+import { later } from '../lib/later';
 import { makeSecret } from './secret';
 import {
   agentsOfBody,
@@ -22,20 +23,22 @@ import {
   webhookFields,
 } from './webhook';
 
-const WebhookCreation = z
-  .strictObject({
-    url: webhookFields.url,
-    description: webhookFields.description.default(null),
-    events: webhookFields.events
-      .default([...WEBHOOK_EVENTS])
-      .meta({ description: 'What is sent; all where none is named.' }),
-    agent_ids: webhookFields.agent_ids.default(null),
-    is_active: webhookFields.is_active.default(true),
-  })
-  .meta({
-    id: 'WebhookCreation',
-    examples: [{ url: exampleWebhook.url, description: exampleWebhook.description, events: exampleWebhook.events }],
-  });
+const WebhookCreation = later(() =>
+  z
+    .strictObject({
+      url: webhookFields().url,
+      description: webhookFields().description.default(null),
+      events: webhookFields()
+        .events.default([...WEBHOOK_EVENTS])
+        .meta({ description: 'What is sent; all where none is named.' }),
+      agent_ids: webhookFields().agent_ids.default(null),
+      is_active: webhookFields().is_active.default(true),
+    })
+    .meta({
+      id: 'WebhookCreation',
+      examples: [{ url: exampleWebhook.url, description: exampleWebhook.description, events: exampleWebhook.events }],
+    }),
+);
 
 /**
  * Registers a webhook: what happens from then on is sent to it.
@@ -45,7 +48,7 @@ const WebhookCreation = z
 export async function createWebhook(
   context: UserContext,
   agents: { id: string }[] | undefined,
-  input: z.output<typeof WebhookCreation>,
+  input: z.output<ReturnType<typeof WebhookCreation>>,
 ): Promise<WebhookWithSecret> {
   const { principal, runtime, ledger, config } = context;
   requireTarget(config, input.url);

@@ -8,15 +8,16 @@ import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import { pageOf } from '../http/shown';
+import { later } from '../lib/later';
 import type { Id } from '../lib/typeid';
 import { presentWebhook, Webhook } from './webhook';
 
-const WebhookList = z.strictObject(pageParameters(20, 100));
+const WebhookList = later(() => z.strictObject(pageParameters(20, 100)));
 
 /** Lists the account's webhooks, newest first. */
 export async function listWebhooks(
   { reader, principal, config }: UserContext,
-  { limit, cursor }: z.output<typeof WebhookList>,
+  { limit, cursor }: z.output<ReturnType<typeof WebhookList>>,
 ): Promise<Page<Webhook>> {
   const binding = { list: 'webhooks', owner: principal.account.id, filters: {} };
   const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);

@@ -10,6 +10,7 @@ import { noteOfUser, refuseMissing } from '../http/note';
 import { answer, ok, operation } from '../http/operation';
 import { sendHint } from '../http/webhook-hint';
 import { closeFeed, logHead, openFeed } from '../ledger/feed';
+import { later } from '../lib/later';
 import { parseId } from '../lib/typeid';
 import {
   agentsOfBody,
@@ -22,12 +23,14 @@ import {
   webhookOwner,
 } from './webhook';
 
-const WebhookUpdate = notEmpty(z.strictObject(webhookFields).partial()).meta({
-  id: 'WebhookUpdate',
-  examples: [{ events: ['audit.created'], is_active: true }],
-});
+const WebhookUpdate = later(() =>
+  notEmpty(z.strictObject(webhookFields()).partial()).meta({
+    id: 'WebhookUpdate',
+    examples: [{ events: ['audit.created'], is_active: true }],
+  }),
+);
 
-type Input = z.output<typeof WebhookUpdate>;
+type Input = z.output<ReturnType<typeof WebhookUpdate>>;
 
 /**
  * Changes the fields that are named. Switched off, a webhook is sent nothing more, what waits included; switched on, it

@@ -8,9 +8,10 @@ import type { Incoming } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, idText, listOf, plainText, text } from '../http/fields';
 import { readJson } from '../http/input';
-import { later, shownId, shownTime } from '../http/shown';
+import { shownId, shownTime } from '../http/shown';
 import { toHex } from '../lib/bytes';
 import { isJsonObject } from '../lib/json';
+import { later } from '../lib/later';
 import { formatTime } from '../lib/time';
 import { type Id, idBytes, idPattern, parseId } from '../lib/typeid';
 import { findTargetFault } from './target';
@@ -23,19 +24,21 @@ const MAX_AGENTS = 100;
 
 export type WebhookRow = typeof webhooks.$inferSelect;
 
-export const WebhookEvent = choice(WEBHOOK_EVENTS).meta({
-  id: 'WebhookEvent',
-  description: 'What happened: an entry was written to the audit log; an export or a report was finished, or failed.',
-});
+export const WebhookEvent = later(() =>
+  choice(WEBHOOK_EVENTS).meta({
+    id: 'WebhookEvent',
+    description: 'What happened: an entry was written to the audit log; an export or a report was finished, or failed.',
+  }),
+);
 
 /** The fields that a client may set. */
-export const webhookFields = {
+export const webhookFields = later(() => ({
   url: plainText(MAX_URL_LENGTH).meta({
     description:
       'Where events are sent: `https`, a public name, no credentials. Judged again whenever something is sent.',
   }),
   description: text(0, 2_000).nullable(),
-  events: listOf(WebhookEvent, WEBHOOK_EVENTS.length).refine(
+  events: listOf(WebhookEvent(), WEBHOOK_EVENTS.length).refine(
     (events) => new Set(events).size === events.length,
     'must name each event once',
   ),
@@ -43,10 +46,10 @@ export const webhookFields = {
     .nullable()
     .meta({ description: 'The agents whose audit entries are sent; null for all. Other events know no agent.' }),
   is_active: z.boolean(),
-};
+}));
 
 /** The body of a call that takes no fields. */
-export const NoFields = z.strictObject({}).meta({ id: 'NoFields', examples: [{}] });
+export const NoFields = later(() => z.strictObject({}).meta({ id: 'NoFields', examples: [{}] }));
 
 export const exampleWebhook = {
   id: exampleId('webhook'),
@@ -69,7 +72,7 @@ export const Webhook = later(() =>
       id: shownId('webhook'),
       url: z.string(),
       description: z.string().nullable(),
-      events: z.array(WebhookEvent),
+      events: z.array(WebhookEvent()),
       agent_ids: z.array(z.string().meta({ pattern: idPattern('agent') })).nullable(),
       is_active: z
         .boolean()

@@ -64,6 +64,7 @@ function toExported(entry: Entry): ExportedEntry {
     ipAddress: ip_address,
     userAgent: user_agent,
     details: JSON.stringify(details),
+    salt: '',
   };
 }
 

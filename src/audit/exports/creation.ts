@@ -11,26 +11,33 @@ import { choice, listOf, queryText, rangeEnd } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
 import type { JsonObject } from '../../lib/json';
+import { later } from '../../lib/later';
 import { DAY } from '../../lib/time';
 import { idBytes, parseId } from '../../lib/typeid';
 import { oldestKept } from '../entry';
 import { AuditExport, EXPORT_FORMATS, type ExportRequest, presentExport } from './export';
 
-const eventTypes = listOf(choice(EVENT_TYPES), EVENT_TYPES.length).refine(
-  (types) => new Set(types).size === types.length,
-  'must name each type once',
+const eventTypes = later(() =>
+  listOf(choice(EVENT_TYPES), EVENT_TYPES.length).refine(
+    (types) => new Set(types).size === types.length,
+    'must name each type once',
+  ),
 );
 
-const ExportCreation = z
-  .strictObject({
-    format: choice(EXPORT_FORMATS).default('json'),
-    start_date: rangeEnd(0).meta({ description: 'Entries from this time on. A bare date means its midnight in UTC.' }),
-    end_date: rangeEnd(DAY).meta({ description: 'Entries before this time. A bare date means the end of that day.' }),
-    agent_id: queryText.optional().meta({ description: 'Entries of this agent.' }),
-    event_types: eventTypes.optional().meta({ description: 'Entries of these types.' }),
-    include_details: z.boolean().default(false).meta({ description: 'Whether each entry comes with its details.' }),
-  })
-  .meta({ examples: [{ format: 'csv', start_date: '2026-01-01', end_date: '2026-01-31', include_details: true }] });
+const ExportCreation = later(() =>
+  z
+    .strictObject({
+      format: choice(EXPORT_FORMATS).default('json'),
+      start_date: rangeEnd(0).meta({
+        description: 'Entries from this time on. A bare date means its midnight in UTC.',
+      }),
+      end_date: rangeEnd(DAY).meta({ description: 'Entries before this time. A bare date means the end of that day.' }),
+      agent_id: queryText.optional().meta({ description: 'Entries of this agent.' }),
+      event_types: eventTypes().optional().meta({ description: 'Entries of these types.' }),
+      include_details: z.boolean().default(false).meta({ description: 'Whether each entry comes with its details.' }),
+    })
+    .meta({ examples: [{ format: 'csv', start_date: '2026-01-01', end_date: '2026-01-31', include_details: true }] }),
+);
 
 /**
  * Starts an export of the entries that match at this moment.
@@ -38,7 +45,7 @@ const ExportCreation = z
  */
 export async function createExport(
   context: UserContext,
-  { format, start_date, end_date, agent_id, event_types, include_details }: z.output<typeof ExportCreation>,
+  { format, start_date, end_date, agent_id, event_types, include_details }: z.output<ReturnType<typeof ExportCreation>>,
 ): Promise<AuditExport> {
   if (start_date.written > end_date.written) {
     throw invalidRequest([{ path: 'body.start_date', message: 'must not be after end_date' }]);

@@ -4,8 +4,9 @@ import type { Config } from '../../env';
 import { fileId } from '../../files/file';
 import { type FileOwner, fileFields, presentFile, type ShownFile, shownDigest } from '../../files/presentation';
 import { EXAMPLE, exampleId } from '../../http/examples';
-import { later, shownCount, shownId } from '../../http/shown';
+import { shownCount, shownId } from '../../http/shown';
 import type { FileRow } from '../../ledger/file-ledger';
+import { later } from '../../lib/later';
 import type { Id } from '../../lib/typeid';
 
 export const EXPORT_FORMATS = ['csv', 'json', 'parquet'] as const;
@@ -36,7 +37,7 @@ export const AuditExport = later(() =>
       event_types: z.array(z.enum(EVENT_TYPES)).nullable(),
       include_details: z.boolean(),
       row_count: shownCount.optional(),
-      sha256: shownDigest.nullable(),
+      sha256: shownDigest().nullable(),
       ...fileFields(),
       proof_url: z
         .string()

@@ -9,6 +9,7 @@ import { choice, day } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
 import type { JsonObject } from '../../lib/json';
+import { later } from '../../lib/later';
 import { DAY } from '../../lib/time';
 import { oldestKept } from '../entry';
 import { ComplianceReport, presentReport, REPORT_FORMATS, type ReportRequest } from './order';
@@ -16,18 +17,20 @@ import { REPORT_TYPES } from './report-type';
 
 const MAX_DAYS = 366;
 
-const ReportCreation = z
-  .strictObject({
-    report_type: choice(REPORT_TYPES).meta({ description: 'The framework whose controls the report goes through.' }),
-    period: z
-      .strictObject({
-        start: day.meta({ description: 'The first day, in UTC.' }),
-        end: day.meta({ description: `The last day, not after today. At most ${MAX_DAYS} days in all.` }),
-      })
-      .meta({ examples: [{ start: '2026-01-01', end: '2026-01-31' }] }),
-    format: choice(REPORT_FORMATS).default('pdf'),
-  })
-  .meta({ examples: [{ report_type: 'soc2_type2', period: { start: '2026-01-01', end: '2026-01-31' } }] });
+const ReportCreation = later(() =>
+  z
+    .strictObject({
+      report_type: choice(REPORT_TYPES).meta({ description: 'The framework whose controls the report goes through.' }),
+      period: z
+        .strictObject({
+          start: day.meta({ description: 'The first day, in UTC.' }),
+          end: day.meta({ description: `The last day, not after today. At most ${MAX_DAYS} days in all.` }),
+        })
+        .meta({ examples: [{ start: '2026-01-01', end: '2026-01-31' }] }),
+      format: choice(REPORT_FORMATS).default('pdf'),
+    })
+    .meta({ examples: [{ report_type: 'soc2_type2', period: { start: '2026-01-01', end: '2026-01-31' } }] }),
+);
 
 /**
  * Starts a compliance report on a period, of the entries that the log holds at this moment.
@@ -35,7 +38,7 @@ const ReportCreation = z
  */
 export async function createReport(
   context: UserContext,
-  { report_type, period: { start, end }, format }: z.output<typeof ReportCreation>,
+  { report_type, period: { start, end }, format }: z.output<ReturnType<typeof ReportCreation>>,
 ): Promise<ComplianceReport> {
   const { principal, runtime, config } = context;
   if (principal.account.plan !== 'enterprise') {

@@ -3,8 +3,9 @@ import type { Config } from '../../env';
 import { fileId } from '../../files/file';
 import { type FileOwner, fileFields, presentFile, type ShownFile, shownDigest } from '../../files/presentation';
 import { EXAMPLE, exampleId } from '../../http/examples';
-import { later, shownId } from '../../http/shown';
+import { shownId } from '../../http/shown';
 import type { FileRow } from '../../ledger/file-ledger';
+import { later } from '../../lib/later';
 import type { Id } from '../../lib/typeid';
 import { REPORT_TYPES, type ReportType } from './report-type';
 
@@ -22,7 +23,7 @@ export interface ReportRequest {
   to: number;
 }
 
-const shownDay = z.string().meta({ format: 'date' });
+const shownDay = later(() => z.string().meta({ format: 'date' }));
 
 /** A compliance report as the API shows it; what is in it is in its file. */
 export const ComplianceReport = later(() =>
@@ -30,9 +31,9 @@ export const ComplianceReport = later(() =>
     .object({
       report_id: shownId('report'),
       report_type: z.enum(REPORT_TYPES),
-      period: z.object({ start: shownDay, end: shownDay }).meta({ description: 'Both days count.' }),
+      period: z.object({ start: shownDay(), end: shownDay() }).meta({ description: 'Both days count.' }),
       format: z.enum(REPORT_FORMATS),
-      sha256: shownDigest.optional(),
+      sha256: shownDigest().optional(),
       ...fileFields(),
     })
     .meta({

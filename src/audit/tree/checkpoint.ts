@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { type Env, readConfig } from '../../env';
 import { EXAMPLE, exampleId } from '../../http/examples';
-import { later, shownCount, shownTime } from '../../http/shown';
+import { shownCount, shownTime } from '../../http/shown';
 import { concatBytes, toHex } from '../../lib/bytes';
+import { later } from '../../lib/later';
 import { type Hash, hashBytes } from '../../lib/merkle';
 import type { Keyring } from '../../lib/secrets';
 import { deriveLogKeys, type SigningKey } from '../../lib/signing-key';

@@ -6,15 +6,16 @@ import type { UserContext } from '../../http/context';
 import { queryNumber } from '../../http/fields';
 import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { later, shownCount } from '../../http/shown';
+import { shownCount } from '../../http/shown';
 import { LOG_SPAN } from '../../ledger/append';
 import { toHex } from '../../lib/bytes';
+import { later } from '../../lib/later';
 import { consistencyPath } from '../../lib/merkle';
 import { hashRanges } from '../../lib/tiles';
 import { exampleCheckpoint, shownHash } from './checkpoint';
 import { openTree, selectTree } from './tree';
 
-const Sizes = z.strictObject({
+const Sizes = later(() => z.strictObject({
   from: queryNumber(0, LOG_SPAN - 1).meta({
     description: 'The older size: the `tree_size` of a head that was kept.',
     examples: [1],
@@ -25,7 +26,7 @@ const Sizes = z.strictObject({
   }),
 });
 
-type Input = z.output<typeof Sizes>;
+type Input = z.output<ReturnType<typeof Sizes>>;
 
 /** Shows that a log of one size begins with that of another. */
 export const ConsistencyProof = later(() =>

@@ -3,6 +3,7 @@ import type { Reader } from '../../db/database';
 import { accounts, agents, auditEntries, erasures, trees } from '../../db/schema';
 import { LOG_SPAN } from '../../ledger/append';
 import { PUBLICATION_PAUSE, type TreeGrowth, type TreeLedger } from '../../ledger/tree-ledger';
+import { logFailure } from '../../lib/log';
 import { hashBytes } from '../../lib/merkle';
 import { hashRanges, type ReadTile, TreeEdge } from '../../lib/tiles';
 import { HOUR, MINUTE } from '../../lib/time';
@@ -121,7 +122,7 @@ async function sealOrPutOff(context: SealingContext, tree: UnsealedTree, now: nu
   } catch (error) {
     const isRefused = error instanceof TreeForked;
     const event = isRefused ? 'tree_refused' : 'tree_not_sealed';
-    console.error(JSON.stringify({ event, account: tree.accountId, message: String(error) }));
+    logFailure(event, error, { account: tree.accountId });
     await context.ledger.putOff(tree.account, now + (isRefused ? REFUSED : RETRY));
     return null;
   }

@@ -8,6 +8,7 @@ import {
   jwtVerify,
 } from 'jose';
 import type { OidcConfig } from '../../env';
+import { logFailure } from '../../lib/log';
 
 /** Asymmetric ones alone: of a shared secret, whoever can verify could sign. */
 const ALGORITHMS = [
@@ -62,7 +63,7 @@ export async function verifyJwt(
     if (error instanceof errors.JWKSNoMatchingKey) return 'unknown key';
     if (error instanceof errors.JOSEError) return null;
     // A key of the provider's that this runtime cannot import.
-    console.error(JSON.stringify({ event: 'oidc_key_unusable', message: String(error) }));
+    logFailure('oidc_key_unusable', error);
     return null;
   }
 }

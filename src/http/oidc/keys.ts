@@ -5,6 +5,7 @@ import { providerKeys } from '../../db/schema';
 import { unavailable } from '../../errors';
 import { keepProviderKeys } from '../../ledger/identity';
 import { Ledger } from '../../ledger/ledger';
+import { logFailure } from '../../lib/log';
 import { HOUR, MINUTE, SECOND } from '../../lib/time';
 import type { Incoming } from '../context';
 import { type Claims, verifyJwt } from './jwt';
@@ -64,7 +65,7 @@ async function renew(c: Incoming, directory: Database, kept: ProviderKeys | unde
     await keep(directory, { issuer, keys, fetchedAt: now, askedAt: now });
     return keys;
   } catch (error) {
-    console.error(JSON.stringify({ event: 'oidc_provider_failed', message: String(error) }));
+    logFailure('oidc_provider_failed', error);
     const { keys = null, fetchedAt = 0 } = kept ?? {};
     await keep(directory, { issuer, keys, fetchedAt, askedAt: now });
     return null;

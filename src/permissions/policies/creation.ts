@@ -9,31 +9,37 @@ import { newId, type UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { noteOfUser } from '../../http/note';
 import { answer, created, operation } from '../../http/operation';
+import { later } from '../../lib/later';
 import { examplePolicy, MAX_POLICIES, Policy, policyFields, presentPolicy } from './policy';
 
 const { id: _id, created_at: _created, updated_at: _updated, ...examplePolicyFields } = examplePolicy;
 
-const PolicyCreation = z
-  .strictObject({
-    name: policyFields.name,
-    effect: policyFields.effect,
-    actions: policyFields.actions,
-    resources: policyFields.resources,
-    agent_ids: policyFields.agent_ids.default(null),
-    conditions: policyFields.conditions.default({}),
-    token_ttl: policyFields.token_ttl.default(null),
-    max_uses: policyFields.max_uses.default(null),
-    reason: policyFields.reason.default(null),
-    priority: policyFields.priority.default(0),
-    is_active: policyFields.is_active.default(true),
-  })
-  .meta({ id: 'PolicyCreation', examples: [examplePolicyFields] });
+const PolicyCreation = later(() =>
+  z
+    .strictObject({
+      name: policyFields().name,
+      effect: policyFields().effect,
+      actions: policyFields().actions,
+      resources: policyFields().resources,
+      agent_ids: policyFields().agent_ids.default(null),
+      conditions: policyFields().conditions.default({}),
+      token_ttl: policyFields().token_ttl.default(null),
+      max_uses: policyFields().max_uses.default(null),
+      reason: policyFields().reason.default(null),
+      priority: policyFields().priority.default(0),
+      is_active: policyFields().is_active.default(true),
+    })
+    .meta({ id: 'PolicyCreation', examples: [examplePolicyFields] }),
+);
 
 /**
  * Makes a policy, which decides requests from then on.
  * @throws Problem `conflict` when the account holds as many as it can
  */
-export async function createPolicy(context: UserContext, input: z.output<typeof PolicyCreation>): Promise<Policy> {
+export async function createPolicy(
+  context: UserContext,
+  input: z.output<ReturnType<typeof PolicyCreation>>,
+): Promise<Policy> {
   const { principal, runtime, ledger } = context;
   const now = runtime.now();
   const row = {

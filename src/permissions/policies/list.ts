@@ -8,15 +8,16 @@ import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../../http/page';
 import { pageOf } from '../../http/shown';
+import { later } from '../../lib/later';
 import type { Id } from '../../lib/typeid';
 import { Policy, presentPolicy } from './policy';
 
-const PolicyList = z.strictObject(pageParameters(20, 100));
+const PolicyList = later(() => z.strictObject(pageParameters(20, 100)));
 
 /** Lists the account's policies, newest first. */
 export async function listPolicies(
   { reader, principal, config }: UserContext,
-  { limit, cursor }: z.output<typeof PolicyList>,
+  { limit, cursor }: z.output<ReturnType<typeof PolicyList>>,
 ): Promise<Page<Policy>> {
   const binding = { list: 'policies', owner: principal.account.id, filters: {} };
   const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);

@@ -5,8 +5,9 @@ import { POLICY_EFFECTS, policies } from '../../db/schema';
 import type { Incoming } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, idText, jsonObject, listOf, plainText, text, wholeNumber } from '../../http/fields';
-import { later, shownCount, shownId, shownInteger, shownJson, shownTime } from '../../http/shown';
+import { shownCount, shownId, shownInteger, shownJson, shownTime } from '../../http/shown';
 import { jsonSize } from '../../lib/json';
+import { later } from '../../lib/later';
 import { formatTime } from '../../lib/time';
 import { type Id, idPattern } from '../../lib/typeid';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH, permissionFields } from '../permission-fields';
@@ -24,37 +25,41 @@ export type PolicyRow = InferSelectModel<typeof policies>;
 const CONDITION = 'PolicyCondition';
 
 /** What a policy asks of one key of a request's scope; `{}` accepts any value. */
-export const Condition = z
-  .strictObject({
-    min: z.number().optional().meta({ description: 'The least that a number may be; not above `max`.' }),
-    max: z.number().optional().meta({ description: 'The most that a number may be.' }),
-    equals: z.unknown().optional().meta({ description: 'The only value that there may be.' }),
-    in: listOf(z.unknown(), MAX_MEMBERS).optional().meta({ description: 'The values that there may be.' }),
-  })
-  .refine(({ min, max }) => min === undefined || max === undefined || min <= max, {
-    path: ['min'],
-    message: 'must not be above max',
-  })
-  .meta({
-    id: CONDITION,
-    description: "What a policy asks of one key of a request's scope; `{}` accepts any value.",
-    examples: [{ max: 100 }],
-  });
+export const Condition = later(() =>
+  z
+    .strictObject({
+      min: z.number().optional().meta({ description: 'The least that a number may be; not above `max`.' }),
+      max: z.number().optional().meta({ description: 'The most that a number may be.' }),
+      equals: z.unknown().optional().meta({ description: 'The only value that there may be.' }),
+      in: listOf(z.unknown(), MAX_MEMBERS).optional().meta({ description: 'The values that there may be.' }),
+    })
+    .refine(({ min, max }) => min === undefined || max === undefined || min <= max, {
+      path: ['min'],
+      message: 'must not be above max',
+    })
+    .meta({
+      id: CONDITION,
+      description: "What a policy asks of one key of a request's scope; `{}` accepts any value.",
+      examples: [{ max: 100 }],
+    }),
+);
 
-export type Condition = z.output<typeof Condition>;
+export type Condition = z.output<ReturnType<typeof Condition>>;
 
-const conditions = jsonObject('What is asked of each key of the scope. None: nothing.', 16 * 1024)
-  .superRefine((value, refinement) => {
-    for (const [key, condition] of Object.entries(value)) {
-      const { error } = Condition.safeParse(condition);
-      for (const issue of error?.issues ?? []) {
-        const names = issue.code === 'unrecognized_keys' ? issue.keys : [];
-        const message = names.length > 0 ? `takes min, max, equals and in, not ${names.join(', ')}` : issue.message;
-        refinement.addIssue({ code: 'custom', path: [key, ...issue.path], message });
+const conditions = later(() =>
+  jsonObject('What is asked of each key of the scope. None: nothing.', 16 * 1024)
+    .superRefine((value, refinement) => {
+      for (const [key, condition] of Object.entries(value)) {
+        const { error } = Condition().safeParse(condition);
+        for (const issue of error?.issues ?? []) {
+          const names = issue.code === 'unrecognized_keys' ? issue.keys : [];
+          const message = names.length > 0 ? `takes min, max, equals and in, not ${names.join(', ')}` : issue.message;
+          refinement.addIssue({ code: 'custom', path: [key, ...issue.path], message });
+        }
       }
-    }
-  })
-  .meta({ additionalProperties: { $ref: `#/components/schemas/${CONDITION}` } });
+    })
+    .meta({ additionalProperties: { $ref: `#/components/schemas/${CONDITION}` } }),
+);
 
 function patterns(max: number, examples: string[]) {
   const pattern = plainText(max).min(1, 'must not be empty');
@@ -71,30 +76,30 @@ function patterns(max: number, examples: string[]) {
     });
 }
 
-const PolicyEffect = choice(POLICY_EFFECTS).meta({ id: 'PolicyEffect' });
+const PolicyEffect = later(() => choice(POLICY_EFFECTS).meta({ id: 'PolicyEffect' }));
 
 /** The fields that a client may set. */
-export const policyFields = {
+export const policyFields = later(() => ({
   name: text(1, 255),
-  effect: PolicyEffect,
+  effect: PolicyEffect(),
   actions: patterns(MAX_ACTION_LENGTH, ['email.*']),
   resources: patterns(MAX_RESOURCE_LENGTH, ['mailbox:*']),
   agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_MEMBERS)
     .nullable()
     .meta({ description: 'The agents that it is for; null for all.' }),
-  conditions,
-  token_ttl: permissionFields.token_ttl
-    .nullable()
+  conditions: conditions(),
+  token_ttl: permissionFields()
+    .token_ttl.nullable()
     .meta({ description: 'The most seconds that a token which it approves lives; null for as long as was asked for.' }),
-  max_uses: permissionFields.max_uses
-    .nullable()
+  max_uses: permissionFields()
+    .max_uses.nullable()
     .meta({ description: 'The most uses of a token which it approves; null for as many as were asked for.' }),
-  reason: permissionFields.reason.nullable().meta({ description: 'Becomes the reason of its decisions.' }),
+  reason: permissionFields().reason.nullable().meta({ description: 'Becomes the reason of its decisions.' }),
   priority: wholeNumber(-MAX_PRIORITY, MAX_PRIORITY).meta({
     description: 'Of several approvals that apply, the highest decides, of equal ones the oldest.',
   }),
   is_active: z.boolean(),
-};
+}));
 
 export const examplePolicy = {
   id: exampleId('policy'),
@@ -119,11 +124,11 @@ export const Policy = later(() =>
     .object({
       id: shownId('policy'),
       name: z.string(),
-      effect: PolicyEffect,
+      effect: PolicyEffect(),
       actions: z.array(z.string()),
       resources: z.array(z.string()),
       agent_ids: z.array(z.string().meta({ pattern: idPattern('agent') })).nullable(),
-      conditions: shownJson(z.record(z.string(), Condition)),
+      conditions: shownJson(z.record(z.string(), Condition())),
       token_ttl: shownCount.nullable().meta({ description: 'Seconds.' }),
       max_uses: shownCount.nullable(),
       reason: z.string().nullable(),

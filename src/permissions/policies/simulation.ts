@@ -4,33 +4,38 @@ import { userAccess } from '../../http/access';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { later, shownId } from '../../http/shown';
+import { shownId } from '../../http/shown';
+import { later } from '../../lib/later';
 import { permissionFields } from '../permission-fields';
 import { wordText } from '../token-lookup';
 import { DECISIONS, evaluate } from './evaluation';
 import { activePolicies, type PolicyRow } from './policy';
 
-const PolicySimulation = z
-  .strictObject({
-    agent_id: wordText.optional().meta({
-      description: 'Without it, policies for certain agents do not apply.',
-      examples: [exampleId('agent')],
+const PolicySimulation = later(() =>
+  z
+    .strictObject({
+      agent_id: wordText()
+        .optional()
+        .meta({
+          description: 'Without it, policies for certain agents do not apply.',
+          examples: [exampleId('agent')],
+        }),
+      action: permissionFields().action,
+      resource: permissionFields().resource,
+      scope: permissionFields().scope.default({}),
+    })
+    .meta({
+      id: 'PolicySimulation',
+      examples: [
+        {
+          agent_id: exampleId('agent'),
+          action: EXAMPLE.action,
+          resource: EXAMPLE.resource,
+          scope: EXAMPLE.scope,
+        },
+      ],
     }),
-    action: permissionFields.action,
-    resource: permissionFields.resource,
-    scope: permissionFields.scope.default({}),
-  })
-  .meta({
-    id: 'PolicySimulation',
-    examples: [
-      {
-        agent_id: exampleId('agent'),
-        action: EXAMPLE.action,
-        resource: EXAMPLE.resource,
-        scope: EXAMPLE.scope,
-      },
-    ],
-  });
+);
 
 /** What the account's policies would say. */
 export const Simulation = later(() =>
@@ -51,7 +56,7 @@ export const Simulation = later(() =>
 export type Simulation = z.output<ReturnType<typeof Simulation>>;
 
 /** Asks the policies of an account what they would decide, and writes nothing. */
-export function simulate(policies: PolicyRow[], input: z.output<typeof PolicySimulation>): Simulation {
+export function simulate(policies: PolicyRow[], input: z.output<ReturnType<typeof PolicySimulation>>): Simulation {
   const { agent_id: agentId = null, action, resource, scope } = input;
   const { decision, policy, matched } = evaluate(policies, { agentId, action, resource, scope });
   return { decision, policy_id: policy?.id ?? null, matched };

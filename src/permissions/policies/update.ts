@@ -7,19 +7,22 @@ import type { UserContext } from '../../http/context';
 import { body, noQuery, notEmpty } from '../../http/input';
 import { noteOfUser, refuseMissing } from '../../http/note';
 import { answer, ok, operation } from '../../http/operation';
+import { later } from '../../lib/later';
 import { parseId } from '../../lib/typeid';
 import { isPolicy, Policy, policyFields, policyOwner, presentPolicy } from './policy';
 
-const PolicyUpdate = notEmpty(z.strictObject(policyFields).partial()).meta({
-  id: 'PolicyUpdate',
-  examples: [{ is_active: false }],
-});
+const PolicyUpdate = later(() =>
+  notEmpty(z.strictObject(policyFields()).partial()).meta({
+    id: 'PolicyUpdate',
+    examples: [{ is_active: false }],
+  }),
+);
 
 /** Changes the fields that are named; requests from then on are decided by it as it then is. */
 export async function updatePolicy(
   context: UserContext,
   id: string,
-  input: z.output<typeof PolicyUpdate>,
+  input: z.output<ReturnType<typeof PolicyUpdate>>,
 ): Promise<Policy> {
   const policy = parseId('policy', id);
   if (!policy) throw notFound('policy');

@@ -6,14 +6,15 @@ import { agents, auditEntries, DELIVERY_STATUSES, deliveries, webhooks } from '.
 import type { AccountRef, Incoming } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice } from '../../http/fields';
-import { later, shownCount, shownId, shownInteger, shownTime } from '../../http/shown';
+import { shownCount, shownId, shownInteger, shownTime } from '../../http/shown';
+import { later } from '../../lib/later';
 import { retentionDays } from '../../lib/plans';
 import { DAY, formatTime, formatTimeOrNull } from '../../lib/time';
 import { parseId } from '../../lib/typeid';
 import { writeEntryPayload } from '../payload';
 import { isWebhook, WebhookEvent } from '../webhook';
 
-export const DeliveryStatus = choice(DELIVERY_STATUSES).meta({ id: 'DeliveryStatus' });
+export const DeliveryStatus = later(() => choice(DELIVERY_STATUSES).meta({ id: 'DeliveryStatus' }));
 
 export const exampleDelivery = {
   id: exampleId('dlv'),
@@ -34,8 +35,8 @@ export const Delivery = later(() =>
     .object({
       id: shownId('dlv'),
       webhook_id: shownId('webhook'),
-      event: WebhookEvent,
-      status: DeliveryStatus,
+      event: WebhookEvent(),
+      status: DeliveryStatus(),
       attempts: shownCount.meta({ description: 'How often it was sent so far.' }),
       next_attempt_at: shownTime.nullable().meta({ description: 'When it is sent next; null where it is not.' }),
       last_status_code: shownInteger.nullable().meta({ description: 'What the last attempt was answered.' }),
@@ -145,4 +146,4 @@ export function statusCode(status: DeliveryStatus): SQL<number> {
   return codeOf(DELIVERY_STATUSES, status);
 }
 
-type DeliveryStatus = z.output<typeof DeliveryStatus>;
+type DeliveryStatus = z.output<ReturnType<typeof DeliveryStatus>>;

@@ -6,8 +6,9 @@ import type { UserContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { later, shownCount, shownId, shownInteger, shownObject, shownTime } from '../../http/shown';
+import { shownCount, shownId, shownInteger, shownObject, shownTime } from '../../http/shown';
 import type { JsonObject } from '../../lib/json';
+import { later } from '../../lib/later';
 import { formatTime } from '../../lib/time';
 import { Delivery, deliveryOfPath, exampleDelivery, type FoundDelivery, payloadOf, presentDelivery } from './delivery';
 
@@ -79,7 +80,7 @@ export const deliveryDetail = new Hono().get(
     tag: 'Webhooks',
     summary: 'Get a delivery with its attempts',
     success: ok(DeliveryDetail),
-    path: deliveryPath(),
+    path: deliveryPath,
     problems: ['not_found'],
   }),
   userAccess('webhooks:read', deliveryOfPath),

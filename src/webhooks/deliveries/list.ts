@@ -9,14 +9,17 @@ import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../../http/page';
 import { pageOf } from '../../http/shown';
+import { later } from '../../lib/later';
 import { idBytes } from '../../lib/typeid';
 import { type WebhookRow, webhookOfPath } from '../webhook';
 import { Delivery, DeliveryStatus, deliveryColumns, isShown, presentDelivery, statusCode } from './delivery';
 
-const DeliveryList = z.strictObject({
-  ...pageParameters(20, 100),
-  status: DeliveryStatus.optional().meta({ description: 'Deliveries that are in this state.' }),
-});
+const DeliveryList = later(() =>
+  z.strictObject({
+    ...pageParameters(20, 100),
+    status: DeliveryStatus().optional().meta({ description: 'Deliveries that are in this state.' }),
+  }),
+);
 
 /** The partial indexes that find rare ones among many; what succeeded is found by the key alone. */
 const INDEXES: Record<Status, SQL> = {
@@ -38,7 +41,7 @@ const CONDITIONS: Record<Status, SQL> = {
 export async function listDeliveries(
   { reader, principal, config }: UserContext,
   webhook: WebhookRow | undefined,
-  { limit, cursor, ...filters }: z.output<typeof DeliveryList>,
+  { limit, cursor, ...filters }: z.output<ReturnType<typeof DeliveryList>>,
 ): Promise<Page<Delivery>> {
   if (!webhook) throw notFound('webhook');
   const binding = { list: webhook.id, owner: principal.account.id, filters };

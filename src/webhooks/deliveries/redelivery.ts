@@ -32,7 +32,7 @@ export const redelivery = new Hono().post(
     summary: 'Send a delivery once more',
     description: 'As a new delivery with the same `webhook-id`.',
     success: accepted(Delivery),
-    path: deliveryPath(),
+    path: deliveryPath,
     problems: ['not_found', 'conflict'],
   }),
   userAccess('webhooks:write', deliveryOfPath),

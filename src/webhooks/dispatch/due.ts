@@ -3,6 +3,7 @@ import { named } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { agents, auditEntries, deliveries } from '../../db/schema';
 import type { JsonObject } from '../../lib/json';
+import { logFailure } from '../../lib/log';
 import { writeEntryPayload } from '../payload';
 
 /** A delivery that is due, with what it tells of. */
@@ -56,7 +57,7 @@ export function messageOf(row: DueDelivery, keptFrom: number): string | null {
     const entry = { id: entryId, event: entryEvent, createdAt: entryCreatedAt, permission, agentId };
     return writeEntryPayload({ ...entry, details: JSON.parse(details) as JsonObject });
   } catch (error) {
-    console.error(JSON.stringify({ event: 'entry_unreadable', entry: entryId, message: String(error) }));
+    logFailure('entry_unreadable', error, { entry: entryId });
     return null;
   }
 }

@@ -1,4 +1,5 @@
 import type { Runtime } from '../../env';
+import { logFailure } from '../../lib/log';
 import { isPublicAddress } from '../../lib/network';
 import { SECOND } from '../../lib/time';
 
@@ -27,7 +28,7 @@ export async function findNameFault(runtime: Runtime, host: string): Promise<str
     if (addresses.length === 0) return 'The name of the host has no address.';
     return addresses.every(isPublicAddress) ? null : 'The name of the host leads to an address that is not public.';
   } catch (error) {
-    console.error(JSON.stringify({ event: 'name_lookup_failed', message: String(error) }));
+    logFailure('name_lookup_failed', error);
     return UNKNOWN;
   }
 }

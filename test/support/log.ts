@@ -1,0 +1,58 @@
+import { afterEach, beforeEach, expect, vi } from 'vitest';
+import type { Answer, Json } from './world';
+
+/** What the service writes to its log while a test runs. */
+export class WatchedLog {
+  /** The lines as they were written. */
+  lines: string[] = [];
+
+  /** The lines as objects; each must be one. */
+  get entries(): Json[] {
+    return this.lines.map((line) => JSON.parse(line));
+  }
+
+  /** The entries of an event. */
+  of(event: string): Json[] {
+    return this.entries.filter((entry) => entry.event === event);
+  }
+
+  /** Forgets the lines so far. */
+  clear(): void {
+    this.lines = [];
+  }
+}
+
+/** Watches the log in every test of a file; nothing of it is shown. */
+export function watchLog(): WatchedLog {
+  const log = new WatchedLog();
+  beforeEach(() => {
+    log.clear();
+    for (const method of ['log', 'info', 'warn', 'error', 'debug'] as const) {
+      vi.spyOn(console, method).mockImplementation((...values) => void log.lines.push(values.map(String).join(' ')));
+    }
+  });
+  afterEach(() => vi.restoreAllMocks());
+  return log;
+}
+
+/**
+ * The line that a request left; there must be one alone.
+ * @param route the pattern of its route; null where none took it
+ */
+export function requestLine(log: WatchedLog, method: string, route: string | null, answer: Answer): Json {
+  const id = answer.headers.get('X-Request-Id');
+  const lines = log.of('request').filter((entry) => entry.request_id === id);
+  expect(lines).toHaveLength(1);
+  const { trips, read, written } = answer.cost;
+  expect(lines[0]).toMatchObject({
+    method,
+    route,
+    status: answer.status,
+    duration_ms: expect.any(Number),
+    d1_trips: trips,
+    rows_read: read,
+    rows_written: written,
+  });
+  expect(lines[0].code).toBe(answer.status >= 400 ? answer.body.code : undefined);
+  return lines[0];
+}
