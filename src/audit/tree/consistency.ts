@@ -15,16 +15,18 @@ import { hashRanges } from '../../lib/tiles';
 import { exampleCheckpoint, shownHash } from './checkpoint';
 import { openTree, selectTree } from './tree';
 
-const Sizes = later(() => z.strictObject({
-  from: queryNumber(0, LOG_SPAN - 1).meta({
-    description: 'The older size: the `tree_size` of a head that was kept.',
-    examples: [1],
+const Sizes = later(() =>
+  z.strictObject({
+    from: queryNumber(0, LOG_SPAN - 1).meta({
+      description: 'The older size: the `tree_size` of a head that was kept.',
+      examples: [1],
+    }),
+    to: queryNumber(0, LOG_SPAN - 1).meta({
+      description: 'The newer size, at most that of the newest head.',
+      examples: [2],
+    }),
   }),
-  to: queryNumber(0, LOG_SPAN - 1).meta({
-    description: 'The newer size, at most that of the newest head.',
-    examples: [2],
-  }),
-});
+);
 
 type Input = z.output<ReturnType<typeof Sizes>>;
 
