@@ -2,10 +2,12 @@ import { Cost, type Database } from './db/database';
 import { listShards, openShard } from './db/shards';
 import type { Env, Runtime } from './env';
 import { cleanFiles, resumeFiles } from './files/sweep';
-import { eraseAccounts, eraseAgents, eraseWebhooks } from './ledger/erasure';
+import { AgentErasure, eraseAccounts, eraseWebhooks } from './ledger/erasure';
 import { FileLedger } from './ledger/file-ledger';
 import { deleteExpiredKeys, deleteOldAnswers, deleteOldDeliveries, deleteOldStatistics } from './ledger/housekeeping';
 import { Ledger } from './ledger/ledger';
+import { BACKLOG_AGE, eraseExpired } from './ledger/retention';
+import { SECOND } from './lib/time';
 import { expireSlice } from './permissions/expiry';
 import { hintAtDeliveries, hintAtNews } from './webhooks/dispatch/sweep';
 
@@ -14,6 +16,12 @@ export const RETENTION_CRON = '17 * * * *';
 
 /** D1 takes 1,000 statements an invocation; a slice takes few. What is left is found by the next run. */
 const MAX_STATEMENTS = 900;
+
+/** For so long a run goes on, in milliseconds: the next one is then about to begin. */
+const MAX_TIME = 50 * SECOND;
+/** After a slice the database is left to others for so many times as long as it took, and at most so long. */
+const REST = 3;
+const MAX_REST = 250;
 
 /** A kind of work on one shard. */
 interface Work {
@@ -29,6 +37,7 @@ interface Work {
  */
 export async function runCron(cron: string, env: Env, runtime: Runtime): Promise<void> {
   const cost = new Cost();
+  const started = runtime.now();
   let waiting = listShards(env).flatMap((shard) => {
     const database = openShard(env, shard, cost);
     return database ? listWork(cron, shard, database, env, runtime) : [];
@@ -36,8 +45,11 @@ export async function runCron(cron: string, env: Env, runtime: Runtime): Promise
   while (waiting.length > 0) {
     const unfinished: Work[] = [];
     for (const work of waiting) {
-      if (cost.statements > MAX_STATEMENTS) return;
-      if (await doSlice(cron, work)) unfinished.push(work);
+      const begun = runtime.now();
+      if (cost.statements > MAX_STATEMENTS || begun - started > MAX_TIME) return;
+      if (!(await doSlice(cron, work))) continue;
+      unfinished.push(work);
+      await rest(runtime, runtime.now() - begun);
     }
     waiting = unfinished;
   }
@@ -50,14 +62,16 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
     const queues = { queue: bound(env.WEBHOOK_QUEUE), slowQueue: bound(env.SLOW_WEBHOOK_QUEUE) };
     return { shard, ledger, queues, now: runtime.now() };
   };
+  const [oldest, newest] = [new AgentErasure(database, 'oldest'), new AgentErasure(database, 'newest')];
   const sweep: Record<string, Work['slice']> = {
     expire: () => expireSlice(context),
     'erase accounts': () => eraseAccounts(database, runtime.now()),
     'hint at news': () => hintAtNews(hints()),
     'hint at deliveries': () => hintAtDeliveries(hints()),
     'erase webhooks': () => eraseWebhooks(database),
-    'erase agents, oldest first': () => eraseAgents(database, 'oldest'),
-    'erase agents, newest first': () => eraseAgents(database, 'newest'),
+    'erase agents, oldest first': () => oldest.eraseSlice(runtime.now()),
+    'erase agents, newest first': () => newest.eraseSlice(runtime.now()),
+    'erase what expired long ago': () => eraseExpired(database, runtime.now(), BACKLOG_AGE),
     'delete expired keys': () => deleteExpiredKeys(database, runtime.now()),
     'delete old answers': () => deleteOldAnswers(database, runtime.now()),
     'resume files': () => resumeFiles(database, bound(env.JOB_QUEUE), shard, runtime.now()),
@@ -65,6 +79,7 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
       cleanFiles({ reader: database, ledger: new FileLedger(database), bucket: bound(env.FILES) }, runtime.now()),
   };
   const retention: Record<string, Work['slice']> = {
+    'erase what expired': () => eraseExpired(database, runtime.now()),
     'delete old statistics': () => deleteOldStatistics(database, runtime.now()),
     'delete old deliveries': () => deleteOldDeliveries(database, runtime.now()),
   };
@@ -75,6 +90,11 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
 function bound<B>(binding: B | undefined): B {
   if (!binding) throw new Error('the bucket FILES or a queue is not bound');
   return binding;
+}
+
+/** Lets those have their turn whose requests came while a slice took the database. */
+async function rest(runtime: Runtime, taken: number): Promise<void> {
+  if (taken > 0) await runtime.sleep(Math.min(REST * taken, MAX_REST));
 }
 
 async function doSlice(cron: string, { name, shard, slice }: Work): Promise<boolean> {
