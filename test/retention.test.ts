@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { agentNumbers, fillWithDenials } from './support/bulk-log';
 import { checkErasure } from './support/erasure';
+import { FaultyDatabase } from './support/faults';
 import { sealLogs } from './support/seal';
 import { countRows, emptyTables } from './support/tables';
 import { type Json, type TestAccount, type TestAgent, World } from './support/world';
@@ -41,28 +43,6 @@ async function dueAt(): Promise<number | null> {
 
 function patch({ world, id }: TestAccount, body: Json) {
   return world.must(200, 'PATCH', `/v1/admin/users/${id}`, { token: world.env.ADMIN_TOKEN ?? '', body });
-}
-
-/** Copies the newest entry so many times, as denials of as many permissions of its agent. */
-async function fillWithDenials(count: number): Promise<void> {
-  const numbers = `(with recursive n(value) as (select 1 union all select value + 1 from n where value < ${count})
-    select value from n) as n`;
-  const newest = '(select * from audit_entries order by pos desc limit 1) as e';
-  await env.DB.batch([
-    env.DB.prepare(
-      `insert into permissions
-       select p.account, unhex(printf('%032x', n.value)), p.agent, p.action, p.resource, p.scope, p.reason, p.token_ttl,
-         p.max_uses, 2, null, null, null, null, null, null, null, null, null, null, null,
-         unhex(printf('ff%030x', n.value)), p.expires_at, p.created_at, p.updated_at
-       from ${newest} join permissions p on p.id = e.permission cross join ${numbers}`,
-    ),
-    env.DB.prepare(
-      `insert into audit_entries
-       select e.pos + n.value, unhex(printf('ff%030x', n.value)), e.agent, unhex(printf('%032x', n.value)), 2, e.action,
-         e.created_at, e.ip_address, e.user_agent, e.details, e.salt
-       from ${newest} cross join ${numbers}`,
-    ),
-  ]);
 }
 
 describe('the hourly sweep', () => {
@@ -117,6 +97,39 @@ describe('the hourly sweep', () => {
       world.advance(DAY);
     }
     expect(await dueAt()).toBeNull();
+  });
+
+  it('keeps records of deleted agents until it has passed over what they tell', async () => {
+    const { world, account, agent } = await makeAgent();
+    const other = await account.agent();
+    for (let i = 1; i <= 3; i++) {
+      for (const each of [agent, other]) {
+        await account.must(200, 'POST', `/v1/permissions/${(await each.request()).id}/deny`);
+      }
+      world.advance(DAY);
+    }
+    await account.must(204, 'DELETE', `/v1/agents/${other.id}`);
+    await sealLogs(env.DB);
+    await world.sweep();
+    const ofAgent = [
+      'agent_deleted',
+      [
+        [3, 4],
+        [7, 8],
+        [11, 12],
+      ],
+    ];
+    expect(await erasedRanges()).toEqual([ofAgent]);
+    world.advance(5 * DAY + 1);
+    await cleanUp(world);
+    expect(await erasedRanges()).toEqual([['retention', [[1, 6]]], ofAgent]);
+    world.advance(DAY);
+    await cleanUp(world);
+    expect(await erasedRanges()).toEqual([['retention', [[1, 10]]], ofAgent]);
+    await account.must(200, 'POST', `/v1/permissions/${(await agent.request()).id}/deny`);
+    world.advance(7 * DAY + 1);
+    await cleanUp(world);
+    expect(await erasedRanges()).toEqual([['retention', [[1, 14]]]]);
   });
 
   it('goes on with the log where it was, after everything was erased', async () => {
@@ -332,7 +345,6 @@ describe('a change of the plan', () => {
   });
 
   it('in the middle of a sweep is obeyed', async () => {
-    const { FaultyDatabase } = await import('./support/faults');
     for (let call = 1; call <= 3; call++) {
       await emptyTables(env.DB);
       const { world, account, agent } = await makeAgent();
@@ -354,7 +366,7 @@ describe('an account with more than a slice to erase', () => {
   it('loses it in one sweep, settled permissions included', async () => {
     const { world, agent } = await makeAgent();
     await agent.request();
-    await fillWithDenials(2_000);
+    await fillWithDenials(env.DB, 2_000, await agentNumbers(env.DB));
     world.advance(7 * DAY + 1);
     await cleanUp(world);
     const { audit_entries, permissions } = await countRows(env.DB);
@@ -365,7 +377,7 @@ describe('an account with more than a slice to erase', () => {
   it('that the hourly sweep left is taken on by that of each minute, beside others', async () => {
     const { world, agent } = await makeAgent();
     await agent.request();
-    await fillWithDenials(60_000);
+    await fillWithDenials(env.DB, 60_000, await agentNumbers(env.DB));
     const other = await (await world.account()).agent();
     await other.request();
     world.advance(7 * DAY + 1);
