@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { checkErasure } from './support/erasure';
 import { checkIntegrity } from './support/integrity';
+import { Outage } from './support/outage';
 import { sealLogs } from './support/seal';
 import { countRows, emptyTables } from './support/tables';
 import { type Json, type TestAccount, World } from './support/world';
@@ -111,6 +112,31 @@ it('erases a history that is longer than a slice, without a trace in what others
   expect(await account.log()).toEqual(log);
   expect(await checkIntegrity(env.DB)).toEqual([]);
   expect(await checkErasure(env.DB)).toEqual([]);
+});
+
+it('leaves entries that are not sealed to a later sweep, and does what it can meanwhile', async () => {
+  const outage = new Outage();
+  const world = new World({ DB: outage.database(env.DB) });
+  const account = await world.account();
+  const before = await countHistory();
+  for (let i = 0; i < 60; i++) {
+    const agent = await account.agent();
+    await agent.request();
+    await deleteAgent(account, agent.id);
+  }
+  for (let run = 1; run <= 2; run++) {
+    outage.arm(null);
+    await world.sweep();
+    expect(outage.calls).toBeLessThan(30);
+  }
+  const { audit_entries, permissions, erasures } = await countRows(env.DB);
+  expect([audit_entries, permissions, erasures]).toEqual([60, 0, 60]);
+  expect(await account.log()).toEqual([]);
+  await env.DB.prepare('update trees set size = 25').run();
+  await world.sweep();
+  expect([(await countRows(env.DB)).audit_entries, await checkErasure(env.DB)]).toEqual([35, []]);
+  await sealAndSweep(world);
+  expect([await countHistory(), await checkErasure(env.DB)]).toEqual([before, []]);
 });
 
 describe('the log of an account goes on after a deleted agent', () => {

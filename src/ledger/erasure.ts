@@ -1,6 +1,6 @@
 import { asc, eq, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../db/columns';
-import type { Database } from '../db/database';
+import type { Batch, Database } from '../db/database';
 import { mergeSorted } from '../db/merge';
 import {
   agentKeys,
@@ -113,9 +113,12 @@ export class AgentErasure {
 
   private erase(next: Gone[], now: number) {
     const positions = next.flatMap(({ entries }) => JSON.parse(entries) as number[]);
-    // The rest when there is room for it.
-    const rest = positions.length < SLICE / 2 ? this.eraseRest(next) : [];
-    return this.database.run([...this.eraseEntries(positions, now), ...rest]);
+    // The rest goes when there is room for it, and at once where there are no entries: nobody waits for a larger one.
+    const rest = positions.length < SLICE / 2 ? next : next.filter(({ entries }) => entries === '[]');
+    return this.database.run([
+      ...(positions.length > 0 ? this.eraseEntries(positions, now) : []),
+      ...(rest.length > 0 ? this.eraseRest(rest) : []),
+    ] as unknown as Batch) as Promise<readonly unknown[]> as Promise<readonly D1Result[]>;
   }
 
   private eraseEntries(positions: number[], now: number) {
@@ -134,7 +137,7 @@ export class AgentErasure {
         where number = last.account`),
       build.run(recordErasure(entries, now)),
       build.run(sql`delete from audit_entries where pos in ${entries}`),
-    ] as const;
+    ];
   }
 
   private eraseRest(next: Gone[]) {
