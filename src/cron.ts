@@ -5,11 +5,13 @@ import { Cost, type Database } from './db/database';
 import { listShards, openShard } from './db/shards';
 import type { Env, Runtime } from './env';
 import { cleanFiles, resumeFiles } from './files/sweep';
-import { eraseAccounts, eraseAgents, eraseWebhooks } from './ledger/erasure';
+import { AgentErasure, eraseAccounts, eraseWebhooks } from './ledger/erasure';
 import { FileLedger } from './ledger/file-ledger';
 import { deleteExpiredKeys, deleteOldAnswers, deleteOldDeliveries, deleteOldStatistics } from './ledger/housekeeping';
 import { Ledger } from './ledger/ledger';
+import { BACKLOG_AGE, eraseExpired } from './ledger/retention';
 import { TreeLedger } from './ledger/tree-ledger';
+import { SECOND } from './lib/time';
 import { expireSlice } from './permissions/expiry';
 import { hintAtDeliveries, hintAtNews } from './webhooks/dispatch/sweep';
 import { type Slice, Work } from './work';
@@ -20,19 +22,29 @@ export const RETENTION_CRON = '17 * * * *';
 /** D1 takes 1,000 statements an invocation; a slice takes few. What is left is found by the next run. */
 const MAX_STATEMENTS = 900;
 
+/** For so long a run goes on, in milliseconds: the next one is then about to begin. */
+const MAX_TIME = 50 * SECOND;
+/** After a slice the database is left to others for so many times as long as it took, and at most so long. */
+const REST = 3;
+const MAX_REST = 250;
+
 /**
  * Does what is due on every shard: a slice of each kind of work in turn, so that much of one keeps no other waiting. Work
  * that fails is left to the next run.
  */
 export async function runCron(cron: string, env: Env, runtime: Runtime): Promise<void> {
   const cost = new Cost();
+  const started = runtime.now();
   let waiting = listShards(env).flatMap((shard) => {
     const database = openShard(env, shard, cost);
     return database ? listWork(cron, shard, database, env, runtime) : [];
   });
-  while (waiting.length > 0 && cost.statements <= MAX_STATEMENTS) {
+  while (waiting.length > 0 && cost.statements <= MAX_STATEMENTS && runtime.now() - started <= MAX_TIME) {
     for (const work of waiting) {
-      if (cost.statements <= MAX_STATEMENTS) await work.doSlice(cost, runtime);
+      const begun = runtime.now();
+      if (cost.statements > MAX_STATEMENTS || begun - started > MAX_TIME) break;
+      await work.doSlice(cost, runtime);
+      if (work.hasMore) await rest(runtime, runtime.now() - begun);
     }
     waiting = waiting.filter(({ hasMore }) => hasMore);
   }
@@ -46,6 +58,7 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
     const queues = { queue: bound(env.WEBHOOK_QUEUE), slowQueue: bound(env.SLOW_WEBHOOK_QUEUE) };
     return { shard, ledger, queues, now: runtime.now() };
   };
+  const [oldest, newest] = [new AgentErasure(database, 'oldest'), new AgentErasure(database, 'newest')];
   const sweep: Record<string, Slice> = {
     expire: () => expireSlice(context),
     'seal logs': async () => {
@@ -57,8 +70,9 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
     'hint at news': () => hintAtNews(hints()),
     'hint at deliveries': () => hintAtDeliveries(hints()),
     'erase webhooks': () => eraseWebhooks(database),
-    'erase agents, oldest first': () => eraseAgents(database, 'oldest'),
-    'erase agents, newest first': () => eraseAgents(database, 'newest'),
+    'erase agents, oldest first': () => oldest.eraseSlice(runtime.now()),
+    'erase agents, newest first': () => newest.eraseSlice(runtime.now()),
+    'erase what expired long ago': () => eraseExpired(database, runtime.now(), BACKLOG_AGE),
     'delete expired keys': () => deleteExpiredKeys(database, runtime.now()),
     'delete old answers': () => deleteOldAnswers(database, runtime.now()),
     'resume files': () => resumeFiles(database, bound(env.JOB_QUEUE), shard, runtime.now()),
@@ -66,6 +80,7 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
       cleanFiles({ reader: database, ledger: new FileLedger(database), bucket: bound(env.FILES) }, runtime.now()),
   };
   const retention: Record<string, Slice> = {
+    'erase what expired': () => eraseExpired(database, runtime.now()),
     'delete old statistics': () => deleteOldStatistics(database, runtime.now()),
     'delete old deliveries': () => deleteOldDeliveries(database, runtime.now()),
   };
@@ -76,4 +91,9 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
 function bound<B>(binding: B | undefined): B {
   if (!binding) throw new Error('the bucket FILES or a queue is not bound');
   return binding;
+}
+
+/** Lets those have their turn whose requests came while a slice took the database. */
+async function rest(runtime: Runtime, taken: number): Promise<void> {
+  if (taken > 0) await runtime.sleep(Math.min(REST * taken, MAX_REST));
 }

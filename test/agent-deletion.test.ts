@@ -1,6 +1,9 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { checkErasure } from './support/erasure';
 import { checkIntegrity } from './support/integrity';
+import { Outage } from './support/outage';
+import { sealLogs } from './support/seal';
 import { countRows, emptyTables } from './support/tables';
 import { type Json, type TestAccount, World } from './support/world';
 
@@ -88,6 +91,7 @@ it('leaves no row of a deleted agent in any table once the sweep has passed', as
   const before = await countHistory();
   const { agent } = await makeHistory(account);
   await deleteAgent(account, agent.id);
+  await sealLogs(env.DB);
   await account.world.sweep();
   expect(await countHistory()).toEqual(before);
 });
@@ -97,21 +101,48 @@ it('erases a history that is longer than a slice, without a trace in what others
   const kept = await makeHistory(account);
   const before = await countHistory();
   const agent = await account.agent();
-  for (let i = 0; i < 23; i++) await Promise.all(Array.from({ length: 50 }, () => agent.request()));
+  for (let i = 0; i < 9; i++) await Promise.all(Array.from({ length: 50 }, () => agent.request()));
   const log = await account.log(`&agent_id=${kept.agent.id}`);
   expect(log.length).toBe(6);
   await deleteAgent(account, agent.id);
   expect(await account.log()).toEqual(log);
+  await sealLogs(env.DB);
   await account.world.sweep();
   expect(await countHistory()).toEqual(before);
   expect(await account.log()).toEqual(log);
   expect(await checkIntegrity(env.DB)).toEqual([]);
+  expect(await checkErasure(env.DB)).toEqual([]);
+});
+
+it('leaves entries that are not sealed to a later sweep, and does what it can meanwhile', async () => {
+  const outage = new Outage();
+  const world = new World({ DB: outage.database(env.DB) });
+  const account = await world.account();
+  const before = await countHistory();
+  for (let i = 0; i < 60; i++) {
+    const agent = await account.agent();
+    await agent.request();
+    await deleteAgent(account, agent.id);
+  }
+  for (let run = 1; run <= 2; run++) {
+    outage.arm(null);
+    await world.sweep();
+    expect(outage.calls).toBeLessThan(30);
+  }
+  const { audit_entries, permissions, erasures } = await countRows(env.DB);
+  expect([audit_entries, permissions, erasures]).toEqual([60, 0, 60]);
+  expect(await account.log()).toEqual([]);
+  await env.DB.prepare('update trees set size = 25').run();
+  await world.sweep();
+  expect([(await countRows(env.DB)).audit_entries, await checkErasure(env.DB)]).toEqual([35, []]);
+  await sealAndSweep(world);
+  expect([await countHistory(), await checkErasure(env.DB)]).toEqual([before, []]);
 });
 
 describe('the log of an account goes on after a deleted agent', () => {
   const sweeps = [
     { swept: 'before the sweep', sweep: async () => undefined },
-    { swept: 'after the sweep', sweep: (world: World) => world.sweep() },
+    { swept: 'after the sweep', sweep: sealAndSweep },
   ];
 
   it.each(sweeps)('without using a sequence twice, $swept', async ({ sweep }) => {
@@ -151,6 +182,7 @@ it('deletes nothing of another agent', async () => {
   const path = `/v1/permissions?agent_id=${other.agent.id}`;
   const before = (await account.must(200, 'GET', path)).text;
   await deleteAgent(account, agent.id);
+  await sealLogs(env.DB);
   await account.world.sweep();
   expect((await account.must(200, 'GET', path)).text).toBe(before);
   expect(await account.log()).toHaveLength(6);
@@ -174,8 +206,16 @@ it('shows short pages of permissions, and still has more, while a history waits 
   expect(seen).toEqual([first.id]);
 });
 
-/** The rows of every table but that of what people did to the account: it remembers the agent's id. */
+async function sealAndSweep(world: World): Promise<void> {
+  await sealLogs(env.DB);
+  await world.sweep();
+}
+
+/**
+ * The rows of every table but those of what people did to the account, which remembers the agent's id, and of the log's
+ * tree and the gaps in it.
+ */
 async function countHistory(): Promise<Record<string, number>> {
-  const { activity: _, ...rows } = await countRows(env.DB);
+  const { activity: _, trees: __, erased_entries: ___, ...rows } = await countRows(env.DB);
   return rows;
 }

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { sha256 } from '../src/lib/bytes';
 import { FaultyDatabase } from './support/faults';
 import { checkIntegrity } from './support/integrity';
+import { sealLogs } from './support/seal';
 import { countRows, dumpTables, emptyTables } from './support/tables';
 import { type Answer, type Call, type TestAccount, type TestAgent, World } from './support/world';
 
@@ -447,6 +448,7 @@ describe('of a deleted agent', () => {
     await send(world, `/v1/agents/${agent.id}/rotate-key`, { token: account.token }, 'k-1');
     await multiplyAnswers(350);
     await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
+    await sealLogs(env.DB);
     await world.sweep();
     const rows = await countRows(env.DB);
     expect([rows.stored_answers, rows.erasures]).toEqual([0, 0]);

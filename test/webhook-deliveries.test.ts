@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { startExport } from './support/exports';
+import { sealLogs } from './support/seal';
 import { countRows } from './support/tables';
 import { listDeliveries, makeWebhook, readDelivery, verify } from './support/webhooks';
 import { type Json, type TestAccount, World } from './support/world';
@@ -204,6 +205,7 @@ describe('a webhook begins', () => {
     const agent = await account.agent();
     for (let i = 0; i < 3; i++) await gone.request();
     await account.must(204, 'DELETE', `/v1/agents/${gone.id}`);
+    await sealLogs(env.DB);
     await world.sweep();
     const webhook = await makeWebhook(account);
     const { id } = await agent.request();
@@ -483,6 +485,7 @@ describe('of a deleted agent', () => {
     await world.deliver();
     const messages = world.internet.received.slice(sent).map(({ body }) => JSON.parse(body).data.agent_id);
     expect(messages).toEqual([staying.id]);
+    await sealLogs(env.DB);
     await world.sweep();
     expect((await countRows(env.DB)).erasures).toBe(0);
     const { results } = await env.DB.prepare(

@@ -34,13 +34,17 @@ export async function updateAccount(
   input: z.output<ReturnType<typeof AccountUpdate>>,
 ): Promise<Account> {
   const plan = input.plan ?? row.plan;
+  const now = context.runtime.now();
+  const keepsOtherwise = input.plan !== undefined || input.audit_retention_days !== undefined;
   if (input.audit_retention_days !== undefined && plan !== 'enterprise') throw retentionNeedsEnterprise();
   const changes = {
     name: input.name,
     plan: input.plan,
     auditRetentionDays: plan === 'enterprise' ? input.audit_retention_days : null,
     isActive: input.is_active,
-    updatedAt: context.runtime.now(),
+    // The next sweep is to look at what is kept no longer.
+    ...(keepsOtherwise && { retentionDueAt: now }),
+    updatedAt: now,
   };
   const found = and(eq(accounts.number, row.number), eq(accounts.plan, row.plan));
   const number = sql<number>`(select number from ${accounts} where ${found})`;

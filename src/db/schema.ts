@@ -251,10 +251,14 @@ export const trees = sqliteTable(
 
 export const ERASURE_REASONS = ['agent_deleted', 'retention'] as const;
 
-/** Which sealed entries were erased, and why: their leaves stay in the tree. */
+/**
+ * Which sealed entries were erased, and why: their leaves stay in the tree. What retention erased is the beginning of the
+ * log, in one row an account, which grows; those of deleted agents that lie in it are told by it and go.
+ */
 export const erasedEntries = sqliteTable(
   'erased_entries',
   {
+    /** The position of the last entry that it tells of; of retention's the position before the first of the log. */
     id: integer().primaryKey(),
     account: integer().notNull(),
     reason: codeColumn(ERASURE_REASONS)().notNull(),

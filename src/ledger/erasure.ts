@@ -1,10 +1,13 @@
-import { asc, desc, eq, type SQL, sql } from 'drizzle-orm';
+import { asc, eq, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../db/columns';
-import type { Database } from '../db/database';
+import type { Batch, Database } from '../db/database';
+import { mergeSorted } from '../db/merge';
 import {
   agentKeys,
   agents,
   ERASURE_KINDS,
+  ERASURE_REASONS,
+  EVENT_TYPES,
   erasures,
   FILE_STATUSES,
   fileOutcomes,
@@ -17,7 +20,7 @@ import { LOG_SPAN } from './append';
 import { ANSWER_SLICE } from './stored-answer';
 
 /** Rows of one table that one statement deletes: D1 answers nobody else meanwhile. */
-const SLICE = 500;
+const SLICE = 200;
 
 /** Agents that one slice looks at: many small ones go together. */
 const AGENTS = 50;
@@ -30,58 +33,157 @@ const [processing, completed, expired] = (['processing', 'completed', 'expired']
 const agentKind = codeOf(ERASURE_KINDS, 'agent');
 const webhookKind = codeOf(ERASURE_KINDS, 'webhook');
 
+/** A deleted agent that waits to be erased, and which of its entries go next. */
+interface Gone {
+  /** Of the record of its deletion. */
+  id: number;
+  number: number;
+  /** Positions, as a JSON array. */
+  entries: string;
+}
+
 /**
- * Erases a slice of the permissions, audit entries, statistics, deliveries and stored answers of deleted agents. May be stopped and
- * called again at any point.
- * @param first which deletions to begin with: from both ends, so that a large history holds up no small one
- * @returns whether there is more to erase
+ * Erases the permissions, audit entries, statistics, deliveries and stored answers of deleted agents, slice by slice. Of
+ * the entries those that are sealed: the others wait for it, but for those of deleted accounts, which never will be.
  */
-export async function eraseAgents(database: Database, first: 'oldest' | 'newest'): Promise<boolean> {
-  const order = first === 'oldest' ? asc(erasures.id) : desc(erasures.id);
-  const [next] = await database.load([
-    database
-      .select({ id: erasures.id, number: erasures.number })
-      .from(erasures)
-      .where(eq(erasures.kind, 'agent'))
-      .orderBy(order)
-      .limit(AGENTS),
-  ]);
-  if (next.length === 0) return false;
-  const gone = listOf(next.map(({ number }) => number));
-  const deletions = listOf(next.map(({ id }) => id));
-  const answers = sql`
-    select principal, key from stored_answers indexed by stored_answers_by_subject
-    where subject in (select subject from erasures where id in ${deletions}) limit ${ANSWER_SLICE}`;
-  const entries = sql`
-    select pos from audit_entries indexed by audit_by_agent where agent in ${gone} order by agent, event, pos limit ${SLICE}`;
-  const { build } = database;
-  await database.run([
-    // The log goes on after what was erased: sequences are never used twice, and time never runs backwards.
-    build.run(sql`
-      update accounts set
-        erased_sequence = max(erased_sequence, last.pos - number * ${span}),
-        erased_at = max(erased_at, last.created_at)
-      from (
-        select pos / ${span} as account, max(pos) as pos, max(created_at) as created_at
-        from audit_entries where pos in (${entries}) group by pos / ${span}
-      ) as last
-      where number = last.account`),
-    build.run(sql`delete from audit_entries where pos in (${entries})`),
-    build.run(sql`delete from permissions where (account, id) in (
-      select account, id from permissions indexed by permissions_by_agent where agent in ${gone} limit ${SLICE})`),
-    build.run(sql`delete from agent_statistics where (agent, unit, bucket) in (
-      select agent, unit, bucket from agent_statistics where agent in ${gone} limit ${SLICE})`),
-    build.run(sql`delete from deliveries where (webhook, id) in (
-      select webhook, id from deliveries indexed by deliveries_by_agent where agent in ${gone} limit ${SLICE})`),
-    build.run(sql`delete from stored_answers where (principal, key) in (${answers})`),
-    build.run(sql`delete from erasures where id in ${deletions}
-      and not exists (select 1 from deliveries indexed by deliveries_by_agent where agent = erasures.number)
-      and not exists (select 1 from stored_answers indexed by stored_answers_by_subject where subject = erasures.subject)
-      and not exists (select 1 from audit_entries indexed by audit_by_agent where agent = erasures.number)
-      and not exists (select 1 from permissions indexed by permissions_by_agent where agent = erasures.number)
-      and not exists (select 1 from agent_statistics where agent = erasures.number)`),
-  ]);
-  return true;
+export class AgentErasure {
+  /** The deletion up to which there was nothing to do at present. */
+  private passed: number | null = null;
+
+  /** @param first which deletions to begin with: from both ends, so that a large history holds up no small one */
+  constructor(
+    private readonly database: Database,
+    private readonly first: 'oldest' | 'newest',
+  ) {}
+
+  /**
+   * Erases a slice. May be stopped and called again at any point, and by several at a time.
+   * @returns whether there may be more to erase
+   */
+  async eraseSlice(now: number): Promise<boolean> {
+    const next = await this.findNext();
+    const last = next.at(-1);
+    if (!last) return false;
+    const results = await this.erase(next, now);
+    if (results.some(({ meta }) => meta.changes > 0)) return true;
+    this.passed = last.id;
+    return next.length === AGENTS;
+  }
+
+  /** The agents whose turn it is, and a share of the slice for each of those that have sealed entries. */
+  private async findNext(): Promise<Gone[]> {
+    const order = this.first === 'oldest' ? sql`asc` : sql`desc`;
+    const beyond =
+      this.passed === null ? sql`` : sql`and id ${this.first === 'oldest' ? sql`>` : sql`<`} ${this.passed}`;
+    const events = EVENT_TYPES.keys().toArray();
+    const [next] = await this.database.load([
+      this.database
+        .select({ id: sql<number>`id`, number: sql<number>`number`, entries: sql<string>`entries` })
+        .from(sql`(
+          with gone as materialized (
+            select id, number, (
+              select pos / ${span} from audit_entries indexed by audit_by_agent where agent = number limit 1
+            ) as account
+            from erasures where kind = ${agentKind} ${beyond} order by id ${order} limit ${AGENTS}
+          ),
+          bounded as (
+            select id, number, account * ${span} + iif(
+              exists (select 1 from accounts where accounts.number = gone.account),
+              coalesce((select size from trees where trees.account = gone.account), 0), ${span}
+            ) as sealed
+            from gone
+          ),
+          open as materialized (
+            select * from bounded where exists (
+              select 1 from audit_entries indexed by audit_by_agent
+              where agent = number and event in (${sql.raw(events.join())}) and pos <= sealed
+            )
+          )
+          select gone.id, gone.number, (
+            select json_group_array(pos) from (
+              select pos from (${mergeSorted(events.map(entriesOfOpen), 'pos', 'asc')})
+              limit max(1, ${sql.raw(String(SLICE))} / (select max(1, count(*)) from open))
+            )
+          ) as entries
+          from gone left join open on open.id = gone.id order by gone.id ${order}
+        )`),
+    ]);
+    return next;
+  }
+
+  private erase(next: Gone[], now: number) {
+    const positions = next.flatMap(({ entries }) => JSON.parse(entries) as number[]);
+    // The rest goes when there is room for it, and at once where there are no entries: nobody waits for a larger one.
+    const rest = positions.length < SLICE / 2 ? next : next.filter(({ entries }) => entries === '[]');
+    return this.database.run([
+      ...(positions.length > 0 ? this.eraseEntries(positions, now) : []),
+      ...(rest.length > 0 ? this.eraseRest(rest) : []),
+    ] as unknown as Batch) as Promise<readonly unknown[]> as Promise<readonly D1Result[]>;
+  }
+
+  private eraseEntries(positions: number[], now: number) {
+    const entries = listOf(positions);
+    const { build } = this.database;
+    return [
+      // The log goes on after what was erased: sequences are never used twice, and time never runs backwards.
+      build.run(sql`
+        update accounts set
+          erased_sequence = max(erased_sequence, last.pos - number * ${span}),
+          erased_at = max(erased_at, last.created_at)
+        from (
+          select pos / ${span} as account, max(pos) as pos, max(created_at) as created_at
+          from audit_entries where pos in ${entries} group by pos / ${span}
+        ) as last
+        where number = last.account`),
+      build.run(recordErasure(entries, now)),
+      build.run(sql`delete from audit_entries where pos in ${entries}`),
+    ];
+  }
+
+  private eraseRest(next: Gone[]) {
+    const gone = listOf(next.map(({ number }) => number));
+    const deletions = listOf(next.map(({ id }) => id));
+    const answers = sql`
+      select principal, key from stored_answers indexed by stored_answers_by_subject
+      where subject in (select subject from erasures where id in ${deletions}) limit ${ANSWER_SLICE}`;
+    const { build } = this.database;
+    return [
+      build.run(sql`delete from permissions where (account, id) in (
+        select account, id from permissions indexed by permissions_by_agent where agent in ${gone} limit ${SLICE})`),
+      build.run(sql`delete from agent_statistics where (agent, unit, bucket) in (
+        select agent, unit, bucket from agent_statistics where agent in ${gone} limit ${SLICE})`),
+      build.run(sql`delete from deliveries where (webhook, id) in (
+        select webhook, id from deliveries indexed by deliveries_by_agent where agent in ${gone} limit ${SLICE})`),
+      build.run(sql`delete from stored_answers where (principal, key) in (${answers})`),
+      build.run(sql`delete from erasures where id in ${deletions}
+        and not exists (select 1 from deliveries indexed by deliveries_by_agent where agent = erasures.number)
+        and not exists (select 1 from stored_answers indexed by stored_answers_by_subject where subject = erasures.subject)
+        and not exists (select 1 from audit_entries indexed by audit_by_agent where agent = erasures.number)
+        and not exists (select 1 from permissions indexed by permissions_by_agent where agent = erasures.number)
+        and not exists (select 1 from agent_statistics where agent = erasures.number)`),
+    ];
+  }
+}
+
+/** Entries of one type of an agent that are sealed, in order. */
+function entriesOfOpen(event: number): SQL {
+  return sql`select pos from audit_entries indexed by audit_by_agent
+    where agent = open.number and event = ${sql.raw(String(event))} and pos <= open.sealed`;
+}
+
+/** Records which places of their accounts' logs entries leave empty that are about to be erased. */
+function recordErasure(entries: SQL, now: number): SQL {
+  return sql`
+    insert into erased_entries (id, account, reason, ranges, erased_at)
+    select max(last), account, ${codeOf(ERASURE_REASONS, 'agent_deleted')},
+      json_group_array(json_array(first - account * ${span}, last - account * ${span}) order by first), ${now}
+    from (
+      select pos / ${span} as account, min(pos) as first, max(pos) as last
+      from (select pos, pos - row_number() over (order by pos) as run from audit_entries where pos in ${entries})
+      group by run
+    )
+    where account in (select number from accounts)
+    group by account`;
 }
 
 /**

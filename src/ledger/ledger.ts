@@ -26,8 +26,9 @@ import { type Id, idBytes } from '../lib/typeid';
 import { type Answer, AnsweredBefore, type AnswerKeeper } from './answer';
 import { appendEntries, draftRows } from './append';
 import type { Entry } from './entry';
-import { markFeeds, markTrees } from './news';
+import { accountsOf, markFeeds, markTrees } from './news';
 import type { Note } from './note';
+import { markRetention } from './retention';
 import { countEvents } from './statistics';
 
 /** Tables of records about the account, which change without an audit entry. */
@@ -112,6 +113,7 @@ export class Ledger {
         build.run(appendEntries(drafts)),
         build.run(countEvents(drafts)),
         markTrees(build, transition.entries),
+        markRetention(build, accountsOf(transition.entries), transition.entries[0].at),
         markFeeds(build, transition.entries),
       ];
       const results = await this.run(statements, transition.answer);
@@ -148,12 +150,17 @@ export class Ledger {
   async change<const C extends Batch>({ note, changes, answer }: RecordChange<C>): Promise<BatchResponse<C>> {
     const statements: readonly Statement[] = changes(this.database.build as unknown as RecordWriter);
     if (!note) return (await this.run(statements, answer)) as unknown as BatchResponse<C>;
-    const record = this.database.build.insert(activity).values(note);
+    const { build } = this.database;
+    const record = [
+      build.insert(activity).values(note),
+      markRetention(build, sql`(${note.account})`, note.createdAt),
+    ] as const;
     // A change or deletion is noted while its target is as it was found, a creation once it is there.
     const isCreation = note.action.endsWith('.created');
-    const batch = isCreation ? [...statements, record] : [record, ...statements];
+    const batch = isCreation ? [...statements, ...record] : [...record, ...statements];
     const results = await this.run(batch, answer);
-    return (isCreation ? results.slice(0, -1) : results.slice(1)) as unknown as BatchResponse<C>;
+    const first = isCreation ? 0 : record.length;
+    return results.slice(first, first + statements.length) as unknown as BatchResponse<C>;
   }
 
   /** Runs the statements of a change, and stores its answer in the same transaction. */

@@ -4,7 +4,7 @@ export const PLANS = ['free', 'pro', 'team', 'enterprise'] as const;
 export type Plan = (typeof PLANS)[number];
 
 /** For how many days a plan keeps audit entries; enterprise accounts may choose fewer. */
-const RETENTION_DAYS: Record<Plan, number> = { free: 7, pro: 90, team: 365, enterprise: 2557 };
+export const RETENTION_DAYS: Record<Plan, number> = { free: 7, pro: 90, team: 365, enterprise: 2557 };
 
 export const MAX_RETENTION_DAYS = RETENTION_DAYS.enterprise;
 

@@ -10,6 +10,7 @@ import { measurePolicies } from './policy-operations.ts';
 import { seededRandom } from './random.ts';
 import { Report } from './report.ts';
 import { measureReports } from './reports.ts';
+import { measureRetention } from './retention.ts';
 import { measureRoundTrips } from './round-trips.ts';
 import { setScene } from './scene.ts';
 import { prepareState, startService } from './service.ts';
@@ -72,6 +73,8 @@ try {
   lap('exports measured');
   await measureWebhooks(report, state);
   lap('webhooks measured');
+  await measureRetention(report, state);
+  lap('retention measured');
   await measureBundle(report, state);
   await measureStartup(report, state);
   lap('bundle measured');

@@ -1,6 +1,8 @@
+import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { ModelAccount, type ModelAgent, type ModelPermission, tokenStatus } from './model';
+import { sealLogs } from './seal';
 import { type TestAccount, World } from './world';
 
 export const ACTIONS = ['email.send', 'file.read', 'money.transfer'];
@@ -265,6 +267,7 @@ export class Walk {
     const { world, account, model } = this;
     const due = model.due(world.now);
     const last = (await account.log()).at(-1)?.sequence ?? 0;
+    await sealLogs(env.DB);
     await world.sweep();
     const entries = (await account.log()).filter(({ sequence }) => sequence > last);
     const order = entries.map((entry) => entry.permission_request_id);

@@ -1,4 +1,4 @@
-import { and, eq, isNull, lt, lte, sql } from 'drizzle-orm';
+import { and, eq, gte, isNull, lt, lte, sql } from 'drizzle-orm';
 import { named } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { activity, agentKeys, agents, policies } from '../../db/schema';
@@ -86,6 +86,7 @@ async function turnBackKeys(reader: Reader, file: FileRow, rows: RegisteredAgent
           eq(activity.account, file.account),
           eq(activity.target, sql`wanted.value`),
           eq(activity.action, 'agent.key_rotated'),
+          gte(activity.id, firstIdAt('act', file.keptFrom)),
           lt(activity.id, firstIdAt('act', until)),
         ),
       )

@@ -1,0 +1,212 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../db/columns';
+import type { Batch, Database, Statement } from '../db/database';
+import { ERASURE_REASONS, FILE_STATUSES, PERMISSION_STATUSES, TOKEN_STATUSES } from '../db/schema';
+import { PLANS, RETENTION_DAYS } from '../lib/plans';
+import { DAY, HOUR, MINUTE } from '../lib/time';
+import { LOG_SPAN } from './append';
+
+/** Entries, and notes, that one slice erases, of all accounts together: D1 answers nobody else meanwhile. */
+const SLICE = 200;
+/** Accounts that one slice looks at. */
+const ACCOUNTS = 50;
+/** Records of what was erased before that one slice deletes: each may be some thousand bytes. */
+const RECORDS = 10;
+/** What cannot be erased yet, as it is not sealed or a file is made of it, is looked at again after so long. */
+const PATIENCE = 5 * MINUTE;
+
+/** How long the sweep that comes every hour may leave work undone before that of every minute helps. */
+export const BACKLOG_AGE = HOUR;
+
+const span = sql.raw(String(LOG_SPAN));
+const number = (value: number) => sql.raw(String(value));
+
+/** For how many milliseconds the account of the row `accounts` keeps its entries. */
+const keptFor = sql`(coalesce(
+  iif(accounts.plan = ${codeOf(PLANS, 'enterprise')}, accounts.audit_retention_days, null),
+  case accounts.plan ${sql.join(
+    PLANS.map((plan) => sql`when ${codeOf(PLANS, plan)} then ${number(RETENTION_DAYS[plan])}`),
+    sql` `,
+  )} end
+) * ${number(DAY)})`;
+
+/**
+ * Notes when something of an account will have to be erased by age. It writes nothing where that is noted already.
+ * @param which accounts: numbers, as SQL
+ * @param at when the entry or the note of it was made
+ */
+export function markRetention(build: Database['build'], which: SQL, at: number): Statement {
+  return build.run(sql`
+    update accounts set retention_due_at = ${at} + ${keptFor} + 1
+    where number in ${which} and retention_due_at is null`);
+}
+
+/** An account that is looked at, and how far a slice of the work goes in it. */
+interface Part {
+  number: number;
+  /** The last position that goes, and the time of its entry; null where none does. */
+  pos: number | null;
+  at: number | null;
+  /** The last note of its activity that goes, in hexadecimal. */
+  note: string | null;
+  /** Whether there are records of other erasures, 1 or 0. */
+  others: number;
+}
+
+/**
+ * Erases a slice of the audit entries that their accounts' plans keep no longer, each account's oldest first: those
+ * that are sealed and that no file in the making is made of. Permissions that are settled go with the last of their
+ * entries; notes of the account's activity go by the same age. May be stopped and called again at any point, and by
+ * several at a time.
+ * @param overdue for how many milliseconds an account must be waiting to be looked at
+ * @returns whether there may be more
+ */
+export async function eraseExpired(database: Database, now: number, overdue = 0): Promise<boolean> {
+  const [parts] = await database.load([
+    database.select({ part: sql<string>`part` }).from(sql`(${selectParts(now, overdue)})`),
+  ]);
+  if (parts.length === 0) return false;
+  const chosen = parts.map(({ part }) => JSON.parse(part) as Part);
+  const slice = chosenSlice(chosen, now);
+  const run = (statement: SQL) => database.build.run(statement);
+  const entries = [
+    run(deletePermissions(slice, now)),
+    run(recordErasure(slice, now)),
+    run(sql`delete from audit_entries where pos in (
+      select pos from (${slice}) as slice cross join audit_entries not indexed where pos > start and pos <= last)`),
+  ];
+  const notes = run(sql`delete from activity where (account, id) in (
+    select account, id from (${slice}) as slice cross join activity where account = number and id <= last_note)`);
+  await database.run([
+    ...(chosen.some(({ pos }) => pos !== null) ? entries : []),
+    ...(chosen.some(({ note }) => note !== null) ? [notes] : []),
+    ...(chosen.some(({ others }) => others === 1) ? [run(deleteOldRecords(slice))] : []),
+    run(moveOn(slice, now)),
+  ] as unknown as Batch);
+  return true;
+}
+
+/** The oldest time whose entries the account of the row `accounts` keeps, for itself or for a file in the making. */
+function keptFrom(now: number): SQL {
+  return sql`min(
+    ${now} - ${keptFor},
+    coalesce((
+      select min(kept_from) from files indexed by files_by_status
+      where files.account = accounts.number and status = ${codeOf(FILE_STATUSES, 'processing')}
+    ), ${now})
+  )`;
+}
+
+/** The first id of a time, as a prefix. */
+const idAt = (time: SQL) => sql`unhex(printf('%012x', ${time}))`;
+
+/**
+ * The accounts whose turn it is, and how much of each, as JSON: what the slice holds is shared out evenly. Times never
+ * decrease along the log, so that what goes is its beginning.
+ */
+function selectParts(now: number, overdue: number): SQL {
+  const share = sql`max(1, ${number(SLICE)} / (select max(1, count(*)) from due))`;
+  return sql`
+    with due as materialized (
+      select number, number * ${span} as start, ${keptFrom(now)} as kept_from,
+        number * ${span} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
+      from accounts indexed by accounts_retention_due
+      where retention_due_at is not null and retention_due_at <= ${now - overdue}
+      order by retention_due_at limit ${number(ACCOUNTS)}
+    )
+    select (
+      select json_object('number', due.number, 'pos', max(pos), 'at', max(created_at), 'note', (
+        select hex(max(id)) from (select id from activity where account = due.number order by id limit ${share})
+        where id < ${idAt(sql`due.kept_from`)}
+      ), 'others', exists (
+        select 1 from erased_entries where id > due.start and id < due.start + ${span}
+      ))
+      from (
+        select pos, created_at from audit_entries not indexed
+        where pos > due.start and pos <= due.sealed order by pos limit ${share}
+      )
+      where created_at < due.kept_from
+    ) as part
+    from due`;
+}
+
+/**
+ * The parts as rows. An account that keeps some of its part after all, or is gone, is left out: its plan may have
+ * changed since the parts were chosen, or a file have been asked for.
+ */
+function chosenSlice(parts: Part[], now: number): SQL {
+  const rows = parts.map(({ number, pos, at, note }) => [number, pos, at, note]);
+  return sql`
+    select number, number * ${span} as start, given.value ->> 1 as last, given.value ->> 2 as last_at,
+      unhex(given.value ->> 3) as last_note, ${keptFor} as kept_for, ${keptFrom(now)} as kept_from,
+      number * ${span} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
+    from json_each(${JSON.stringify(rows)}) as given cross join accounts
+    where number = given.value ->> 0
+      and coalesce(given.value ->> 2 < ${keptFrom(now)}, true)
+      and coalesce(unhex(given.value ->> 3) < ${idAt(keptFrom(now))}, true)`;
+}
+
+/**
+ * Deletes the settled permissions whose last entry goes. Of others an entry is still to come, but for a token that was
+ * used in part, which only time ends.
+ */
+function deletePermissions(slice: SQL, now: number): SQL {
+  return sql`
+    delete from permissions where (account, id) in (
+      select permissions.account, permissions.id
+      from (${slice}) as slice cross join audit_entries not indexed cross join permissions
+      where pos > start and pos <= last
+        and permissions.account = slice.number and permissions.id = audit_entries.permission
+        and last_entry = audit_entries.id and status <> ${codeOf(PERMISSION_STATUSES, 'pending')}
+        and (token_status is null or token_status <> ${codeOf(TOKEN_STATUSES, 'active')}
+          or (token_uses > 0 and token_expires_at <= ${now}))
+    )`;
+}
+
+/** Records that everything up to the last entry of each part is erased: one record an account, which grows. */
+function recordErasure(slice: SQL, now: number): SQL {
+  return sql`
+    insert into erased_entries (id, account, reason, ranges, erased_at)
+    select start, number, ${codeOf(ERASURE_REASONS, 'retention')}, json_array(json_array(1, last - start)), ${now}
+    from (${slice}) where last is not null
+    on conflict (id) do update set ranges = excluded.ranges, erased_at = excluded.erased_at
+    where ranges ->> '$[0][1]' < excluded.ranges ->> '$[0][1]'`;
+}
+
+/** Deletes some of the records that lie wholly in what the record of retention tells already. */
+function deleteOldRecords(slice: SQL): SQL {
+  return sql`delete from erased_entries where id in (
+    select other.id from (${slice}) as slice cross join erased_entries as other ${isTold} limit ${number(RECORDS)})`;
+}
+
+const isTold = sql`
+  where other.id > start and other.id <= start + (select ranges ->> '$[0][1]' from erased_entries where id = start)`;
+
+/**
+ * Notes how far the erasure has come, from where the log goes on, and when there will be something to erase again: at
+ * once, behind those that wait already; when the oldest thing that is left expires; or never, until something is new.
+ */
+function moveOn(slice: SQL, now: number): SQL {
+  const never = number(Number.MAX_SAFE_INTEGER);
+  const dueAt = (goesNow: SQL) =>
+    sql`iif(${goesNow}, ${now - BACKLOG_AGE}, max(created_at + kept_for + 1, ${now + PATIENCE}))`;
+  return sql`
+    update accounts set
+      erased_sequence = max(erased_sequence, coalesce(last - start, 0)),
+      erased_at = max(erased_at, coalesce(last_at, 0)),
+      retention_due_at = nullif(min(next_entry, next_note, next_record), ${never})
+    from (
+      select slice.*,
+        coalesce((
+          select ${dueAt(sql`created_at < kept_from and pos <= sealed`)} from audit_entries not indexed
+          where pos > coalesce(last, start) and pos < start + ${span} order by pos limit 1
+        ), ${never}) as next_entry,
+        coalesce((
+          select ${dueAt(sql`id < ${idAt(sql`kept_from`)}`)} from activity
+          where account = slice.number and id > coalesce(last_note, x'') order by id limit 1
+        ), ${never}) as next_note,
+        iif(exists (select 1 from erased_entries as other ${isTold}), ${now - BACKLOG_AGE}, ${never}) as next_record
+      from (${slice}) as slice
+    ) as part
+    where accounts.number = part.number`;
+}

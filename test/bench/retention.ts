@@ -1,0 +1,170 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Client } from './client.ts';
+import { drawHistory } from './history.ts';
+import { loadHistories } from './load.ts';
+import { seededRandom } from './random.ts';
+import { median, type Report } from './report.ts';
+import { databaseFile, prepareState, type Service, startService } from './service.ts';
+import type { SweepBatch } from './sweep-worker.ts';
+import { createTenant, type LoadedTenant } from './tenant.ts';
+
+const EXPIRED = 1_000_000;
+const KEPT = 200_000;
+const IDLE_ACCOUNTS = 100_000;
+const MAX_SLICE_MS = 100;
+const MAX_SLOWDOWN = 2;
+const PAGES = 300;
+/** Sweeps that are looked at, the hourly one first: how far they come is a part of the measurement. */
+const RUNS = 2;
+const DAY = 86_400_000;
+const HOURLY = '17 * * * *';
+const EACH_MINUTE = '* * * * *';
+
+/**
+ * Measures the erasure of a million expired entries: how long a slice holds the database, what it writes, how pages of
+ * another account fare meanwhile; and that accounts with nothing to erase cost the sweeps nothing.
+ */
+export async function measureRetention(report: Report, folder: string): Promise<void> {
+  report.heading(`Retention: ${EXPIRED} expired entries`);
+  const state = join(folder, 'retention');
+  rmSync(state, { recursive: true, force: true });
+  mkdirSync(state);
+  await prepareState(state);
+  const { reader } = await setScene(state);
+  const service = await startService(state, 'test/bench/sweep-worker.ts');
+  try {
+    await measureErasure(report, service, new Client(service.origin, reader.token));
+  } finally {
+    await service.stop();
+  }
+  await measureIdleAccounts(report, state);
+  rmSync(state, { recursive: true, force: true });
+}
+
+/** An account whose entries have all expired, and another one that reads pages meanwhile. */
+async function setScene(state: string): Promise<{ expired: LoadedTenant; reader: LoadedTenant }> {
+  const service = await startService(state);
+  const expired = await createTenant(service.origin, 'free', 50);
+  const reader = await createTenant(service.origin, 'enterprise', 20);
+  await service.stop();
+  const random = seededRandom(20_260_417);
+  const now = Date.now();
+  const actions = Array.from({ length: 100 }, (_, at) => `area-${at % 17}.verb-${at}`);
+  const past = { actions, from: now - 200 * DAY, to: now - 20 * DAY };
+  const [first, second] = loadHistories(databaseFile(state), [
+    { tenant: expired, history: drawHistory(random, { ...past, entries: EXPIRED, agents: 50 }) },
+    { tenant: reader, history: drawHistory(random, { ...past, entries: KEPT, agents: 20 }) },
+  ]) as [LoadedTenant, LoadedTenant];
+  const database = new DatabaseSync(databaseFile(state));
+  database.exec(`
+    insert into trees (account, size) values (${first.number}, ${EXPIRED}), (${second.number}, ${KEPT})
+      on conflict (account) do update set size = excluded.size, due_at = null;
+    update accounts set retention_due_at = 0;
+    pragma wal_checkpoint(truncate)`);
+  database.close();
+  return { expired: first, reader: second };
+}
+
+async function measureErasure(report: Report, service: Service, reader: Client): Promise<void> {
+  const usual = await readPages(reader, async (read) => {
+    for (let page = 0; page < PAGES; page++) await read();
+  });
+  await takeBatches(service);
+  const slices: SweepBatch[] = [];
+  const meanwhile: number[] = [];
+  const started = performance.now();
+  for (let run = 0; run < RUNS; run++) {
+    const pages = await readPages(reader, async (read) => {
+      let isOver = false;
+      const sweep = fire(service, run === 0 ? HOURLY : EACH_MINUTE).finally(() => {
+        isOver = true;
+      });
+      while (!isOver) await read();
+      await sweep;
+    });
+    meanwhile.push(...pages);
+    slices.push(...(await takeBatches(service)).filter(({ erased }) => erased > 0));
+  }
+  const seconds = (performance.now() - started) / 1_000;
+  const erased = slices.reduce((sum, slice) => sum + slice.erased, 0);
+  const written = slices.reduce((sum, slice) => sum + slice.written, 0);
+  report.note(
+    `${RUNS} sweeps, ${seconds.toFixed(0)} s in all, erase ${erased} entries of one account in ${slices.length} slices`,
+  );
+  report.note(`rows written for each entry, its permission included: ${(written / erased).toFixed(2)}`);
+  for (const [what, figures] of [
+    ['a slice holds the database', slices.map(({ held }) => held)],
+    ['a slice takes, with its way there and back', slices.map(({ took }) => took)],
+  ] as const) {
+    report.atMost(MAX_SLICE_MS, Math.max(...figures), `${what}, ms: ${spread(figures)}; at most`);
+  }
+  report.note(`a page usually takes, ms: ${spread(usual)}, mean ${mean(usual)}`);
+  report.note(`and meanwhile: ${spread(meanwhile)}, mean ${mean(meanwhile)}; ${meanwhile.length} pages`);
+  const ratio = (of: (figures: number[]) => number) => Math.round((100 * of(meanwhile)) / of(usual)) / 100;
+  report.below(MAX_SLOWDOWN, ratio(median), 'a page takes so many times as long meanwhile, by the median');
+  report.below(MAX_SLOWDOWN, ratio(mean), 'by the mean');
+}
+
+/** The rows that the sweeps read with and without a hundred thousand accounts in which nothing is due. */
+async function measureIdleAccounts(report: Report, state: string): Promise<void> {
+  const reads: number[] = [];
+  for (const idle of [0, IDLE_ACCOUNTS]) {
+    const database = new DatabaseSync(databaseFile(state));
+    const soon = Date.now() + DAY;
+    database.exec(`
+      insert into accounts (id, email, plan, is_active, created_at, updated_at, retention_due_at)
+      with recursive n(value) as (select 1 union all select value + 1 from n where value < ${idle})
+      select randomblob(16), 'idle@example.com', 0, 1, 0, 0, iif(value % 2, null, ${soon}) from n where ${idle} > 0;
+      pragma wal_checkpoint(truncate)`);
+    database.close();
+    const service = await startService(state, 'test/bench/sweep-worker.ts');
+    try {
+      // The first run settles what is left over.
+      for (let run = 0; run < 2; run++) {
+        await takeBatches(service);
+        await fire(service, HOURLY);
+        await fire(service, EACH_MINUTE);
+      }
+      reads.push((await takeBatches(service)).reduce((sum, { read }) => sum + read, 0));
+    } finally {
+      await service.stop();
+    }
+  }
+  const [without = 0, withIdle = 0] = reads;
+  report.verdict(
+    withIdle === without,
+    `rows that both sweeps read: ${without}; with ${IDLE_ACCOUNTS} idle accounts: ${withIdle}`,
+  );
+}
+
+async function readPages(client: Client, work: (read: () => Promise<void>) => Promise<void>): Promise<number[]> {
+  const times: number[] = [];
+  await work(async () => {
+    const started = performance.now();
+    const { status } = await client.get('/v1/audit', { limit: 50 });
+    if (status !== 200) throw new Error(`a page: ${status}`);
+    times.push(performance.now() - started);
+  });
+  return times;
+}
+
+async function fire({ origin }: Service, cron: string): Promise<void> {
+  const answer = await fetch(`${origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent(cron)}`);
+  if (!answer.ok) throw new Error(`the cron ${cron}: ${answer.status}`);
+}
+
+async function takeBatches({ origin }: Service): Promise<SweepBatch[]> {
+  return (await (await fetch(`${origin}/bench/batches`)).json()) as SweepBatch[];
+}
+
+function spread(figures: readonly number[]): string {
+  const sorted = figures.toSorted((a, b) => a - b);
+  const at = (part: number) => (sorted[Math.floor(part * (sorted.length - 1))] ?? 0).toFixed(1);
+  return `p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)}`;
+}
+
+function mean(figures: readonly number[]): number {
+  return Math.round((10 * figures.reduce((sum, figure) => sum + figure, 0)) / figures.length) / 10;
+}

@@ -1,0 +1,62 @@
+import type { Env, JobMessage, WebhookMessage } from '../../src/env';
+import worker from '../../src/index';
+
+/** A batch that a cron sent to the database. */
+export interface SweepBatch {
+  /** The beginning of its first statement. */
+  sql: string;
+  statements: number;
+  /** Milliseconds that it held the database, by D1's own count, and until its answer was there. */
+  held: number;
+  took: number;
+  read: number;
+  written: number;
+  /** Audit entries that it deleted. */
+  erased: number;
+}
+
+let batches: SweepBatch[] = [];
+
+/** The service; `GET /bench/batches` tells, and forgets, what its crons have sent to the database. */
+export default {
+  async fetch(request, env, execution) {
+    if (new URL(request.url).pathname !== '/bench/batches') return worker.fetch(request, env, execution);
+    const answer = Response.json(batches);
+    batches = [];
+    return answer;
+  },
+  scheduled: (controller, env) => worker.scheduled(controller, meter(env)),
+  queue: worker.queue,
+} satisfies ExportedHandler<Env, JobMessage | WebhookMessage>;
+
+function meter(env: Env): Env {
+  const texts = new WeakMap<D1PreparedStatement, string>();
+  const DB = {
+    prepare: (sql: string) => ({
+      bind: (...values: unknown[]) => {
+        const bound = env.DB.prepare(sql).bind(...values);
+        texts.set(bound, sql.trim());
+        return bound;
+      },
+    }),
+    batch: async <T>(statements: D1PreparedStatement[]) => {
+      const started = Date.now();
+      const results = await env.DB.batch<T>(statements);
+      const batch = { sql: textOf(0).slice(0, 60), statements: statements.length, held: 0, took: Date.now() - started };
+      const costs = { read: 0, written: 0, erased: 0 };
+      for (const [at, { meta }] of results.entries()) {
+        batch.held += meta.duration;
+        costs.read += meta.rows_read;
+        costs.written += meta.rows_written;
+        if (textOf(at).startsWith('delete from audit_entries')) costs.erased += meta.changes;
+      }
+      batches.push({ ...batch, ...costs });
+      return results;
+
+      function textOf(at: number): string {
+        return texts.get(statements[at] as D1PreparedStatement) ?? '';
+      }
+    },
+  } as unknown as D1Database;
+  return { ...env, DB };
+}

@@ -1,0 +1,150 @@
+import { env } from 'cloudflare:test';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { agentNumbers, fillWithDenials } from './support/bulk-log';
+import { checkErasure } from './support/erasure';
+import { Outage, type OutageMode } from './support/outage';
+import { sealLogs } from './support/seal';
+import { countRows, emptyTables } from './support/tables';
+import { type Json, type TestAccount, World } from './support/world';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+/** On a busy machine. */
+const LONG = { timeout: 240_000 };
+/** Some slices. */
+const ENTRIES = 450;
+
+beforeEach(() => emptyTables(env.DB));
+
+interface Scene {
+  world: World;
+  outage: Outage;
+  account: TestAccount;
+}
+
+/** An account with two agents, whose entries alternate; all of it has expired and is sealed. */
+async function makeScene(): Promise<Scene & { agent: string }> {
+  const outage = new Outage();
+  const world = new World({ DB: outage.database(env.DB) });
+  const account = await world.account({ plan: 'free' });
+  const [first, second] = [await account.agent(), await account.agent()];
+  const { id } = await second.request();
+  await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
+  await fillWithDenials(env.DB, ENTRIES, await agentNumbers(env.DB));
+  world.advance(1);
+  await sealLogs(env.DB);
+  return { world, outage, account, agent: first.id };
+}
+
+/** Lets every call of a piece of work fail in turn, and looks at what it leaves behind, at once and in the end. */
+async function failEachCall(
+  mode: OutageMode,
+  prepare: (scene: Scene & { agent: string }) => Promise<unknown>,
+  work: (world: World) => Promise<void>,
+  expectEnd: (scene: Scene) => Promise<void>,
+): Promise<void> {
+  for (let call = 1, calls = 1; call <= calls; call++) {
+    await emptyTables(env.DB);
+    const scene = await makeScene();
+    await prepare(scene);
+    if (call === 1) {
+      scene.outage.arm(null);
+      await work(scene.world);
+      await expectEnd(scene);
+      calls = scene.outage.calls;
+      expect(calls).toBeGreaterThan(8);
+      continue;
+    }
+    scene.outage.arm({ call, mode });
+    await work(scene.world);
+    scene.outage.arm(null);
+    expect([call, await checkErasure(env.DB)]).toEqual([call, []]);
+    for (let run = 1; run <= 2; run++) {
+      scene.world.advance(HOUR);
+      await work(scene.world);
+      expect([call, await checkErasure(env.DB)]).toEqual([call, []]);
+    }
+    await expectEnd(scene);
+  }
+}
+
+async function left(): Promise<Json> {
+  const { audit_entries, permissions, erasures } = await countRows(env.DB);
+  return { audit_entries, permissions, erasures };
+}
+
+async function erasedSequences(): Promise<number> {
+  const { results } = await env.DB.prepare('select ranges from erased_entries').all<{ ranges: string }>();
+  const ranges = results.flatMap(({ ranges }) => JSON.parse(ranges) as [number, number][]);
+  return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0);
+}
+
+describe.each<OutageMode>(['before', 'after', 'kill before', 'kill after'])('when a call fails (%s)', LONG, (mode) => {
+  it('retention goes on where it was', async () => {
+    await failEachCall(
+      mode,
+      async ({ world }) => world.advance(7 * DAY),
+      (world) => world.clean(),
+      async () => {
+        expect(await left()).toEqual({ audit_entries: 0, permissions: 0, erasures: 0 });
+        expect(await erasedSequences()).toBe(ENTRIES + 2);
+      },
+    );
+  });
+});
+
+describe.each<OutageMode>(['before', 'kill after'])('when a call fails (%s)', LONG, (mode) => {
+  it('the erasure of an agent goes on where it was, and takes nothing of another', async () => {
+    await failEachCall(
+      mode,
+      ({ account, agent }) => account.must(204, 'DELETE', `/v1/agents/${agent}`),
+      (world) => world.sweep(),
+      async ({ account }) => {
+        expect(await left()).toEqual({
+          ...{ audit_entries: ENTRIES / 2 + 2, permissions: ENTRIES / 2 + 1, erasures: 0 },
+        });
+        expect((await account.log()).length).toBe(ENTRIES / 2 + 2);
+        expect(await erasedSequences()).toBe(ENTRIES / 2);
+      },
+    );
+  });
+
+  it('the erasure of an account goes on where it was', async () => {
+    await failEachCall(
+      mode,
+      ({ world, account }) =>
+        world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, { token: env.ADMIN_TOKEN ?? '' }),
+      (world) => world.sweep(),
+      async () => {
+        expect(Object.entries(await countRows(env.DB)).filter(([, rows]) => rows > 0)).toEqual([]);
+      },
+    );
+  });
+});
+
+describe('sweeps at the same time', LONG, () => {
+  it('erase everything that expired once', async () => {
+    const { world } = await makeScene();
+    world.advance(7 * DAY);
+    await Promise.all([world.clean(), world.clean(), world.clean()]);
+    expect(await checkErasure(env.DB)).toEqual([]);
+    world.advance(HOUR);
+    await world.clean();
+    expect(await left()).toEqual({ audit_entries: 0, permissions: 0, erasures: 0 });
+    expect(await erasedSequences()).toBe(ENTRIES + 2);
+  });
+
+  it('erase an agent, while its account keeps less than it did', async () => {
+    const { world, account, agent } = await makeScene();
+    await account.must(204, 'DELETE', `/v1/agents/${agent}`);
+    world.advance(8 * DAY);
+    await Promise.all([world.clean(), world.sweep(), world.clean(), world.sweep()]);
+    expect(await checkErasure(env.DB)).toEqual([]);
+    world.advance(HOUR);
+    await sealLogs(env.DB);
+    await world.clean();
+    await world.sweep();
+    expect(await checkErasure(env.DB)).toEqual([]);
+    expect(await left()).toEqual({ audit_entries: 0, permissions: 0, erasures: 0 });
+  });
+});

@@ -1,0 +1,28 @@
+/**
+ * Copies the newest entry so many times, as denials of as many permissions.
+ * @param agents numbers of the agents whose denials they are, in turn
+ */
+export async function fillWithDenials(database: D1Database, count: number, agents: number[]): Promise<void> {
+  const numbers = `(with recursive n(value) as (select 1 union all select value + 1 from n where value < ?1)
+    select value, (select agent.value from json_each(?2) as agent where agent.key = n.value % json_array_length(?2)) as agent
+    from n) as n`;
+  const newest = '(select * from audit_entries order by pos desc limit 1) as e';
+  const statements = [
+    `insert into permissions
+     select p.account, unhex(printf('%022x%010x', n.agent, n.value)), n.agent, p.action, p.resource, p.scope, p.reason,
+       p.token_ttl, p.max_uses, 2, null, null, null, null, null, null, null, null, null, null, null,
+       unhex(printf('ff%020x%010x', n.agent, n.value)), p.expires_at, p.created_at, p.updated_at
+     from ${newest} join permissions p on p.id = e.permission cross join ${numbers}`,
+    `insert into audit_entries
+     select e.pos + n.value, unhex(printf('ff%020x%010x', n.agent, n.value)), n.agent,
+       unhex(printf('%022x%010x', n.agent, n.value)), 2, e.action, e.created_at, e.ip_address, e.user_agent, e.details, e.salt
+     from ${newest} cross join ${numbers}`,
+  ];
+  await database.batch(statements.map((sql) => database.prepare(sql).bind(count, JSON.stringify(agents))));
+}
+
+/** The numbers of all agents, oldest first. */
+export async function agentNumbers(database: D1Database): Promise<number[]> {
+  const { results } = await database.prepare('select number from agents order by number').all<{ number: number }>();
+  return results.map(({ number }) => number);
+}

@@ -1,0 +1,79 @@
+/**
+ * Compares what is left of every account's log with the record of what was erased from it. Reads the tables, not the
+ * service.
+ * @returns what disagrees, in words; nothing when all is well
+ */
+export async function checkErasure(database: D1Database): Promise<string[]> {
+  const faults: string[] = [];
+  const { results: accounts } = await database
+    .prepare(
+      `select number, erased_sequence as erased, coalesce(size, 0) as sealed from accounts
+       left join trees on trees.account = accounts.number`,
+    )
+    .all<{ number: number; erased: number; sealed: number }>();
+  for (const { number, erased, sealed } of accounts) {
+    const left = new Set(await readSequences(database, number));
+    const records = await readRecords(database, number);
+    const gone = new Set<number>();
+    for (const { reason, ranges } of records) {
+      const own = new Set<number>();
+      for (const [first, last] of ranges) {
+        if (first < 1 || first > last) faults.push(`account ${number}: a range [${first}, ${last}]`);
+        for (let sequence = first; sequence <= last; sequence++) {
+          if (own.has(sequence)) faults.push(`account ${number}: ${sequence} is twice in a record`);
+          own.add(sequence);
+          gone.add(sequence);
+        }
+      }
+      if (reason === RETENTION && (ranges.length !== 1 || ranges[0]?.[0] !== 1)) {
+        faults.push(`account ${number}: what retention erased is no beginning: ${JSON.stringify(ranges)}`);
+      }
+    }
+    if (records.filter(({ reason }) => reason === RETENTION).length > 1) {
+      faults.push(`account ${number}: several records of retention`);
+    }
+    const head = Math.max(0, erased, ...left);
+    for (let sequence = 1; sequence <= head; sequence++) {
+      if (left.has(sequence) === gone.has(sequence)) {
+        faults.push(
+          `account ${number}: ${sequence} is ${left.has(sequence) ? 'there, and' : 'neither there nor'} erased`,
+        );
+      }
+    }
+    for (const sequence of gone) {
+      if (sequence > sealed) faults.push(`account ${number}: ${sequence} was erased and never sealed`);
+      if (sequence > erased) faults.push(`account ${number}: ${sequence} was erased, and could be used again`);
+    }
+  }
+  const { results: orphans } = await database
+    .prepare(
+      `select hex(id) as id from permissions where last_entry not in (select id from audit_entries)
+       and not (status = 0 or (token_status = 0 and token_uses = 0))
+       union all
+       select hex(id) from audit_entries where (pos / 4294967296, permission) not in (select account, id from permissions)
+       and agent in (select number from agents)
+       union all
+       select ranges from erased_entries where account not in (select number from accounts)`,
+    )
+    .all<{ id: string }>();
+  for (const { id } of orphans) faults.push(`a settled permission outlived its entries, or an entry it: ${id}`);
+  return faults;
+}
+
+const RETENTION = 1;
+
+async function readSequences(database: D1Database, account: number): Promise<number[]> {
+  const { results } = await database
+    .prepare('select pos % 4294967296 as sequence from audit_entries where pos / 4294967296 = ?')
+    .bind(account)
+    .all<{ sequence: number }>();
+  return results.map(({ sequence }) => sequence);
+}
+
+async function readRecords(database: D1Database, account: number) {
+  const { results } = await database
+    .prepare('select reason, ranges from erased_entries where account = ? order by id')
+    .bind(account)
+    .all<{ reason: number; ranges: string }>();
+  return results.map(({ reason, ranges }) => ({ reason, ranges: JSON.parse(ranges) as [number, number][] }));
+}
