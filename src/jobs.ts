@@ -7,6 +7,7 @@ import type { Env, JobMessage, Runtime } from './env';
 import { parseFileId } from './files/file';
 import { JOB_SIZES, type JobSizes, workOn } from './files/job';
 import type { FileMaker } from './files/maker';
+import { sendHint } from './http/webhook-hint';
 import { FileLedger } from './ledger/file-ledger';
 
 /** What makes the files of each kind. */
@@ -27,9 +28,8 @@ export async function runJobs(
 ): Promise<void> {
   for (const message of batch.messages) {
     try {
-      const { shard, account } = message.body;
       const hasMore = await runJob(message.body, env, runtime, sizes);
-      await (hasMore ? env.JOB_QUEUE?.send(message.body) : env.WEBHOOK_QUEUE?.send({ shard, account }));
+      if (hasMore) await env.JOB_QUEUE?.send(message.body);
       message.ack();
     } catch (error) {
       console.error(JSON.stringify({ event: 'job_failed', ...message.body, message: String(error) }));
@@ -43,17 +43,26 @@ async function runJob({ shard, account, id }: JobMessage, env: Env, runtime: Run
   const key = parseFileId(id);
   const database = openShard(env, shard, new Cost());
   if (!key || !database) return false;
-  if (!env.FILES) throw new Error('the bucket FILES is not bound');
+  const { FILES, WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
+  if (!FILES) throw new Error('the bucket FILES is not bound');
+  let hasNews = false;
+  const announce = () => {
+    hasNews = true;
+  };
   const context = {
     reader: database,
-    ledger: new FileLedger(database),
-    bucket: env.FILES,
+    ledger: new FileLedger(database, announce),
+    bucket: FILES,
     runtime,
     makers: MAKERS,
     sizes,
     loadAsset: (path: string) => readAsset(env, path),
   };
-  return workOn(context, { account, ...key });
+  try {
+    return await workOn(context, { account, ...key });
+  } finally {
+    if (hasNews && queue && slowQueue) await sendHint({ queue, slowQueue }, { shard, account });
+  }
 }
 
 async function readAsset({ ASSETS }: Env, path: string): Promise<ArrayBuffer> {

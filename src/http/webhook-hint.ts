@@ -13,6 +13,30 @@ export async function sendHint(
   try {
     await (isSlow ? slowQueue : queue).send(message, { delaySeconds: Math.ceil(delay / 1_000) });
   } catch (error) {
-    console.error(JSON.stringify({ event: 'webhook_hint_not_sent', message: String(error) }));
+    logFailure(error);
   }
+}
+
+/** Tells the queues that there is something to deliver to some webhooks of an account, which has no more than 50. */
+export async function sendHints(
+  { queue, slowQueue }: Pick<WebhookConfig, 'queue' | 'slowQueue'>,
+  { shard, account }: WebhookMessage,
+  webhooks: readonly { number: number; isSlow: boolean }[],
+): Promise<void> {
+  const messagesOf = (lane: boolean) =>
+    webhooks
+      .filter(({ isSlow }) => isSlow === lane)
+      .map(({ number }) => ({ body: { shard, account, webhook: number } }));
+  const send = async (lane: Queue<WebhookMessage>, messages: MessageSendRequest<WebhookMessage>[]) => {
+    try {
+      if (messages.length > 0) await lane.sendBatch(messages);
+    } catch (error) {
+      logFailure(error);
+    }
+  };
+  await Promise.all([send(queue, messagesOf(false)), send(slowQueue, messagesOf(true))]);
+}
+
+function logFailure(error: unknown): void {
+  console.error(JSON.stringify({ event: 'webhook_hint_not_sent', message: String(error) }));
 }

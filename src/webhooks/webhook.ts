@@ -11,9 +11,9 @@ import { readJson } from '../http/input';
 import { later, shownId, shownTime } from '../http/shown';
 import { toHex } from '../lib/bytes';
 import { isJsonObject } from '../lib/json';
+import { findTargetFault } from '../lib/target';
 import { formatTime } from '../lib/time';
 import { type Id, idBytes, idPattern, parseId } from '../lib/typeid';
-import { findTargetFault } from './target';
 
 /** The most webhooks that an account can hold. */
 export const MAX_WEBHOOKS = 50;
