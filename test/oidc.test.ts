@@ -253,6 +253,17 @@ describe('a token of the provider', () => {
     expect((await scene.must(200, token, 'GET', '/v1/agents')).body.data).toEqual([]);
   });
 
+  it('is of another person where another provider names the same subject', async () => {
+    const scene = await Scene.open();
+    const { body } = await scene.must(200, await scene.token({ sub: 'eve' }));
+    const issuer = 'https://elsewhere.example.com';
+    scene.world.env.OIDC_ISSUER = issuer;
+    const configuration = { issuer, jwks_uri: 'https://keys.example.com/jwks' };
+    scene.world.internet.on('elsewhere.example.com', () => Response.json(configuration));
+    const other = await scene.must(200, await scene.token({ sub: 'eve', iss: issuer }));
+    expect(other.body.id).not.toBe(body.id);
+  });
+
   it.each([
     ['an audience among others', { aud: ['https://elsewhere.example.com', AUDIENCE] }, {}],
     ['another party that it was issued to', { azp: 'https://elsewhere.example.com' }, {}],

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { answers, hang, type Receiver } from './support/internet';
 import { deliverHint } from './support/queue';
 import { listDeliveries, makeWebhook, readDelivery, readWebhook, verify } from './support/webhooks';
@@ -207,6 +207,28 @@ describe('what a receiver does wrong is a failure with a plain reason:', () => {
       }),
     ]);
     expect(Date.parse(delivery.next_attempt_at)).toBeGreaterThan(world.now);
+  });
+
+  it('an answer that fails is not read', async () => {
+    const { world, agent, webhook } = await makeScene();
+    const seen: string[] = [];
+    const body = () =>
+      new ReadableStream(
+        {
+          pull: (controller) => {
+            seen.push('read');
+            controller.enqueue(new Uint8Array(1_024));
+          },
+          cancel: () => {
+            seen.push('cancelled');
+          },
+        },
+        { highWaterMark: 0 },
+      );
+    world.internet.on(webhook.host, () => new Response(body(), { status: 500 }));
+    await agent.request();
+    await world.deliver();
+    expect(seen).toEqual(['cancelled']);
   });
 
   it('an answer without end is success after 16 KiB, and is left alone from there', async () => {
@@ -444,15 +466,21 @@ it('fifty that hang keep fifty others waiting not at all, though one message is 
   for (const { host } of hanging) expect(world.internet.sentTo(host).length).toBeGreaterThan(1);
 });
 
-it('an entry that is damaged keeps no other waiting', async () => {
+it('an entry that is damaged keeps no other waiting, and is not quoted in the log of the service', async () => {
+  const log = vi.spyOn(console, 'error');
   const { world, account, agent, webhook } = await makeScene();
   const { id } = await agent.request();
-  await env.DB.prepare(`update audit_entries set details = '{' where pos = (select max(pos) from audit_entries)`).run();
+  await env.DB.prepare(
+    `update audit_entries set details = 'secret' where pos = (select max(pos) from audit_entries)`,
+  ).run();
   await agent.request();
   await world.deliver();
   expect(world.internet.sentTo(webhook.host)).toHaveLength(1);
   expect(world.internet.received[0]?.body).not.toContain(id);
   const deliveries = await listDeliveries(account, webhook);
   expect(deliveries.map(({ status }) => status).toSorted()).toEqual(['failed', 'succeeded']);
-  await env.DB.prepare(`update audit_entries set details = '{}' where details = '{'`).run();
+  expect(log.mock.calls.flat().join()).toContain('entry_unreadable');
+  expect(log.mock.calls.flat().join()).not.toContain('secret');
+  log.mockRestore();
+  await env.DB.prepare(`update audit_entries set details = '{}' where details = 'secret'`).run();
 });
