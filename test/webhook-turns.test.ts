@@ -191,5 +191,6 @@ it('a webhook that is switched off while deliveries are made is not asked for ev
   await world.deliver();
   const row = await env.DB.prepare('select due_at, erase_at from webhooks order by number desc limit 1').first();
   expect(row).toEqual({ due_at: null, erase_at: null });
+  expect(await countStates()).toEqual({});
   expect(world.internet.sentTo(webhook.host)).toEqual([]);
 });
