@@ -169,6 +169,34 @@ describe('while something is sent to it, a webhook', () => {
   });
 });
 
+it('what is ordered meanwhile takes nobody’s lease: the sweep lets no other send the same', async () => {
+  let isFirst = true;
+  const { world, webhook } = await makeBacklog(20, ({ world, account, webhook }) => async () => {
+    if (isFirst) {
+      isFirst = false;
+      await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
+      await world.sweep();
+      await world.deliver();
+    }
+    return new Response();
+  });
+  await world.deliver();
+  const sent = world.internet.sentTo(webhook.host).map(({ headers }) => headers.get('webhook-id'));
+  expect(sent).toHaveLength(21);
+  expect(new Set(sent).size).toBe(21);
+});
+
+it('nothing is sent once more of an agent that is deleted in the same moment', async () => {
+  const { database, world, account, agent, webhook } = await makeBacklog(1);
+  await world.deliver();
+  const [{ id }] = await listDeliveries(account, webhook);
+  database.before(2, async () => {
+    await new World().must(204, 'DELETE', `/v1/agents/${agent.id}`, { token: account.token });
+  });
+  await account.must(409, 'POST', `/v1/webhooks/${webhook.id}/deliveries/${id}/redeliver`);
+  expect(await countStates()).toEqual({ succeeded: 1 });
+});
+
 it('a slow webhook of which nothing could be sent stays slow', async () => {
   const { world, account, agent, webhook } = await makeBacklog(1, () => answers(500));
   await world.deliver();
