@@ -142,7 +142,7 @@ function readOidcConfig({ OIDC_ISSUER: issuer, OIDC_AUDIENCE: audience }: Env, f
 }
 
 /** Whether nobody on the way can read or change what is asked for there: `https`, or this machine. */
-export function isSafeAddress(text: string): boolean {
+function isSafeAddress(text: string): boolean {
   const url = URL.parse(text);
   const isLocal = url?.hostname === 'localhost' || url?.hostname === '127.0.0.1' || url?.hostname === '[::1]';
   return url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal);

@@ -10,6 +10,7 @@ import type { Env, JobMessage, Runtime } from './env';
 import { parseFileId } from './files/file';
 import { JOB_SIZES, type JobSizes, workOn } from './files/job';
 import type { FileMaker } from './files/maker';
+import { sendHint } from './http/webhook-hint';
 import { FileLedger } from './ledger/file-ledger';
 import { TreeLedger } from './ledger/tree-ledger';
 
@@ -27,9 +28,8 @@ export async function runJobs(
 ): Promise<void> {
   const describe = ({ shard, account, id }: JobMessage) => ({ shard, account_number: account, file: id });
   await consume(batch, runtime, describe, async (message, cost) => {
-    const { shard, account } = message;
     const hasMore = await runJob(message, cost, env, runtime, sizes);
-    await (hasMore ? env.JOB_QUEUE?.send(message) : env.WEBHOOK_QUEUE?.send({ shard, account }));
+    if (hasMore) await env.JOB_QUEUE?.send(message);
   });
 }
 
@@ -38,18 +38,27 @@ async function runJob({ shard, account, id }: JobMessage, cost: Cost, env: Env, 
   const key = parseFileId(id);
   const database = openShard(env, shard, cost);
   if (!key || !database) return false;
-  if (!env.FILES) throw new Error('the bucket FILES is not bound');
-  const trees = { reader: database, ledger: new TreeLedger(database), bucket: env.FILES };
+  const { FILES, WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
+  if (!FILES) throw new Error('the bucket FILES is not bound');
+  let hasNews = false;
+  const announce = () => {
+    hasNews = true;
+  };
+  const trees = { reader: database, ledger: new TreeLedger(database), bucket: FILES };
   const context = {
     reader: database,
-    ledger: new FileLedger(database),
-    bucket: env.FILES,
+    ledger: new FileLedger(database, announce),
+    bucket: FILES,
     runtime,
     makers: makersOf({ ...trees, signer: await openSigner(env) }, runtime),
     sizes,
     loadAsset: (path: string) => readAsset(env, path),
   };
-  return workOn(context, { account, ...key });
+  try {
+    return await workOn(context, { account, ...key });
+  } finally {
+    if (hasNews && queue && slowQueue) await sendHint({ queue, slowQueue }, { shard, account });
+  }
 }
 
 async function readAsset({ ASSETS }: Env, path: string): Promise<ArrayBuffer> {

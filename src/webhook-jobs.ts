@@ -5,7 +5,7 @@ import type { Cost } from './db/database';
 import type { FileKind } from './db/schema';
 import { openShard } from './db/shards';
 import { type Config, type Env, type Runtime, readConfig, type WebhookMessage } from './env';
-import { sendHint } from './http/webhook-hint';
+import { sendHint, sendHints } from './http/webhook-hint';
 import { Ledger } from './ledger/ledger';
 import { dispatch } from './webhooks/dispatch/dispatch';
 import { type FanOutContext, type FilePresenter, fanOut } from './webhooks/dispatch/fan-out';
@@ -45,10 +45,9 @@ async function runMessage(
  */
 async function makeDeliveries(context: FanOutContext, account: number): Promise<number | null> {
   const { shard, config } = context;
-  const hint = async (webhooks: Iterable<{ number: number; isSlow: boolean }>) => {
-    for (const webhook of webhooks) {
-      if (webhook.number !== own) await sendHint(config.webhooks, { shard, account, webhook: webhook.number }, webhook);
-    }
+  const hint = (webhooks: { number: number; isSlow: boolean }[]) => {
+    const others = webhooks.filter(({ number }) => number !== own);
+    return sendHints(config.webhooks, { shard, account }, others);
   };
   const first = await fanOut(context, account);
   const own = first.woken.find(({ isSlow }) => !isSlow)?.number ?? null;
@@ -60,7 +59,7 @@ async function makeDeliveries(context: FanOutContext, account: number): Promise<
     for (const webhook of next.woken) later.set(webhook.number, webhook);
     hasMore = next.hasMore;
   }
-  await hint(later.values());
+  await hint([...later.values()]);
   if (hasMore) await sendHint(config.webhooks, { shard, account });
   return own;
 }

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { startExport } from './support/exports';
+import { readReport, startReport } from './support/reports';
 import { sealLogs } from './support/seal';
 import { countRows } from './support/tables';
 import { listDeliveries, makeWebhook, readDelivery, verify } from './support/webhooks';
@@ -152,6 +153,8 @@ describe('an account without webhooks', () => {
     const world = new World();
     const agent = await (await world.account()).agent();
     await agent.approved();
+    await startExport(agent.account);
+    await world.work();
     expect(world.webhookQueue.waiting).toEqual([]);
   });
 });
@@ -441,6 +444,59 @@ it('exports tell when they are finished, or have failed', async () => {
   const [delivery] = await listDeliveries(account, webhook);
   expect(delivery).toMatchObject({ event: 'audit.export.failed', status: 'succeeded' });
   expect((await countRows(env.DB)).file_outcomes).toBe(0);
+});
+
+it('reports tell when they are finished, or have failed', async () => {
+  const world = new World();
+  const account = await world.account({ plan: 'enterprise' });
+  const agent = await account.agent();
+  const webhook = await makeWebhook(account, { events: ['report.completed', 'report.failed'] });
+  const id = await startReport(account);
+  world.advance(1_000);
+  await world.work();
+  await world.deliver();
+  const finished = await readReport(account, id);
+  expect(finished.status).toBe('completed');
+  const told = [{ event: 'report.completed', timestamp: finished.completed_at, data: finished }];
+  expect(messages(world, webhook)).toEqual(told);
+  const failing = await startReport(account);
+  await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
+  await world.sweep();
+  await world.deliver();
+  const failed = await readReport(account, failing);
+  expect([failed.status, failed.error]).toEqual(['failed', 'agent_deleted']);
+  const at = new Date(world.now).toISOString();
+  expect(messages(world, webhook)).toEqual([...told, { event: 'report.failed', timestamp: at, data: failed }]);
+});
+
+describe('of a file that was finished before', () => {
+  it('a webhook that was off is not told', async () => {
+    const world = new World();
+    const account = await world.account();
+    const agent = await account.agent();
+    const webhook = await makeWebhook(account);
+    await startExport(account);
+    await world.work();
+    world.webhookQueue.waiting = [];
+    for (const is_active of [false, true]) await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { is_active });
+    await agent.request();
+    await world.deliver();
+    expect(messages(world, webhook).map(({ event }) => event)).toEqual(['audit.created']);
+    expect((await countRows(env.DB)).file_outcomes).toBe(0);
+  });
+
+  it('a webhook that is new is not told', async () => {
+    const world = new World();
+    const account = await world.account();
+    const before = await makeWebhook(account);
+    await startExport(account);
+    await world.work();
+    world.advance(1);
+    const after = await makeWebhook(account);
+    await world.deliver();
+    expect(messages(world, before).map(({ event }) => event)).toEqual(['audit.export.completed']);
+    expect(messages(world, after)).toEqual([]);
+  });
 });
 
 it('an export that cannot be made tells so', async () => {

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { answers, hang, type Receiver } from './support/internet';
+import { deliverHint } from './support/queue';
 import { listDeliveries, makeWebhook, readDelivery, readWebhook, verify } from './support/webhooks';
 import { type Json, type TestAccount, World } from './support/world';
 
@@ -168,7 +169,19 @@ describe('what a receiver does wrong is a failure with a plain reason:', () => {
       'its certificate is bad',
       () => () => Promise.reject(new Error("TLS peer's certificate is not trusted; reason = self signed")),
       null,
-      'A secure connection could not be made.',
+      'A secure connection could not be made: see to the certificate, the port and the name.',
+    ],
+    [
+      'its handshake fails',
+      () => () => Promise.reject(new Error('internal error; reference = 8auedj0nts6p56n671d01hke')),
+      null,
+      'A secure connection could not be made: see to the certificate, the port and the name.',
+    ],
+    [
+      'its certificate is bad, as Cloudflare tells',
+      () => answers(526),
+      526,
+      'A secure connection could not be made: see to the certificate, the port and the name.',
     ],
     ['it fails', () => answers(500), 500, 'The answer was 500.'],
     ['it refuses', () => answers(404), 404, 'The answer was 404.'],
@@ -194,6 +207,28 @@ describe('what a receiver does wrong is a failure with a plain reason:', () => {
       }),
     ]);
     expect(Date.parse(delivery.next_attempt_at)).toBeGreaterThan(world.now);
+  });
+
+  it('an answer that fails is not read', async () => {
+    const { world, agent, webhook } = await makeScene();
+    const seen: string[] = [];
+    const body = () =>
+      new ReadableStream(
+        {
+          pull: (controller) => {
+            seen.push('read');
+            controller.enqueue(new Uint8Array(1_024));
+          },
+          cancel: () => {
+            seen.push('cancelled');
+          },
+        },
+        { highWaterMark: 0 },
+      );
+    world.internet.on(webhook.host, () => new Response(body(), { status: 500 }));
+    await agent.request();
+    await world.deliver();
+    expect(seen).toEqual(['cancelled']);
   });
 
   it('an answer without end is success after 16 KiB, and is left alone from there', async () => {
@@ -282,6 +317,18 @@ describe('a webhook all of whose attempts fail', () => {
     expect(await listDeliveries(account, webhook, '&status=pending')).toEqual([]);
   });
 
+  it('for five days is switched off, also if its settings were sent again meanwhile', async () => {
+    const { world, account, agent, webhook } = await makeScene(answers(500));
+    for (let day = 0; day <= 5; day++) {
+      await agent.request(LONG);
+      await world.deliver();
+      const { url, is_active } = await readWebhook(account, webhook);
+      expect([day, is_active]).toEqual([day, day < 5]);
+      if (day < 5) await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { url, is_active });
+      world.advance(DAY);
+    }
+  });
+
   it('but for one is not', async () => {
     const { world, account, agent, webhook } = await makeScene(answers(500));
     for (let day = 0; day < 12; day++) {
@@ -350,43 +397,90 @@ describe('the slow lane', () => {
     expect(world.internet.received).toHaveLength(6);
   });
 
-  it('is spared a webhook at a new address, or one that is switched on again', async () => {
-    for (const change of [{ url: 'https://new.example.com/' }, { is_active: true }]) {
+  it('is spared a webhook at a new address, or one that is switched on again, and no other that is changed', async () => {
+    const changes: [Json[], boolean][] = [
+      [[{ url: 'https://new.example.com/' }], false],
+      [[{ is_active: false }, { is_active: true }], false],
+      [[{ is_active: true }], true],
+      [[{ is_active: true, description: 'The same' }], true],
+    ];
+    for (const [steps, expected] of changes) {
       const { world, account, agent, webhook } = await makeScene(answers(500));
       await agent.request(LONG);
       await world.deliver();
       expect(await isSlow()).toBe(true);
-      await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, change);
-      expect(await isSlow()).toBe(false);
+      for (const change of steps) await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, change);
+      expect([steps, await isSlow()]).toEqual([steps, expected]);
+      const { url } = await readWebhook(account, webhook);
+      await account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { url });
+      expect(await isSlow()).toBe(expected);
     }
+  });
+
+  it('is also for webhooks whose names are looked up slowly: nothing is sent before', async () => {
+    const { world, agent, webhook } = await makeScene();
+    const lookUp = (milliseconds: number) => () => {
+      world.advance(milliseconds);
+      return Response.json({ Status: 0, Answer: [{ type: 1, data: '93.184.215.14' }] });
+    };
+    world.internet.resolver = lookUp(500);
+    await agent.request();
+    await world.deliver();
+    expect([await isSlow(), world.internet.received.length]).toEqual([false, 1]);
+    world.internet.resolver = lookUp(501);
+    await agent.request();
+    await world.deliverOnce();
+    expect([await isSlow(), world.internet.received.length]).toEqual([true, 1]);
+    expect(world.webhookQueue.waiting).toEqual([]);
+    await world.deliver();
+    expect([await isSlow(), world.internet.sentTo(webhook.host).length]).toEqual([true, 2]);
+    world.internet.resolver = null;
+    await agent.request();
+    await world.deliver();
+    expect([await isSlow(), world.internet.sentTo(webhook.host).length]).toEqual([false, 3]);
   });
 });
 
-it('one that hangs keeps no other waiting', async () => {
+it('fifty that hang keep fifty others waiting not at all, though one message is served at a time', async () => {
   const world = new World();
-  const account = await world.account();
-  const agent = await account.agent();
-  const hanging = await Promise.all(Array.from({ length: 5 }, () => makeWebhook(account)));
-  const healthy = await Promise.all(Array.from({ length: 5 }, () => makeWebhook(account)));
+  const accounts = [await world.account({ plan: 'pro' }), await world.account({ plan: 'pro' })];
+  const agents = await Promise.all(accounts.map((account) => account.agent()));
+  const makeEach = () =>
+    Promise.all(accounts.flatMap((account) => Array.from({ length: 25 }, () => makeWebhook(account))));
+  const [hanging, healthy] = [await makeEach(), await makeEach()];
   for (const { host } of hanging) world.internet.on(host, answers(500));
-  await agent.request(LONG);
+  for (const agent of agents) await agent.request(LONG);
   await world.deliver();
   for (const { host } of hanging) world.internet.on(host, hang(world.internet));
-  await agent.request(LONG);
-  while (world.webhookQueue.waiting.length > 0) await world.deliverOnce();
-  for (const { host } of healthy) expect(world.internet.sentTo(host)).toHaveLength(2);
-  for (const { host } of hanging) expect(world.internet.sentTo(host)).toHaveLength(1);
+  const committed = world.now;
+  for (const round of [2, 3]) {
+    for (const agent of agents) await agent.request(LONG);
+    while (world.webhookQueue.waiting.length > 0) await world.deliverOnce();
+    for (const { host } of healthy) expect(world.internet.sentTo(host)).toHaveLength(round);
+    for (const { host } of hanging) expect(world.internet.sentTo(host)).toHaveLength(1);
+  }
+  // Not a moment has passed: nobody who hangs was asked.
+  expect(world.now).toBe(committed);
+  await Promise.all(world.slowWebhookQueue.take().map((hint) => deliverHint(hint, world.env, world.runtime)));
+  expect(world.now).toBeGreaterThan(committed);
+  for (const { host } of hanging) expect(world.internet.sentTo(host).length).toBeGreaterThan(1);
 });
 
-it('an entry that is damaged keeps no other waiting', async () => {
+it('an entry that is damaged keeps no other waiting, and is not quoted in the log of the service', async () => {
+  const log = vi.spyOn(console, 'error');
   const { world, account, agent, webhook } = await makeScene();
   const { id } = await agent.request();
-  await env.DB.prepare(`update audit_entries set details = '{' where pos = (select max(pos) from audit_entries)`).run();
+  await env.DB.prepare(
+    `update audit_entries set details = 'secret' where pos = (select max(pos) from audit_entries)`,
+  ).run();
   await agent.request();
   await world.deliver();
   expect(world.internet.sentTo(webhook.host)).toHaveLength(1);
   expect(world.internet.received[0]?.body).not.toContain(id);
   const deliveries = await listDeliveries(account, webhook);
   expect(deliveries.map(({ status }) => status).toSorted()).toEqual(['failed', 'succeeded']);
-  await env.DB.prepare(`update audit_entries set details = '{}' where details = '{'`).run();
+  expect(log.mock.calls.flat().join()).toContain('entry_unreadable');
+  expect(log.mock.calls.flat().join()).not.toContain('secret');
+  log.mockRestore();
+  await env.DB.prepare(`update audit_entries set details = '{}' where details = 'secret'`).run();
 });

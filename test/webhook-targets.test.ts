@@ -1,3 +1,5 @@
+import { env } from 'cloudflare:test';
+import { parse } from 'smol-toml';
 import { describe, expect, it } from 'vitest';
 import { isPublicAddress } from '../src/lib/network';
 import { answers } from './support/internet';
@@ -146,6 +148,10 @@ it.each(TAKEN)('%j is taken', async (url) => {
   const account = await new World().account();
   const { status, body } = await register(account, url);
   expect([status, body.url]).toEqual([201, url]);
+});
+
+it('is reached from the public internet alone, as the deployment is set up', () => {
+  expect(parse(env.WRANGLER).compatibility_flags).toContain('global_fetch_strictly_public');
 });
 
 it('is judged when it is changed, too', async () => {

@@ -243,6 +243,23 @@ describe('the secret', () => {
     const [delivery] = await listDeliveries(account, webhook, '&status=pending');
     expect(delivery.last_error).toMatch(/secret/);
   });
+
+  it('that is new signs at once, though the one before it cannot be read any more', async () => {
+    const world = new World();
+    const account = await world.account();
+    const webhook = await makeWebhook(account);
+    const newer = btoa('another thirty-two bytes, secret');
+    world.env.ROOT_SECRET = `${newer},${env.ROOT_SECRET}`;
+    const token = (await account.must(201, 'POST', '/v1/me/tokens', {})).body.token;
+    world.env.ROOT_SECRET = newer;
+    const path = `/v1/webhooks/${webhook.id}`;
+    const { secret } = (await world.must(200, 'POST', `${path}/rotate-secret`, { token })).body;
+    await world.must(202, 'POST', `${path}/test`, { token });
+    await world.deliver();
+    const [received] = world.internet.sentTo(webhook.host);
+    if (!received) throw new Error('nothing was sent');
+    expect(verify(secret, received, world.now)).toMatchObject({ event: 'webhook.test' });
+  });
 });
 
 it('shows that a deleted webhook is gone, at once and for good', async () => {

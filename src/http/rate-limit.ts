@@ -19,6 +19,16 @@ export async function limitCredential(c: Incoming, credential: string): Promise<
 }
 
 /**
+ * Counts a request by the person whom a verified token of an identity provider names: whoever brings a new token each
+ * time may do no more than others.
+ * @param identity the hash that the directory knows them by
+ * @throws Problem `rate_limited`
+ */
+export async function limitIdentity(c: Incoming, identity: Uint8Array): Promise<void> {
+  await count(c, 'credential', `identity ${toHex(identity)}`);
+}
+
+/**
  * Counts a request that failed authentication by the network that it came from. Whether a well-formed credential is
  * unknown is the database's to say, so that such a request has cost one read by then: the platform counts and tells in
  * one step, and nobody who does authenticate is to be counted.

@@ -17,3 +17,23 @@ export async function sendHint(
     logFailure('webhook_hint_not_sent', error);
   }
 }
+
+/** Tells the queues that there is something to deliver to some webhooks of an account, which has no more than 50. */
+export async function sendHints(
+  { queue, slowQueue }: Pick<WebhookConfig, 'queue' | 'slowQueue'>,
+  { shard, account }: WebhookMessage,
+  webhooks: readonly { number: number; isSlow: boolean }[],
+): Promise<void> {
+  const messagesOf = (lane: boolean) =>
+    webhooks
+      .filter(({ isSlow }) => isSlow === lane)
+      .map(({ number }) => ({ body: { shard, account, webhook: number } }));
+  const send = async (lane: Queue<WebhookMessage>, messages: MessageSendRequest<WebhookMessage>[]) => {
+    try {
+      if (messages.length > 0) await lane.sendBatch(messages);
+    } catch (error) {
+      logFailure('webhook_hint_not_sent', error);
+    }
+  };
+  await Promise.all([send(queue, messagesOf(false)), send(slowQueue, messagesOf(true))]);
+}

@@ -40,12 +40,22 @@ export function logHead(account: number): SQL<number> {
   ))`;
 }
 
-/** Begins the feed of an account whose first webhook is on: with what happens from this moment on. */
-export function openFeed(write: Pick<RecordWriter, 'insert'>, account: number): Statement {
-  return write
-    .insert(webhookFeeds)
-    .select(sql`select ${account}, ${logHead(account)}, null where exists (${activeWebhook(account)})`)
-    .onConflictDoNothing();
+/**
+ * Begins the feed of an account whose first webhook is on: with what happens from this moment on. What a feed before it
+ * left untold is forgotten.
+ */
+export function openFeed(
+  write: Pick<RecordWriter, 'insert' | 'delete'>,
+  account: number,
+): readonly [Statement, Statement] {
+  const hasNone = sql`not exists (select 1 from ${webhookFeeds} where ${webhookFeeds.account} = ${account})`;
+  return [
+    write.delete(fileOutcomes).where(and(eq(fileOutcomes.account, account), hasNone)),
+    write
+      .insert(webhookFeeds)
+      .select(sql`select ${account}, ${logHead(account)}, null where exists (${activeWebhook(account)})`)
+      .onConflictDoNothing(),
+  ];
 }
 
 /** Ends the feed of an account whose last webhook is off or gone: nothing is written for it any more. */

@@ -66,7 +66,11 @@ export function settleFiles(
 
 /** What the work on files writes down. Guards are in the statements: each says whether it still held. */
 export class FileLedger {
-  constructor(private readonly database: Database) {}
+  /** @param announce is called when webhooks wait to be told how a file ended */
+  constructor(
+    private readonly database: Database,
+    private readonly announce: (() => void) | null = null,
+  ) {}
 
   /**
    * Takes the lease of a file in the making.
@@ -100,7 +104,8 @@ export class FileLedger {
   /** Completes or fails a file; answers whether the lease was still held. */
   async settle(file: LeasedFile, outcome: FileOutcome, now: number): Promise<boolean> {
     const write = this.database.build as unknown as RecordWriter;
-    const [, , rows] = await this.database.run(settleFiles(write, file.account, isLeased(file), outcome, now));
+    const [told, , rows] = await this.database.run(settleFiles(write, file.account, isLeased(file), outcome, now));
+    if ((told as D1Result).meta.changes > 0) this.announce?.();
     return rows.length > 0;
   }
 

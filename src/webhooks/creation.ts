@@ -79,7 +79,7 @@ export async function createWebhook(
   try {
     await ledger.change({
       note: noteOfUser(context, 'webhook.created', id),
-      changes: (write) => [write.insert(webhooks).values({ ...row, account: owner }), openFeed(write, account)],
+      changes: (write) => [write.insert(webhooks).values({ ...row, account: owner }), ...openFeed(write, account)],
       answer: { value: created, subject: principal.account.id },
     });
   } catch (error) {

@@ -56,8 +56,8 @@ export async function updateWebhook(
     events: input.events,
     agentIds: input.agent_ids,
     updatedAt: now,
-    ...(input.url !== undefined && INNOCENT),
-    ...(input.is_active === true && { ...INNOCENT, ...switchedOn(account) }),
+    ...startedAnew(input, now),
+    ...(input.is_active === true && switchedOn(account)),
     ...(input.is_active === false && switchedOff(now)),
   };
   const changed = { account: webhookOwner(account, webhook), changes: Object.keys(input) };
@@ -66,19 +66,35 @@ export async function updateWebhook(
       note: noteOfUser(context, 'webhook.updated', webhook, changed),
       changes: (write) => [
         write.update(webhooks).set(fields).where(isWebhook(account, webhook)).returning(),
-        openFeed(write, account),
+        ...openFeed(write, account),
         closeFeed(write, account),
       ],
       answer: null,
     })
     .catch(refuseMissing('webhook'));
   if (!row) throw notFound('webhook');
-  if (row.hasVoid) await sendHint(config.webhooks, { shard: principal.shard, account, webhook: row.number });
+  if (row.dueAt !== null && row.dueAt <= now) {
+    await sendHint(config.webhooks, { shard: principal.shard, account, webhook: row.number }, row);
+  }
   return presentWebhook(row);
 }
 
-/** Of a new or another receiver nothing bad is known. */
-const INNOCENT = { isSlow: false, failingSince: null };
+/**
+ * What a webhook becomes that leads elsewhere, or was off: nothing bad is known of it, and whoever still sends to what it
+ * was has nothing more to say about it.
+ */
+function startedAnew({ url, is_active: isActive }: Input, now: number) {
+  const isElsewhere = url === undefined ? sql`0` : sql`${webhooks.url} <> ${url}`;
+  const wasOff = isActive === true ? sql`not ${webhooks.isActive}` : sql`0`;
+  const ifAnew = (value: SQL | number | null, otherwise: SQL) =>
+    sql`iif(${isElsewhere} or ${wasOff}, ${value}, ${otherwise})`;
+  return {
+    isSlow: ifAnew(0, sql`${webhooks.isSlow}`),
+    failingSince: ifAnew(null, sql`${webhooks.failingSince}`),
+    lease: ifAnew(null, sql`${webhooks.lease}`),
+    dueAt: ifAnew(sql`iif(${webhooks.lease} is null, ${webhooks.dueAt}, ${now})`, sql`${webhooks.dueAt}`),
+  };
+}
 
 function switchedOn(account: number) {
   return {

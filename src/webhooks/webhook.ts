@@ -12,9 +12,9 @@ import { shownId, shownTime } from '../http/shown';
 import { toHex } from '../lib/bytes';
 import { isJsonObject } from '../lib/json';
 import { later } from '../lib/later';
+import { findTargetFault } from '../lib/target';
 import { formatTime } from '../lib/time';
 import { type Id, idBytes, idPattern, parseId } from '../lib/typeid';
-import { findTargetFault } from './target';
 
 /** The most webhooks that an account can hold. */
 export const MAX_WEBHOOKS = 50;

@@ -232,7 +232,7 @@ async function register(service: Service, { token }: Tenant, receiver: Receiver,
 }
 
 /** Writes entries straight into the database, and that there is something to deliver. */
-function fillLog(state: string, entries = ENTRIES): void {
+export function fillLog(state: string, entries = ENTRIES): void {
   const database = new DatabaseSync(databaseFile(state));
   const account = Number(database.prepare('select max(number) as number from accounts').get()?.number);
   const agent = Number(database.prepare('select max(number) as number from agents').get()?.number);
@@ -264,7 +264,7 @@ async function sweepUntil(service: Service, isDone: () => boolean): Promise<void
   }
 }
 
-async function sweep({ origin }: Service): Promise<void> {
+export async function sweep({ origin }: Service): Promise<void> {
   const response = await fetch(`${origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent('* * * * *')}`);
   if (!response.ok) throw new Error(`the sweep failed: ${response.status}`);
   await response.text();

@@ -10,6 +10,7 @@ import type { Id } from '../../lib/typeid';
 import { type AccountRef, type Incoming, newId, SCOPES, type Scope, type UserPrincipal } from '../context';
 import { accountColumns, activeAccount, type FellowQueries, type UnknownCaller } from '../credentials';
 import { text } from '../fields';
+import { limitIdentity } from '../rate-limit';
 import { refuse } from '../refusal';
 import { type Claims, readSubject } from './jwt';
 import { findProviderKeys, verifyByProvider } from './keys';
@@ -47,6 +48,7 @@ export async function authenticateIdentity(c: Incoming, token: string, fellows: 
   ]);
   const claims = await verifyByProvider(c, directory, token, kept);
   if (!claims) return refuse(c);
+  await limitIdentity(c, key);
   if (known?.shard === DIRECTORY && known.accountNumber !== null) {
     const principal = principalOf(activeAccount(known as AccountRow), DIRECTORY, claims);
     return { principal, database: directory, loaded };

@@ -5,6 +5,7 @@ import {
   errors,
   type JSONWebKeySet,
   type JWTPayload,
+  type JWTVerifyOptions,
   jwtVerify,
 } from 'jose';
 import type { OidcConfig } from '../../env';
@@ -31,12 +32,22 @@ export function readSubject(token: string, { issuer }: OidcConfig): string | nul
   if (token.length > MAX_LENGTH || !FORM.test(token)) return null;
   try {
     const { iss, sub } = decodeJwt(token);
-    const { alg } = decodeProtectedHeader(token);
-    const isPlausible = iss === issuer && ALGORITHMS.includes(alg ?? '') && typeof sub === 'string' && sub !== '';
+    const { alg, typ } = decodeProtectedHeader(token);
+    const isPlausible =
+      iss === issuer &&
+      !isForAnotherUse(typ) &&
+      ALGORITHMS.includes(alg ?? '') &&
+      typeof sub === 'string' &&
+      sub !== '';
     return isPlausible && sub.length <= MAX_SUBJECT_LENGTH && sub.isWellFormed() ? sub : null;
   } catch {
     return null;
   }
+}
+
+/** Whether a JWT says of itself that it is something else than a token of access, such as `logout+jwt` (RFC 8725 section 3.11). */
+function isForAnotherUse(type: unknown): boolean {
+  return typeof type === 'string' && /\+jwt$/i.test(type) && !/^(application\/)?at\+jwt$/i.test(type);
 }
 
 /**
@@ -51,19 +62,35 @@ export async function verifyJwt(
   now: number,
 ): Promise<Claims | null | 'unknown key'> {
   try {
-    const { payload } = await jwtVerify(token, createLocalJWKSet(keys), {
+    return (await verifyByAny(token, keys, {
       issuer,
       audience,
       algorithms: ALGORITHMS,
       currentDate: new Date(now),
       requiredClaims: ['exp', 'sub'],
-    });
-    return payload as Claims;
+    })) as Claims;
   } catch (error) {
     if (error instanceof errors.JWKSNoMatchingKey) return 'unknown key';
     if (error instanceof errors.JOSEError) return null;
     // A key of the provider's that this runtime cannot import.
     logFailure('oidc_key_unusable', error);
     return null;
+  }
+}
+
+/** Verifies a JWT by the key that it names or, where several bear that name or it names none, by any that fits. */
+async function verifyByAny(token: string, keys: JSONWebKeySet, options: JWTVerifyOptions): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(token, createLocalJWKSet(keys), options)).payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    for await (const key of error) {
+      try {
+        return (await jwtVerify(token, key, options)).payload;
+      } catch {
+        // Signed with another of them, or not valid at all.
+      }
+    }
+    throw new errors.JWSSignatureVerificationFailed();
   }
 }

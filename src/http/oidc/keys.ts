@@ -1,10 +1,10 @@
 import { eq } from 'drizzle-orm';
 import type { JSONWebKeySet } from 'jose';
-import type { Database, Reader } from '../../db/database';
+import type { Batch, Database, Reader } from '../../db/database';
 import { providerKeys } from '../../db/schema';
 import { unavailable } from '../../errors';
-import { keepProviderKeys } from '../../ledger/identity';
-import { Ledger } from '../../ledger/ledger';
+import { claimProvider, keepProviderKeys, noteProviderFailure } from '../../ledger/identity';
+import { Ledger, type RecordWriter } from '../../ledger/ledger';
 import { logFailure } from '../../lib/log';
 import { HOUR, MINUTE, SECOND } from '../../lib/time';
 import type { Incoming } from '../context';
@@ -48,30 +48,36 @@ export async function verifyByProvider(
     if (claims !== 'unknown key') return claims;
   }
   const mayAsk = !kept || kept.askedAt <= now - PAUSE;
-  const keys = (mayAsk && (await renew(c, directory, kept))) || usable;
+  // While the kept ones serve, one request asks, and the others go on with these.
+  const isFirst = mayAsk && (!usable || !kept || (await claim(directory, kept, now)));
+  const keys = (isFirst && (await renew(c, directory))) || usable;
   if (!keys) throw unavailable();
   const claims = await verifyJwt(token, keys, config.oidc, now);
   return claims === 'unknown key' ? null : claims;
 }
 
+async function claim(directory: Database, kept: ProviderKeys, now: number): Promise<boolean> {
+  const [[claimed]] = await change(directory, (write) => [claimProvider(write, kept, now)]);
+  return claimed !== undefined;
+}
+
 /** Asks for the keys and keeps them; null when the provider does not answer. */
-async function renew(c: Incoming, directory: Database, kept: ProviderKeys | undefined): Promise<JSONWebKeySet | null> {
+async function renew(c: Incoming, directory: Database): Promise<JSONWebKeySet | null> {
   const { config, runtime } = c.var;
   if (!config.oidc) return null;
   const { issuer } = config.oidc;
   const now = runtime.now();
   try {
     const keys = await fetchKeys(runtime, config.oidc);
-    await keep(directory, { issuer, keys, fetchedAt: now, askedAt: now });
+    await change(directory, (write) => [keepProviderKeys(write, { issuer, keys, fetchedAt: now, askedAt: now })]);
     return keys;
   } catch (error) {
     logFailure('oidc_provider_failed', error);
-    const { keys = null, fetchedAt = 0 } = kept ?? {};
-    await keep(directory, { issuer, keys, fetchedAt, askedAt: now });
+    await change(directory, (write) => [noteProviderFailure(write, issuer, now)]);
     return null;
   }
 }
 
-async function keep(directory: Database, row: ProviderKeys): Promise<void> {
-  await new Ledger(directory).change({ note: null, changes: (write) => [keepProviderKeys(write, row)], answer: null });
+function change<const C extends Batch>(directory: Database, changes: (write: RecordWriter) => C) {
+  return new Ledger(directory).change({ note: null, changes, answer: null });
 }

@@ -1,5 +1,6 @@
-import type { JSONWebKeySet } from 'jose';
-import { isSafeAddress, type OidcConfig, type Runtime } from '../../env';
+import type { JSONWebKeySet, JWK } from 'jose';
+import type { OidcConfig, Runtime } from '../../env';
+import { findTargetFault } from '../../lib/target';
 import { SECOND } from '../../lib/time';
 
 const TIMEOUT = 5 * SECOND;
@@ -14,10 +15,21 @@ export async function fetchKeys(runtime: Runtime, { issuer }: OidcConfig): Promi
   const found = await fetchJson(runtime, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
   // Section 4.3: else one provider could speak for another.
   if (found.issuer !== issuer) throw new Error('the configuration is that of another issuer');
-  if (typeof found.jwks_uri !== 'string' || !isSafeAddress(found.jwks_uri)) throw new Error('jwks_uri is no https URL');
-  const { keys } = await fetchJson(runtime, found.jwks_uri);
+  const { jwks_uri: address } = found;
+  if (typeof address !== 'string' || !mayHoldKeys(address, issuer)) throw new Error('jwks_uri is no public https URL');
+  const { keys } = await fetchJson(runtime, address);
   if (!Array.isArray(keys)) throw new Error('the key set has no keys');
-  return { keys };
+  // RFC 7517 section 5: what cannot be a key is ignored.
+  return { keys: keys.filter(isKey) };
+}
+
+/** Whether keys may be asked for there: of the provider itself, or of another on the public internet. */
+function mayHoldKeys(address: string, issuer: string): boolean {
+  return URL.parse(address)?.origin === new URL(issuer).origin || findTargetFault(address, false) === null;
+}
+
+function isKey(value: unknown): value is JWK {
+  return typeof value === 'object' && value !== null && 'kty' in value && typeof value.kty === 'string';
 }
 
 async function fetchJson(runtime: Runtime, url: string): Promise<Record<string, unknown>> {

@@ -70,7 +70,7 @@ export async function orderDelivery(
   return delivery;
 }
 
-/** Notes that webhooks have something to be sent at once, for whoever sends to them to see, or the sweep. */
+/** Notes that webhooks that are on have something to be sent at once, for whoever sends to them to see, or the sweep. */
 export function wakeWebhooks(write: Pick<RecordWriter, 'update'>, which: SQL | undefined, now: number) {
   return write
     .update(webhooks)
@@ -78,5 +78,5 @@ export function wakeWebhooks(write: Pick<RecordWriter, 'update'>, which: SQL | u
       dueAt: sql`iif(lease is null, min(coalesce(due_at, ${now}), ${now}), due_at)`,
       eraseAt: sql`coalesce(erase_at, ${now + DELIVERY_LIFE})`,
     })
-    .where(which);
+    .where(and(which, eq(webhooks.isActive, true)));
 }

@@ -7,6 +7,10 @@ const TIMEOUT = 15 * SECOND;
 /** How much of an answer is read. */
 const MAX_ANSWER_BYTES = 16 * 1024;
 
+const NOT_SECURE = 'A secure connection could not be made: see to the certificate, the port and the name.';
+/** What Cloudflare answers in the place of a receiver whose handshake failed, or whose certificate is not valid. */
+const CLOUDFLARE_NOT_SECURE = [525, 526];
+
 /** What came of an attempt. */
 export interface Outcome {
   /** When it began. */
@@ -38,7 +42,7 @@ export async function attempt(
     if (error === null) await readAnswer(signal, response);
     else discard(response);
   } catch (failure) {
-    error = signal.aborted ? describeTimeout(response) : describeFailure(failure);
+    error = signal.aborted ? describeTimeout(response) : describeFailure(url, failure);
     if (response) discard(response);
   }
   const now = runtime.now();
@@ -86,7 +90,7 @@ async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>): Promis
 function describeStatus(status: number): string | null {
   if (status >= 200 && status < 300) return null;
   if (status >= 300 && status < 400) return `The answer was ${status}; redirects are not followed.`;
-  return `The answer was ${status}.`;
+  return CLOUDFLARE_NOT_SECURE.includes(status) ? NOT_SECURE : `The answer was ${status}.`;
 }
 
 function describeTimeout(response: Response | null): string {
@@ -94,9 +98,11 @@ function describeTimeout(response: Response | null): string {
   return response ? `The answer was not whole within ${seconds} seconds.` : `No answer within ${seconds} seconds.`;
 }
 
-/** Tells of a failure of the connection without a word of the runtime's own. */
-function describeFailure(failure: unknown): string {
-  return /tls|ssl|certificate/i.test(String(failure))
-    ? 'A secure connection could not be made.'
-    : 'The connection failed.';
+/**
+ * Tells of a failure of the connection without a word of the runtime's own. Of a handshake or a certificate that fails
+ * the runtime says no more than `internal error`.
+ */
+function describeFailure(url: string, failure: unknown): string {
+  const isHandshake = /^https:/i.test(url) && /tls|ssl|certificate|internal error/i.test(String(failure));
+  return isHandshake ? NOT_SECURE : 'The connection failed.';
 }

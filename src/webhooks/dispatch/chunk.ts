@@ -9,7 +9,7 @@ import type { ChunkResult, DeliveryResult } from './settlement';
 
 /** An invocation has six connections at a time. */
 const CONNECTIONS = 6;
-/** A receiver that takes longer is slow, in milliseconds. */
+/** A receiver that takes longer is slow, in milliseconds, and so is a name that takes longer to be looked up. */
 const SLOW = SECOND;
 /** After so long nothing more of a chunk is begun, in milliseconds, so that it ends before its lease. */
 const BUDGET = 10 * SECOND;
@@ -30,7 +30,8 @@ export async function sendChunk(
   const end = runtime.now() + BUDGET;
   const waiting = due.values();
   const chunk: ChunkResult = { results: [], isSlow, failingSince, disabledReason: null };
-  let hasTrouble = false;
+  let hasTrouble = sender.delay > SLOW;
+  let isJudged = hasTrouble;
   const work = async () => {
     // Asked before the next is taken: what is taken is sent.
     while (!(chunk.disabledReason || (hasTrouble && !isSlow) || runtime.now() >= end)) {
@@ -39,13 +40,14 @@ export async function sendChunk(
       const outcome = await sender.send(delivery);
       chunk.results.push(judge(runtime, delivery, outcome));
       if (!outcome) continue;
+      isJudged = true;
       hasTrouble ||= outcome.error !== null || outcome.duration > SLOW;
       chunk.failingSince = outcome.error === null ? null : (chunk.failingSince ?? outcome.at);
       chunk.disabledReason ??= findEnd(outcome, chunk.failingSince);
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, work));
-  return { ...chunk, isSlow: hasTrouble };
+  return isJudged ? { ...chunk, isSlow: hasTrouble } : chunk;
 }
 
 /** Why a webhook is switched off after an attempt; null where it is not. */

@@ -42,23 +42,28 @@ export async function dispatch(
   const sender = taken.due.length > 0 ? await Sender.open(context, leased) : null;
   let { due } = taken;
   let health: Pick<ChunkResult, 'isSlow' | 'failingSince'> = leased.row;
-  let written: Promise<unknown> = Promise.resolve();
+  let written = Promise.resolve(true);
+  /** What could not be written goes with the next. */
+  let unwritten: ChunkResult['results'] = [];
   for (;;) {
     const part = due.splice(0, health.isSlow ? SLOW_CHUNK : CHUNK);
     const chunk = sender
       ? await sendChunk(runtime, sender, health, part)
       : { ...health, results: [], disabledReason: null };
-    await written;
+    const mayGoOn = await written;
     const now = runtime.now();
-    const isOver = now >= end || chunk.isSlow !== health.isSlow || chunk.disabledReason !== null || !sender;
+    const isOver = !mayGoOn || now >= end || chunk.isSlow !== health.isSlow || chunk.disabledReason !== null || !sender;
     health = chunk;
     if (due.length > 0 && !isOver) {
-      written = writeResults(context, leased, chunk.results);
-      // It is waited for after the next chunk, and may fail before.
-      written.catch(() => undefined);
+      const { results } = chunk;
+      written = writeResults(context, leased, results).catch(() => {
+        unwritten = results;
+        return false;
+      });
       continue;
     }
-    const left = await settle(context, leased, chunk, isOver, health.isSlow ? SLOW_CHUNK : PAGE);
+    const whole = { ...chunk, results: [...unwritten, ...chunk.results] };
+    const left = await settle(context, leased, whole, isOver, health.isSlow ? SLOW_CHUNK : PAGE);
     if (!left) return null;
     if (!left.goesOn) return nextTurn(chunk.isSlow, left.dueAt, now, chunk.results.length > 0);
     due = left.due;

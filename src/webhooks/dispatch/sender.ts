@@ -1,7 +1,7 @@
 import type { Runtime } from '../../env';
 import { retentionDays } from '../../lib/plans';
+import { findTargetFault, isLoopback } from '../../lib/target';
 import { DAY } from '../../lib/time';
-import { findTargetFault, isLoopback } from '../target';
 import { attempt, type Outcome } from './attempt';
 import type { DispatchContext } from './context';
 import { type DueDelivery, messageId, messageOf } from './due';
@@ -20,6 +20,8 @@ export class Sender {
     /** Null where nothing may be sent, for the reason that `fault` tells. */
     private readonly signer: Signer | null,
     private readonly fault: string,
+    /** Milliseconds that it took to judge. */
+    readonly delay: number,
   ) {}
 
   /** Judges where a webhook leads to at this moment, and reads its secrets. */
@@ -28,7 +30,7 @@ export class Sender {
     const signer = await Signer.open(config.keyring, row, now);
     const fault = signer ? await findFault({ runtime, config }, row.url) : UNREADABLE_SECRET;
     const keptFrom = now - retentionDays(owner) * DAY;
-    return new Sender(runtime, row.url, keptFrom, fault === null ? signer : null, fault ?? '');
+    return new Sender(runtime, row.url, keptFrom, fault === null ? signer : null, fault ?? '', runtime.now() - now);
   }
 
   /** Tries a delivery; null when what it tells of is gone. */

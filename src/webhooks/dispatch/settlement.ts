@@ -31,7 +31,8 @@ export interface DeliveryResult {
 }
 
 /**
- * Writes down what has become of deliveries and of their webhook. While more is due the lease goes on, unless `isOver`.
+ * Writes down what has become of deliveries and of their webhook. While more is due the lease goes on, unless `isOver`, or
+ * the webhook was switched off meanwhile: what is void then is the next turn's to tidy up.
  * @returns what is due now, where the lease goes on; else when something is due next, null where nothing waits. Also
  *   null when somebody else has taken the webhook meanwhile
  */
@@ -47,7 +48,7 @@ export async function settle(
   const nextDue = sql`(
     select min(due_at) from deliveries indexed by deliveries_due where webhook = ${row.number} and due_at is not null
   )`;
-  const goesOn = isOver || isOff ? sql`0` : sql`coalesce(${nextDue} <= ${now}, 0)`;
+  const goesOn = isOver || isOff ? sql`0` : sql`not has_void and coalesce(${nextDue} <= ${now}, 0)`;
   const [, [held], , due] = await ledger.change({
     note: null,
     changes: (write) => [
@@ -77,23 +78,28 @@ export async function settle(
   return held ? { goesOn: held.lease !== null, dueAt: held.dueAt, due } : null;
 }
 
-/** Writes down what has become of some deliveries, and renews the lease: others are being sent meanwhile. */
+/**
+ * Writes down what has become of some deliveries, and renews the lease: others are being sent meanwhile.
+ * @returns whether more may be sent: false when the webhook was switched off or deleted, or somebody else has taken it
+ */
 export async function writeResults(
   { ledger, runtime }: DispatchContext,
   { row, token }: LeasedWebhook,
   results: DeliveryResult[],
-): Promise<void> {
-  await ledger.change({
+): Promise<boolean> {
+  const [, [held]] = await ledger.change({
     note: null,
     changes: (write) => [
       write.update(deliveries).set(RESULT_COLUMNS).from(resultRows(row.number, results)).where(isPending),
       write
         .update(webhooks)
         .set({ dueAt: runtime.now() + LEASE })
-        .where(and(eq(webhooks.number, row.number), eq(webhooks.lease, token))),
+        .where(and(eq(webhooks.number, row.number), eq(webhooks.lease, token)))
+        .returning({ hasVoid: webhooks.hasVoid }),
     ],
     answer: null,
   });
+  return held !== undefined && !held.hasVoid;
 }
 
 const RESULT_COLUMNS = {

@@ -7,17 +7,20 @@ import type { WebhookRow } from '../webhook';
 export class Signer {
   private constructor(private readonly keys: readonly CryptoKey[]) {}
 
-  /** Null when a secret cannot be read any more: the root secret that encrypted it is gone. */
+  /**
+   * Null when the secret cannot be read any more: the root secret that encrypted it is gone. One that was replaced and
+   * cannot be read is left out.
+   */
   static async open(
     keyring: Keyring,
     { id, secret, oldSecret, oldSecretExpiresAt }: WebhookRow,
     now: number,
   ): Promise<Signer | null> {
-    const stored = oldSecret && (oldSecretExpiresAt ?? 0) > now ? [secret, oldSecret] : [secret];
+    const current = await readSecret(keyring, id, secret);
+    if (!current) return null;
+    const replaced = oldSecret && (oldSecretExpiresAt ?? 0) > now ? await readSecret(keyring, id, oldSecret) : null;
     const keys: CryptoKey[] = [];
-    for (const encrypted of stored) {
-      const bytes = await readSecret(keyring, id, encrypted);
-      if (!bytes) return null;
+    for (const bytes of replaced ? [current, replaced] : [current]) {
       keys.push(await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']));
     }
     return new Signer(keys);
