@@ -45,10 +45,12 @@ async function makeReference({ account, world }: Pick<Scene, 'world' | 'account'
   return hash;
 }
 
-/** All went well, and nothing is left but the file, which is deleted. */
+/** All went well, and nothing is left but the file and its proof, if it has one, which are deleted. */
 async function expectOneObject({ bucket }: Scene, id: string): Promise<void> {
-  expect([bucket.keys, bucket.openUploads]).toEqual([[`files/${id}/file`], []]);
-  await bucket.binding.delete(bucket.keys);
+  const [file, proof] = [`files/${id}/file`, `files/${id}/proof`];
+  const expected = bucket.fileKeys.includes(proof) ? [file, proof] : [file];
+  expect([bucket.fileKeys, bucket.openUploads]).toEqual([expected, []]);
+  await bucket.binding.delete(bucket.fileKeys);
 }
 
 /** On a busy machine. */
@@ -89,7 +91,7 @@ describe.each<[string, Json, number, number, JobSizes]>([
     const scene = await makeScene(entries, size);
     const { outage, account, world, bucket } = scene;
     const reference = await makeReference(scene, fields);
-    await bucket.binding.delete(bucket.keys);
+    await bucket.binding.delete(bucket.fileKeys);
     const calls = await countCalls(scene, fields, sizes);
     expect(calls).toBeGreaterThan(8);
     for (let call = 1; call <= calls; call++) {
@@ -182,7 +184,7 @@ describe('messages', () => {
     const scene = await makeScene();
     const { world, account, bucket } = scene;
     const reference = await makeReference(scene, CSV);
-    await bucket.binding.delete(bucket.keys);
+    await bucket.binding.delete(bucket.fileKeys);
     const id = await startExport(account, CSV);
     const messages = world.queue.take();
     await Promise.all(Array.from({ length: 4 }, () => deliver(messages, world.env, world.runtime, SMALL)));
@@ -291,7 +293,7 @@ describe('a job that fails again and again', () => {
     await deliver([message], refusing(scene), world.runtime, SMALL);
     expect(await readExport(account, id)).toMatchObject({ status: 'failed', error: 'processing_failed' });
     await world.sweep();
-    expect([bucket.keys, bucket.openUploads]).toEqual([[], []]);
+    expect([bucket.fileKeys, bucket.openUploads]).toEqual([[], []]);
     await startExport(account, CSV);
   });
 });
@@ -310,7 +312,7 @@ it.each([
     const scene = await makeScene();
     const { world, account, outage, bucket } = scene;
     const reference = await makeReference(scene, CSV);
-    await bucket.binding.delete(bucket.keys);
+    await bucket.binding.delete(bucket.fileKeys);
     const calls = await countCalls(scene, CSV);
     for (let call = 1; call <= calls; call++) {
       const id = await startExport(account, CSV);
@@ -337,7 +339,7 @@ it.each<[string, Partial<JobSizes>, number]>([
   let puts = 0;
   const put = async (key: string, value: Uint8Array) => {
     if (key.includes('/state-')) puts += 1;
-    expect(bucket.keys.length).toBeLessThanOrEqual(1);
+    expect(bucket.fileKeys.length).toBeLessThanOrEqual(1);
     return bucket.binding.put(key, value);
   };
   const FILES = { ...bucket.binding, put } as unknown as R2Bucket;
@@ -374,7 +376,7 @@ it('is begun anew when a part has another size than those before it', async () =
   const scene = await makeScene();
   const { world, account, bucket } = scene;
   const reference = await makeReference(scene, CSV);
-  await bucket.binding.delete(bucket.keys);
+  await bucket.binding.delete(bucket.fileKeys);
   const id = await startExport(account, CSV);
   await deliver(world.queue.take(), world.env, world.runtime, SMALL);
   expect(bucket.openUploads).toHaveLength(1);
@@ -387,7 +389,7 @@ it('is begun anew when its upload is gone', async () => {
   const scene = await makeScene();
   const { world, account, bucket } = scene;
   const reference = await makeReference(scene, CSV);
-  await bucket.binding.delete(bucket.keys);
+  await bucket.binding.delete(bucket.fileKeys);
   const id = await startExport(account, CSV);
   const FILES = {
     ...bucket.binding,
@@ -399,7 +401,7 @@ it('is begun anew when its upload is gone', async () => {
   } as unknown as R2Bucket;
   const sizes = { ...SMALL, slices: 100 };
   await deliver(world.queue.take(), { ...world.env, FILES }, world.runtime, sizes);
-  expect([bucket.keys.length, bucket.openUploads]).toEqual([1, []]);
+  expect([bucket.fileKeys.length, bucket.openUploads]).toEqual([1, []]);
   const shown = await finishFile(scene.world, () => readExport(scene.account, id), sizes);
   expect([shown.status, shown.sha256]).toEqual(['completed', reference]);
   await expectOneObject(scene, id);
@@ -423,7 +425,7 @@ it('fails when R2 refuses its parts time and again, and leaves nothing behind', 
   }
   expect(await readExport(account, id)).toMatchObject({ status: 'failed', error: 'processing_failed' });
   await world.sweep();
-  expect([bucket.keys, bucket.openUploads]).toEqual([[], []]);
+  expect([bucket.fileKeys, bucket.openUploads]).toEqual([[], []]);
 });
 
 describe('an agent or account that is deleted while its export is being made', LONG, () => {
@@ -440,7 +442,7 @@ describe('an agent or account that is deleted while its export is being made', L
     if (what === 'agent') expect(['failed', 'expired']).toContain((await readExport(account, id)).status);
     const { results } = await env.DB.prepare('select lease, upload_id, state from files').all();
     expect(results).toEqual(what === 'agent' ? [{ lease: null, state: null, upload_id: null }] : []);
-    expect([bucket.keys, bucket.openUploads]).toEqual([[], []]);
+    expect([bucket.fileKeys, bucket.openUploads]).toEqual([[], []]);
   }
 
   it.each(['agent', 'account'])('leaves nothing when its process died (%s)', async (what) => {
@@ -457,7 +459,7 @@ describe('an agent or account that is deleted while its export is being made', L
         await world.work(SMALL);
         world.advance(MINUTE);
       }
-      expect([bucket.keys, bucket.openUploads]).toEqual([[], []]);
+      expect([bucket.fileKeys, bucket.openUploads]).toEqual([[], []]);
       world.advance(20 * MINUTE);
       await world.sweep();
       await expectNothing(scene, what, id);

@@ -34,7 +34,7 @@ it('is not held up by files that cannot be removed, which are tried again', asyn
   const broken = new World({ FILES: { ...bucket.binding, list } as unknown as R2Bucket });
   broken.now = world.now + DAY;
   await broken.sweep();
-  expect(bucket.keys).toEqual(
+  expect(bucket.fileKeys).toEqual(
     ids
       .slice(0, -1)
       .map((id) => `files/${id}/file`)
@@ -42,10 +42,10 @@ it('is not held up by files that cannot be removed, which are tried again', asyn
   );
   world.advance(DAY + 5 * MINUTE - 1);
   await world.sweep();
-  expect(bucket.keys).toHaveLength(21);
+  expect(bucket.fileKeys).toHaveLength(21);
   world.advance(1);
   await world.sweep();
-  expect(bucket.keys).toEqual([]);
+  expect(bucket.fileKeys).toEqual([]);
 });
 
 it('keeps the record of a file for 90 days', async () => {
@@ -103,12 +103,12 @@ it('looks at a finished file no more until it expires', async () => {
   for (let i = 0; i < 4; i++) await agent.request();
   const { id } = await makeExport(account, {}, { part: 1_000, sliceRows: 1, sliceBytes: 1, slices: 9, batchRows: 1 });
   await world.sweep();
-  expect(bucket.keys).toEqual([`files/${id}/file`]);
+  expect(bucket.fileKeys).toEqual([`files/${id}/file`]);
   const due = await env.DB.prepare('select due_at - expires_at as early, state from files').first();
   expect(due).toEqual({ early: 0, state: null });
   world.advance(DAY);
   await world.sweep();
-  expect([bucket.keys, world.queue.waiting]).toEqual([[], []]);
+  expect([bucket.fileKeys, world.queue.waiting]).toEqual([[], []]);
 });
 
 it('removes a file that is revoked while the sweep looks at it', async () => {
@@ -125,7 +125,7 @@ it('removes a file that is revoked while the sweep looks at it', async () => {
   racing.now = world.now;
   await racing.sweep();
   await world.sweep();
-  expect([(await readExport(account, id)).status, bucket.keys]).toEqual(['expired', []]);
+  expect([(await readExport(account, id)).status, bucket.fileKeys]).toEqual(['expired', []]);
 });
 
 it('writes no file once a lease is over', async () => {
@@ -146,7 +146,7 @@ it('writes no file once a lease is over', async () => {
     },
   } as unknown as D1Database;
   const { explicitAcks } = await deliver(world.queue.take(), { ...world.env, DB: late }, world.runtime);
-  expect([explicitAcks, bucket.keys]).toEqual([['0'], []]);
+  expect([explicitAcks, bucket.fileKeys]).toEqual([['0'], []]);
 });
 
 it('works on under one lease however long it takes', async () => {

@@ -99,8 +99,8 @@ it('the files of exports go when they expire', async () => {
   const { world, account, bucket } = await makeScene();
   const { shown } = await makeExport(account, {}, SMALL);
   expect(shown.status).toBe('completed');
-  expect(bucket.keys).toHaveLength(1);
+  expect(bucket.fileKeys).toHaveLength(1);
   world.advance(DAY);
   await world.sweep();
-  expect(bucket.keys).toEqual([]);
+  expect(bucket.fileKeys).toEqual([]);
 });

@@ -71,7 +71,7 @@ export interface FileOwner {
   account: { id: Id<'user'> };
 }
 
-/** Makes these fields of a file at a moment, and its digest, which is null before it is finished. */
+/** Makes these fields of a file at a moment, the address of its proof, and its digest, which are null before it is finished. */
 export async function presentFile(config: Config, { account, shard }: FileOwner, row: ShownFile, now: number) {
   const status = statusAt(row, now);
   const address = {
@@ -84,17 +84,15 @@ export async function presentFile(config: Config, { account, shard }: FileOwner,
   const fields = {
     status,
     download_url: status === 'completed' ? await signAddress(config, address) : null,
-    proof_url:
-      status === 'completed' && row.proofSize !== null
-        ? await signAddress(config, { ...address, document: 'proof' })
-        : null,
     expires_at: formatTimeOrNull(row.expiresAt),
     ...(row.size !== null && { file_size_bytes: row.size }),
     error: row.error,
     created_at: formatTime(row.createdAt),
     ...(row.completedAt !== null && { completed_at: formatTime(row.completedAt) }),
   };
-  return { fields, sha256: row.sha256 && toHex(row.sha256) };
+  const hasProof = status === 'completed' && row.proofSize !== null;
+  const proofUrl = hasProof ? await signAddress(config, { ...address, document: 'proof' }) : null;
+  return { fields, proofUrl, sha256: row.sha256 && toHex(row.sha256) };
 }
 
 /** Makes the answer that shows a file. */

@@ -25,6 +25,11 @@ export class TestBucket {
     return [...this.objects.keys()].toSorted();
   }
 
+  /** The keys of what belongs to files: the trees of the logs are in the same bucket. */
+  get fileKeys(): string[] {
+    return this.keys.filter((key) => key.startsWith('files/'));
+  }
+
   /** The keys of all uploads that are neither completed nor aborted and hold a part. */
   get openUploads(): string[] {
     return [...this.uploads.values()].filter(({ parts }) => parts.size > 0).map(({ key }) => key);

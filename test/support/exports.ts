@@ -104,8 +104,8 @@ export async function fillLog(agent: TestAgent, count: number, size: number): Pr
     .run();
 }
 
-/** The keys of all objects in the bucket. */
+/** The keys of all objects that belong to files. */
 export async function listObjects(): Promise<string[]> {
-  const { objects } = await env.FILES.list();
+  const { objects } = await env.FILES.list({ prefix: 'files/' });
   return objects.map(({ key }) => key);
 }

@@ -92,10 +92,7 @@ export async function presentExport(
   now: number,
 ): Promise<AuditExport> {
   const { start_date, end_date, agent_id, event_types, include_details } = exportRequest(row);
-  const {
-    fields: { proof_url, ...fields },
-    sha256,
-  } = await presentFile(config, owner, row, now);
+  const { fields, proofUrl, sha256 } = await presentFile(config, owner, row, now);
   return {
     export_id: fileId(row) as Id<'export'>,
     format: row.format as ExportFormat,
@@ -107,6 +104,6 @@ export async function presentExport(
     ...(row.rowCount !== null && { row_count: row.rowCount }),
     sha256,
     ...fields,
-    ...(hasProof(row) && { proof_url }),
+    ...(hasProof(row) && { proof_url: proofUrl }),
   };
 }
