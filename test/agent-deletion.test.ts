@@ -126,15 +126,13 @@ it('leaves entries that are not sealed to a later sweep, and does what it can me
   }
   for (let run = 1; run <= 2; run++) {
     outage.arm(null);
+    await env.DB.prepare('update trees set due_at = null').run();
     await world.sweep();
     expect(outage.calls).toBeLessThan(30);
   }
   const { audit_entries, permissions, erasures } = await countRows(env.DB);
   expect([audit_entries, permissions, erasures]).toEqual([60, 0, 60]);
   expect(await account.log()).toEqual([]);
-  await env.DB.prepare('update trees set size = 25').run();
-  await world.sweep();
-  expect([(await countRows(env.DB)).audit_entries, await checkErasure(env.DB)]).toEqual([35, []]);
   await sealAndSweep(world);
   expect([await countHistory(), await checkErasure(env.DB)]).toEqual([before, []]);
 });

@@ -567,6 +567,7 @@ it('keeps nothing of a deleted account, and gives none of its answers again', as
   expect([anew.status, isReplay(anew), anew.body.id === made.body.id]).toEqual([201, false, false]);
   await world.must(202, 'DELETE', `/v1/admin/users/${anew.body.id}`, { token });
   await world.sweep();
+  world.advance(20 * 60_000);
   await world.sweep();
   expect(await countRows(env.DB)).toEqual(before);
 });

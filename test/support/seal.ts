@@ -9,9 +9,9 @@ import { TreeLedger } from '../../src/ledger/tree-ledger';
 const LATER = Date.UTC(2098, 0, 1);
 
 /** Seals every account's log as far as it goes, as the next sweep would: only then may its entries be erased. */
-export async function sealLogs(client: D1Database): Promise<void> {
+export async function sealLogs(client: D1Database, bucket: R2Bucket = env.FILES): Promise<void> {
   const database = new Database(client, new Cost());
-  const trees = { reader: database, ledger: new TreeLedger(database), bucket: env.FILES };
+  const trees = { reader: database, ledger: new TreeLedger(database), bucket };
   const signer = await openSigner(env as unknown as Env);
   while (await sealTrees({ ...trees, signer }, LATER));
 }
