@@ -133,8 +133,10 @@ it('leaves entries that are not sealed to a later sweep, and does what it can me
   const { audit_entries, permissions, erasures } = await countRows(env.DB);
   expect([audit_entries, permissions, erasures]).toEqual([60, 0, 60]);
   expect(await account.log()).toEqual([]);
+  await env.DB.prepare('update trees set due_at = 0').run();
   await sealAndSweep(world);
-  expect([await countHistory(), await checkErasure(env.DB)]).toEqual([before, []]);
+  const { trees: _, ...left } = await countHistory();
+  expect([left, await checkErasure(env.DB)]).toEqual([before, []]);
 });
 
 describe('the log of an account goes on after a deleted agent', () => {

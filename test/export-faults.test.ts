@@ -59,7 +59,7 @@ const LONG = { timeout: 120_000 };
 const CSV = { format: 'csv', include_details: true };
 const MODES: OutageMode[] = ['before', 'after', 'kill before', 'kill after'];
 
-describe.each<[string, Json, number, number, JobSizes]>([
+describe.each<[string, Json, number, number, JobSizes, stride?: number]>([
   ['csv', CSV, 100, 500, SMALL],
   ['json, without a part', { format: 'json' }, 100, 10, { ...SMALL, part: MIB }],
   // Its row groups are of 16,384 entries.
@@ -69,8 +69,9 @@ describe.each<[string, Json, number, number, JobSizes]>([
     17_000,
     10,
     { ...SMALL, part: 768 * KIB, batchRows: 9_000 },
+    5,
   ],
-])('%s', (_, fields, entries, size, sizes) => {
+])('%s', (_, fields, entries, size, sizes, stride = 1) => {
   it('is the same file however the work is cut', LONG, async () => {
     const scene = await makeScene(entries, size);
     const reference = await makeReference(scene, fields);
@@ -88,13 +89,15 @@ describe.each<[string, Json, number, number, JobSizes]>([
   });
 
   it.each(MODES)('is the same file when any one call fails (%s)', LONG, async (mode) => {
+    // Of many calls each mode looks at others.
+    const first = 1 + (MODES.indexOf(mode) % stride);
     const scene = await makeScene(entries, size);
     const { outage, account, world, bucket } = scene;
     const reference = await makeReference(scene, fields);
     await bucket.binding.delete(bucket.fileKeys);
     const calls = await countCalls(scene, fields, sizes);
     expect(calls).toBeGreaterThan(8);
-    for (let call = 1; call <= calls; call++) {
+    for (let call = first; call <= calls; call += stride) {
       const id = await startExport(account, fields);
       const message = world.queue.take();
       outage.arm({ call, mode });

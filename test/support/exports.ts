@@ -91,7 +91,7 @@ export function expectedRow({ details, ...entry }: Json, withDetails: boolean): 
 
 /** Copies the newest entry of an agent so many times, each with random details of so many characters. */
 export async function fillLog(agent: TestAgent, count: number, size: number): Promise<void> {
-  await agent.request();
+  await agent.request({ expires_in: 604_800 });
   const { results } = await env.DB.prepare('select max(pos) as pos from audit_entries').all<{ pos: number }>();
   await env.DB.prepare(
     `insert into audit_entries select pos + n.value, randomblob(16), agent, permission, n.value % 6, action, created_at,
