@@ -60,7 +60,7 @@ const CSV = { format: 'csv', include_details: true };
 const MODES: OutageMode[] = ['before', 'after', 'kill before', 'kill after'];
 
 describe.each<[string, Json, number, number, JobSizes, stride?: number]>([
-  ['csv', CSV, 100, 500, SMALL],
+  ['csv', CSV, 100, 500, SMALL, 2],
   ['json, without a part', { format: 'json' }, 100, 10, { ...SMALL, part: MIB }],
   // Its row groups are of 16,384 entries.
   [
@@ -69,7 +69,7 @@ describe.each<[string, Json, number, number, JobSizes, stride?: number]>([
     17_000,
     10,
     { ...SMALL, part: 768 * KIB, batchRows: 9_000 },
-    5,
+    8,
   ],
 ])('%s', (_, fields, entries, size, sizes, stride = 1) => {
   it('is the same file however the work is cut', LONG, async () => {

@@ -36,14 +36,18 @@ async function makeScene(): Promise<Scene & { agent: string }> {
   return { world, outage, account, agent: first.id };
 }
 
-/** Lets every call of a piece of work fail in turn, and looks at what it leaves behind, at once and in the end. */
+/** Each mode takes every so manyth call. */
+const STRIDE = 2;
+
+/** Lets calls of a piece of work fail in turn, and looks at what it leaves behind, at once and in the end. */
 async function failEachCall(
   mode: OutageMode,
   prepare: (scene: Scene & { agent: string }) => Promise<unknown>,
   work: (world: World) => Promise<void>,
   expectEnd: (scene: Scene) => Promise<void>,
 ): Promise<void> {
-  for (let call = 1, calls = 1; call <= calls; call++) {
+  // The first time undisturbed, then every other call of some fails.
+  for (let call = 1, calls = 1; call <= calls; call += call === 1 ? 1 : STRIDE) {
     await emptyTables(env.DB);
     const scene = await makeScene();
     await prepare(scene);
