@@ -16,7 +16,7 @@ import { TreeLedger } from './ledger/tree-ledger';
 
 /** What makes the files of each kind. */
 function makersOf(sealing: SealingContext, runtime: Runtime): Record<FileKind, FileMaker> {
-  return { export: exportMaker(sealing, runtime.now), report: reportMaker };
+  return { export: exportMaker(sealing, runtime.now), report: reportMaker(sealing, runtime.now) };
 }
 
 /** Works on the files that the messages name. What the queue loses the sweep finds. */

@@ -102,7 +102,7 @@ it('fails, and is never published, when an agent is deleted at any point of the 
   timeout: 60_000,
 }, async () => {
   const ends = [];
-  for (let call = 1; ; call += 4) {
+  for (let call = 1; ; call += 3) {
     const scene = await makeScene();
     const { world, account, outage, id } = scene;
     const { body: agents } = await account.must(200, 'GET', '/v1/agents');

@@ -185,6 +185,30 @@ describe('what a report holds', () => {
     expect((await makeReport(account)).summary).toMatchObject({ entries: 3, approved: 1 });
   });
 
+  it('names the tree of the log as it was when it was asked for', async () => {
+    const { account, agent, world } = await makeAccount();
+    await agent.request();
+    await agent.request();
+    const id = await startReport(account);
+    await agent.request();
+    await world.work();
+    const { integrity, method } = await openReport(account, id);
+    const { body } = await account.must(200, 'GET', '/v1/audit/consistency?from=2&to=3');
+    expect(integrity).toEqual({ tree_size: 2, root_hash: body.from_root_hash });
+    expect(method.at(-1)).toContain(integrity.root_hash);
+  });
+
+  it('says so where the log could not be sealed', async () => {
+    const { account, agent, world } = await makeAccount();
+    await agent.request();
+    await world.sweep();
+    // Another log than the one that was signed.
+    await env.DB.prepare("update audit_entries set ip_address = '10.0.0.1'").run();
+    await env.DB.prepare("update trees set size = 0, root = null, edge = x'', published_size = 0").run();
+    const { integrity, method } = await makeReport(account);
+    expect([integrity, method.at(-1)]).toEqual([null, expect.stringContaining('could not be sealed')]);
+  });
+
   it('is of its days alone, the first and the last included', async () => {
     const { account, agent, world } = await makeAccount();
     for (let i = 0; i < 8; i++) {

@@ -102,6 +102,7 @@ export function sampleReport(): ComplianceReport {
     generated_at: '2026-11-20T17:56:12.294Z',
     statement:
       'This report is evidence drawn from the audit log of Countersign. It is not an attestation and not an audit opinion: whether the controls are suitably designed and work is for the auditor to judge.',
+    integrity: { tree_size: 4_000, root_hash: 'f2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2' },
     scope: [
       'All requests for permission that the agents of the account made between 2025-11-01 and 2026-10-31 (UTC), the decisions on them, and the use of the tokens that came of them.',
       'What agents did without asking Countersign is outside of what the log can show.',

@@ -9,12 +9,18 @@ import { QUICK_DECISION, RETRY_REACH } from './figures';
 import { findAll } from './findings';
 import { FRAMEWORKS } from './framework';
 import { reportRequest } from './order';
-import type { ComplianceReport, SampledEntry } from './report';
+import type { ComplianceReport, SampledEntry, TreeOfLog } from './report';
 import { MAX_DRAWS, SAMPLE_SIZE } from './sample';
 import { figure, things } from './text';
 
 /** Puts the report together, of what was found. */
-export function composeReport(file: FileRow, owner: FileOwner, facts: Facts, sample: SampledEntry[]): ComplianceReport {
+export function composeReport(
+  file: FileRow,
+  owner: FileOwner,
+  integrity: TreeOfLog | null,
+  facts: Facts,
+  sample: SampledEntry[],
+): ComplianceReport {
   const { report_type, period } = reportRequest(file);
   const { name, controls } = FRAMEWORKS[report_type];
   const { summary, months, agents, deciders, activity } = facts;
@@ -26,8 +32,9 @@ export function composeReport(file: FileRow, owner: FileOwner, facts: Facts, sam
     period,
     generated_at: formatTime(file.createdAt),
     statement: stateWhatItIs(file),
+    integrity,
     scope: describeScope(file, facts),
-    method: describeMethod(file, facts, sample),
+    method: [...describeMethod(file, facts, sample), describeIntegrity(integrity)],
     summary,
     months,
     agents,
@@ -37,6 +44,19 @@ export function composeReport(file: FileRow, owner: FileOwner, facts: Facts, sam
     activity,
     sample,
   };
+}
+
+function describeIntegrity(integrity: TreeOfLog | null): string {
+  if (!integrity)
+    return 'The log could not be sealed when the report was made: nothing shows that it is as it was written.';
+  return (
+    `The log had ${things(integrity.tree_size, 'entry', 'entries')} when the report was asked for, those before the period and those erased since ` +
+    `included. They are the leaves of a Merkle tree (RFC 9162) whose root is ${integrity.root_hash}. That the log of today begins with ` +
+    `these is proven at GET /v1/audit/consistency?from=${integrity.tree_size}, and that an entry is among them by its proof, against heads ` +
+    'that the service has signed. This shows that entries were not changed since they were sealed, within two minutes of being ' +
+    'written; not that what they say is true. Whoever holds the signing key could sign another log: only a head that ' +
+    'somebody else has kept shows that.'
+  );
 }
 
 function stateWhatItIs(file: FileRow): string {

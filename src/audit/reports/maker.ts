@@ -1,15 +1,19 @@
 import { fileId } from '../../files/file';
 import type { FileMaker, FileOrder, Production } from '../../files/maker';
+import { toHex } from '../../lib/bytes';
 import type { Json } from '../../lib/json';
+import { hashRanges } from '../../lib/tiles';
 import { logStart } from '../entry';
 import { type FileOwner, findSpan, type Span } from '../span';
+import type { SealingContext } from '../tree/sealing';
+import { sealedTree, type Tree } from '../tree/tree';
 import { readChanges } from './changes';
 import { composeReport } from './compose';
 import { type Configuration, readConfiguration } from './configuration';
 import { gatherFacts } from './facts';
 import { emptyFigures, FigureSource, type Figures } from './figures';
 import { endOf, reportRequest } from './order';
-import type { ComplianceReport } from './report';
+import type { ComplianceReport, TreeOfLog } from './report';
 import { drawSample } from './sample';
 
 /** Entries that are counted together, in batches: of alike ones the database gives one row. */
@@ -22,19 +26,29 @@ interface Saved {
   /** The first position that was not counted yet. */
   reached: number;
   figures: Figures;
+  integrity: TreeOfLog | null;
 }
 
 /** Makes compliance reports. */
-export const reportMaker: FileMaker = {
-  async open(order, saved) {
-    const state = saved === null ? await begin(order) : (saved as unknown as Saved);
-    return new ReportProduction(order, state, await readConfiguration(order.reader, order.file));
-  },
-};
+export function reportMaker(sealing: SealingContext, now: () => number): FileMaker {
+  return {
+    async open(order, saved) {
+      const state = saved === null ? await begin(sealing, now, order) : (saved as unknown as Saved);
+      return new ReportProduction(order, state, await readConfiguration(order.reader, order.file));
+    },
+  };
+}
 
-async function begin({ reader, file }: FileOrder): Promise<Saved> {
+async function begin(sealing: SealingContext, now: () => number, { reader, file }: FileOrder): Promise<Saved> {
   const { span, owner } = await findSpan(reader, file, reportRequest(file));
-  return { owner, span, reached: span.low, figures: emptyFigures() };
+  const tree = await sealedTree(sealing, file.account, owner.id, now());
+  const integrity = tree.head.size < file.snapshot ? null : await describeTree(tree, file.snapshot);
+  return { owner, span, reached: span.low, figures: emptyFigures(), integrity };
+}
+
+async function describeTree({ read }: Tree, size: number): Promise<TreeOfLog> {
+  const [root] = await hashRanges([{ start: 0, end: size }], read);
+  return { tree_size: size, root_hash: toHex(root as Uint8Array) };
 }
 
 class ReportProduction implements Production {
@@ -102,6 +116,12 @@ class ReportProduction implements Production {
       configuration: this.configuration,
       logStart: logStart(account),
     });
-    return composeReport(file, owner, facts, await drawSample(reader, account, span, fileId(file)));
+    return composeReport(
+      file,
+      owner,
+      this.state.integrity,
+      facts,
+      await drawSample(reader, account, span, fileId(file)),
+    );
   }
 }

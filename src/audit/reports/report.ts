@@ -79,6 +79,13 @@ export interface SampledEntry {
   created_at: string;
 }
 
+/** A tree of RFC 9162 over the first entries of a log. */
+export interface TreeOfLog {
+  tree_size: number;
+  /** In hexadecimal. */
+  root_hash: string;
+}
+
 /** A compliance report: the JSON form as it stands, and what the PDF shows. Times are ISO 8601, days YYYY-MM-DD. */
 export interface ComplianceReport {
   report_id: string;
@@ -90,6 +97,8 @@ export interface ComplianceReport {
   generated_at: string;
   /** What the report is and is not: evidence, not attestation. */
   statement: string;
+  /** The Merkle tree of the log as the report found it; null where the log could not be sealed. */
+  integrity: TreeOfLog | null;
   /** Paragraphs: what was looked at, and how. */
   scope: string[];
   method: string[];

@@ -6,6 +6,7 @@ import { hashBytes } from '../../lib/merkle';
 import { type ReadTile, TreeEdge } from '../../lib/tiles';
 import type { Id } from '../../lib/typeid';
 import { type Checkpoint, CheckpointSigner, type Head } from './checkpoint';
+import { type SealingContext, sealLog } from './sealing';
 import { tileReader } from './storage';
 
 /** The columns of a {@link TreeRow}. */
@@ -41,6 +42,13 @@ export async function openTree(bucket: R2Bucket, account: Id<'user'>, row: TreeR
   const sealedAt = row?.sealedAt ?? row?.createdAt ?? 0;
   const edge = TreeEdge.parse(size, row?.edge ?? new Uint8Array());
   return { head: { account, size, root, sealedAt }, read: tileReader(bucket, account, edge) };
+}
+
+/** Seals an account's log as far as it goes, and gives its tree. */
+export async function sealedTree(sealing: SealingContext, number: number, id: Id<'user'>, now: number): Promise<Tree> {
+  await sealLog(sealing, number, now);
+  const [[row]] = await sealing.reader.load([selectTree(sealing.reader, number)]);
+  return openTree(sealing.bucket, id, row);
 }
 
 /** The signed head of a tree. */
