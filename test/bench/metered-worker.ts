@@ -1,9 +1,12 @@
 import { createApp } from '../../src/app';
+import { openSigner } from '../../src/audit/tree/checkpoint';
+import { sealLog } from '../../src/audit/tree/sealing';
 import { Cost } from '../../src/db/database';
 import { openShard } from '../../src/db/shards';
 import { type Env, type JobMessage, systemRuntime } from '../../src/env';
 import { runJobs } from '../../src/jobs';
 import { Ledger } from '../../src/ledger/ledger';
+import { TreeLedger } from '../../src/ledger/tree-ledger';
 import { expireSlice } from '../../src/permissions/expiry';
 import { type Asked, evaluate } from '../../src/permissions/policies/evaluation';
 import type { Policy, PolicyRow } from '../../src/permissions/policies/policy';
@@ -18,7 +21,7 @@ const jobs: StatementCost[] = [];
  * The service with a meter between it and its database, which tells what each single statement of a request cost in
  * the header `X-Statements`. `POST /bench/expire` runs one slice of the sweep that writes down what has run out;
  * `POST /bench/evaluate` judges policies, as the API shows them, again and again; `GET /bench/jobs` tells how many rows the
- * jobs of the queue have read; `POST /bench/read` and `/bench/store` do alone what the platform's part of an export is.
+ * jobs of the queue have read; `POST /bench/seal` seals a log; `POST /bench/read` and `/bench/store` do alone what the platform's part of an export is.
  */
 export default {
   async fetch(request, env, execution) {
@@ -38,9 +41,22 @@ const ROUTES: Record<string, (metered: Env, request: Request, env: Env) => Promi
   '/bench/expire': expire,
   '/bench/evaluate': judge,
   '/bench/jobs': countJobs,
+  '/bench/seal': seal,
   '/bench/read': read,
   '/bench/store': store,
 };
+
+/** Puts all of an account's log under its tree; tells how large that is. */
+async function seal(_metered: Env, request: Request, env: Env): Promise<Response> {
+  const { account } = (await request.json()) as { account: number };
+  const database = openShard(env, '00', new Cost());
+  if (!database || !env.FILES) throw new Error('no database or no bucket');
+  await env.DB.prepare('insert or ignore into trees (account) values (?)').bind(account).run();
+  const trees = { reader: database, ledger: new TreeLedger(database), bucket: env.FILES };
+  await sealLog({ ...trees, signer: await openSigner(env) }, account, systemRuntime.now());
+  const size = await env.DB.prepare('select size from trees where account = ?').bind(account).first<number>('size');
+  return Response.json({ size });
+}
 
 /** Reads every entry of an account through D1, and does nothing with them. */
 async function read(_metered: Env, request: Request, env: Env): Promise<Response> {
