@@ -2,6 +2,7 @@ import { openSigner } from './audit/tree/checkpoint';
 import { eraseTrees } from './audit/tree/erasure';
 import { sealTrees } from './audit/tree/sealing';
 import { Cost, type Database } from './db/database';
+import { moves } from './db/schema';
 import { listShards, openShard } from './db/shards';
 import type { Env, Runtime } from './env';
 import { cleanFiles, resumeFiles } from './files/sweep';
@@ -9,8 +10,10 @@ import { AgentErasure, eraseAccounts, eraseWebhooks } from './ledger/erasure';
 import { FileLedger } from './ledger/file-ledger';
 import { deleteExpiredKeys, deleteOldAnswers, deleteOldDeliveries, deleteOldStatistics } from './ledger/housekeeping';
 import { Ledger } from './ledger/ledger';
+import { Mover, type MoverShard } from './ledger/mover';
 import { BACKLOG_AGE, eraseExpired } from './ledger/retention';
 import { TreeLedger } from './ledger/tree-ledger';
+import { logFailure } from './lib/log';
 import { SECOND } from './lib/time';
 import { expireSlice } from './permissions/expiry';
 import { hintAtDeliveries, hintAtNews } from './webhooks/dispatch/sweep';
@@ -35,9 +38,16 @@ const MAX_REST = 250;
 export async function runCron(cron: string, env: Env, runtime: Runtime): Promise<void> {
   const cost = new Cost();
   const started = runtime.now();
-  let waiting = listShards(env).flatMap((shard) => {
-    const database = openShard(env, shard, cost);
-    return database ? listWork(cron, shard, database, env, runtime) : [];
+  const shards = listShards(env).flatMap((name) => {
+    const database = openShard(env, name, cost);
+    return database ? [{ name, database }] : [];
+  });
+  const moving = shards.length > 1 ? await findMoves(shards) : new Set();
+  let waiting = shards.flatMap((shard) => {
+    if (!moving.has(shard.name)) return listWork(cron, shard.name, shard.database, env, runtime);
+    // While an account moves, whatever looks for work on its shards would find half of it.
+    const mover = new Mover(shard, shards);
+    return [new Work(cron, shard.name, 'move accounts', () => mover.moveSlice(runtime.now()))];
   });
   while (waiting.length > 0 && cost.statements <= MAX_STATEMENTS && runtime.now() - started <= MAX_TIME) {
     for (const work of waiting) {
@@ -49,6 +59,22 @@ export async function runCron(cron: string, env: Env, runtime: Runtime): Promise
     waiting = waiting.filter(({ hasMore }) => hasMore);
   }
   for (const work of waiting) work.leave();
+}
+
+/** The shards from or to which accounts move, and those that do not answer: nothing else is to be done there. */
+async function findMoves(shards: readonly MoverShard[]): Promise<Set<string>> {
+  const found = await Promise.all(
+    shards.map(async ({ name, database }) => {
+      try {
+        const [others] = await database.load([database.select({ shard: moves.shard }).from(moves)]);
+        return others.length > 0 ? [name, ...others.map(({ shard }) => shard)] : [];
+      } catch (error) {
+        logFailure('moves_not_found', error);
+        return [name];
+      }
+    }),
+  );
+  return new Set(found.flat());
 }
 
 function listWork(cron: string, shard: string, database: Database, env: Env, runtime: Runtime): Work[] {

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { accounts, erasures, identities, trees } from '../db/schema';
+import { accounts, erasures, identities, movedAccounts, movedCredentials, trees } from '../db/schema';
 import type { OperatorContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { accepted, answer, operation } from '../http/operation';
@@ -25,13 +25,28 @@ const LONGEST_SEALING = 20 * MINUTE;
  * erases the rest. Whoever signs in to it with an identity provider is forgotten first, and is new when they come again.
  */
 export async function deleteAccount(
-  { shards: [directory], runtime }: OperatorContext,
+  { shards, runtime }: OperatorContext,
   { shard, row }: LocatedAccount,
 ): Promise<void> {
+  const [directory] = shards;
   const now = runtime.now();
   const forget = (write: RecordWriter) => write.delete(identities).where(eq(identities.account, row.id));
-  const isApart = shard.name !== directory.name;
-  if (isApart) await directory.ledger.change({ note: null, changes: (write) => [forget(write)], answer: null });
+  // What other shards know of it leads here.
+  await Promise.all(
+    shards
+      .filter(({ name }) => name !== shard.name)
+      .map(({ name, ledger }) =>
+        ledger.change({
+          note: null,
+          changes: (write) => [
+            write.delete(movedCredentials).where(eq(movedCredentials.account, row.id)),
+            write.delete(movedAccounts).where(eq(movedAccounts.id, row.id)),
+            ...(name === directory.name ? [forget(write)] : []),
+          ],
+          answer: null,
+        }),
+      ),
+  );
   await shard.ledger.change({
     note: null,
     changes: (write) => [
@@ -39,7 +54,7 @@ export async function deleteAccount(
         { kind: 'account', number: row.number, subject: idBytes(row.id), dueAt: 0 },
         { kind: 'tree', number: row.number, subject: idBytes(row.id), dueAt: now + LONGEST_SEALING },
       ]),
-      ...(isApart ? [] : [forget(write)]),
+      ...(shard.name === directory.name ? [forget(write)] : []),
       // From here on nothing of its log is sealed.
       write.delete(trees).where(eq(trees.account, row.number)),
       write.delete(accounts).where(eq(accounts.number, row.number)),

@@ -47,7 +47,8 @@ export async function listAccounts(
       return rows;
     }),
   );
-  const rows = pages.flat().sort((a, b) => (a.id < b.id ? 1 : -1));
+  // One that moves is on two shards for a moment.
+  const rows = [...new Map(pages.flat().map((row) => [row.id, row])).values()].sort((a, b) => (a.id < b.id ? 1 : -1));
   return makePageById(config.keyring, binding, rows, limit, presentAccount);
 }
 

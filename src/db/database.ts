@@ -154,12 +154,16 @@ export class Database implements Reader {
   }
 }
 
+/** What the triggers say that refuse every change of an account on its way to another shard. */
+const MOVING = 'the account is moving';
+
 function translateFailure(error: unknown): unknown {
   const message = String(error instanceof Error ? error.message : error);
   const constraint = /(NOT NULL|UNIQUE|CHECK) constraint failed: ([\w.]+)/.exec(message);
   if (constraint?.[1] && constraint[2]) {
     return new ConstraintError(constraint[1].toLowerCase() as ConstraintError['kind'], constraint[2]);
   }
+  if (message.includes(MOVING)) return unavailable();
   // A statement that SQLite cannot compile or compute is a fault of this program, not of the database's health.
   if (/SQLITE_(ERROR|RANGE|MISMATCH|TOOBIG)/.test(message)) return error;
   logFailure('database_failed', message);

@@ -564,3 +564,52 @@ export interface FailedAttempt {
   error: string;
   duration: number;
 }
+
+export const MOVE_DIRECTIONS = ['out', 'in'] as const;
+
+/**
+ * Accounts that are on their way to another shard: one row on either side. While there is one, triggers refuse every
+ * change of the account that is not made in the mover's turn.
+ */
+export const moves = sqliteTable('moves', {
+  /** The account's number on this shard. */
+  account: integer().primaryKey(),
+  id: idColumn('user')().notNull().unique('moves_by_id'),
+  direction: codeColumn(MOVE_DIRECTIONS)().notNull(),
+  /** The other shard. */
+  shard: text().notNull(),
+  /** How many turns the mover had. */
+  turns: integer().notNull().default(0),
+  /** Which table is next, and the key of its last row that was copied; null before the first. */
+  step: integer().notNull().default(0),
+  after: text(),
+  /** Whether the account is gone from here, but for what is to be erased. */
+  hasLeft: integer('has_left', { mode: 'boolean' }).notNull().default(false),
+  /** What is added to the numbers of agents and webhooks on their way in. */
+  agentOffset: integer('agent_offset').notNull().default(0),
+  webhookOffset: integer('webhook_offset').notNull().default(0),
+  createdAt: integer('created_at').notNull(),
+});
+
+/** The account in which the mover changes something just now: never seen outside of its transaction. */
+export const moveTurns = sqliteTable('move_turns', {
+  account: integer().primaryKey(),
+  turn: integer().notNull(),
+});
+
+/** Where accounts are now that were here before. */
+export const movedAccounts = sqliteTable('moved_accounts', {
+  id: idColumn('user')().primaryKey(),
+  shard: text().notNull(),
+});
+
+/** Their credentials, which name this shard. */
+export const movedCredentials = sqliteTable(
+  'moved_credentials',
+  {
+    /** HMAC-SHA-256 of the user token or agent key. */
+    hash: bytesColumn().primaryKey(),
+    account: idColumn('user')().notNull(),
+  },
+  (table) => [index('moved_credentials_by_account').on(table.account)],
+);

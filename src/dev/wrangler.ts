@@ -29,12 +29,17 @@ export interface WranglerRun {
 /**
  * Starts wrangler in the project's folder. It asks nothing, and ends when `signal` is aborted, its children with it.
  * Variables of the environment that are set already win: `WRANGLER_LOG=log` shows every request.
+ * @param variables win over these
  */
-export function runWrangler(options: string[], signal: AbortSignal): WranglerRun {
+export function runWrangler(
+  options: string[],
+  signal: AbortSignal,
+  variables: Record<string, string> = {},
+): WranglerRun {
   // A process group of its own: Ctrl-C in a terminal reaches it through `signal` alone, so that it ends in good order.
   const child = spawn(process.execPath, [PROGRAM, ...options], {
     cwd: ROOT,
-    env: { ...QUIET, ...process.env },
+    env: { ...QUIET, ...process.env, ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: process.platform !== 'win32',
   });

@@ -1,10 +1,11 @@
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { ConstraintError, type Reader } from '../db/database';
-import { accounts, type FileFormat, files } from '../db/schema';
+import { ConstraintError } from '../db/database';
+import { accounts, type FileFormat, files, movedAccounts } from '../db/schema';
 import { notFound, Problem, unavailable } from '../errors';
-import { type App, type Incoming, newId } from '../http/context';
+import { type App, type Incoming, newId, type Shard } from '../http/context';
+import { isMoving } from '../http/credentials';
 import { query } from '../http/input';
 import { operation } from '../http/operation';
 import { limitAddress } from '../http/rate-limit';
@@ -27,45 +28,68 @@ const CONTENT_TYPES: Record<FileFormat, string> = {
 
 /** A file that can be downloaded, or the proof of one. */
 interface Download extends Pick<SignedAddress, 'document'> {
+  ledger: Ledger;
   file: FileRow;
   size: number;
   etag: string;
 }
 
+type OpenedShard = Pick<Shard, 'reader' | 'ledger'>;
+
+/** Looks for the file of a signed address, on the shard to which its account moved if it is not on the one it names. */
+async function findDownload(c: Incoming, shard: OpenedShard, address: SignedAddress): Promise<Download> {
+  const now = c.var.runtime.now();
+  const moved = movedAccounts;
+  const found = await findFile(shard, address, now);
+  if (found) return found;
+  const [[next]] = await shard.reader.load([
+    shard.reader.select({ shard: moved.shard }).from(moved).where(eq(moved.id, address.account)),
+  ]);
+  const other = next && openNamedShard(c, next.shard);
+  const there = other && (await findFile(other, address, now));
+  if (!there) throw notFound('file');
+  return there;
+}
+
 /**
- * Finds the file of a signed address.
- * @throws Problem `download_expired` once the address or the file is over, `account_inactive`, `not_found` when the
- *   account is gone
+ * Finds the file of a signed address; null where the account is not here.
+ * @throws Problem `download_expired` once the address or the file is over, `account_inactive`, `not_found` when the file
+ *   is gone, `unavailable` while the account moves
  */
-async function findDownload(
-  reader: Reader,
+async function findFile(
+  { reader, ledger }: OpenedShard,
   { id, document, account, expires }: SignedAddress,
   now: number,
-): Promise<Download> {
+): Promise<Download | null> {
   const key = parseFileId(id);
   if (expires <= now) throw downloadExpired();
   if (!key) throw notFound('file');
   const isOwner = eq(accounts.id, account);
   const owner = sql<number>`(select number from ${accounts} where ${isOwner})`;
   const [[found], [file]] = await reader.load([
-    reader.select({ isActive: accounts.isActive }).from(accounts).where(isOwner),
+    reader
+      .select({ isActive: accounts.isActive, isMoving: isMoving.as('is_moving') })
+      .from(accounts)
+      .where(isOwner),
     reader
       .select()
       .from(files)
       .where(isFile({ ...key, account: owner })),
   ]);
-  if (!found || !file) throw notFound('file');
+  if (!found) return null;
+  if (found.isMoving) throw unavailable();
+  if (!file) throw notFound('file');
   if (!found.isActive) {
     throw new Problem('account_inactive', 'The account is switched off; the operator can switch it on again.');
   }
   const size = document === 'file' ? file.size : file.proofSize;
   if (file.status !== 'completed' || size === null || file.sha256 === null) throw downloadExpired();
   const digest = toHex(file.sha256);
-  return { file, document, size, etag: document === 'file' ? `"${digest}"` : `"proof-of-${digest}"` };
+  return { ledger, file, document, size, etag: document === 'file' ? `"${digest}"` : `"proof-of-${digest}"` };
 }
 
 /** Notes the first download of a file; ranges and repetitions are the same download, and a proof holds no entry. */
-async function noteDownload(c: Incoming, ledger: Ledger, { file, document }: Download): Promise<void> {
+async function noteDownload(c: Incoming, { ledger, file, document }: Download): Promise<void> {
   if (document !== 'file' || file.downloadedAt !== null) return;
   const { runtime, origin } = c.var;
   const now = runtime.now();
@@ -136,7 +160,7 @@ export const fileDownload = new Hono<App>().get(
   }),
   query(AddressQuery),
   async (c) => {
-    const { config, runtime } = c.var;
+    const { config } = c.var;
     const address = await readAddress(config, c.req.param('id'), c.req.valid('query'));
     const shard = address && openNamedShard(c, address.shard);
     if (!shard) {
@@ -144,7 +168,7 @@ export const fileDownload = new Hono<App>().get(
       throw new Problem('invalid_signature', 'The address was changed. Use `download_url` exactly as it was given.');
     }
     c.set('caller', { credential: 'signed_address', shard: address.shard, account: address.account });
-    const download = await findDownload(shard.reader, address, runtime.now());
+    const download = await findDownload(c, shard, address);
     const { size, etag } = download;
     const headers = headersOf(download);
     if (c.req.raw.method === 'HEAD') {
@@ -157,10 +181,7 @@ export const fileDownload = new Hono<App>().get(
         headers: { 'Content-Range': `bytes */${size}` },
       });
     }
-    const [body] = await Promise.all([
-      readFile(config.files, download, range),
-      noteDownload(c, shard.ledger, download),
-    ]);
+    const [body] = await Promise.all([readFile(config.files, download, range), noteDownload(c, download)]);
     const { offset, length } = range ?? { offset: 0, length: size };
     return new Response(body.pipeThrough(new FixedLengthStream(length)), {
       status: range ? 206 : 200,

@@ -3,13 +3,14 @@ import { openShard } from '../db/shards';
 import { Problem } from '../errors';
 import { noteAgentActivity, noteTokenUse } from '../ledger/activity';
 import { equalBytes } from '../lib/bytes';
-import { parseCredential } from '../lib/credential';
+import { type CredentialKind, parseCredential } from '../lib/credential';
 import type { Incoming, Principal, Scope } from './context';
 import {
   activeAccount,
   callerOf,
   type FellowQueries,
   findAgentKey,
+  findMovedCredential,
   findUserToken,
   hashCredential,
 } from './credentials';
@@ -42,8 +43,11 @@ export function isWellFormed(c: Incoming, credential: string): boolean {
   return parseCredential(credential) !== null || isIdentityToken(c, credential);
 }
 
+/** More shards than a credential is sent on to, even if its account moves on at this moment. */
+const MAX_SHARDS = 3;
+
 /**
- * Finds out who calls, in one round trip, and none for a credential that is malformed.
+ * Finds out who calls, in one round trip, two for a moved account, and none for a credential that is malformed.
  * @throws Problem `unauthorized` for a credential that is unknown, expired or malformed; `account_inactive`,
  *   `agent_inactive`; `rate_limited` in the place of `unauthorized`
  */
@@ -54,20 +58,19 @@ export async function authenticate(
 ): Promise<Authentication> {
   const form = parseCredential(credential);
   if (!form && isIdentityToken(c, credential)) return authenticateIdentity(c, credential, fellows);
-  const database = form && openShard(c.env, form.shard, c.var.cost);
-  if (!form || !database) return refuse(c);
+  if (!form) return refuse(c);
   const hashes = await hashCredential(c.var.config.keyring, credential);
-  const queries = await fellows(database, callerOf(form.kind, hashes));
-  const find = form.kind === 'user' ? findUserToken(database, hashes) : findAgentKey(database, hashes);
-  const [[row], ...loaded] = await loadPresent(database, [find, ...queries]);
+  const found = await findCaller(c, form, hashes, fellows);
+  if (!found) return refuse(c);
+  const { database, shard, row, loaded } = found;
   const now = c.var.runtime.now();
-  if (!row || isOver(row.expiresAt, now)) return refuse(c);
+  if (isOver(row.expiresAt, now)) return refuse(c);
   const account = activeAccount(row);
   if ('scopes' in row) {
     const note = noteTokenUse(database, account.number, row.token, row.lastUsedAt, now);
     if (note) database.takeAlong(note);
     const scopes = row.scopes as Scope[];
-    return { principal: { kind: 'user', shard: form.shard, account, token: row.token, scopes }, database, loaded };
+    return { principal: { kind: 'user', shard, account, token: row.token, scopes }, database, loaded };
   }
   if (!row.agentIsActive) {
     throw new Problem('agent_inactive', 'The agent is switched off; its account can set `is_active` to true again.');
@@ -75,7 +78,32 @@ export async function authenticate(
   const note = noteAgentActivity(database, row.agentNumber, row.lastActivityAt, now);
   if (note) database.takeAlong(note);
   const agent = { number: row.agentNumber, id: row.agentId };
-  return { principal: { kind: 'agent', shard: form.shard, account, agent }, database, loaded };
+  return { principal: { kind: 'agent', shard, account, agent }, database, loaded };
+}
+
+/** Looks for a credential on the shard that it names, or on the one to which its account moved; null for one unknown. */
+async function findCaller(
+  c: Incoming,
+  { kind, shard: home }: { kind: CredentialKind; shard: string },
+  hashes: Uint8Array[],
+  fellows: FellowQueries,
+) {
+  let shard = home;
+  for (let shards = 1; shards <= MAX_SHARDS; shards++) {
+    const database = openShard(c.env, shard, c.var.cost);
+    if (!database) return null;
+    const queries = await fellows(database, callerOf(kind, hashes));
+    const find = kind === 'user' ? findUserToken(database, hashes) : findAgentKey(database, hashes);
+    const [[row], [moved], ...loaded] = await loadPresent(database, [
+      find,
+      findMovedCredential(database, hashes),
+      ...queries,
+    ]);
+    if (row) return { database, shard, row, loaded };
+    if (!moved) return null;
+    shard = moved.shard;
+  }
+  return null;
 }
 
 function isOver(expiresAt: number | null, now: number): boolean {

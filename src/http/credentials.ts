@@ -1,8 +1,8 @@
 import { type Column, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { named } from '../db/columns';
 import type { Database, Query, Reader } from '../db/database';
-import { accounts, agentKeys, agents, userTokens } from '../db/schema';
-import { Problem } from '../errors';
+import { accounts, agentKeys, agents, movedAccounts, movedCredentials, moves, userTokens } from '../db/schema';
+import { Problem, unavailable } from '../errors';
 import type { Keyring } from '../lib/secrets';
 import type { AccountRef } from './context';
 
@@ -11,6 +11,9 @@ export function hashCredential(keyring: Keyring, credential: string): Promise<[U
   return keyring.mac('credential-hash', credential);
 }
 
+/** Whether an account is on its way to another shard: as SQL, of a row of accounts. */
+export const isMoving = sql<boolean>`exists (select 1 from ${moves} where ${moves.account} = ${accounts.number})`;
+
 /** What authentication needs to know of an account. */
 export const accountColumns = {
   accountNumber: named(accounts.number, 'account_number'),
@@ -18,6 +21,7 @@ export const accountColumns = {
   plan: accounts.plan,
   auditRetentionDays: accounts.auditRetentionDays,
   accountIsActive: named(accounts.isActive, 'account_is_active'),
+  accountIsMoving: isMoving.mapWith(Boolean).as('account_is_moving'),
 };
 
 /** Finds a user token and its account. */
@@ -52,6 +56,15 @@ export function findAgentKey(reader: Reader, hashes: Uint8Array[]) {
     .where(inArray(agentKeys.hash, hashes));
 }
 
+/** Finds the shard on which the account of a credential is now that was here before. */
+export function findMovedCredential(reader: Reader, hashes: Uint8Array[]) {
+  return reader
+    .select({ shard: movedAccounts.shard })
+    .from(movedCredentials)
+    .innerJoin(movedAccounts, eq(movedAccounts.id, movedCredentials.account))
+    .where(inArray(movedCredentials.hash, hashes));
+}
+
 /** Who presents a credential, as SQL for statements that run before it is known. */
 export interface UnknownCaller {
   /** The number of the account. */
@@ -77,7 +90,7 @@ export type FellowQueries = (database: Database, caller: UnknownCaller) => Promi
 
 /**
  * The account of somebody who was recognized.
- * @throws Problem `account_inactive`
+ * @throws Problem `account_inactive`, `unavailable` for one on its way to another shard
  */
 export function activeAccount(row: {
   accountNumber: number;
@@ -85,7 +98,9 @@ export function activeAccount(row: {
   plan: AccountRef['plan'];
   auditRetentionDays: number | null;
   accountIsActive: boolean;
+  accountIsMoving: boolean;
 }): AccountRef {
+  if (row.accountIsMoving) throw unavailable();
   if (!row.accountIsActive) {
     throw new Problem('account_inactive', 'The account is switched off; the operator can switch it on again.');
   }

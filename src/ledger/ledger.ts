@@ -12,6 +12,8 @@ import type {
   fileOutcomes,
   files,
   identities,
+  movedAccounts,
+  movedCredentials,
   permissions,
   policies,
   providerKeys,
@@ -47,6 +49,8 @@ type RecordTable =
   | typeof fileOutcomes
   | typeof deliveries
   | typeof identities
+  | typeof movedAccounts
+  | typeof movedCredentials
   | typeof providerKeys;
 
 /** Builds statements on records. States are out of its reach. */

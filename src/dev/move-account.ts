@@ -1,0 +1,95 @@
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TypeID } from 'typeid-js';
+import { Complaint, runProgram } from './complaint.ts';
+import { readDeployment } from './project.ts';
+import { runWrangler } from './wrangler.ts';
+
+const USAGE = 'Usage: npm run move-account -- <user id> <shard> [--remote]';
+
+/** What wrangler answers with it takes for mere information. */
+const SPEAKING = { WRANGLER_LOG: 'log' };
+
+/** Between two looks at how far it is, in milliseconds. */
+const PAUSE = 10_000;
+
+/** A shard by its two characters, and the binding of its database in wrangler.toml. */
+interface Shard {
+  name: string;
+  binding: string;
+}
+
+/**
+ * Orders that an account move to another shard, and waits until it is there. The sweep of the deployment does the work:
+ * this program may be stopped and run again.
+ */
+async function moveAccount(words: string[], signal: AbortSignal): Promise<void> {
+  const place = words.includes('--remote') ? '--remote' : '--local';
+  const [id = '', name, ...rest] = words.filter((word) => word !== '--remote');
+  const shards = readDeployment().databases.map((binding) => ({ name: nameOf(binding), binding }));
+  const target = shards.find((shard) => shard.name === name);
+  const bytes = parseUserId(id);
+  if (!bytes || rest.length > 0 || name === undefined) throw new Complaint(USAGE);
+  if (!target) throw new Complaint(`wrangler.toml binds no shard ${name}: there are ${shards.map(nameIn).join(', ')}.`);
+  const ask = (shard: Shard, sql: string) => execute(shard, place, sql, signal);
+  const find = async (table: 'accounts' | 'moves') => {
+    const found = [];
+    for (const shard of shards) {
+      if ((await ask(shard, `select 1 from ${table} where id = ${bytes}`)).length > 0) found.push(shard);
+    }
+    return found;
+  };
+
+  const moving = await find('moves');
+  if (moving.length === 0) {
+    const [home] = await find('accounts');
+    if (!home) throw new Complaint(`There is no account ${id}.`);
+    if (home.name === target.name) return console.log(`${id} is on shard ${target.name}.`);
+    await ask(
+      home,
+      `insert into moves (account, id, direction, shard, created_at)
+       select number, id, 0, '${target.name}', ${Date.now()} from accounts where id = ${bytes}`,
+    );
+  }
+  console.log(`${id} is held, and moves with the next sweeps …`);
+  while ((await find('moves')).length > 0) await sleep(PAUSE, undefined, { signal });
+  console.log(`${id} is on shard ${(await find('accounts')).map(nameIn).join(', ')}.`);
+}
+
+function nameIn({ name }: Shard): string {
+  return name;
+}
+
+function nameOf(binding: string): string {
+  return binding === 'DB' ? '00' : binding.replace(/^DB_/, '');
+}
+
+/** The identifier as SQL; null for what is none. */
+function parseUserId(id: string): string | null {
+  try {
+    return `x'${Buffer.from(TypeID.fromString(id, 'user').toUUIDBytes()).toString('hex')}'`;
+  } catch {
+    return null;
+  }
+}
+
+/** Runs one statement in the database of a shard, and answers its rows. */
+async function execute({ binding }: Shard, place: string, sql: string, signal: AbortSignal): Promise<unknown[]> {
+  const options = ['d1', 'execute', binding, place, '--json', '--yes', '--command', sql.replaceAll(/\s+/g, ' ')];
+  const { output, exit } = runWrangler(options, signal, SPEAKING);
+  const [said, complained, code] = await Promise.all([...output.map((stream) => text(stream)), exit]);
+  signal.throwIfAborted();
+  if (code !== 0) throw new Complaint(`The database ${binding} did not answer.\n${said}${complained}`);
+  const [answer] = JSON.parse(String(said)) as { results: unknown[] }[];
+  return answer?.results ?? [];
+}
+
+const stopping = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
+await runProgram(async () => {
+  try {
+    await moveAccount(process.argv.slice(2), stopping.signal);
+  } catch (error) {
+    throw stopping.signal.aborted ? new Complaint('What was ordered goes on. Run this again to wait for it.') : error;
+  }
+});
