@@ -26,9 +26,15 @@ export async function makePast(actor: Actor): Promise<void> {
 export function agePast(state: string): number {
   const database = new DatabaseSync(databaseFile(state));
   try {
+    // Whatever is asked of the account begins with its own beginning.
+    database.prepare('update accounts set created_at = created_at - ?').run(OLDEST * DAY);
+    database
+      .prepare('update permissions set expires_at = expires_at - ?1, token_expires_at = token_expires_at - ?1')
+      .run(NEWEST * DAY);
     const { changes } = database
       .prepare(
-        `update audit_entries set created_at = created_at - ?1 + cast(?2 * (pos & 0xffffffff) / (select count(*) from audit_entries) as integer)`,
+        `update audit_entries set created_at = created_at - ?1
+           + cast(?2 * (pos & 0xffffffff) / (select count(*) from audit_entries) as integer)`,
       )
       .run(OLDEST * DAY, (OLDEST - NEWEST) * DAY);
     return Number(changes);

@@ -33,7 +33,7 @@ const ACCOUNTS: Traits[] = [
 const ACTORS_OF_EACH = 3;
 const FIRST_AGENTS = 4;
 /** Between two kills, in milliseconds. */
-const [SHORTEST_LIFE, LONGEST_LIFE] = [1_000, 30_000];
+const [SHORTEST_LIFE, LONGEST_LIFE] = [1_000, 20_000];
 /** Longer than the shortest request waits, and a token lives. */
 const SHORTEST_WAIT = 65_000;
 
