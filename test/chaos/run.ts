@@ -128,7 +128,7 @@ async function runLoad(actors: Actor[], duration: number): Promise<void> {
 async function judge(memories: Memory[]): Promise<void> {
   await sleep(SHORTEST_WAIT);
   demand(await settle(service, state, memories, operator));
-  const checkpoints = read((stored) => new Map(memories.map(({ id }) => [id, stored.checkpoints(id)])));
+  const checkpoints = await read((stored) => new Map(memories.map(({ id }) => [id, stored.checkpoints(id)])));
   await service.start();
   const downloads = new Map<Memory, Downloaded[]>();
   for (const memory of memories) {
@@ -169,7 +169,11 @@ function demand(due: string[]): void {
   for (const what of due) findings.differ('never done', what);
 }
 
-function read<T>(look: (stored: Stored) => T): T {
+async function read<T>(look: (stored: Stored) => T | Promise<T>): Promise<T> {
   const stored = new Stored(state);
-  return look(stored);
+  try {
+    return await look(stored);
+  } finally {
+    stored.close();
+  }
 }

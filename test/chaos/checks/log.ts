@@ -47,20 +47,14 @@ function checkSteps(findings: Findings, memory: Memory, account: StoredAccount):
     const isAsked = step?.event === entry.event && (step.permission ?? entry.permission) === entry.permission;
     findings.check(isAsked, 'nobody asked for it', () => `${name}: ${describe(entry)}`);
   }
-  const allAlive = (step: Step) => kept.has(step.agent.id);
-  let place = 0;
   for (const [mark, step] of memory.steps) {
-    place += 1;
     const found = counted.get(mark)?.length ?? 0;
     findings.check(found <= 1, 'written twice', () => `${name}: ${step.event} ${mark}`);
     findings.check(step.certainty !== 'refused' || found === 0, 'refused and written', () => `${name}: ${mark}`);
     // The answer to a revocation does not tell whether the token was over already.
-    const mustBe = step.certainty === 'done' && step.event !== 'revoke' && allAlive(step) && !isPast(memory, step);
-    findings.check(
-      !mustBe || found === 1,
-      'answered and not written',
-      () => `${name}: ${step.event} ${mark} (${place})`,
-    );
+    const mustBe =
+      step.certainty === 'done' && step.event !== 'revoke' && kept.has(step.agent.id) && !isPast(memory, step);
+    findings.check(!mustBe || found === 1, 'answered and not written', () => `${name}: ${step.event} ${mark}`);
   }
   checkDecisions(findings, memory, account, kept);
 }

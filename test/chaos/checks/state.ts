@@ -19,6 +19,9 @@ export function checkState(findings: Findings, memory: Memory, account: StoredAc
     findings.check(isOld, 'entries without a permission', () => id);
   }
   checkStatistics(findings, memory, account, stored);
+  for (const { id, alive } of memory.policies) {
+    findings.check(!alive || account.policies.has(id), 'policies', () => `${id} is gone`);
+  }
   for (const { id, alive } of memory.agents) {
     const isThere = account.agents.has(id);
     findings.check(alive === 'maybe' || isThere === (alive === 'yes'), 'agents', () => `${id}: ${alive}, ${isThere}`);
