@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const root = join(import.meta.dirname, '../..');
-const wranglerScript = join(root, 'node_modules/wrangler/bin/wrangler.js');
+export const wranglerScript = join(root, 'node_modules/wrangler/bin/wrangler.js');
 
 export const ADMIN_TOKEN = 'operator-token-of-the-bench';
 
@@ -120,7 +120,8 @@ export function findRuntimes(pid: number): string[] {
   return below(String(pid));
 }
 
-function environment(state: string): NodeJS.ProcessEnv {
+/** The environment that wrangler runs in. */
+export function environment(state: string): NodeJS.ProcessEnv {
   return {
     ...process.env,
     CI: 'true',
@@ -130,7 +131,8 @@ function environment(state: string): NodeJS.ProcessEnv {
   };
 }
 
-function freePort(): Promise<number> {
+/** A port of loopback that nobody listens on. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import type { Certainty } from './memory.ts';
+import type { Service } from './service.ts';
+
+export interface Answer<T> {
+  status: number;
+  body: T;
+}
+
+/** What is known of a call: its answer, or null where it was lost, so that it may or may not have happened. */
+export type Outcome<T> = Answer<T> | null;
+
+/** What an outcome says of whether it happened. */
+export function certaintyOf(outcome: Outcome<unknown>): Certainty {
+  if (outcome === null) return 'lost';
+  return outcome.status < 400 ? 'done' : 'refused';
+}
+
+export const counts = { requests: 0, lost: 0, replays: 0, refused: 0 };
+
+const ATTEMPTS = 20;
+
+/** Calls the service with one credential. */
+export class Client {
+  private readonly service: Service;
+  private readonly credential: string;
+
+  constructor(service: Service, credential: string) {
+    this.service = service;
+    this.credential = credential;
+  }
+
+  /** Calls once. */
+  async ask<T>(method: string, path: string, body?: object, key?: string): Promise<Outcome<T>> {
+    await this.service.untilUp();
+    counts.requests += 1;
+    try {
+      const response = await fetch(this.service.origin + path, {
+        method,
+        signal: AbortSignal.timeout(60_000),
+        headers: {
+          Authorization: `Bearer ${this.credential}`,
+          ...(body && { 'Content-Type': 'application/json' }),
+          ...(key && { 'Idempotency-Key': key }),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      if (response.headers.get('Idempotent-Replayed')) counts.replays += 1;
+      if (response.status >= 500) throw new Error(text);
+      if (response.status >= 400) counts.refused += 1;
+      return { status: response.status, body: (text === '' ? null : JSON.parse(text)) as T };
+    } catch {
+      counts.lost += 1;
+      return null;
+    }
+  }
+
+  /**
+   * Calls with an idempotency key until an answer comes, now and then twice at the same time. Null where the answer tells
+   * nothing of an attempt before it that was lost.
+   */
+  async insist<T>(method: string, path: string, body: object, twice = false): Promise<Outcome<T>> {
+    const key = randomUUID();
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const answers = await Promise.all([
+        this.ask<T>(method, path, body, key),
+        ...(twice ? [this.ask<T>(method, path, body, key)] : []),
+      ]);
+      const [first, second] = answers.filter((answer) => answer !== null && answer.status < 400) as Answer<T>[];
+      if (first && second && JSON.stringify(first.body) !== JSON.stringify(second.body)) {
+        throw new Error(`one key, two answers: ${JSON.stringify(first.body)} and ${JSON.stringify(second.body)}`);
+      }
+      if (first) return first;
+      if (answers.every((answer) => answer !== null)) return attempt === 0 ? (answers[0] ?? null) : null;
+    }
+    return null;
+  }
+}

@@ -1,0 +1,35 @@
+import type { Actor } from './actor.ts';
+
+const KEPT_DAYS = [2_557, 38, 34, 30, 26, 22, 18, 14];
+
+/** The operator changes the plan of an account, or for how long it keeps its log. */
+export async function changeAccount({ memory, random, operator }: Actor): Promise<void> {
+  const { traits, id } = memory;
+  const path = `/v1/admin/users/${id}`;
+  if (traits.isOld && random.chance(0.5)) {
+    const body = { plan: 'enterprise', audit_retention_days: random.pick(KEPT_DAYS) };
+    await operator.ask('PATCH', path, body);
+  } else if (traits.changesPlan) {
+    await operator.ask('PATCH', path, { plan: random.pick(['pro', 'team', 'enterprise']) });
+  }
+}
+
+/** Somebody looks around; nothing that is read may fail. */
+export async function read({ memory, random }: Actor): Promise<void> {
+  if (random.chance(0.3)) {
+    const head = await memory.user.ask<{ tree_size: number; note: string }>('GET', '/v1/audit/checkpoint');
+    if (head?.status === 200) memory.checkpoints.set(head.body.tree_size, head.body.note);
+    return;
+  }
+  const paths = [
+    '/v1/agents',
+    '/v1/audit?limit=100',
+    '/v1/permissions?status=pending',
+    '/v1/audit/export',
+    '/v1/activity',
+    '/v1/webhooks',
+    '/v1/me',
+    ...memory.agents.filter(({ alive }) => alive === 'yes').map(({ id }) => `/v1/agents/${id}/stats?period=2h`),
+  ];
+  await memory.user.ask('GET', random.pick(paths));
+}

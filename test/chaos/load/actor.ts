@@ -1,0 +1,13 @@
+import type { Random } from '../../bench/random.ts';
+import type { Client } from '../client.ts';
+import type { Memory } from '../memory.ts';
+import type { Receiver } from '../receiver.ts';
+
+/** What somebody does who puts an account under load. */
+export interface Actor {
+  memory: Memory;
+  random: Random;
+  receiver: Receiver;
+  operator: Client;
+  clientOf: (credential: string) => Client;
+}

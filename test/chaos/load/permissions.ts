@@ -1,0 +1,117 @@
+import { certaintyOf } from '../client.ts';
+import type { KnownPermission, Step } from '../memory.ts';
+import type { Actor } from './actor.ts';
+
+const ACTIONS = ['mail.send', 'mail.send', 'money.move', 'auto.approve', 'auto.deny'];
+/** Of so many of the newest permissions one is chosen. */
+const RECENT = 40;
+
+interface Answered {
+  id: string;
+  status: string;
+  token: { value?: string } | null;
+}
+
+/** An agent asks for permission. */
+export async function request({ memory, random }: Actor): Promise<void> {
+  const agents = memory.agents.filter(({ alive }) => alive === 'yes');
+  if (agents.length === 0) return;
+  const agent = random.pick(agents);
+  const mark = memory.newMark();
+  const step: Step = { event: 'request', agent, certainty: 'lost', answeredAt: 0 };
+  memory.steps.set(mark, step);
+  const body = {
+    action: random.pick(ACTIONS),
+    resource: `box:${mark}`,
+    scope: { limit: random.below(100), names: ['a', 'b'] },
+    ...(random.chance(0.2) && { expires_in: 60 }),
+    ...(random.chance(0.3) && { token_ttl: 30 }),
+    max_uses: 1 + random.below(4),
+  };
+  const { client } = agent;
+  const outcome = random.chance(0.4)
+    ? await client.insist<Answered>('POST', '/v1/permissions', body, random.chance(0.2))
+    : await client.ask<Answered>('POST', '/v1/permissions', body);
+  step.certainty = certaintyOf(outcome);
+  step.answeredAt = Date.now();
+  if (!outcome || step.certainty !== 'done') return;
+  const { id, status, token } = outcome.body;
+  Object.assign(step, { permission: id, decision: status });
+  memory.permissions.push({ id, agent, status, ...(token?.value && { token: token.value }) });
+}
+
+/** A person approves or denies; sometimes two do, one each, at the same time. */
+export async function decide(actor: Actor): Promise<void> {
+  const permission = pickRecent(actor, ({ status }) => status === 'pending');
+  if (!permission) return;
+  const events = actor.random.pick([['approve'], ['approve'], ['deny'], ['approve', 'deny']] as const);
+  await Promise.all(events.map((event) => decideAs(actor, permission, event)));
+}
+
+async function decideAs({ memory, random }: Actor, permission: KnownPermission, event: 'approve' | 'deny') {
+  const mark = memory.newMark();
+  const step: Step = { event, agent: permission.agent, certainty: 'lost', answeredAt: 0, permission: permission.id };
+  memory.steps.set(mark, step);
+  const path = `/v1/permissions/${permission.id}/${event}`;
+  const body = { reason: mark };
+  const outcome = random.chance(0.4)
+    ? await memory.user.insist('POST', path, body)
+    : await memory.user.ask('POST', path, body);
+  step.certainty = certaintyOf(outcome);
+  step.answeredAt = Date.now();
+  if (step.certainty === 'done') permission.status = event === 'approve' ? 'approved' : 'denied';
+  // It may be expired; nobody decides it any more.
+  if (step.certainty === 'refused' && permission.status === 'pending') permission.status = 'unknown';
+}
+
+/** A token is used, by its agent or by whoever guards the resource. */
+export async function useToken(actor: Actor): Promise<void> {
+  const { memory, random } = actor;
+  const permission = pickRecent(actor, ({ status }) => status === 'approved');
+  if (!permission) return;
+  const token = await readToken(permission);
+  if (!token) return;
+  const client = random.chance(0.5) ? memory.user : permission.agent.client;
+  const uses = memory.usesOf(permission.id);
+  const outcome = random.chance(0.3)
+    ? await client.insist<{ uses: number }>('POST', '/v1/tokens/use', { token })
+    : await client.ask<{ uses: number }>('POST', '/v1/tokens/use', { token });
+  if (outcome === null) uses.lost += 1;
+  else if (outcome.status === 200) uses.answered.push(outcome.body.uses);
+  else permission.status = 'over';
+}
+
+async function readToken(permission: KnownPermission): Promise<string | undefined> {
+  if (permission.token) return permission.token;
+  const answer = await permission.agent.client.ask<Answered>('GET', `/v1/permissions/${permission.id}`);
+  if (answer && !answer.body.token?.value) permission.status = 'over';
+  const value = answer?.body.token?.value;
+  if (value) permission.token = value;
+  return value;
+}
+
+/** A token is revoked. Its answer does not tell whether it was over before. */
+export async function revoke(actor: Actor): Promise<void> {
+  const { memory } = actor;
+  const permission = pickRecent(actor, ({ status }) => status === 'approved');
+  if (!permission) return;
+  const mark = memory.newMark();
+  const step: Step = {
+    event: 'revoke',
+    agent: permission.agent,
+    certainty: 'lost',
+    answeredAt: 0,
+    permission: permission.id,
+  };
+  memory.steps.set(mark, step);
+  const body = { token_id: permission.id.replace('perm_', 'token_'), reason: mark };
+  const outcome = await memory.user.ask('POST', '/v1/tokens/revoke', body);
+  step.certainty = certaintyOf(outcome);
+  step.answeredAt = Date.now();
+  if (step.certainty === 'done') permission.status = 'over';
+}
+
+function pickRecent({ memory, random }: Actor, isWanted: (permission: KnownPermission) => boolean) {
+  const wanted = memory.permissions.slice(-RECENT).filter(isWanted);
+  return wanted.length === 0 ? undefined : random.pick(wanted);
+}

@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fireCrons } from '../../src/dev/crons.ts';
+import { readDeployment } from '../../src/dev/project.ts';
+import { environment, freePort, wranglerScript } from '../bench/service.ts';
+
+const START_LIMIT = 120_000;
+
+/** The service on one port and one folder of data, as often as it is started. */
+export class Service {
+  readonly origin: string;
+  readonly crons = readDeployment().crons;
+  starts = 0;
+  kills = 0;
+  private readonly state: string;
+  private readonly port: number;
+  private child: ChildProcess | null = null;
+  private crowing = new AbortController();
+  private wakeUp: () => void = () => undefined;
+  private up: Promise<void> = Promise.resolve();
+
+  constructor(state: string, port: number) {
+    this.state = state;
+    this.port = port;
+    this.origin = `http://127.0.0.1:${port}`;
+    this.goDown();
+  }
+
+  /** Starts it and waits until it answers. */
+  async start(): Promise<void> {
+    const child = spawn(
+      process.execPath,
+      [
+        ...[wranglerScript, 'dev', '--ip', '127.0.0.1', '--port', String(this.port)],
+        ...['--inspector-port', String(await freePort())],
+        ...['--persist-to', this.state, '--env-file', join(this.state, 'variables.env')],
+        ...['--var', `PUBLIC_URL:${this.origin}`, '--log-level', 'warn', '--show-interactive-dev-session=false'],
+      ],
+      // A process group of its own, to be killed as one.
+      { env: environment(this.state), stdio: ['ignore', 'pipe', 'pipe'], detached: true },
+    );
+    this.child = child;
+    this.starts += 1;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => appendFileSync(join(this.state, 'service.log'), chunk));
+    }
+    for (const deadline = Date.now() + START_LIMIT; ; await sleep(100)) {
+      if (child.exitCode !== null || Date.now() > deadline) {
+        await this.end('SIGKILL');
+        throw new Error(`the service did not start: see ${this.state}/service.log`);
+      }
+      const answer = await fetch(`${this.origin}/healthz`).catch(() => null);
+      if (answer?.ok) break;
+    }
+    this.wakeUp();
+  }
+
+  /** Resolves as soon as it answers. */
+  untilUp(): Promise<void> {
+    return this.up;
+  }
+
+  /** Fires the crons as `npm start` does, until the service ends. */
+  beginCrons(): void {
+    this.crowing = new AbortController();
+    void fireCrons(this.origin, this.crons, this.crowing.signal);
+  }
+
+  /** Fires every cron once, and waits for it. */
+  async fireCrons(): Promise<void> {
+    for (const cron of this.crons) {
+      const answer = await fetch(`${this.origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent(cron)}`);
+      if (!answer.ok) throw new Error(`the cron ${cron} failed: ${answer.status}`);
+      await answer.text();
+    }
+  }
+
+  /** Ends every process of it at once. */
+  async kill(): Promise<void> {
+    this.kills += 1;
+    await this.end('SIGKILL');
+  }
+
+  /** Ends it in good order. */
+  stop(): Promise<void> {
+    return this.end('SIGINT');
+  }
+
+  private async end(signal: 'SIGKILL' | 'SIGINT'): Promise<void> {
+    this.crowing.abort();
+    this.goDown();
+    const child = this.child;
+    this.child = null;
+    if (!child?.pid) return;
+    const ended = child.exitCode === null && child.signalCode === null && new Promise((end) => child.once('exit', end));
+    if (signal === 'SIGINT') {
+      child.kill('SIGINT');
+      await ended;
+    }
+    killGroup(child.pid);
+    await ended;
+  }
+
+  private goDown(): void {
+    this.up = new Promise((resolve) => {
+      this.wakeUp = resolve;
+    });
+  }
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from './client.ts';
+import type { Memory } from './memory.ts';
+import type { Service } from './service.ts';
+import { Stored } from './stored.ts';
+
+const ROUND = 20_000;
+const LIMIT = 12 * 60_000;
+
+/** What is still to be done, by what it is; without what only time will bring. */
+const DUE: Record<string, string> = {
+  requests: 'select count(*) as due from permissions where status = 0 and expires_at <= ?1',
+  tokens:
+    'select count(*) as due from permissions where token_status = 0 and token_uses = 0 and token_expires_at <= ?1',
+  // A head is put into the bucket once an hour.
+  trees: 'select count(*) as due from trees where due_at <= ?1',
+  erasures: 'select count(*) as due from erasures where ?1 > 0',
+  retention: 'select count(*) as due from accounts where retention_due_at <= ?1 + 600000',
+  'files in the making': 'select count(*) as due from files where status = 0 and ?1 > 0',
+  'files to clean': 'select count(*) as due from files where due_at <= ?1',
+  feeds: 'select count(*) as due from webhook_feeds where due_at is not null and ?1 > 0',
+  deliveries: `select count(*) as due from deliveries join webhooks on number = webhook
+    where deliveries.status = 0 and deliveries.due_at is not null and deliveries.generation = webhooks.generation and ?1 > 0`,
+};
+
+/**
+ * Lets the service do what is due until nothing is; then it does not run.
+ * @returns what is due after all
+ */
+export async function settle(service: Service, state: string, memories: Memory[], operator: Client): Promise<string[]> {
+  for (const deadline = Date.now() + LIMIT; ; await service.start()) {
+    for (const memory of memories) await lookAtRetention(memory, operator);
+    for (const end = Date.now() + ROUND; Date.now() < end; await sleep(2_000)) await service.fireCrons();
+    await service.stop();
+    const due = findDue(state);
+    if (due.length === 0 || Date.now() > deadline) return due;
+    console.log(`still due: ${due.join(', ')}`);
+  }
+}
+
+/** What was held up is looked at again after five minutes, or when how long the log is kept is set anew. */
+async function lookAtRetention({ id, traits }: Memory, operator: Client): Promise<void> {
+  if (!traits.isOld) return;
+  const account = await operator.ask<{ plan: string }>('GET', `/v1/admin/users/${id}`);
+  if (account) await operator.ask('PATCH', `/v1/admin/users/${id}`, { plan: account.body.plan });
+}
+
+function findDue(state: string): string[] {
+  const stored = new Stored(state);
+  try {
+    return Object.entries(DUE).flatMap(([name, sql]) => {
+      const [row] = stored.all<{ due: number }>(sql, Date.now());
+      return row && row.due > 0 ? [`${row.due} ${name}`] : [];
+    });
+  } finally {
+    stored.close();
+  }
+}
