@@ -60,7 +60,7 @@ const CSV = { format: 'csv', include_details: true };
 const MODES: OutageMode[] = ['before', 'after', 'kill before', 'kill after'];
 
 describe.each<[string, Json, number, number, JobSizes, stride?: number]>([
-  ['csv', CSV, 100, 500, SMALL, 2],
+  ['csv', CSV, 100, 500, SMALL, 4],
   ['json, without a part', { format: 'json' }, 100, 10, { ...SMALL, part: MIB }],
   // Its row groups are of 16,384 entries.
   [

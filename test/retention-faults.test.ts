@@ -37,7 +37,7 @@ async function makeScene(): Promise<Scene & { agent: string }> {
 }
 
 /** Each mode takes every so manyth call. */
-const STRIDE = 2;
+const STRIDE = 3;
 
 /** Lets calls of a piece of work fail in turn, and looks at what it leaves behind, at once and in the end. */
 async function failEachCall(
