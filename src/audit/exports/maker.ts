@@ -1,6 +1,7 @@
 import type { FileMaker, FileOrder, Production } from '../../files/maker';
 import type { Json } from '../../lib/json';
 import type { Id } from '../../lib/typeid';
+import { logStart } from '../entry';
 import { findSpan, type Span } from '../span';
 import type { SealingContext } from '../tree/sealing';
 import { csvFormat } from './csv';
@@ -86,7 +87,7 @@ class ExportProduction implements Production {
   }
 
   takeNotes(): Uint8Array {
-    return this.notes?.take(this.reached) ?? new Uint8Array();
+    return this.notes?.take(this.reached - logStart({ number: this.order.file.account })) ?? new Uint8Array();
   }
 
   save(): Json {

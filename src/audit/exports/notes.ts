@@ -10,25 +10,39 @@ export interface Note {
 const SALT_LENGTH = 16;
 const NOTE_LENGTH = 4 + SALT_LENGTH;
 
-/** Keeps notes of entries until they are in the bytes of the file. */
+/** Keeps notes of entries until they are in the bytes of the file: few bytes each, as a slice has many. */
 export class NoteTaker {
-  private notes: Pick<ExportedEntry, 'pos' | 'sequence' | 'salt'>[] = [];
+  private bytes = new Uint8Array(0);
+  private count = 0;
 
   add(entries: readonly ExportedEntry[]): void {
-    for (const entry of entries) this.notes.push(entry);
+    this.makeRoom(this.count + entries.length);
+    const view = new DataView(this.bytes.buffer);
+    for (const { sequence, salt } of entries) {
+      const start = this.count * NOTE_LENGTH;
+      view.setUint32(start, sequence);
+      this.bytes.set(Uint8Array.fromHex(salt), start + NOTE_LENGTH - SALT_LENGTH);
+      this.count += 1;
+    }
   }
 
-  /** Gives the notes of entries before a position, as {@link readNotes} reads them. */
+  /** Gives the notes of entries before a sequence, as {@link readNotes} reads them. */
   take(before: number): Uint8Array {
-    const count = this.notes.findIndex(({ pos }) => pos >= before);
-    const taken = this.notes.splice(0, count < 0 ? this.notes.length : count);
-    const bytes = new Uint8Array(taken.length * NOTE_LENGTH);
-    const view = new DataView(bytes.buffer);
-    for (const [i, { sequence, salt }] of taken.entries()) {
-      view.setUint32(i * NOTE_LENGTH, sequence);
-      bytes.set(Uint8Array.fromHex(salt), i * NOTE_LENGTH + NOTE_LENGTH - SALT_LENGTH);
-    }
-    return bytes;
+    const view = new DataView(this.bytes.buffer);
+    let taken = this.count;
+    while (taken > 0 && view.getUint32((taken - 1) * NOTE_LENGTH) >= before) taken -= 1;
+    const notes = this.bytes.slice(0, taken * NOTE_LENGTH);
+    this.bytes.copyWithin(0, taken * NOTE_LENGTH, this.count * NOTE_LENGTH);
+    this.count -= taken;
+    return notes;
+  }
+
+  private makeRoom(count: number): void {
+    const needed = count * NOTE_LENGTH;
+    if (needed <= this.bytes.length) return;
+    const larger = new Uint8Array(Math.max(needed, 2 * this.bytes.length));
+    larger.set(this.bytes);
+    this.bytes = larger;
   }
 }
 
