@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { KEPT_DAYS } from './support/plans';
 import { type Json, type TestAccount, World } from './support/world';
 
 const DAY = 86_400_000;
@@ -14,13 +15,7 @@ async function sequences(account: TestAccount, query: string): Promise<number[]>
 }
 
 describe('retention', () => {
-  it.each<[Json, number]>([
-    [{ plan: 'free' }, 7],
-    [{ plan: 'pro' }, 90],
-    [{ plan: 'team' }, 365],
-    [{ plan: 'enterprise' }, 2557],
-    [{ plan: 'enterprise', audit_retention_days: 1 }, 1],
-  ])('of %j shows an entry for %d days and not one millisecond longer', async (fields, days) => {
+  it.each(KEPT_DAYS)('of %j shows an entry for %d days and not one millisecond longer', async (fields, days) => {
     const { world, account, agent } = await makeAgent(fields);
     await agent.request();
     const [{ id }] = await account.log();

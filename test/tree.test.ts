@@ -279,6 +279,16 @@ describe('sealing', () => {
     expect((await checkpointOf(other)).tree_size).toBe(1);
   });
 
+  it('seals each log with its own entries, whatever else is due at the same time', async () => {
+    const { world } = await makeScene();
+    const accounts = await Promise.all(Array.from({ length: 20 }, () => world.account()));
+    for (const account of accounts) await (await account.agent()).request();
+    await env.DB.prepare('insert into trees (account, due_at) values (0, 0), (999999999, 0)').run();
+    await env.DB.prepare('update trees set due_at = 0').run();
+    await world.sweep();
+    for (const account of accounts) expect((await expectTree(account)).tree_size).toBe(1);
+  });
+
   it('costs nothing where nothing happened', async () => {
     const { world, account } = await makeScene();
     await (await account.agent()).request();

@@ -148,8 +148,8 @@ export const fileDownload = new Hono<App>().get(
     tag: 'Audit',
     summary: 'Download a file by its signed address',
     description:
-      'The address is the `download_url` of an export or a report, or the `proof_url` of an export, and needs no credential. The answer is the file ' +
-      'itself, whole or the `Range` of it that was asked for (206).',
+      'The address is the `download_url` of an export or a report, or the `proof_url` of an export, and needs no ' +
+      'credential. The answer is the file itself, whole or the `Range` of it that was asked for (206).',
     success: {
       status: 200,
       schema: () => z.custom<never>().meta({ type: 'string', format: 'binary' }),

@@ -1,4 +1,4 @@
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, type Column, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Statement } from '../db/database';
 import { accounts, auditEntries, fileOutcomes, files, webhookFeeds, webhooks } from '../db/schema';
 import { DAY } from '../lib/time';
@@ -32,10 +32,11 @@ export function tellOutcomes(
 }
 
 /** The place of an account's newest entry in the log, erased ones included, as SQL. */
-export function logHead(account: number): SQL<number> {
-  const start = account * LOG_SPAN;
+export function logHead(account: number | Column): SQL<number> {
+  const start = sql`${account} * ${sql.raw(String(LOG_SPAN))}`;
+  const end = sql`${start} + ${sql.raw(String(LOG_SPAN))}`;
   return sql<number>`(select max(
-    coalesce((select pos from ${auditEntries} where pos > ${start} and pos < ${start + LOG_SPAN} order by pos desc limit 1), 0),
+    coalesce((select pos from ${auditEntries} where pos > ${start} and pos < ${end} order by pos desc limit 1), 0),
     ${start} + coalesce((select erased_sequence from ${accounts} where number = ${account}), 0)
   ))`;
 }

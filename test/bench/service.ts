@@ -105,19 +105,39 @@ async function stop(child: ChildProcess): Promise<void> {
 
 async function kill(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  for (const pid of findRuntimes(child.pid ?? 0)) process.kill(Number(pid), 'SIGKILL');
+  // What it started would go on without it.
+  const below = findProcesses(child.pid ?? 0);
   child.kill('SIGKILL');
+  for (const { pid } of below) killIfAlive(pid);
   await ended;
 }
 
 /** The runtime's processes below another one. */
 export function findRuntimes(pid: number): string[] {
+  return findProcesses(pid)
+    .filter(({ name }) => name === 'workerd')
+    .map((runtime) => String(runtime.pid));
+}
+
+/** The processes below another one. */
+function findProcesses(pid: number): { pid: number; name: string }[] {
   if (process.platform !== 'linux') return [];
   const table = execFileSync('ps', ['-eo', 'pid,ppid,comm'], { encoding: 'utf8' }).trim().split('\n').slice(1);
-  const processes = table.map((line) => line.trim().split(/\s+/) as [string, string, string]);
-  const below = (parent: string): string[] =>
-    processes.flatMap(([id, of, name]) => (of === parent ? [...(name === 'workerd' ? [id] : []), ...below(id)] : []));
-  return below(String(pid));
+  const processes = table.map((line) => {
+    const [id, parent, name = ''] = line.trim().split(/\s+/);
+    return { pid: Number(id), parent: Number(parent), name };
+  });
+  const below = (parent: number): { pid: number; name: string }[] =>
+    processes.filter((process) => process.parent === parent).flatMap((process) => [process, ...below(process.pid)]);
+  return below(pid);
+}
+
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended with the one that started it.
+  }
 }
 
 /** The environment that wrangler runs in. */

@@ -3,24 +3,13 @@ import { readNote } from '../../src/verify/checkpoint.ts';
 import { canonicalJson, type Json, parseJson } from '../../src/verify/json.ts';
 import { growsInto, leadsToRoot, sha256, TreeFront } from '../../src/verify/merkle.ts';
 import { findSigner, parseNote, parseVerifierKey } from '../../src/verify/note.ts';
+import { TREE_INPUTS, TREE_ROOTS } from '../support/merkle-vectors';
 import { consistencyPath, inclusionPath, rootOf } from '../support/sealed-log';
 
 const bytes = (hex: string) => Buffer.from(hex, 'hex');
 
-// The test vectors of Certificate Transparency: the leaves, and the roots of the trees of the first one to eight.
-const LEAVES = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f'].map(
-  (hex) => sha256(bytes(`00${hex}`)),
-);
-const ROOTS = [
-  '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',
-  'fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125',
-  'aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77',
-  'd37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7',
-  '4e3bbb1f7b478dcfe71fb631631519a3bca12c9aefca1612bfce4c13a86264d4',
-  '76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef',
-  'ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c',
-  '5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328',
-].map(bytes);
+const LEAVES = TREE_INPUTS.map((hex) => sha256(bytes(`00${hex}`)));
+const ROOTS = TREE_ROOTS.slice(1).map(bytes);
 const H = {
   leaf2: '96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7',
   node34: '5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e',

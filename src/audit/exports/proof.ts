@@ -14,9 +14,9 @@ import type { Id } from '../../lib/typeid';
 import { logStart } from '../entry';
 import { selectRange } from '../page-query';
 import type { Checkpoint, Head } from '../tree/checkpoint';
-import { type SealingContext, sealLog } from '../tree/sealing';
+import type { SealingContext } from '../tree/sealing';
 import { tileReader } from '../tree/storage';
-import { openTree, selectTree } from '../tree/tree';
+import { sealedTree } from '../tree/tree';
 import { exportRequest } from './export';
 import { type Note, readNotes } from './notes';
 
@@ -58,20 +58,18 @@ export async function openProof(
 }
 
 async function begin(sealing: SealingContext, now: () => number, { reader, file }: FileOrder): Promise<Saved | null> {
-  await sealLog(sealing, file.account, now());
-  const [[row], [account]] = await reader.load([
-    selectTree(reader, file.account),
+  const [[account]] = await reader.load([
     reader.select({ id: accounts.id }).from(accounts).where(eq(accounts.number, file.account)),
   ]);
   if (!account) throw new Error('the account of a file is gone');
-  const { head } = await openTree(sealing.bucket, account.id, row);
+  const { head, edge } = await sealedTree(sealing, file.account, account.id, now());
   if (head.size < file.snapshot) return null;
   return {
     account: account.id,
     size: head.size,
     root: toHex(head.root),
     sealedAt: head.sealedAt,
-    edge: toHex(row?.edge ?? new Uint8Array()),
+    edge: toHex(edge),
     hidden: 0,
     erasure: 0,
     hasErasures: false,

@@ -2,6 +2,7 @@ import { and, asc, eq, getTableColumns, inArray, isNotNull, lte, type SQL, sql }
 import type { Reader } from '../../db/database';
 import { accounts, agents, auditEntries, erasures, trees } from '../../db/schema';
 import { LOG_SPAN } from '../../ledger/append';
+import { logHead } from '../../ledger/feed';
 import { PUBLICATION_PAUSE, type TreeGrowth, type TreeLedger } from '../../ledger/tree-ledger';
 import { logFailure } from '../../lib/log';
 import { hashBytes } from '../../lib/merkle';
@@ -57,29 +58,28 @@ export async function sealTrees(context: SealingContext, now: number): Promise<b
 
 type UnsealedTree = Awaited<ReturnType<typeof findTrees>>[number];
 
-/** Finds some trees, those that are due the longest first, and the entries that are to go under them. */
+/** Finds some trees, those that are due the longest, and the entries that are to go under them. */
 async function findTrees(reader: Reader, which: SQL | undefined) {
-  const due = reader
-    .select({ account: trees.account, size: trees.size, dueAt: trees.dueAt })
-    .from(trees)
-    .where(which)
-    .orderBy(asc(trees.dueAt))
-    .limit(TREES)
-    .as('due');
+  // Both queries have to speak of the same trees: an entry that is not found counts as taken out.
+  const isChosen = inArray(
+    trees.account,
+    reader
+      .select({ account: trees.account })
+      .from(trees)
+      .innerJoin(accounts, eq(accounts.number, trees.account))
+      .where(which)
+      .orderBy(asc(trees.dueAt), asc(trees.account))
+      .limit(TREES),
+  );
+  const due = reader.select({ account: trees.account, size: trees.size }).from(trees).where(isChosen).as('due');
   const start = sql`${due.account} * ${span} + ${due.size}`;
-  const ownStart = sql`${accounts.number} * ${span}`;
-  const head = sql<number>`max(${accounts.erasedSequence}, coalesce((
-    select pos - ${ownStart} from audit_entries where pos > ${ownStart} and pos < ${ownStart} + ${span}
-    order by pos desc limit 1
-  ), 0))`;
+  const head = sql<number>`${logHead(trees.account)} - ${trees.account} * ${span}`;
   const [rows, entries] = await reader.load([
     reader
       .select({ ...getTableColumns(trees), accountId: accounts.id, head })
       .from(trees)
       .innerJoin(accounts, eq(accounts.number, trees.account))
-      .where(which)
-      .orderBy(asc(trees.dueAt))
-      .limit(TREES),
+      .where(isChosen),
     reader
       .select({ ...entryColumns, agent: auditEntries.agent, salt: auditEntries.salt })
       .from(due)

@@ -32,6 +32,8 @@ export type TreeRow = Awaited<ReturnType<typeof selectTree>>[number];
 /** An account's tree as it was read. */
 export interface Tree {
   head: Head;
+  /** The tiles that are not full, as {@link TreeEdge} reads them. */
+  edge: Uint8Array;
   read: ReadTile;
 }
 
@@ -40,8 +42,9 @@ export async function openTree(bucket: R2Bucket, account: Id<'user'>, row: TreeR
   const size = row?.size ?? 0;
   const root = row?.root ?? (await hashBytes(new Uint8Array()));
   const sealedAt = row?.sealedAt ?? row?.createdAt ?? 0;
-  const edge = TreeEdge.parse(size, row?.edge ?? new Uint8Array());
-  return { head: { account, size, root, sealedAt }, read: tileReader(bucket, account, edge) };
+  const edge = row?.edge ?? new Uint8Array();
+  const read = tileReader(bucket, account, TreeEdge.parse(size, edge));
+  return { head: { account, size, root, sealedAt }, edge, read };
 }
 
 /** Seals an account's log as far as it goes, and gives its tree. */

@@ -1,0 +1,10 @@
+import type { Json } from './world';
+
+/** What an account is made with, and for how many days it then keeps its entries. */
+export const KEPT_DAYS: [fields: Json, days: number][] = [
+  [{ plan: 'free' }, 7],
+  [{ plan: 'pro' }, 90],
+  [{ plan: 'team' }, 365],
+  [{ plan: 'enterprise' }, 2557],
+  [{ plan: 'enterprise', audit_retention_days: 1 }, 1],
+];
