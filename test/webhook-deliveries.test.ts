@@ -1,10 +1,11 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { startExport } from './support/exports';
+import { FaultyDatabase } from './support/faults';
 import { readReport, startReport } from './support/reports';
 import { sealLogs } from './support/seal';
 import { countRows } from './support/tables';
-import { listDeliveries, makeWebhook, readDelivery, verify } from './support/webhooks';
+import { listDeliveries, makeWebhook, readDelivery, readWebhook, verify } from './support/webhooks';
 import { type Json, type TestAccount, World } from './support/world';
 
 const HOUR = 3_600_000;
@@ -485,17 +486,89 @@ describe('of a file that was finished before', () => {
     expect((await countRows(env.DB)).file_outcomes).toBe(0);
   });
 
-  it('a webhook that is new is not told', async () => {
-    const world = new World();
-    const account = await world.account();
-    const before = await makeWebhook(account);
-    await startExport(account);
-    await world.work();
-    world.advance(1);
-    const after = await makeWebhook(account);
+  /** The hints at what has happened are lost: the sweep makes deliveries of it. */
+  async function loseHints(world: World): Promise<void> {
+    world.webhookQueue.waiting = [];
+    world.advance(1_000);
+    await world.sweep();
     await world.deliver();
-    expect(messages(world, before).map(({ event }) => event)).toEqual(['audit.export.completed']);
-    expect(messages(world, after)).toEqual([]);
+  }
+
+  /** An account with a webhook that stays on, and another. */
+  async function openPair(database = env.DB) {
+    const world = new World({ DB: database });
+    const account = await world.account();
+    const witness = await makeWebhook(account, { events: ['audit.export.completed'] });
+    const webhook = await makeWebhook(account, { events: ['audit.export.completed', 'audit.created'] });
+    const change = (is_active: boolean) => account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, { is_active });
+    const finish = async () => {
+      const id = await startExport(account);
+      await world.work();
+      return id;
+    };
+    const told = (to: { host: string; secret: string }) =>
+      messages(world, to)
+        .map(({ data }) => data.export_id)
+        .sort();
+    return { world, account, witness, webhook, change, finish, told };
+  }
+
+  it('a webhook that is new is not told', async () => {
+    const { world, account, witness, finish, told } = await openPair();
+    const before = await finish();
+    const fresh = await makeWebhook(account);
+    const after = await finish();
+    await loseHints(world);
+    expect(told(witness)).toEqual([before, after].sort());
+    expect(told(fresh)).toEqual([after]);
+  });
+
+  it('a webhook that was off meanwhile is not told, though another was on and the hint was lost', async () => {
+    const { world, witness, webhook, change, finish, told } = await openPair();
+    const before = await finish();
+    await change(false);
+    const meanwhile = await finish();
+    await change(true);
+    await change(true);
+    const after = await finish();
+    await loseHints(world);
+    expect(told(witness)).toEqual([before, meanwhile, after].sort());
+    expect(told(webhook)).toEqual([after]);
+    // The beginning stays where it is, and what is new comes after it, though nothing waits any more.
+    await change(true);
+    const later = await finish();
+    await loseHints(world);
+    expect(told(webhook)).toEqual([after, later].sort());
+  });
+
+  it('a webhook that the service had switched off is not told', async () => {
+    const { world, account, witness, webhook, change, finish, told } = await openPair();
+    world.internet.on(webhook.host, () => new Response(null, { status: 410 }));
+    await (await account.agent()).request();
+    await world.deliver();
+    expect(await readWebhook(account, webhook)).toMatchObject({ is_active: false });
+    world.internet.received = [];
+    world.internet.on(webhook.host, () => new Response());
+    const meanwhile = await finish();
+    await change(true);
+    const after = await finish();
+    await loseHints(world);
+    expect(told(witness)).toEqual([meanwhile, after].sort());
+    expect(told(webhook)).toEqual([after]);
+  });
+
+  it('a webhook is not told that is switched off and on while deliveries are made of it', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const { world, witness, webhook, change, finish, told } = await openPair(database.binding);
+    const before = await finish();
+    // After the news are read, and before deliveries are made of them.
+    database.before(2, async () => {
+      await change(false);
+      await change(true);
+    });
+    await world.deliver();
+    expect(told(witness)).toEqual([before]);
+    expect(told(webhook)).toEqual([]);
   });
 });
 

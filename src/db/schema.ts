@@ -469,6 +469,8 @@ export const webhooks = sqliteTable(
     oldSecretExpiresAt: integer('old_secret_expires_at'),
     /** Entries after this place in the log are delivered: those since it was made or switched on. */
     startsAfter: integer('starts_after').notNull(),
+    /** And what comes after this ordinal of the outcomes of files. */
+    startsAfterOutcome: integer('starts_after_outcome').notNull().default(0),
     /** How often it was switched off: what was not delivered by then never will be. */
     generation: integer().notNull().default(0),
     /** Whether there may be such deliveries whose rows do not say so yet. */
@@ -515,6 +517,8 @@ export const fileOutcomes = sqliteTable(
     id: idColumn('export')().notNull(),
     isFailure: integer('is_failure', { mode: 'boolean' }).notNull(),
     createdAt: integer('created_at').notNull(),
+    /** Orders them within the account; those that came in one transaction share it. */
+    ordinal: integer().notNull().default(1),
   },
   (table) => [primaryKey({ columns: [table.account, table.kind, table.id] })],
 );

@@ -21,7 +21,9 @@ export function tellOutcomes(
   now: number,
 ): readonly [Statement, Statement] {
   const hasFeed = sql`exists (select 1 from ${webhookFeeds} where ${webhookFeeds.account} = ${files.account})`;
-  const outcomes = sql`select account, kind, id, ${isFailure ? 1 : 0}, ${now} from ${files} where ${which} and ${hasFeed}`;
+  const outcomes = sql`
+    select account, kind, id, ${isFailure ? 1 : 0}, ${now}, ${nextOrdinal(sql`${files.account}`)}
+    from ${files} where ${which} and ${hasFeed}`;
   return [
     write.insert(fileOutcomes).select(outcomes).onConflictDoNothing(),
     write
@@ -29,6 +31,20 @@ export function tellOutcomes(
       .set({ dueAt: now })
       .where(and(eq(webhookFeeds.account, account), isNull(webhookFeeds.dueAt))),
   ];
+}
+
+/** The highest ordinal of an account's outcomes of files of which no delivery was made yet, as SQL; 0 where there is none. */
+export function outcomeHead(account: number | SQL): SQL<number> {
+  return sql<number>`(
+    select coalesce(max(${fileOutcomes.ordinal}), 0) from ${fileOutcomes} where ${fileOutcomes.account} = ${account}
+  )`;
+}
+
+/** An ordinal above all outcomes that wait, and above those that a webhook begins after, which may be gone by now. */
+function nextOrdinal(account: SQL): SQL {
+  return sql`1 + max(${outcomeHead(account)}, (
+    select coalesce(max(${webhooks.startsAfterOutcome}), 0) from ${webhooks} where ${webhooks.account} = ${account}
+  ))`;
 }
 
 /** The place of an account's newest entry in the log, erased ones included, as SQL. */

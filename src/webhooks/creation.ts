@@ -9,7 +9,7 @@ import { newId, type UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { noteOfUser } from '../http/note';
 import { answer, created, operation } from '../http/operation';
-import { logHead, openFeed } from '../ledger/feed';
+import { logHead, openFeed, outcomeHead } from '../ledger/feed';
 import { later } from '../lib/later';
 import { makeSecret } from './secret';
 import {
@@ -67,6 +67,7 @@ export async function createWebhook(
     disabledReason: null,
     secret: encrypted,
     startsAfter: logHead(account),
+    startsAfterOutcome: outcomeHead(account),
     createdAt: now,
     updatedAt: now,
   };

@@ -9,7 +9,7 @@ import { body, noQuery, notEmpty } from '../http/input';
 import { noteOfUser, refuseMissing } from '../http/note';
 import { answer, ok, operation } from '../http/operation';
 import { sendHint } from '../http/webhook-hint';
-import { closeFeed, logHead, openFeed } from '../ledger/feed';
+import { closeFeed, logHead, openFeed, outcomeHead } from '../ledger/feed';
 import { later } from '../lib/later';
 import { parseId } from '../lib/typeid';
 import {
@@ -96,11 +96,14 @@ function startedAnew({ url, is_active: isActive }: Input, now: number) {
   };
 }
 
+/** What a webhook becomes that is switched on: it begins with what happens from now on. */
 function switchedOn(account: number) {
+  const ifOff = (value: SQL, otherwise: SQL) => sql<number>`iif(${webhooks.isActive}, ${otherwise}, ${value})`;
   return {
     isActive: true,
     disabledReason: null,
-    startsAfter: sql<number>`iif(${webhooks.isActive}, ${webhooks.startsAfter}, ${logHead(account)})`,
+    startsAfter: ifOff(logHead(account), sql`${webhooks.startsAfter}`),
+    startsAfterOutcome: ifOff(outcomeHead(account), sql`${webhooks.startsAfterOutcome}`),
   };
 }
 

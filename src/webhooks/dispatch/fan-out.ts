@@ -176,7 +176,7 @@ function selectDrafts(runtime: Runtime, account: number, position: number, draft
       and iif(value ->> 3 is null,
         exists (
           select 1 from file_outcomes where account = ${account} and kind = value ->> 6 and id = unhex(value ->> 7)
-            and created_at >= webhooks.created_at
+            and ordinal > webhooks.starts_after_outcome
         ),
         value ->> 3 > webhooks.starts_after
           and exists (select 1 from agents where number = value ->> 4)
