@@ -567,17 +567,94 @@ describe('the keys of the provider', () => {
     expect(scene.asked).toBe(3);
   });
 
+  it('are asked for by one request of many that come at once while none is known: the others wait for its answer', async () => {
+    const scene = await Scene.open();
+    for (const asked of [1, 2]) {
+      const token = await scene.token();
+      const answers = await Promise.all(Array.from({ length: 20 }, () => scene.call(token)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(scene.asked).toBe(asked);
+      scene.world.advance(60 * MINUTE);
+    }
+  });
+
+  it.each([
+    ['never were any', 0],
+    ['are too old', 61 * MINUTE],
+  ])('that %s are asked for once in half a minute while the provider is down, whoever comes', async (_, age) => {
+    const scene = await Scene.open();
+    const { world } = scene;
+    if (age > 0) await scene.must(200, await scene.token());
+    world.advance(age);
+    scene.isDown = true;
+    const before = scene.asked;
+    const flood = async () => {
+      const tokens = Array.from({ length: 20 }, (_, i) => scene.token({}, { kid: `new-${i}` }, others.privateKey));
+      const answers = await Promise.all((await Promise.all(tokens)).map((token) => scene.call(token)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+    };
+    const start = world.now;
+    await flood();
+    expect(scene.asked).toBe(before + 1);
+    // It is known by now that nobody answers: nobody waits for it.
+    world.now = start + 29_999;
+    world.pauses = [];
+    await flood();
+    expect([scene.asked, world.pauses]).toEqual([before + 1, []]);
+    world.advance(1);
+    await flood();
+    expect(scene.asked).toBe(before + 2);
+  });
+
+  it('are waited for a moment while the provider does not answer, and no longer', async () => {
+    const scene = await Scene.open();
+    const { world } = scene;
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+    world.internet.on('id.example.com', async () => {
+      ask();
+      await released;
+      return Response.json(scene.configuration);
+    });
+    const first = scene.call(await scene.token());
+    await asked;
+    const second = await scene.must(503, await scene.token());
+    expect(second.headers.get('Retry-After')).toBe('1');
+    expect(world.pauses).toEqual([250, 500, 1_000]);
+    release();
+    expect((await first).status).toBe(200);
+    await scene.must(200, await scene.token());
+    expect(scene.asked).toBe(1);
+  });
+
+  it('are asked for anew where somebody died over it', async () => {
+    const scene = await Scene.open();
+    await env.DB.prepare('insert into provider_keys values (?, null, 0, ?, 1)').bind(ISSUER, scene.world.now).run();
+    await scene.must(503, await scene.token());
+    scene.world.advance(30_000);
+    await scene.must(200, await scene.token());
+    expect(scene.asked).toBe(1);
+  });
+
+  it('are asked for in five seconds altogether', async () => {
+    const scene = await Scene.open();
+    await scene.must(200, await scene.token());
+    const [configuration, keys] = scene.world.internet.requests.map(({ options }) => options.signal);
+    expect(configuration).toBeInstanceOf(AbortSignal);
+    expect(keys).toBe(configuration);
+  });
+
   it('are not given up for older ones by who asked in vain meanwhile', async () => {
     const scene = await Scene.open();
     const token = await scene.token({ exp: scene.world.now / 1_000 + 7_200 });
     await scene.must(200, token);
     scene.world.advance(61 * MINUTE);
-    // Nobody knows a key that serves any more: both ask. The first fails late, after the second had an answer.
+    // Nobody knows a key that serves any more. The first asks and fails late, after another had an answer.
     let first = true;
     scene.world.internet.on('id.example.com', async () => {
       if (!first) return Response.json(scene.configuration);
       first = false;
-      scene.world.advance(1);
+      scene.world.advance(30_000);
       scene.keys = [await publicKey({ kid: 'second' })];
       const fresh = new World({ OIDC_ISSUER: ISSUER, OIDC_AUDIENCE: AUDIENCE });
       Object.assign(fresh.internet, scene.world.internet);

@@ -83,6 +83,8 @@ export const providerKeys = sqliteTable('provider_keys', {
   fetchedAt: integer('fetched_at').notNull(),
   /** When it was last asked, with or without an answer. */
   askedAt: integer('asked_at').notNull(),
+  /** Whether somebody waits for its answer, or died over it. */
+  isAsked: integer('is_asked', { mode: 'boolean' }).notNull().default(false),
 });
 
 /** Numbers are never used twice: what an erased agent leaves behind for the sweep stays its own. */

@@ -1,39 +1,35 @@
-import { and, eq, sql } from 'drizzle-orm';
-import type { Statement } from '../db/database';
+import { and, eq, lte } from 'drizzle-orm';
 import { providerKeys } from '../db/schema';
 import type { RecordWriter } from './ledger';
 
 type ProviderRow = typeof providerKeys.$inferSelect;
 
-/** Takes the right to ask an identity provider for its keys: of several that want to at once one gets it, and a row. */
-export function claimProvider(write: RecordWriter, { issuer, askedAt }: ProviderRow, now: number) {
+/**
+ * Takes the right to ask an identity provider for its keys, which is there once in a while: of several that want to at
+ * once one gets it, and a row.
+ * @param pause how long nobody may ask again, in milliseconds
+ */
+export function claimProvider(write: RecordWriter, issuer: string, now: number, pause: number) {
+  const asked = { askedAt: now, isAsked: true };
   return write
-    .update(providerKeys)
-    .set({ askedAt: now })
-    .where(and(eq(providerKeys.issuer, issuer), eq(providerKeys.askedAt, askedAt)))
+    .insert(providerKeys)
+    .values({ issuer, keys: null, fetchedAt: 0, ...asked })
+    .onConflictDoUpdate({
+      target: providerKeys.issuer,
+      set: asked,
+      setWhere: lte(providerKeys.askedAt, now - pause),
+    })
     .returning({ issuer: providerKeys.issuer });
 }
 
-/** Notes that an identity provider was asked in vain. What it answered before stays. */
-export function noteProviderFailure(write: RecordWriter, issuer: string, now: number): Statement {
+/**
+ * Keeps what an identity provider answered. What it answered before stays where it was asked in vain. Whoever asked later
+ * knows better.
+ * @param askedAt when it was asked
+ */
+export function settleProvider(write: RecordWriter, issuer: string, askedAt: number, keys: ProviderRow['keys']) {
   return write
-    .insert(providerKeys)
-    .values({ issuer, keys: null, fetchedAt: 0, askedAt: now })
-    .onConflictDoUpdate({
-      target: providerKeys.issuer,
-      set: { askedAt: sql`max(excluded.asked_at, ${providerKeys.askedAt})` },
-    });
-}
-
-/** Keeps what an identity provider answered when it was last asked for its keys. */
-export function keepProviderKeys(write: RecordWriter, row: ProviderRow): Statement {
-  return write
-    .insert(providerKeys)
-    .values(row)
-    .onConflictDoUpdate({
-      target: providerKeys.issuer,
-      set: { keys: sql`excluded.keys`, fetchedAt: sql`excluded.fetched_at`, askedAt: sql`excluded.asked_at` },
-      // Whoever asked later knows better.
-      setWhere: sql`excluded.asked_at >= ${providerKeys.askedAt}`,
-    });
+    .update(providerKeys)
+    .set({ isAsked: false, ...(keys && { keys, fetchedAt: askedAt }) })
+    .where(and(eq(providerKeys.issuer, issuer), eq(providerKeys.askedAt, askedAt)));
 }

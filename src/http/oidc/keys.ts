@@ -2,8 +2,9 @@ import { eq } from 'drizzle-orm';
 import type { JSONWebKeySet } from 'jose';
 import type { Batch, Database, Reader } from '../../db/database';
 import { providerKeys } from '../../db/schema';
+import type { OidcConfig, Runtime } from '../../env';
 import { unavailable } from '../../errors';
-import { claimProvider, keepProviderKeys, noteProviderFailure } from '../../ledger/identity';
+import { claimProvider, settleProvider } from '../../ledger/identity';
 import { Ledger, type RecordWriter } from '../../ledger/ledger';
 import { logFailure } from '../../lib/log';
 import { HOUR, MINUTE, SECOND } from '../../lib/time';
@@ -15,8 +16,10 @@ import { fetchKeys } from './provider';
 const FRESH = 10 * MINUTE;
 /** While the provider does not answer, its last keys serve this long. */
 const USABLE = HOUR;
-/** A key that is not known is asked for at most this often: the tokens of strangers are no hammer. */
+/** It is asked at most this often, whoever wants what: the tokens of strangers are no hammer. */
 const PAUSE = 30 * SECOND;
+/** Pauses before each look at what somebody else is answered, in milliseconds. */
+const LOOKS = [250, 500, 1_000];
 
 /** The keys of the provider as they were last fetched. */
 export type ProviderKeys = typeof providerKeys.$inferSelect;
@@ -39,43 +42,54 @@ export async function verifyByProvider(
   kept: ProviderKeys | undefined,
 ): Promise<Claims | null> {
   const { config, runtime } = c.var;
-  if (!config.oidc) return null;
+  const { oidc } = config;
+  if (!oidc) return null;
   const now = runtime.now();
-  const age = now - (kept?.fetchedAt ?? Number.NEGATIVE_INFINITY);
-  const usable = kept?.keys && age < USABLE ? kept.keys : null;
-  if (usable && age < FRESH) {
-    const claims = await verifyJwt(token, usable, config.oidc, now);
+  const usable = usableKeys(kept, now);
+  if (kept && usable && now - kept.fetchedAt < FRESH) {
+    const claims = await verifyJwt(token, usable, oidc, now);
     if (claims !== 'unknown key') return claims;
   }
   const mayAsk = !kept || kept.askedAt <= now - PAUSE;
-  // While the kept ones serve, one request asks, and the others go on with these.
-  const isFirst = mayAsk && (!usable || !kept || (await claim(directory, kept, now)));
-  const keys = (isFirst && (await renew(c, directory))) || usable;
+  const isFirst = mayAsk && (await claim(directory, oidc, now));
+  const renewed = isFirst ? await renew(runtime, directory, oidc, now) : null;
+  // Others go on with the kept ones while these serve, else with what the first is answered.
+  const mayAwait = !isFirst && !usable && (mayAsk || kept.isAsked);
+  const keys = renewed ?? usable ?? (mayAwait ? await awaitKeys(runtime, directory, oidc) : null);
   if (!keys) throw unavailable();
-  const claims = await verifyJwt(token, keys, config.oidc, now);
+  const claims = await verifyJwt(token, keys, oidc, now);
   return claims === 'unknown key' ? null : claims;
 }
 
-async function claim(directory: Database, kept: ProviderKeys, now: number): Promise<boolean> {
-  const [[claimed]] = await change(directory, (write) => [claimProvider(write, kept, now)]);
+/** Keys that are not too old to be trusted; null where there are none. */
+function usableKeys(kept: ProviderKeys | undefined, now: number): JSONWebKeySet | null {
+  return kept && now - kept.fetchedAt < USABLE ? kept.keys : null;
+}
+
+async function claim(directory: Database, { issuer }: OidcConfig, now: number): Promise<boolean> {
+  const [[claimed]] = await change(directory, (write) => [claimProvider(write, issuer, now, PAUSE)]);
   return claimed !== undefined;
 }
 
 /** Asks for the keys and keeps them; null when the provider does not answer. */
-async function renew(c: Incoming, directory: Database): Promise<JSONWebKeySet | null> {
-  const { config, runtime } = c.var;
-  if (!config.oidc) return null;
-  const { issuer } = config.oidc;
-  const now = runtime.now();
-  try {
-    const keys = await fetchKeys(runtime, config.oidc);
-    await change(directory, (write) => [keepProviderKeys(write, { issuer, keys, fetchedAt: now, askedAt: now })]);
-    return keys;
-  } catch (error) {
+async function renew(runtime: Runtime, directory: Database, oidc: OidcConfig, now: number) {
+  const keys = await fetchKeys(runtime, oidc).catch((error: unknown) => {
     logFailure('oidc_provider_failed', error);
-    await change(directory, (write) => [noteProviderFailure(write, issuer, now)]);
     return null;
+  });
+  await change(directory, (write) => [settleProvider(write, oidc.issuer, now, keys)]);
+  return keys;
+}
+
+/** The keys that somebody else is asking for at this moment; null when none come, or not soon. */
+async function awaitKeys(runtime: Runtime, directory: Database, { issuer }: OidcConfig): Promise<JSONWebKeySet | null> {
+  for (const pause of LOOKS) {
+    await runtime.sleep(pause);
+    const [[kept]] = await directory.load([findProviderKeys(directory, issuer)]);
+    const keys = usableKeys(kept, runtime.now());
+    if (keys || !kept?.isAsked) return keys;
   }
+  return null;
 }
 
 function change<const C extends Batch>(directory: Database, changes: (write: RecordWriter) => C) {

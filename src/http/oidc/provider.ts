@@ -3,6 +3,7 @@ import type { OidcConfig, Runtime } from '../../env';
 import { findTargetFault } from '../../lib/target';
 import { SECOND } from '../../lib/time';
 
+/** How long it may take altogether, in milliseconds. */
 const TIMEOUT = 5 * SECOND;
 const MAX_BYTES = 256 * 1024;
 
@@ -12,12 +13,13 @@ const MAX_BYTES = 256 * 1024;
  * @throws Error when it does not answer as it should
  */
 export async function fetchKeys(runtime: Runtime, { issuer }: OidcConfig): Promise<JSONWebKeySet> {
-  const found = await fetchJson(runtime, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
+  const signal = runtime.timeout(TIMEOUT);
+  const found = await fetchJson(runtime, signal, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
   // Section 4.3: else one provider could speak for another.
   if (found.issuer !== issuer) throw new Error('the configuration is that of another issuer');
   const { jwks_uri: address } = found;
   if (typeof address !== 'string' || !mayHoldKeys(address, issuer)) throw new Error('jwks_uri is no public https URL');
-  const { keys } = await fetchJson(runtime, address);
+  const { keys } = await fetchJson(runtime, signal, address);
   if (!Array.isArray(keys)) throw new Error('the key set has no keys');
   // RFC 7517 section 5: what cannot be a key is ignored.
   return { keys: keys.filter(isKey) };
@@ -32,11 +34,11 @@ function isKey(value: unknown): value is JWK {
   return typeof value === 'object' && value !== null && 'kty' in value && typeof value.kty === 'string';
 }
 
-async function fetchJson(runtime: Runtime, url: string): Promise<Record<string, unknown>> {
+async function fetchJson(runtime: Runtime, signal: AbortSignal, url: string): Promise<Record<string, unknown>> {
   const response = await runtime.fetch(url, {
     headers: { Accept: 'application/json' },
     redirect: 'manual',
-    signal: runtime.timeout(TIMEOUT),
+    signal,
   });
   if (response.status !== 200 || !response.body) throw new Error(`${url} answered ${response.status}`);
   const value: unknown = JSON.parse(await readText(response.body));

@@ -1,0 +1,1 @@
+ALTER TABLE `provider_keys` ADD `is_asked` integer DEFAULT false NOT NULL;
