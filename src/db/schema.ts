@@ -557,7 +557,11 @@ export const deliveries = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.webhook, table.id] }),
-    index('deliveries_due').on(table.webhook, table.dueAt).where(sql`due_at is not null`),
+    index('deliveries_fresh').on(table.webhook, table.generation, table.id).where(sql`status = 0 and attempts = 0`),
+    index('deliveries_retried').on(table.webhook, table.generation, table.id).where(sql`status = 0 and attempts > 0`),
+    index('deliveries_due')
+      .on(table.webhook, table.generation, table.dueAt)
+      .where(sql`due_at is not null and attempts > 0`),
     index('deliveries_failed').on(table.webhook, table.id).where(sql`status = 2`),
     index('deliveries_by_agent').on(table.agent).where(sql`agent is not null`),
   ],

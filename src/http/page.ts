@@ -62,6 +62,7 @@ export async function readCursor(keyring: Keyring, binding: CursorBinding, curso
  * Makes a page of the rows that a query for one row more than `limit` gave.
  * @param position where a row stands in the list; the last row of the page becomes the cursor
  * @param present makes a row's answer; null leaves the row out of the page (it still moves the cursor)
+ * @param isCut whether the query looked no further than to its last row, though there may be more
  */
 export async function makePage<Row, T>(
   keyring: Keyring,
@@ -70,10 +71,11 @@ export async function makePage<Row, T>(
   limit: number,
   position: (row: Row) => string,
   present: (row: Row) => T | null,
+  isCut = false,
 ): Promise<Page<T>> {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
-  const more = rows.length > limit && last !== undefined;
+  const more = (rows.length > limit || isCut) && last !== undefined;
   return {
     data: shown.map(present).filter((item) => item !== null),
     has_more: more,
@@ -88,8 +90,9 @@ export function makePageById<Row extends { id: string }, T>(
   rows: Row[],
   limit: number,
   present: (row: Row) => T | null,
+  isCut = false,
 ): Promise<Page<T>> {
-  return makePage(keyring, binding, rows, limit, (row) => row.id, present);
+  return makePage(keyring, binding, rows, limit, (row) => row.id, present, isCut);
 }
 
 function bind({ list, owner, filters }: CursorBinding, position: string): string {

@@ -1,6 +1,6 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { codeOf, named } from '../../db/columns';
+import { named } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { agents, auditEntries, DELIVERY_STATUSES, deliveries, webhooks } from '../../db/schema';
 import type { AccountRef, Incoming } from '../../http/context';
@@ -140,10 +140,3 @@ export function payloadOf(row: FoundDelivery, account: AccountRef, now: number):
   if (entryCreatedAt < now - retentionDays(account) * DAY) return null;
   return writeEntryPayload({ id: entryId, event: entryEvent, createdAt: entryCreatedAt, permission, details, agentId });
 }
-
-/** The code of a status, for raw SQL. */
-export function statusCode(status: DeliveryStatus): SQL<number> {
-  return codeOf(DELIVERY_STATUSES, status);
-}
-
-type DeliveryStatus = z.output<ReturnType<typeof DeliveryStatus>>;

@@ -12,7 +12,8 @@ import { pageOf } from '../../http/shown';
 import { later } from '../../lib/later';
 import { idBytes } from '../../lib/typeid';
 import { type WebhookRow, webhookOfPath } from '../webhook';
-import { Delivery, DeliveryStatus, deliveryColumns, isShown, presentDelivery, statusCode } from './delivery';
+import { Delivery, DeliveryStatus, deliveryColumns, isShown, presentDelivery } from './delivery';
+import { andIsFor, FRESH, RETRIED } from './waiting';
 
 const DeliveryList = later(() =>
   z.strictObject({
@@ -21,18 +22,35 @@ const DeliveryList = later(() =>
   }),
 );
 
-/** The partial indexes that find rare ones among many; what succeeded is found by the key alone. */
-const INDEXES: Record<Status, SQL> = {
-  pending: sql`indexed by deliveries_due`,
-  succeeded: sql``,
-  failed: sql`indexed by deliveries_failed`,
-};
+/** How many deliveries a page looks at, at most, where no index tells their state. */
+const SCANNED = 1_000;
 
-const CONDITIONS: Record<Status, SQL> = {
-  pending: sql`and due_at is not null and generation = (select generation from webhooks where number = deliveries.webhook)`,
-  succeeded: sql`and status = ${statusCode('succeeded')}`,
-  failed: sql`and status = ${statusCode('failed')}`,
-};
+/**
+ * Selects the places of a page, newest first. What waits and what failed is found by indexes; what succeeded by the key,
+ * among as many as a page looks at: the last of these is given in any case, to go on from.
+ */
+function selectPlaces(webhook: number, status: Status | undefined, older: SQL, limit: number): SQL {
+  const newest = sql`${older} order by deliveries.id desc limit ${limit}`;
+  const own = sql`deliveries.webhook = ${webhook} ${newest}`;
+  const each = sql`select id, 1 as is_listed, 0 as is_cut`;
+  switch (status) {
+    case undefined:
+      return sql`${each} from deliveries where ${own}`;
+    case 'failed':
+      return sql`${each} from deliveries indexed by deliveries_failed where status = 2 and ${own}`;
+    case 'pending':
+      return sql`
+        ${each} from (select id from ${FRESH} ${andIsFor(webhook)} ${newest})
+        union all ${each} from (select id from ${RETRIED} ${andIsFor(webhook)} ${newest})
+        order by id desc limit ${limit}`;
+    case 'succeeded':
+      return sql`
+        select id, status = 1 as is_listed, place = ${SCANNED} as is_cut from (
+          select id, status, row_number() over (order by id desc) as place from deliveries
+          where deliveries.webhook = ${webhook} ${older} order by id desc limit ${SCANNED}
+        ) where status = 1 or place = ${SCANNED} limit ${limit}`;
+  }
+}
 
 /**
  * Lists a webhook's deliveries, newest first.
@@ -48,22 +66,28 @@ export async function listDeliveries(
   const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);
   const older = before === null ? sql`` : sql`and deliveries.id < ${idBytes(before)}`;
   const { status } = filters;
-  const positions = sql`(
-    select deliveries.id from deliveries ${status ? INDEXES[status] : sql``}
-    where deliveries.webhook = ${webhook.number} ${status ? CONDITIONS[status] : sql``} ${older}
-    order by deliveries.id desc limit ${limit + 1}
-  ) as page`;
   const page = reader
-    .select({ ...deliveryColumns, isShown: sql<number>`${isShown}`.as('is_shown') })
-    .from(positions)
-    .innerJoin(deliveries, and(eq(deliveries.webhook, webhook.number), sql`${deliveries.id} = page.id`))
-    .innerJoin(webhooks, eq(webhooks.number, deliveries.webhook))
+    .select({
+      ...deliveryColumns,
+      isListed: sql<number>`${isShown} and page.is_listed`.as('is_listed'),
+      isCut: sql<number>`page.is_cut`.as('is_cut'),
+    })
+    .from(sql`(${selectPlaces(webhook.number, status, older, limit + 1)}) as page`)
+    // In this order: the planner would look through all of the webhook's.
+    .crossJoin(deliveries)
+    .crossJoin(webhooks)
     .leftJoin(agents, eq(agents.number, deliveries.agent))
+    .where(
+      and(
+        eq(deliveries.webhook, webhook.number),
+        sql`${deliveries.id} = page.id`,
+        eq(webhooks.number, deliveries.webhook),
+      ),
+    )
     .orderBy(desc(deliveries.id));
   const [rows] = await reader.load([page]);
-  return makePageById(config.keyring, binding, rows, limit, (row) =>
-    row.isShown ? presentDelivery(webhook.id, row) : null,
-  );
+  const present = (row: (typeof rows)[number]) => (row.isListed ? presentDelivery(webhook.id, row) : null);
+  return makePageById(config.keyring, binding, rows, limit, present, rows.at(-1)?.isCut === 1);
 }
 
 export const deliveryList = new Hono().get(

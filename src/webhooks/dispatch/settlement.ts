@@ -4,6 +4,7 @@ import { DELIVERY_STATUSES, deliveries, type FailedAttempt, webhooks } from '../
 import { closeFeed } from '../../ledger/feed';
 import { toHex } from '../../lib/bytes';
 import { type Id, idBytes } from '../../lib/typeid';
+import { andIsFor, FRESH, RETRIED_BY_TIME } from '../deliveries/waiting';
 import type { DispatchContext } from './context';
 import { type DueDelivery, findDue } from './due';
 import { LEASE, type LeasedWebhook } from './lease';
@@ -45,9 +46,9 @@ export async function settle(
 ): Promise<{ goesOn: boolean; dueAt: number | null; due: DueDelivery[] } | null> {
   const now = runtime.now();
   const isOff = disabledReason !== null;
-  const nextDue = sql`(
-    select min(due_at) from deliveries indexed by deliveries_due where webhook = ${row.number} and due_at is not null
-  )`;
+  const hasFresh = sql`exists (select 1 from ${FRESH} ${andIsFor(row.number)})`;
+  const nextRetry = sql`(select min(due_at) from ${RETRIED_BY_TIME} ${andIsFor(row.number)})`;
+  const nextDue = sql`iif(has_void or ${hasFresh}, ${now}, ${nextRetry})`;
   const goesOn = isOver || isOff ? sql`0` : sql`not has_void and coalesce(${nextDue} <= ${now}, 0)`;
   const [, [held], , due] = await ledger.change({
     note: null,

@@ -1,6 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { deliveries, webhooks } from '../../db/schema';
 import { VOID_ERROR } from '../deliveries/delivery';
+import { andIsVoidFor, FRESH, RETRIED } from '../deliveries/waiting';
 import type { DispatchContext } from './context';
 import { LEASE, type LeasedWebhook } from './lease';
 
@@ -17,9 +18,8 @@ export async function settleVoid(
 ): Promise<boolean> {
   const now = runtime.now();
   const isVoid = sql`(${deliveries.webhook}, ${deliveries.id}) in (
-    select webhook, id from deliveries indexed by deliveries_due
-    where webhook = ${row.number} and due_at is not null
-      and generation < (select generation from webhooks where number = ${row.number}) limit ${VOIDED}
+    select webhook, id from ${FRESH} ${andIsVoidFor(row.number)}
+    union all select webhook, id from ${RETRIED} ${andIsVoidFor(row.number)} limit ${VOIDED}
   )`;
   const [voided] = await ledger.change({
     note: null,
@@ -32,10 +32,8 @@ export async function settleVoid(
       write
         .update(webhooks)
         .set({
-          hasVoid: sql`exists (
-          select 1 from deliveries indexed by deliveries_due where webhook = ${row.number} and due_at is not null
-            and generation < webhooks.generation
-        )`,
+          hasVoid: sql`exists (select 1 from ${FRESH} ${andIsVoidFor(row.number)})
+            or exists (select 1 from ${RETRIED} ${andIsVoidFor(row.number)})`,
           dueAt: now + LEASE,
         })
         .where(and(eq(webhooks.number, row.number), eq(webhooks.lease, token))),
