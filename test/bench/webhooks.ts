@@ -1,11 +1,12 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { Client } from './client.ts';
 import { Receiver } from './receiver.ts';
 import type { Report } from './report.ts';
 import { databaseFile, prepareState, type Service, startService } from './service.ts';
 import { createTenant, type Tenant } from './tenant.ts';
+import { permissionOf, quantile, registerWebhooks, requestPermission } from './webhook-events.ts';
+import { measureIsolation } from './webhook-isolation.ts';
 
 const ENTRIES = 10_000;
 const MIN_RATIO = 0.5;
@@ -26,7 +27,7 @@ export async function measureWebhooks(report: Report, folder: string): Promise<v
     report.note(`a queue consumer that only fetches: ${Math.round(plain)} deliveries/s`);
     for (const webhooks of [1, 10]) await measureBacklog(report, folder, receiver, webhooks, plain);
     await measureLatency(report, folder, receiver);
-    await measureIsolation(report, folder, receiver);
+    await measureIsolation(report, (name) => freshState(folder, name), receiver);
     await measureCrash(report, folder, receiver);
   } finally {
     await receiver.stop();
@@ -86,44 +87,9 @@ async function measureLatency(report: Report, folder: string, receiver: Receiver
   const service = await startService(state);
   try {
     const tenant = await createTenant(service.origin, 'team', 1);
-    await register(service, tenant, receiver, 1);
-    const { latencies } = await measureArrival(service, [tenant], receiver, 1, SAMPLES, 20);
-    report.note(`from commit to arrival: p50 ${at(latencies, 0.5)} ms, p99 ${at(latencies, 0.99)} ms`);
-  } finally {
-    await service.stop();
-  }
-}
-
-/** Fifty webhooks that answer, by themselves and beside fifty that hang. */
-async function measureIsolation(report: Report, folder: string, receiver: Receiver): Promise<void> {
-  const state = await freshState(folder);
-  const service = await startService(state);
-  try {
-    const tenants = [await createTenant(service.origin, 'team', 1), await createTenant(service.origin, 'team', 1)];
-    for (const tenant of tenants) await register(service, tenant, receiver, 25);
-    const run = () => measureArrival(service, tenants, receiver, 25, 25, 1_000);
-    await run();
-    const alone = at((await run()).latencies, 0.99);
-    for (const tenant of tenants) await register(service, tenant, receiver, 25, '/ill');
-    const healthy = receiver.behave;
-    // The first attempt fails at once; all others hang.
-    const failed = new Set<string>();
-    receiver.behave = (path, body, response) => {
-      if (!path.startsWith('/ill')) return healthy(path, body, response);
-      if (failed.has(path)) return;
-      failed.add(path);
-      response.writeHead(500).end();
-    };
-    await measureArrival(service, tenants, receiver, 25, 1, 0);
-    for (const deadline = Date.now() + 60_000; failed.size < 50 && Date.now() < deadline; ) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    const beside = at((await run()).latencies, 0.99);
-    receiver.behave = healthy;
-    report.verdict(
-      beside < 2 * alone && failed.size === 50,
-      `50 webhooks beside 50 that hang: p99 ${beside} ms, alone ${alone} ms (below twice)`,
-    );
+    await registerWebhooks(service, tenant, receiver, 1);
+    const latencies = await measureArrival(service, tenant, receiver);
+    report.note(`from commit to arrival: p50 ${quantile(latencies, 0.5)} ms, p99 ${quantile(latencies, 0.99)} ms`);
   } finally {
     await service.stop();
   }
@@ -161,53 +127,30 @@ async function measureCrash(report: Report, folder: string, receiver: Receiver):
   }
 }
 
-/** Lets agents ask for permissions, so many times one after the other, and measures how late each message arrives. */
-async function measureArrival(
-  service: Service,
-  tenants: Tenant[],
-  receiver: Receiver,
-  webhooks: number,
-  requests: number,
-  pause: number,
-): Promise<{ latencies: number[] }> {
+/** Lets an agent ask for permissions one after the other, and measures how late each message arrives. */
+async function measureArrival(service: Service, tenant: Tenant, receiver: Receiver): Promise<number[]> {
   const committed = new Map<string, number>();
   const arrivals: { id: string; time: number }[] = [];
   const before = receiver.behave;
-  const note = (path: string, body: string) => {
-    if (path.startsWith('/ill')) return;
-    const { permission_request_id: id } = JSON.parse(body).data as { permission_request_id: string };
-    arrivals.push({ id, time: performance.now() });
-  };
   receiver.behave = (path, body, response) => {
-    note(path, body);
+    arrivals.push({ id: permissionOf(body), time: performance.now() });
     before(path, body, response);
   };
-  for (let i = 0; i < requests; i++) {
-    for (const tenant of tenants) {
-      const agent = new Client(service.origin, tenant.agents[0]?.key ?? '');
-      const wanted = { action: 'mail.send', resource: 'mailbox:support' };
-      const { body } = await agent.expect<{ id: string }>(201, 'POST', '/v1/permissions', wanted);
-      committed.set(body.id, performance.now());
-    }
-    await new Promise((resolve) => setTimeout(resolve, pause));
+  for (let i = 0; i < SAMPLES; i++) {
+    committed.set(await requestPermission(service, tenant), performance.now());
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  const expected = requests * tenants.length * webhooks;
-  for (const deadline = Date.now() + 60_000; arrivals.length < expected && Date.now() < deadline; ) {
+  for (const deadline = Date.now() + 60_000; arrivals.length < SAMPLES && Date.now() < deadline; ) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   receiver.behave = before;
-  if (arrivals.length < expected) throw new Error(`only ${arrivals.length} of ${expected} messages arrived`);
+  if (arrivals.length < SAMPLES) throw new Error(`only ${arrivals.length} of ${SAMPLES} messages arrived`);
   // A message may be there before the answer that tells of the commit.
-  return { latencies: arrivals.map(({ id, time }) => Math.max(0, time - (committed.get(id) ?? time))) };
+  return arrivals.map(({ id, time }) => Math.max(0, time - (committed.get(id) ?? time)));
 }
 
-function at(figures: number[], part: number): number {
-  const sorted = figures.toSorted((a, b) => a - b);
-  return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0);
-}
-
-async function freshState(folder: string): Promise<string> {
-  const state = join(folder, 'webhooks');
+async function freshState(folder: string, name = 'webhooks'): Promise<string> {
+  const state = join(folder, name);
   rmSync(state, { recursive: true, force: true });
   mkdirSync(state);
   await prepareState(state);
@@ -217,17 +160,9 @@ async function freshState(folder: string): Promise<string> {
 async function prepareTenant(state: string, receiver: Receiver, webhooks: number): Promise<void> {
   const service = await startService(state);
   try {
-    await register(service, await createTenant(service.origin, 'team', 1), receiver, webhooks);
+    await registerWebhooks(service, await createTenant(service.origin, 'team', 1), receiver, webhooks);
   } finally {
     await service.stop();
-  }
-}
-
-async function register(service: Service, { token }: Tenant, receiver: Receiver, count: number, path = '/well') {
-  const user = new Client(service.origin, token);
-  for (let i = 0; i < count; i++) {
-    const url = `${receiver.origin}${path}/${token.slice(6, 14)}/${i}`;
-    await user.expect(201, 'POST', '/v1/webhooks', { url });
   }
 }
 

@@ -1,0 +1,40 @@
+import { Client } from './client.ts';
+import type { Receiver } from './receiver.ts';
+import type { Service } from './service.ts';
+import type { Tenant } from './tenant.ts';
+
+/** Registers webhooks of a tenant at paths of their own below one, and gives their ids. */
+export async function registerWebhooks(
+  service: Service,
+  { token }: Tenant,
+  receiver: Receiver,
+  count: number,
+  path = '/well',
+): Promise<string[]> {
+  const user = new Client(service.origin, token);
+  const ids: string[] = [];
+  for (let i = 0; i < count; i++) {
+    const url = `${receiver.origin}${path}/${token.slice(6, 14)}/${i}`;
+    const { body } = await user.expect<{ id: string }>(201, 'POST', '/v1/webhooks', { url });
+    ids.push(body.id);
+  }
+  return ids;
+}
+
+/** Lets an agent of a tenant ask for a permission, of which its webhooks are told, and gives its id. */
+export async function requestPermission(service: Service, tenant: Tenant): Promise<string> {
+  const agent = new Client(service.origin, tenant.agents[0]?.key ?? '');
+  const wanted = { action: 'mail.send', resource: 'mailbox:support' };
+  return (await agent.expect<{ id: string }>(201, 'POST', '/v1/permissions', wanted)).body.id;
+}
+
+/** The permission that a message tells of. */
+export function permissionOf(body: string): string {
+  return (JSON.parse(body) as { data: { permission_request_id: string } }).data.permission_request_id;
+}
+
+/** The figure below which such a part of some lies, as a whole number. */
+export function quantile(figures: readonly number[], part: number): number {
+  const sorted = figures.toSorted((a, b) => a - b);
+  return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0);
+}
