@@ -138,3 +138,21 @@ it('what waits is sent in the order in which it is due, whether or not it was tr
   const sent = world.internet.sentTo(webhook.host).map(({ headers }) => headers.get('webhook-id'));
   expect(sent).toEqual(all.reverse());
 });
+
+it('what is void is written down a part a turn, and keeps no other webhook waiting', async () => {
+  const { world, account, webhook } = await makeHistory([['void', 5_000]]);
+  await env.DB.prepare('update webhooks set has_void = 1 where number = (select max(number) from webhooks)').run();
+  await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
+  const countVoid = () =>
+    env.DB.prepare('select count(*) as n from deliveries where generation < 0 and status = 0').first('n');
+  // Each look at the clock takes a second.
+  world.runtime.now = () => {
+    world.advance(1_000);
+    return world.now;
+  };
+  await world.deliverOnce();
+  expect(await countVoid()).toSatisfy((left: number) => left > 0 && left < 5_000);
+  await world.deliver();
+  expect(await countVoid()).toBe(0);
+  expect(world.internet.sentTo(webhook.host)).toHaveLength(1);
+});

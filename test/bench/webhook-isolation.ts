@@ -85,6 +85,8 @@ export async function measureIsolation(
       `50 webhooks beside 50 that hang: ${show(beside)}; by themselves: ${show(alone)}; ` +
         `p99 ${ratio.toFixed(2)} times as late (below ${LIMIT}; ${rounds} rounds)`,
     );
+  } catch (error) {
+    report.verdict(false, `50 webhooks beside 50 that hang: ${error}`);
   } finally {
     receiver.behave = healthy;
     for (const response of hanging) response.destroy();

@@ -38,7 +38,8 @@ export async function dispatch(
   const taken = await takeWebhook(context, key, PAGE);
   if (!taken) return null;
   const { leased } = taken;
-  while (leased.row.hasVoid && (await settleVoid(context, leased)));
+  // What is left of it by then is the next turn's.
+  while (leased.row.hasVoid && runtime.now() < end && (await settleVoid(context, leased)));
   const sender = taken.due.length > 0 ? await Sender.open(context, leased) : null;
   let { due } = taken;
   let health: Pick<ChunkResult, 'isSlow' | 'failingSince'> = leased.row;
@@ -65,7 +66,7 @@ export async function dispatch(
     const whole = { ...chunk, results: [...unwritten, ...chunk.results] };
     const left = await settle(context, leased, whole, isOver, health.isSlow ? SLOW_CHUNK : PAGE);
     if (!left) return null;
-    if (!left.goesOn) return nextTurn(chunk.isSlow, left.dueAt, now, chunk.results.length > 0);
+    if (!left.goesOn) return nextTurn(chunk.isSlow, left.dueAt, runtime.now(), chunk.results.length > 0);
     due = left.due;
   }
 }
