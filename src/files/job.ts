@@ -113,7 +113,11 @@ class Job {
   async run(): Promise<boolean> {
     const { bucket, sizes } = this.context;
     const saved = await this.load();
-    if (!saved) return this.beginAnew(initialState(), 'what was saved of it is gone');
+    if (!saved) {
+      // Nobody knows what was uploaded. Most likely that is over; if not, R2 ends it after seven days.
+      this.uploadId = null;
+      return this.beginAnew(initialState(), 'what was saved of it is gone');
+    }
     const { state, rest } = saved;
     if (state.ended) {
       return this.finish(state, null);
