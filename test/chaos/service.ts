@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fireCrons } from '../../src/dev/crons.ts';
-import { readDeployment } from '../../src/dev/project.ts';
+import { ROOT, readDeployment } from '../../src/dev/project.ts';
 import { environment, freePort, wranglerScript } from '../bench/service.ts';
 
 const START_LIMIT = 120_000;
@@ -16,13 +16,16 @@ export class Service {
   kills = 0;
   private readonly state: string;
   private readonly port: number;
+  private readonly project: string;
   private child: ChildProcess | null = null;
   private crowing = new AbortController();
   private wakeUp: () => void = () => undefined;
   private up: Promise<void> = Promise.resolve();
 
-  constructor(state: string, port: number) {
+  /** @param project the folder that wrangler.toml is in */
+  constructor(state: string, port: number, project = ROOT) {
     this.state = state;
+    this.project = project;
     this.port = port;
     this.origin = `http://127.0.0.1:${port}`;
     this.goDown();
@@ -39,7 +42,7 @@ export class Service {
         ...['--var', `PUBLIC_URL:${this.origin}`, '--log-level', 'warn', '--show-interactive-dev-session=false'],
       ],
       // A process group of its own, to be killed as one.
-      { env: environment(this.state), stdio: ['ignore', 'pipe', 'pipe'], detached: true },
+      { cwd: this.project, env: environment(this.state), stdio: ['ignore', 'pipe', 'pipe'], detached: true },
     );
     this.child = child;
     this.starts += 1;
