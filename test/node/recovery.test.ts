@@ -14,6 +14,7 @@ import { answer, FaultyReceiver } from '../support/faulty-receiver';
 
 const DAY = 24 * 60 * 60 * 1_000;
 const SPAN = 2 ** 32;
+const TILE = 256;
 
 type Json = Record<string, unknown>;
 
@@ -110,6 +111,16 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     return (await ask<{ token: { value: string } }>('GET', `/v1/permissions/${id}`, key)).token.value;
   }
 
+  /** Asks often enough for the log to fill a tile. */
+  async function fillTile({ api_key: key }: Agent): Promise<void> {
+    const body = { action: 'mail.send', resource: 'box:1' };
+    const requests = Array.from({ length: TILE }, () => () => ask('POST', '/v1/permissions', key, body));
+    const next = async () => {
+      for (let request = requests.pop(); request; request = requests.pop()) await request();
+    };
+    await Promise.all(Array.from({ length: 8 }, next));
+  }
+
   const use = (owner: Owner, value: string) => call('POST', '/v1/tokens/use', owner.token, { token: value });
 
   async function startExport(owner: Owner): Promise<string> {
@@ -172,14 +183,15 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     inBucket((bucket) => bucket.prepare('select key from _mf_objects where key like ?').all(`files/${file}/%`)).length;
 
   /** Puts elsewhere in the bucket what was written of the tree of an account since the database was put back. */
-  function setAside({ id }: Owner): void {
-    inBucket((bucket) =>
-      bucket
-        .prepare(`update _mf_objects set key = 'set-aside/' || key where key like ? and uploaded > ?`)
-        .run(`trees/${id}/%`, putBackTo),
-    );
-    const account = numberOf({ id, token: '' });
+  function setAside(owner: Owner): string[] {
+    const account = numberOf(owner);
     inDatabase((database) => database.prepare('update trees set due_at = 0 where account = ?').run(account));
+    const moved = inBucket((bucket) =>
+      bucket
+        .prepare(`update _mf_objects set key = 'set-aside/' || key where key like ? and uploaded > ? returning key`)
+        .all(`trees/${owner.id}/%`, putBackTo),
+    );
+    return [...new Set(moved.map(({ key }) => String(key).split('/')[3] ?? ''))].toSorted();
   }
 
   /** What the verifier finds wrong with a log of which somebody has a head. */
@@ -243,7 +255,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     cpSync(bookmark, databases, { recursive: true });
     await service.start();
     await service.fireCrons();
-  }, 120_000);
+  }, 240_000);
 
   afterAll(async () => {
     await service.stop();
@@ -256,11 +268,13 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     shown = await createOwner('pro');
     brief = await createOwner('free');
     deleted = await createOwner('team');
+    [keeper, doomed, rotated] = [await createAgent(signed), await createAgent(signed), await createAgent(signed)];
+    const agent_ids = [keeper.id, doomed.id];
     for (const path of ['told', 'failing']) {
-      await ask('POST', '/v1/webhooks', signed.token, { url: `http://127.0.0.1:${receiver.port}/${path}` });
+      const url = `http://127.0.0.1:${receiver.port}/${path}`;
+      await ask('POST', '/v1/webhooks', signed.token, { url, agent_ids });
     }
     receiver.faults.set('failing', answer('500 Not now'));
-    [keeper, doomed, rotated] = [await createAgent(signed), await createAgent(signed), await createAgent(signed)];
     shownAgent = await createAgent(shown);
     token = await ask('POST', '/v1/me/tokens', signed.token, { name: 'another' });
     await work(signed, doomed);
@@ -317,6 +331,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     await work(signed, keeper);
     await work(shown, shownAgent);
     newAgent = await createAgent(signed);
+    await fillTile(newAgent);
     newToken = (await ask<{ token: string }>('POST', '/v1/me/tokens', signed.token, { name: 'new' })).token;
     const url = `http://127.0.0.1:${receiver.port}/new`;
     newWebhook = (await ask<{ id: string }>('POST', '/v1/webhooks', signed.token, { url })).id;
@@ -371,8 +386,10 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     expect(await finishExport(await startExport(signed))).toMatchObject({ status: 'completed', proof_url: null });
 
     await service.stop();
-    setAside(signed);
+    expect(setAside(signed)).toEqual(['checkpoints', 'tiles']);
     await service.start();
+    // Its old key works again.
+    await fillTile(rotated);
     await service.fireCrons();
     const entries = await listEntries(signed);
     expect((await headOf(signed)).tree_size).toBe(entries.length);
