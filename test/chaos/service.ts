@@ -12,7 +12,6 @@ const START_LIMIT = 120_000;
 export class Service {
   readonly origin: string;
   readonly crons = readDeployment().crons;
-  starts = 0;
   kills = 0;
   private readonly state: string;
   private readonly port: number;
@@ -31,8 +30,24 @@ export class Service {
     this.goDown();
   }
 
-  /** Starts it and waits until it answers. */
+  /** Starts it and waits until it answers. Its port may be somebody else's for a while: then it is started again. */
   async start(): Promise<void> {
+    let child = await this.spawn();
+    for (const deadline = Date.now() + START_LIMIT; ; await sleep(100)) {
+      const answer = await fetch(`${this.origin}/healthz`).catch(() => null);
+      if (child.exitCode === null && answer?.ok) break;
+      if (Date.now() > deadline) {
+        await this.end('SIGKILL');
+        throw new Error(`the service did not start: see ${this.state}/service.log`);
+      }
+      if (child.exitCode === null) continue;
+      if (child.pid) killGroup(child.pid);
+      child = await this.spawn();
+    }
+    this.wakeUp();
+  }
+
+  private async spawn(): Promise<ChildProcess> {
     const child = spawn(
       process.execPath,
       [
@@ -45,19 +60,10 @@ export class Service {
       { cwd: this.project, env: environment(this.state), stdio: ['ignore', 'pipe', 'pipe'], detached: true },
     );
     this.child = child;
-    this.starts += 1;
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => appendFileSync(join(this.state, 'service.log'), chunk));
     }
-    for (const deadline = Date.now() + START_LIMIT; ; await sleep(100)) {
-      if (child.exitCode !== null || Date.now() > deadline) {
-        await this.end('SIGKILL');
-        throw new Error(`the service did not start: see ${this.state}/service.log`);
-      }
-      const answer = await fetch(`${this.origin}/healthz`).catch(() => null);
-      if (answer?.ok) break;
-    }
-    this.wakeUp();
+    return child;
   }
 
   /** Resolves as soon as it answers. */
