@@ -49,8 +49,9 @@ export async function moveAccounts(
   }
 }
 
-/** What the program said. What kills of the service interrupt it takes up when it is run again. */
+/** What the program said until the move was over, or the signal came: then the sweep goes on with it by itself. */
 async function moveAccount(project: string, id: string, shard: string, signal: AbortSignal): Promise<string> {
+  if (signal.aborted) return '';
   const child = spawn(process.execPath, ['src/dev/move-account.ts', id, shard], {
     cwd: project,
     stdio: ['ignore', 'pipe', 'ignore'],
