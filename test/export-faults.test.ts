@@ -410,6 +410,29 @@ it('is begun anew when its upload is gone', async () => {
   await expectOneObject(scene, id);
 });
 
+it.each([
+  ['what was saved', {}],
+  ['its upload', { state: null }],
+])('is begun anew when the database is put back to a time of which %s is gone', async (_, lost) => {
+  const scene = await makeScene();
+  const { world, account } = scene;
+  const id = await startExport(account, CSV);
+  await deliver(world.queue.take(), world.env, world.runtime, SMALL);
+  const columns = ['status', 'row_count', 'completed_at', 'expires_at', 'lease', 'state', 'upload_id', 'due_at'];
+  const row = await env.DB.prepare(`select ${columns} from files`).first();
+  expect(row).toMatchObject({ status: 0, state: expect.any(String), upload_id: expect.any(String) });
+  const read = () => readExport(account, id);
+  const first = await finishFile(world, read, SMALL);
+  const earlier = { ...row, ...lost };
+  await env.DB.prepare(`update files set ${columns.map((column) => `${column} = ?`)}`)
+    .bind(...columns.map((column) => earlier[column as keyof typeof earlier]))
+    .run();
+  expect((await read()).status).toBe('processing');
+  const second = await finishFile(world, read, SMALL);
+  expect([second.status, second.sha256]).toEqual(['completed', first.sha256]);
+  await expectOneObject(scene, id);
+});
+
 it('fails when R2 refuses its parts time and again, and leaves nothing behind', async () => {
   const { world, account, bucket } = await makeScene();
   const refuse = () =>

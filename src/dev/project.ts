@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'smol-toml';
 
 /** The project's folder. */
-export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url).href);
 
 /** What wrangler.toml says that local development has to know. */
 export interface Deployment {

@@ -112,7 +112,13 @@ class Job {
   /** Works for some slices; answers whether there is more to do. */
   async run(): Promise<boolean> {
     const { bucket, sizes } = this.context;
-    const { state, rest } = await this.load();
+    const saved = await this.load();
+    if (!saved) {
+      // Nobody knows what was uploaded. Most likely that is over; if not, R2 ends it after seven days.
+      this.uploadId = null;
+      return this.beginAnew(initialState(), 'what was saved of it is gone');
+    }
+    const { state, rest } = saved;
     if (state.ended) {
       return this.finish(state, null);
     }
@@ -124,6 +130,16 @@ class Job {
     const key = this.key(state);
     const progress = { uploadId: this.uploadId, parts: state.parts, uploaded: state.uploaded };
     const upload = new Upload(bucket, key, progress, rest, sizes.part, () => this.createUpload(key));
+    try {
+      return await this.work(state, production, upload, progress);
+    } catch (error) {
+      if (isNoSuchUpload(error)) return this.beginAnew(state, error);
+      throw error;
+    }
+  }
+
+  private async work(state: SavedState, production: Production, upload: Upload, progress: { uploaded: number }) {
+    const { sizes } = this.context;
     const rowsBefore = state.rows;
     for (let slice = 1; ; slice++) {
       const ended = await this.produce(production, upload);
@@ -172,11 +188,11 @@ class Job {
     state.notes.push(key);
   }
 
-  private async load(): Promise<{ state: SavedState; rest: Uint8Array }> {
+  /** Null where what was saved is gone: the database was put back to a time before it went. */
+  private async load(): Promise<{ state: SavedState; rest: Uint8Array } | null> {
     if (this.stateKey === null) return { state: initialState(), rest: new Uint8Array() };
     const object = await this.context.bucket.get(this.stateKey);
-    if (!object) throw new Error('what was saved of a file is gone');
-    return readState(new Uint8Array(await object.arrayBuffer()));
+    return object && readState(new Uint8Array(await object.arrayBuffer()));
   }
 
   /** Makes a slice of the file; answers whether it was the last. */
@@ -270,8 +286,9 @@ class Job {
   }
 
   /**
-   * Drops the upload. Whoever outlived a lease may have uploaded a part once more: the bytes are the same, but R2 knows
-   * them by another ETag, and the upload can never be completed.
+   * Drops the upload. It may be over, where the database was put back to an earlier time. Or whoever outlived a lease
+   * uploaded a part once more: the bytes are the same, but R2 knows them by another ETag, and the upload can never be
+   * completed.
    */
   private async beginAnew(state: SavedState, cause: unknown): Promise<boolean> {
     const { bucket } = this.context;

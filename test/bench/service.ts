@@ -20,28 +20,39 @@ const VARIABLES = {
 };
 
 /** Runs wrangler once and gives what it printed. */
-export async function runWrangler(state: string, ...args: string[]): Promise<string> {
+export function runWrangler(state: string, ...args: string[]): Promise<string> {
+  return runWranglerIn(root, state, ...args);
+}
+
+async function runWranglerIn(project: string, state: string, ...args: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [wranglerScript, ...args], {
-    cwd: root,
+    cwd: project,
     env: environment(state),
   });
   return stdout;
 }
 
-/** Makes an empty database with the schema of the migrations, and the variables of the service. */
-export async function prepareState(state: string): Promise<void> {
-  mkdirSync(join(state, 'registry'));
+/** Makes empty databases with the schema of the migrations, and the variables of the service. */
+export async function prepareState(state: string, databases = ['DB'], project = root): Promise<void> {
+  mkdirSync(join(state, 'registry'), { recursive: true });
   const lines = Object.entries(VARIABLES).map(([name, value]) => `${name}="${value}"\n`);
   writeFileSync(join(state, 'variables.env'), lines.join(''));
-  await runWrangler(state, 'd1', 'migrations', 'apply', 'DB', '--local', '--persist-to', state);
+  for (const database of databases) {
+    await runWranglerIn(project, state, 'd1', 'migrations', 'apply', database, '--local', '--persist-to', state);
+  }
 }
 
 /** The file of the local D1 database. Nobody else may have it open while it is written to. */
 export function databaseFile(state: string): string {
+  const files = databaseFiles(state);
+  if (files.length !== 1) throw new Error(`expected one database in ${state}, found ${files.length}`);
+  return files[0] as string;
+}
+
+/** The files of all local D1 databases. */
+export function databaseFiles(state: string): string[] {
   const folder = join(state, 'v3/d1/miniflare-D1DatabaseObject');
-  const files = readdirSync(folder).filter((name) => /^[0-9a-f]+\.sqlite$/.test(name));
-  if (files.length !== 1) throw new Error(`expected one database in ${folder}, found ${files.length}`);
-  return join(folder, files[0] as string);
+  return readdirSync(folder).flatMap((name) => (/^[0-9a-f]+\.sqlite$/.test(name) ? [join(folder, name)] : []));
 }
 
 /** A running service. */

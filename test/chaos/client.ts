@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Certainty } from './memory.ts';
 import type { Service } from './service.ts';
 
@@ -19,6 +20,8 @@ export function certaintyOf(outcome: Outcome<unknown>): Certainty {
 export const counts = { requests: 0, lost: 0, replays: 0, refused: 0 };
 
 const ATTEMPTS = 20;
+/** After an answer that asks for patience, as of an account that moves, in milliseconds. */
+const PATIENCE = 500;
 
 /** Calls the service with one credential. */
 export class Client {
@@ -47,13 +50,25 @@ export class Client {
       });
       const text = await response.text();
       if (response.headers.get('Idempotent-Replayed')) counts.replays += 1;
-      if (response.status >= 500) throw new Error(text);
+      if (response.status >= 500) {
+        if (response.headers.get('Retry-After')) await sleep(PATIENCE);
+        throw new Error(text);
+      }
       if (response.status >= 400) counts.refused += 1;
       return { status: response.status, body: (text === '' ? null : JSON.parse(text)) as T };
     } catch {
       counts.lost += 1;
       return null;
     }
+  }
+
+  /** Calls until an answer comes, what may be done twice. Null where none does. */
+  async repeat<T>(method: string, path: string, body?: object): Promise<Outcome<T>> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const outcome = await this.ask<T>(method, path, body);
+      if (outcome) return outcome;
+    }
+    return null;
   }
 
   /**

@@ -15,10 +15,10 @@ const DEEDS: [number, Deed][] = [
   [24, decide],
   [26, useToken],
   [6, revoke],
-  [2, changeAgents],
+  [4, changeAgents],
   [1, changePolicies],
-  [1, changeWebhooks],
-  [2, orderFile],
+  [5, changeWebhooks],
+  [3, orderFile],
   [1, changeAccount],
   [5, read],
 ];

@@ -8,6 +8,10 @@ export interface KnownAgent {
   client: Client;
   /** `maybe` once its deletion was asked for and not answered. */
   alive: 'yes' | 'maybe' | 'no';
+  /** Keys that were replaced at once. */
+  revoked: Client[];
+  /** Whether the answer to the last rotation was lost, and nobody knows its key. */
+  isLockedOut: boolean;
 }
 
 export interface KnownPermission {
@@ -23,6 +27,7 @@ export interface Step {
   event: 'request' | 'approve' | 'deny' | 'revoke';
   agent: KnownAgent;
   certainty: Certainty;
+  sentAt: number;
   /** When its answer came. */
   answeredAt: number;
   permission?: string;
@@ -43,8 +48,27 @@ export interface KnownFile {
 export interface KnownWebhook {
   id: string;
   path: string;
+  /** When it was made, or last switched on. */
   madeAt: number;
   alive: boolean;
+  /** Whether it is on; null where an answer was lost. */
+  isOn: boolean | null;
+  /** When it was off, surely: nothing of then is ever sent. */
+  silences: { from: number; to: number }[];
+}
+
+/** An entry as the API shows it. */
+export interface ShownEntry {
+  id: string;
+  sequence: number;
+  user_id: string;
+  agent_id: string;
+  permission_request_id: string;
+  event_type: string;
+  details: { action: string; resource: string } & Record<string, unknown>;
+  ip_address: string;
+  user_agent: string;
+  created_at: string;
 }
 
 /** What may happen in an account. */
@@ -74,13 +98,19 @@ export class Memory {
   readonly policies: { id: string; alive: boolean }[] = [];
   /** Notes of the heads that were shown, by the size of the log. */
   readonly checkpoints = new Map<number, string>();
-  /** Entries that were written before the kills, and lie weeks back. */
-  pastEntries = 0;
+  /** Entries that were written before the kills, and lie weeks back, as they were shown then. */
+  past: ShownEntry[] = [];
+  /** Whether the account itself is there; `maybe` once its deletion was asked for and not answered. */
+  alive: 'yes' | 'maybe' | 'no' = 'yes';
   /** Agents that have such entries. */
   oldAgents = new Set<string>();
   /** When the kills began. */
   beganAt = 0;
   private marks = 0;
+
+  get pastEntries(): number {
+    return this.past.length;
+  }
 
   constructor(traits: Traits, id: string, token: string, user: Client) {
     this.traits = traits;

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { databaseFile } from '../bench/service.ts';
+import { databaseFiles } from '../bench/service.ts';
 import type { Actor } from './load/actor.ts';
 import { decide, request, revoke, useToken } from './load/permissions.ts';
 
@@ -24,7 +24,11 @@ export async function makePast(actor: Actor): Promise<void> {
  * @returns how many there are
  */
 export function agePast(state: string): number {
-  const database = new DatabaseSync(databaseFile(state));
+  return databaseFiles(state).reduce((entries, file) => entries + ageEntries(file), 0);
+}
+
+function ageEntries(file: string): number {
+  const database = new DatabaseSync(file);
   try {
     // Whatever is asked of the account begins with its own beginning.
     database.prepare('update accounts set created_at = created_at - ?').run(OLDEST * DAY);

@@ -8,38 +8,70 @@ interface Message {
   body: string;
 }
 
+/** How long a message may be on its way that was signed before the answer to a rotation came, in milliseconds. */
+const UNDER_WAY = 30_000;
+
+interface Payload {
+  event: string;
+  data: { id?: string; export_id?: string; report_id?: string };
+}
+
 /** What came to one webhook. */
-class Mailbox {
-  /** By the id of the entry or the file that a message told of: the ids that messages bore. */
-  readonly told = new Map<string, Set<string>>();
+export class Mailbox {
+  /** By the id of the entry or the file that a message told of: the ids that messages bore, and what they said. */
+  readonly told = new Map<string, { ids: Set<string>; bodies: Set<string> }>();
   readonly faults: string[] = [];
-  private secret: string | null = null;
+  /** Whether its secret is being rotated. */
+  isChanging = false;
+  private readonly secrets: { secret: string; learnedAt: number }[] = [];
+  private isBlind = false;
   private unread: Message[] = [];
 
-  /** Reads what came before the answer that told the secret. */
+  /** Takes another secret, and reads what nobody could before. */
   learn(secret: string): void {
-    this.secret = secret;
+    this.secrets.unshift({ secret, learnedAt: Date.now() });
+    for (const message of this.unread.splice(0)) this.take(message);
+  }
+
+  /** Takes every message for what it says: a secret was told to nobody. */
+  trustBlindly(): void {
+    this.isBlind = true;
     for (const message of this.unread.splice(0)) this.take(message);
   }
 
   take(message: Message): void {
-    if (this.secret === null) {
+    if (this.secrets.length === 0) {
       this.unread.push(message);
       return;
     }
-    try {
-      const { event, data } = new Webhook(this.secret).verify(message.body, message.headers) as {
-        event: string;
-        data: { id?: string; export_id?: string; report_id?: string };
-      };
-      if (event === 'webhook.test') return;
-      const subject = data.id ?? data.export_id ?? data.report_id ?? '';
-      const ids = this.told.get(subject) ?? new Set();
-      this.told.set(subject, ids.add(message.headers['webhook-id'] ?? ''));
-    } catch (error) {
-      this.faults.push(`a message does not verify: ${error}`);
+    const [newest] = this.secrets;
+    const mustBeNewest = newest && !this.isChanging && Date.now() > newest.learnedAt + UNDER_WAY;
+    if (!this.isBlind && !(mustBeNewest ? this.secrets.slice(0, 1) : this.secrets).some(signed(message))) {
+      // Signed with the secret that a rotation is about to tell.
+      if (this.isChanging) this.unread.push(message);
+      else this.faults.push('a message does not verify');
+      return;
     }
+    const { event, data } = JSON.parse(message.body) as Payload;
+    if (event === 'webhook.test') return;
+    const subject = data.id ?? data.export_id ?? data.report_id ?? '';
+    const { ids, bodies } = this.told.get(subject) ?? { ids: new Set(), bodies: new Set() };
+    this.told.set(subject, {
+      ids: ids.add(message.headers['webhook-id'] ?? ''),
+      bodies: bodies.add(message.body),
+    });
   }
+}
+
+function signed({ headers, body }: Message) {
+  return ({ secret }: { secret: string }) => {
+    try {
+      new Webhook(secret).verify(body, headers);
+      return true;
+    } catch {
+      return false;
+    }
+  };
 }
 
 /** A server that webhooks are sent to. It fails each message once at most, and rarely. */

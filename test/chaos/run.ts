@@ -5,7 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Random, seededRandom } from '../bench/random.ts';
 import { ADMIN_TOKEN, freePort, prepareState } from '../bench/service.ts';
-import { checkExports, checkObjects } from './checks/files.ts';
+import { checkAccess, checkGone } from './checks/access.ts';
+import { checkEntries } from './checks/entries.ts';
+import { checkFiles, checkObjects } from './checks/files.ts';
 import { checkLog } from './checks/log.ts';
 import { checkRest } from './checks/rest.ts';
 import { checkState } from './checks/state.ts';
@@ -13,12 +15,15 @@ import { checkSealed, checkTree } from './checks/tree.ts';
 import { checkWebhooks } from './checks/webhooks.ts';
 import { Client, counts } from './client.ts';
 import { type Downloaded, downloadFiles } from './downloads.ts';
+import { readEntries } from './entries.ts';
 import { Findings } from './findings.ts';
 import type { Actor } from './load/actor.ts';
 import { createAgent } from './load/agents.ts';
+import { deleteAccount, moveAccounts, stay } from './load/operator.ts';
 import { act } from './load.ts';
-import { Memory, type Traits } from './memory.ts';
+import { Memory, type ShownEntry, type Traits } from './memory.ts';
 import { agePast, makePast } from './past.ts';
+import { copyProject, DATABASES } from './project.ts';
 import { Receiver } from './receiver.ts';
 import { Service } from './service.ts';
 import { settle } from './settling.ts';
@@ -32,6 +37,8 @@ const ACCOUNTS: Traits[] = [
 ];
 const ACTORS_OF_EACH = 3;
 const FIRST_AGENTS = 4;
+/** Accounts that are made meanwhile at the same time. */
+const GUESTS = 2;
 /** Between two kills, in milliseconds. */
 const [SHORTEST_LIFE, LONGEST_LIFE] = [1_000, 20_000];
 /** Longer than the shortest request waits, and a token lives. */
@@ -44,32 +51,33 @@ const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 32));
 const started = Date.now();
 const tell = (text: string) => console.log(`[${((Date.now() - started) / 1_000).toFixed(0)} s] ${text}`);
 
-const state = mkdtempSync(join(tmpdir(), 'countersign-chaos-'));
-await prepareState(state);
-const service = new Service(state, await freePort());
+const folder = mkdtempSync(join(tmpdir(), 'countersign-chaos-'));
+const state = copyProject(folder);
+await prepareState(state, DATABASES, folder);
+const service = new Service(state, await freePort(), folder);
 const receiver = await Receiver.start(seededRandom(seed + 1));
 const operator = new Client(service, ADMIN_TOKEN);
 const findings = new Findings();
+let moves = 0;
 process.once('SIGINT', async () => {
   await service.kill();
   process.exit(130);
 });
 
 try {
-  tell(`seed ${seed}, ${values.minutes} minutes, data in ${state}`);
+  tell(`seed ${seed}, ${values.minutes} minutes, data in ${folder}`);
   await service.start();
   const actors = await prepareActors();
   await runLoad(actors, Number(values.minutes) * 60_000);
-  const memories = [...new Set(actors.map(({ memory }) => memory))];
-  await judge(memories);
+  await judge([...new Set(actors.map(({ memory }) => memory))]);
 } finally {
   await service.kill();
   receiver.stop();
 }
 const clean = findings.count === 0;
 console.log(clean ? `Nothing differs (${findings.compared} comparisons).` : `Differences:\n  ${findings.describe()}`);
-if (clean && !values.keep) rmSync(state, { recursive: true });
-else console.log(`seed ${seed}; the data is in ${state}`);
+if (clean && !values.keep) rmSync(folder, { recursive: true });
+else console.log(`seed ${seed}; the data is in ${folder}`);
 process.exitCode = clean ? 0 : 1;
 
 /** Makes the accounts, and the past of the one that has one. */
@@ -77,31 +85,53 @@ async function prepareActors(): Promise<Actor[]> {
   const actors: Actor[] = [];
   for (const [i, traits] of ACCOUNTS.entries()) {
     const memory = await createAccount(traits);
-    const clientOf = (credential: string) => new Client(service, credential);
-    for (let n = 0; n < ACTORS_OF_EACH; n++) {
-      const random: Random = seededRandom(seed + 100 * (i + 1) + n);
-      actors.push({ memory, random, receiver, operator, clientOf });
-    }
+    if (!memory) throw new Error('an account could not be made');
+    for (let n = 0; n < ACTORS_OF_EACH; n++) actors.push(actorOf(memory, seededRandom(seed + 100 * (i + 1) + n)));
     for (let n = 0; n < FIRST_AGENTS; n++) await createAgent(memory, { clientOf });
   }
   for (const actor of actors.filter(({ memory }, i) => memory.traits.isOld && i % ACTORS_OF_EACH === 0)) {
     const { memory } = actor;
     await makePast(actor);
     await service.stop();
-    memory.pastEntries = agePast(state);
+    const aged = agePast(state);
     memory.oldAgents = new Set(memory.agents.map(({ id }) => id));
     await service.start();
+    memory.past = await readEntries(memory);
+    if (memory.past.length !== aged) throw new Error(`of ${aged} old entries ${memory.past.length} are shown`);
   }
   return actors;
 }
 
-async function createAccount(traits: Traits): Promise<Memory> {
+/** Null where no answer came: whether the account is there nobody knows. */
+async function createAccount(traits: Traits): Promise<Memory | null> {
   const body = { email: `${traits.name}@example.com`, plan: traits.plan };
-  const account = await operator.ask<{ id: string }>('POST', '/v1/admin/users', body);
-  const id = account?.body.id ?? '';
-  const issued = await operator.ask<{ token: string }>('POST', `/v1/admin/users/${id}/tokens`, {});
-  if (!issued) throw new Error('an account could not be made');
-  return new Memory(traits, id, issued.body.token, new Client(service, issued.body.token));
+  type Created = { id: string; token: { token: string } };
+  const outcome = await operator.insist<Created>('POST', '/v1/admin/users', body);
+  if (outcome?.status !== 201) return null;
+  const { id, token } = outcome.body;
+  return new Memory(traits, id, token.token, clientOf(token.token));
+}
+
+function clientOf(credential: string): Client {
+  return new Client(service, credential);
+}
+
+function actorOf(memory: Memory, random: Random): Actor {
+  return { memory, random, receiver, operator, clientOf };
+}
+
+/** Makes accounts, works with each for a while, and deletes most of them. */
+async function hostGuests(actors: Actor[], random: Random, signal: AbortSignal): Promise<void> {
+  for (let n = 1; !signal.aborted; n++) {
+    const name = `guest-${random.below(2 ** 32)}-${n}`;
+    const traits = { name, plan: 'enterprise', losesAgents: true, changesPlan: false, isOld: false };
+    const memory = await createAccount(traits);
+    if (!memory) continue;
+    const actor = actorOf(memory, random);
+    actors.push(actor);
+    await act(actor, AbortSignal.any([signal, AbortSignal.timeout(stay(random))]));
+    await deleteAccount(actor);
+  }
 }
 
 /** Everybody acts while the service is killed again and again. */
@@ -112,6 +142,13 @@ async function runLoad(actors: Actor[], duration: number): Promise<void> {
   const acting = actors.map((actor) =>
     act(actor, ending.signal).catch((error: Error) => findings.differ('load', `${error.stack}`)),
   );
+  const guests = Array.from({ length: GUESTS }, (_, i) =>
+    hostGuests(actors, seededRandom(seed + 10_000 + i), ending.signal).catch((error: Error) =>
+      findings.differ('load', `${error.stack}`),
+    ),
+  );
+  const residents = actors.map(({ memory }) => memory);
+  const moving = moveAccounts(folder, residents, seededRandom(seed + 20_000), ending.signal);
   const random = seededRandom(seed);
   service.beginCrons();
   while (Date.now() < began + duration) {
@@ -121,33 +158,49 @@ async function runLoad(actors: Actor[], duration: number): Promise<void> {
     service.beginCrons();
   }
   ending.abort();
-  await Promise.all(acting);
-  tell(`load ended: ${counts.requests} requests, ${counts.lost} lost, ${service.kills} kills; settling`);
+  await Promise.all([...acting, ...guests]);
+  moves = await moving;
+  tell(
+    `load ended: ${counts.requests} requests, ${counts.lost} lost, ${service.kills} kills, ${moves} moves; settling`,
+  );
 }
 
-async function judge(memories: Memory[]): Promise<void> {
+async function judge(all: Memory[]): Promise<void> {
   await sleep(SHORTEST_WAIT);
-  demand(await settle(service, state, memories, operator));
+  demand(await settle(service, state, all, operator));
+  const present = await read((stored) => new Set(stored.accounts()));
+  for (const { id, alive, traits } of all) {
+    const isRight = alive === 'maybe' || present.has(id) === (alive === 'yes');
+    findings.check(isRight, 'accounts', () => `${traits.name} is ${present.has(id) ? 'there' : 'gone'}: ${alive}`);
+  }
+  const [memories, gone] = [all.filter(({ id }) => present.has(id)), all.filter(({ id }) => !present.has(id))];
   const checkpoints = await read((stored) => new Map(memories.map(({ id }) => [id, stored.checkpoints(id)])));
   await service.start();
   const downloads = new Map<Memory, Downloaded[]>();
+  const shown = new Map<Memory, ShownEntry[]>();
   for (const memory of memories) {
+    shown.set(memory, await readEntries(memory));
     downloads.set(memory, await downloadFiles(findings, memory, service, state));
     await checkTree(findings, memory, service, checkpoints.get(memory.id) ?? [], state);
+    await checkAccess(findings, memory);
   }
+  for (const memory of gone) await checkGone(findings, memory);
   tell('files downloaded, trees verified');
   demand(await settle(service, state, memories, operator));
   await read(async (stored) => {
     const accounts = memories.map(({ id }) => stored.account(id));
+    let compared = 0;
     for (const [i, memory] of memories.entries()) {
       const account = accounts[i] as (typeof accounts)[number];
+      const entries = shown.get(memory) ?? [];
       checkLog(findings, memory, account);
-      checkState(findings, memory, account, stored);
+      checkState(findings, memory, account);
       checkSealed(findings, account);
-      checkWebhooks(findings, memory, account, receiver);
-      await checkExports(findings, memory, account, downloads.get(memory) ?? []);
+      checkEntries(findings, memory, account, entries);
+      checkWebhooks(findings, memory, account, entries, receiver);
+      compared += await checkFiles(findings, memory, account, entries, downloads.get(memory) ?? []);
     }
-    checkObjects(findings, stored, accounts);
+    checkObjects(findings, stored, accounts, gone);
     checkRest(findings, stored);
     const sum = (count: (account: (typeof accounts)[number]) => number) =>
       accounts.reduce((total, account) => total + count(account), 0);
@@ -155,9 +208,10 @@ async function judge(memories: Memory[]): Promise<void> {
     tell(
       [
         `${counts.requests} requests (${counts.refused} refused, ${counts.lost} lost, ${counts.replays} replayed)`,
-        `${service.kills} kills`,
+        `${service.kills} kills, ${moves} moves`,
+        `${memories.length} accounts, ${gone.length} deleted`,
         `${sum(({ entries }) => entries.length)} entries, ${sum(({ erased }) => erased.length)} records of erasures`,
-        `${memories.reduce((total, { files }) => total + files.length, 0)} files asked for, ${files.length} downloaded`,
+        `${memories.reduce((total, { files }) => total + files.length, 0)} files asked for, ${files.length} downloaded, ${compared} compared`,
         `${receiver.count} messages (${receiver.failures} failed on purpose)`,
         `${[...checkpoints.values()].flat().length} checkpoints kept, ${memories.reduce((n, m) => n + m.checkpoints.size, 0)} seen`,
       ].join('; '),

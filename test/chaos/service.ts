@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fireCrons } from '../../src/dev/crons.ts';
-import { readDeployment } from '../../src/dev/project.ts';
+import { ROOT, readDeployment } from '../../src/dev/project.ts';
 import { environment, freePort, wranglerScript } from '../bench/service.ts';
 
 const START_LIMIT = 120_000;
@@ -12,24 +12,42 @@ const START_LIMIT = 120_000;
 export class Service {
   readonly origin: string;
   readonly crons = readDeployment().crons;
-  starts = 0;
   kills = 0;
   private readonly state: string;
   private readonly port: number;
+  private readonly project: string;
   private child: ChildProcess | null = null;
   private crowing = new AbortController();
   private wakeUp: () => void = () => undefined;
   private up: Promise<void> = Promise.resolve();
 
-  constructor(state: string, port: number) {
+  /** @param project the folder that wrangler.toml is in */
+  constructor(state: string, port: number, project = ROOT) {
     this.state = state;
+    this.project = project;
     this.port = port;
     this.origin = `http://127.0.0.1:${port}`;
     this.goDown();
   }
 
-  /** Starts it and waits until it answers. */
+  /** Starts it and waits until it answers. Its port may be somebody else's for a while: then it is started again. */
   async start(): Promise<void> {
+    let child = await this.spawn();
+    for (const deadline = Date.now() + START_LIMIT; ; await sleep(100)) {
+      const answer = await fetch(`${this.origin}/healthz`).catch(() => null);
+      if (child.exitCode === null && answer?.ok) break;
+      if (Date.now() > deadline) {
+        await this.end('SIGKILL');
+        throw new Error(`the service did not start: see ${this.state}/service.log`);
+      }
+      if (child.exitCode === null) continue;
+      if (child.pid) killGroup(child.pid);
+      child = await this.spawn();
+    }
+    this.wakeUp();
+  }
+
+  private async spawn(): Promise<ChildProcess> {
     const child = spawn(
       process.execPath,
       [
@@ -39,22 +57,13 @@ export class Service {
         ...['--var', `PUBLIC_URL:${this.origin}`, '--log-level', 'warn', '--show-interactive-dev-session=false'],
       ],
       // A process group of its own, to be killed as one.
-      { env: environment(this.state), stdio: ['ignore', 'pipe', 'pipe'], detached: true },
+      { cwd: this.project, env: environment(this.state), stdio: ['ignore', 'pipe', 'pipe'], detached: true },
     );
     this.child = child;
-    this.starts += 1;
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => appendFileSync(join(this.state, 'service.log'), chunk));
     }
-    for (const deadline = Date.now() + START_LIMIT; ; await sleep(100)) {
-      if (child.exitCode !== null || Date.now() > deadline) {
-        await this.end('SIGKILL');
-        throw new Error(`the service did not start: see ${this.state}/service.log`);
-      }
-      const answer = await fetch(`${this.origin}/healthz`).catch(() => null);
-      if (answer?.ok) break;
-    }
-    this.wakeUp();
+    return child;
   }
 
   /** Resolves as soon as it answers. */

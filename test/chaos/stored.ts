@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { formatId, type Prefix } from '../../src/lib/typeid.ts';
-import { databaseFile } from '../bench/service.ts';
+import { databaseFiles } from '../bench/service.ts';
 
 const LOG_SPAN = 2 ** 32;
 
@@ -51,6 +51,8 @@ export interface StoredFile {
 
 /** An account as its tables tell it. */
 export interface StoredAccount {
+  /** Reads more of its shard. */
+  rows: <R = Row>(sql: string, ...parameters: (string | number)[]) => R[];
   number: number;
   id: string;
   entries: StoredEntry[];
@@ -62,8 +64,8 @@ export interface StoredAccount {
   permissions: StoredPermission[];
   /** Numbers of the agents, by id. */
   agents: Map<string, number>;
-  /** The place after which a webhook is told, by its id. */
-  webhooks: Map<string, number>;
+  /** The place after which a webhook is told, and whether it is on, by its id. */
+  webhooks: Map<string, { startsAfter: number; isActive: boolean }>;
   policies: Set<string>;
   files: Map<string, StoredFile>;
 }
@@ -73,31 +75,55 @@ type Row = Record<string, string | number | null | Uint8Array>;
 /** The tables and the bucket of a service that does not run. */
 export class Stored {
   private readonly state: string;
-  private readonly database: DatabaseSync;
+  private readonly shards: DatabaseSync[];
 
   constructor(state: string) {
     this.state = state;
-    this.database = new DatabaseSync(databaseFile(state));
+    this.shards = databaseFiles(state).map((file) => new DatabaseSync(file));
   }
 
   close(): void {
-    this.database.close();
+    for (const shard of this.shards) shard.close();
   }
 
+  /** The rows of all shards together. */
   all<R = Row>(sql: string, ...parameters: (string | number)[]): R[] {
-    return this.database.prepare(sql).all(...parameters) as R[];
+    return this.shards.flatMap((shard) => shard.prepare(sql).all(...parameters) as R[]);
+  }
+
+  /** Asks every shard for a number, and adds them up. */
+  count(sql: string, ...parameters: (string | number)[]): number {
+    return this.all(sql, ...parameters).reduce((sum, row) => sum + Number(Object.values(row)[0]), 0);
+  }
+
+  /** The identifiers of all accounts; one that is on two shards twice. */
+  accounts(): string[] {
+    return this.all('select id from accounts').map(({ id }) => idOf('user', id));
+  }
+
+  /** How many rows tell of something that is on no shard. */
+  strangers(table: string, column: string, owners: string[]): number {
+    const known = owners.flatMap((owner) => this.all(`select hex(id) as id from ${owner}`).map(({ id }) => id));
+    return this.all(`select hex(${column}) as id from ${table}`).filter(({ id }) => !known.includes(id ?? null)).length;
   }
 
   account(id: string): StoredAccount {
-    const row = this.all('select number, id, erased_sequence from accounts').find((row) => idOf('user', row.id) === id);
-    if (!row) throw new Error(`${id} is gone`);
+    const [found, ...others] = this.shards.flatMap((shard) => {
+      const rows = shard.prepare('select number, id, erased_sequence from accounts').all() as Row[];
+      return rows.filter((row) => idOf('user', row.id) === id).map((row) => ({ row, shard }));
+    });
+    if (!found || others.length > 0) throw new Error(`${id} is ${found ? 'on two shards' : 'gone'}`);
+    const { row, shard } = found;
     const number = Number(row.number);
-    const of = (sql: string) => this.all(sql, number);
+    const rows = <R = Row>(sql: string, ...parameters: (string | number)[]) =>
+      shard.prepare(sql).all(...parameters) as R[];
+    const of = (sql: string) => rows(sql, number);
     const [tree] = of('select size, published_size from trees where account = ?');
     return {
+      rows,
       number,
       id,
-      entries: this.all(
+      entries: rows(
         `select pos, id, agent, permission, event, action, created_at, details from audit_entries
          where pos > ? and pos < ? order by pos`,
         number * LOG_SPAN,
@@ -115,9 +141,9 @@ export class Stored {
         of('select id, number from agents where account = ?').map((row) => [idOf('agent', row.id), Number(row.number)]),
       ),
       webhooks: new Map(
-        of('select id, starts_after from webhooks where account = ?').map((row) => [
+        of('select id, starts_after, is_active from webhooks where account = ?').map((row) => [
           idOf('webhook', row.id),
-          Number(row.starts_after) % LOG_SPAN,
+          { startsAfter: Number(row.starts_after) % LOG_SPAN, isActive: row.is_active === 1 },
         ]),
       ),
       policies: new Set(of('select id from policies where account = ?').map(({ id }) => idOf('policy', id))),

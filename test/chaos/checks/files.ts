@@ -1,51 +1,93 @@
 import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { zstdDecompressSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 
 import type { Downloaded } from '../downloads.ts';
 import type { Findings } from '../findings.ts';
-import type { Memory } from '../memory.ts';
+import { markOfResource } from '../load/permissions.ts';
+import type { Memory, ShownEntry } from '../memory.ts';
 import type { Stored, StoredAccount } from '../stored.ts';
 
 const compressors = { ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes)) };
 
 type Row = Record<string, unknown>;
 
-/** Compares exports with the log, entry by entry. */
-export async function checkExports(
+/**
+ * Compares every finished file that can be read with the entries of the API: each cell of exports, the counts of reports.
+ * @returns how many were compared
+ */
+export async function checkFiles(
   findings: Findings,
   memory: Memory,
   account: StoredAccount,
+  shown: ShownEntry[],
   downloads: Downloaded[],
-): Promise<void> {
-  for (const file of downloads.filter(({ kind }) => kind === 'export')) {
+): Promise<number> {
+  const entries = [...memory.past, ...shown.filter(({ sequence }) => sequence > memory.pastEntries)];
+  let compared = 0;
+  for (const file of downloads) {
     const snapshot = account.files.get(file.id)?.snapshot ?? 0;
-    const rows = await readRows(file);
-    findings.check(rows.length === file.rows, 'exports', () => `${file.id}: ${rows.length} rows, said ${file.rows}`);
-    const wanted = account.entries.filter(
-      ({ sequence, agent, event }) =>
-        sequence <= snapshot &&
-        (file.agent === null || account.agents.get(file.agent) === agent) &&
-        (file.events === null || file.events.includes(event)),
-    );
-    const bySequence = new Map(rows.map((row) => [Number(row.sequence), row]));
-    const isOrdered = rows.every((row, i) => i === 0 || Number(rows[i - 1]?.sequence) < Number(row.sequence));
-    findings.check(isOrdered, 'exports', () => `${file.id}: out of order`);
-    for (const entry of wanted) {
-      const row = bySequence.get(entry.sequence);
-      bySequence.delete(entry.sequence);
-      const isOld = entry.sequence <= memory.pastEntries;
-      const isSame = row
-        ? row.id === entry.id && row.event_type === entry.event && hasDetails(file, row, entry.details)
-        : isOld;
-      findings.check(isSame, 'exports', () => `${file.id}: ${entry.sequence} is ${row ? 'another' : 'missing'}`);
-    }
-    for (const sequence of bySequence.keys()) {
-      findings.check(sequence <= memory.pastEntries, 'exports', () => `${file.id}: ${sequence} is not in the log`);
-    }
+    const covered = entries.filter(({ sequence }) => sequence <= snapshot);
+    if (file.kind === 'export') await checkExport(findings, memory, file, covered);
+    else if (file.format === 'json') checkReport(findings, memory, file, covered);
+    else continue;
+    compared += 1;
     checkSnapshot(findings, memory, account, file, snapshot);
   }
+  return compared;
+}
+
+async function checkExport(findings: Findings, memory: Memory, file: Downloaded, entries: ShownEntry[]): Promise<void> {
+  const wanted = entries.filter(
+    ({ agent_id, event_type }) =>
+      (file.agent === null || file.agent === agent_id) && (file.events === null || file.events.includes(event_type)),
+  );
+  const about = 'exports';
+  const rows = (await readRows(file)).map(readRow);
+  findings.check(rows.length === file.rows, about, () => `${file.id}: ${rows.length} rows, said ${file.rows}`);
+  const bySequence = new Map(rows.map((row) => [Number(row.sequence), row]));
+  const isOrdered = rows.every((row, i) => i === 0 || Number(rows[i - 1]?.sequence) < Number(row.sequence));
+  findings.check(isOrdered, about, () => `${file.id}: out of order`);
+  for (const entry of wanted) {
+    const row = bySequence.get(entry.sequence);
+    bySequence.delete(entry.sequence);
+    // What is old may have been erased before.
+    const isSame = row ? isDeepStrictEqual(row, rowOf(entry, file)) : entry.sequence <= memory.pastEntries;
+    findings.check(isSame, about, () => `${file.id} (${file.format}): ${entry.sequence} is ${JSON.stringify(row)}`);
+  }
+  for (const sequence of bySequence.keys()) {
+    findings.check(false, about, () => `${file.id} (${file.format}): ${sequence} is not in the log`);
+  }
+}
+
+/** How an export tells an entry. */
+function rowOf({ details, ...entry }: ShownEntry, { withDetails }: Downloaded): Row {
+  const { action, resource } = details;
+  return { ...entry, action, resource, ...(withDetails && { details }) };
+}
+
+/** A row of any format. */
+function readRow({ sequence, created_at, details, ...row }: Row): Row {
+  return {
+    ...row,
+    sequence: Number(sequence),
+    created_at: created_at instanceof Date ? created_at.toISOString() : created_at,
+    ...(details !== undefined && { details: typeof details === 'string' ? JSON.parse(details) : details }),
+  };
+}
+
+/** A report counts every entry; of accounts that lose entries nobody knows any more how many there were. */
+function checkReport(findings: Findings, { traits }: Memory, file: Downloaded, entries: ShownEntry[]): void {
+  const report = JSON.parse(readFileSync(file.path, 'utf8')) as { summary: { entries: number } };
+  if (traits.isOld || traits.losesAgents) return;
+  const told = report.summary.entries;
+  findings.check(
+    told === entries.length,
+    'reports',
+    () => `${file.id} tells of ${told} entries, not ${entries.length}`,
+  );
 }
 
 /** What was answered before the export was asked for is in it. */
@@ -58,16 +100,10 @@ function checkSnapshot(
 ) {
   for (const { sequence, event, details } of entries) {
     if (event !== 'request') continue;
-    const step = memory.steps.get(String(details.resource).replace('box:', ''));
+    const step = memory.steps.get(markOfResource(details.resource));
     const isBefore = step?.certainty === 'done' && step.answeredAt < file.sentAt;
     findings.check(!isBefore || sequence <= snapshot, 'exports', () => `${file.id} ends before ${sequence}`);
   }
-}
-
-function hasDetails({ withDetails, format }: Downloaded, row: Row, details: Row): boolean {
-  if (!withDetails) return row.details === undefined;
-  const given = format === 'json' ? row.details : JSON.parse(String(row.details));
-  return Object.entries(details).every(([name, value]) => JSON.stringify(given[name]) === JSON.stringify(value));
 }
 
 async function readRows({ path, format }: Downloaded): Promise<Row[]> {
@@ -76,8 +112,12 @@ async function readRows({ path, format }: Downloaded): Promise<Row[]> {
   return await parquetReadObjects({ file: await asyncBufferFromFile(path), compressors });
 }
 
-/** Under `files/` there are the files that live and nothing else; every upload is over. */
-export function checkObjects(findings: Findings, stored: Stored, accounts: StoredAccount[]): void {
+/** Under `files/` there are the files that live and nothing else, of deleted accounts nothing; every upload is over. */
+export function checkObjects(findings: Findings, stored: Stored, accounts: StoredAccount[], gone: Memory[]): void {
+  for (const { id, traits } of gone) {
+    const left = [...stored.objects().keys()].filter((key) => key.startsWith(`trees/${id}/`));
+    findings.check(left.length === 0, 'objects', () => `${traits.name} is deleted; there is ${left[0]}`);
+  }
   const files = new Map(accounts.flatMap(({ files }) => [...files]));
   for (const key of [...stored.objects().keys()].filter((key) => key.startsWith('files/'))) {
     const [, id = '', part = ''] = key.split('/');

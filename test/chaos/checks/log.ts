@@ -1,4 +1,5 @@
 import type { Findings } from '../findings.ts';
+import { markOfResource } from '../load/permissions.ts';
 import type { Memory, Step } from '../memory.ts';
 import type { StoredAccount, StoredEntry } from '../stored.ts';
 
@@ -114,7 +115,7 @@ function isPast(memory: Memory, step: Step): boolean {
 
 /** What the one who asked wrote of an entry; null for what the service did by itself, and for uses. */
 function markOf({ event, details }: StoredEntry): string | null {
-  if (event === 'request') return String(details.resource).replace('box:', '');
+  if (event === 'request') return markOfResource(details.resource);
   if (event === 'revoke') return String(details.decision_reason);
   if ((event === 'approve' || event === 'deny') && details.policy_id === null) return String(details.decision_reason);
   return null;

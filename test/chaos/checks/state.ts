@@ -1,11 +1,11 @@
 import type { Findings } from '../findings.ts';
 import type { Memory } from '../memory.ts';
-import type { Stored, StoredAccount, StoredEntry, StoredPermission } from '../stored.ts';
+import type { StoredAccount, StoredEntry, StoredPermission } from '../stored.ts';
 
 const HOUR = 60 * 60 * 1_000;
 
 /** Compares the state with the entries that led to it. */
-export function checkState(findings: Findings, memory: Memory, account: StoredAccount, stored: Stored): void {
+export function checkState(findings: Findings, memory: Memory, account: StoredAccount): void {
   const histories = Map.groupBy(account.entries, ({ permission }) => permission);
   for (const permission of account.permissions) {
     const history = histories.get(permission.id) ?? [];
@@ -18,7 +18,7 @@ export function checkState(findings: Findings, memory: Memory, account: StoredAc
     const isOld = history.every(({ sequence }) => sequence <= memory.pastEntries);
     findings.check(isOld, 'entries without a permission', () => id);
   }
-  checkStatistics(findings, memory, account, stored);
+  checkStatistics(findings, memory, account);
   for (const { id, alive } of memory.policies) {
     findings.check(!alive || account.policies.has(id), 'policies', () => `${id} is gone`);
   }
@@ -63,14 +63,14 @@ const TOKEN_COUNTERS = ['tokens_issued', 'tokens_used', 'tokens_revoked'] as con
 type Counters = Record<(typeof COUNTERS)[number] | (typeof TOKEN_COUNTERS)[number], number>;
 
 /** Compares the counters of those agents of which no entry was erased, hour by hour and day by day. */
-function checkStatistics(findings: Findings, memory: Memory, account: StoredAccount, stored: Stored): void {
+function checkStatistics(findings: Findings, memory: Memory, account: StoredAccount): void {
   const permissions = new Map(account.permissions.map((permission) => [permission.id, permission]));
   for (const [id, number] of account.agents) {
     if (memory.oldAgents.has(id)) continue;
     const entries = account.entries.filter(({ agent }) => agent === number);
     for (const [unit, length] of [24 * HOUR, HOUR].entries()) {
       const expected = countEntries(entries, permissions, length);
-      const rows = stored.all<Counters & { bucket: number }>(
+      const rows = account.rows<Counters & { bucket: number }>(
         'select * from agent_statistics where agent = ? and unit = ?',
         number,
         unit,

@@ -1,31 +1,86 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Findings } from '../findings.ts';
-import type { Memory } from '../memory.ts';
-import type { Receiver } from '../receiver.ts';
+import { markOfResource } from '../load/permissions.ts';
+import type { KnownWebhook, Memory, ShownEntry } from '../memory.ts';
+import type { Mailbox, Receiver } from '../receiver.ts';
 import type { StoredAccount } from '../stored.ts';
 
-/** Compares what arrived with the log: each entry at least once, under one id, and nothing else. */
-export function checkWebhooks(findings: Findings, memory: Memory, account: StoredAccount, receiver: Receiver): void {
-  const { name, losesAgents } = memory.traits;
-  const entries = new Map(account.entries.map((entry) => [entry.id, entry]));
-  const outcomes = [...account.files.values()].filter(({ status }) => status === 'completed').map(({ id }) => id);
-  for (const { id, path, alive, madeAt } of memory.webhooks) {
-    const mailbox = receiver.mailbox(path);
-    for (const fault of mailbox.faults) findings.differ('webhook', `${name}: ${fault}`);
-    for (const [subject, ids] of mailbox.told) {
-      findings.check(ids.size === 1, 'webhook', () => `${name}: ${subject} came under ${[...ids]}`);
-      const isKnown = entries.has(subject) || account.files.has(subject) || losesAgents;
-      findings.check(isKnown, 'webhook', () => `${name}: ${subject} is nothing that there is`);
-    }
-    const startsAfter = account.webhooks.get(id);
-    findings.check((startsAfter !== undefined) === alive || !alive, 'webhook', () => `${name}: ${id} is gone`);
-    if (!alive || startsAfter === undefined) continue;
-    for (const { id: entry, sequence } of account.entries) {
+/**
+ * Compares what arrived with the log: each entry at least once, under one id, with what the API shows of it, and nothing
+ * else. A webhook that was switched off was told nothing of then, and everything since it was switched on.
+ */
+export function checkWebhooks(
+  findings: Findings,
+  memory: Memory,
+  account: StoredAccount,
+  shown: ShownEntry[],
+  receiver: Receiver,
+): void {
+  for (const webhook of memory.webhooks) {
+    const mailbox = receiver.mailbox(webhook.path);
+    checkMessages(findings, memory, account, shown, mailbox);
+    const found = account.webhooks.get(webhook.id);
+    const hold = (holds: boolean, difference: () => string) =>
+      findings.check(holds, 'webhook', () => `${memory.traits.name}: ${webhook.id} ${difference()}`);
+    hold(found !== undefined || !webhook.alive, () => 'is gone');
+    checkSilences(findings, webhook, shown, mailbox);
+    if (!webhook.alive || !found || webhook.isOn === null) continue;
+    hold(found.isActive === webhook.isOn, () => `is ${found.isActive ? 'on' : 'off'}`);
+    if (!webhook.isOn) continue;
+    const { startsAfter } = found;
+    for (const { id, sequence, event, details } of account.entries) {
       const isDue = sequence > startsAfter;
-      findings.check(mailbox.told.has(entry) || !isDue, 'webhook', () => `${name}: ${sequence} never came to ${id}`);
-      findings.check(isDue || !mailbox.told.has(entry), 'webhook', () => `${name}: ${sequence} came to ${id}`);
+      hold(mailbox.told.has(id) || !isDue, () => `was never told of ${sequence}`);
+      // What it was told before it was switched off it may know.
+      hold(isDue || webhook.silences.length > 0 || !mailbox.told.has(id), () => `was told of ${sequence}`);
+      const step = event === 'request' ? memory.steps.get(markOfResource(details.resource)) : undefined;
+      hold(isDue || !step || step.sentAt <= webhook.madeAt, () => `begins after ${sequence}, which came later`);
     }
-    for (const file of memory.files.filter(({ sentAt, id }) => sentAt > madeAt && outcomes.includes(id))) {
-      findings.check(mailbox.told.has(file.id), 'webhook', () => `${name}: ${file.id} never came to ${id}`);
+    const finished = [...account.files.values()].filter(({ status }) => status === 'completed').map(({ id }) => id);
+    for (const file of memory.files.filter(({ sentAt, id }) => sentAt > webhook.madeAt && finished.includes(id))) {
+      hold(mailbox.told.has(file.id), () => `was never told of ${file.id}`);
+    }
+  }
+}
+
+function checkMessages(
+  findings: Findings,
+  { traits: { name, losesAgents } }: Memory,
+  account: StoredAccount,
+  shown: ShownEntry[],
+  { told, faults }: Mailbox,
+): void {
+  const entries = new Map(shown.map((entry) => [entry.id, entry]));
+  const known = new Set(account.entries.map(({ id }) => id));
+  for (const fault of faults) findings.differ('webhook', `${name}: ${fault}`);
+  for (const [subject, { ids, bodies }] of told) {
+    const hold = (holds: boolean, difference: () => string) =>
+      findings.check(holds, 'webhook', () => `${name}: ${subject} ${difference()}`);
+    hold(ids.size === 1 && bodies.size === 1, () => `came under ${[...ids]}, as ${[...bodies]}`);
+    hold(known.has(subject) || account.files.has(subject) || losesAgents, () => 'is nothing that there is');
+    const entry = entries.get(subject);
+    const [body = ''] = bodies;
+    hold(!entry || isDeepStrictEqual(JSON.parse(body), messageOf(entry)), () => `came as ${body}`);
+  }
+}
+
+/** What a webhook is told of an entry. */
+function messageOf({ id, event_type, agent_id, permission_request_id, details, created_at }: ShownEntry) {
+  const data = { id, event_type, agent_id, permission_request_id, details };
+  return { event: 'audit.created', timestamp: created_at, data };
+}
+
+function checkSilences(
+  findings: Findings,
+  { id, silences }: KnownWebhook,
+  shown: ShownEntry[],
+  { told }: Mailbox,
+): void {
+  for (const { from, to } of silences) {
+    for (const entry of shown) {
+      const at = Date.parse(entry.created_at);
+      const isOfThen = at > from && at < to;
+      findings.check(!isOfThen || !told.has(entry.id), 'webhook', () => `${id} was off, and told of ${entry.sequence}`);
     }
   }
 }

@@ -1,5 +1,7 @@
 import type { Actor } from './actor.ts';
 
+/** Plans that keep all of the past, and one that keeps nothing of it. */
+const PLANS = ['pro', 'team', 'enterprise', 'free'];
 const KEPT_DAYS = [2_557, 38, 34, 30, 26, 22, 18, 14];
 
 /** The operator changes the plan of an account, or for how long it keeps its log. */
@@ -9,6 +11,8 @@ export async function changeAccount({ memory, random, operator }: Actor): Promis
   if (traits.isOld && random.chance(0.5)) {
     const body = { plan: 'enterprise', audit_retention_days: random.pick(KEPT_DAYS) };
     await operator.ask('PATCH', path, body);
+  } else if (traits.isOld) {
+    await operator.ask('PATCH', path, { plan: random.pick(PLANS) });
   } else if (traits.changesPlan) {
     await operator.ask('PATCH', path, { plan: random.pick(['pro', 'team', 'enterprise']) });
   }

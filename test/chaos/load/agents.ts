@@ -13,10 +13,20 @@ export async function changeAgents(actor: Actor): Promise<void> {
   const agent = random.pick(alive);
   if (memory.traits.losesAgents && random.chance(0.4)) return deleteAgent(memory, agent);
   if (alive.length < MOST && random.chance(0.5)) return createAgent(memory, actor);
-  const path = `/v1/agents/${agent.id}`;
-  // The old key lives on, so that an answer that is lost locks nobody out.
-  if (random.chance(0.5)) await memory.user.ask('POST', `${path}/rotate-key`, { grace_period: 86_400 });
-  else await memory.user.ask('PUT', path, { description: memory.newMark() });
+  if (random.chance(0.6)) return rotateKey(actor, agent);
+  await memory.user.ask('PUT', `/v1/agents/${agent.id}`, { description: memory.newMark() });
+}
+
+/** An agent gets another key, which it goes on with; the old one lives on for a day, or dies. */
+async function rotateKey({ memory, random, clientOf }: Actor, agent: KnownAgent): Promise<void> {
+  const isAtOnce = random.chance(0.5);
+  const body = isAtOnce ? { revoke_immediately: true } : { grace_period: 86_400 };
+  const outcome = await memory.user.insist<{ api_key: string }>('POST', `/v1/agents/${agent.id}/rotate-key`, body);
+  if (outcome === null) agent.isLockedOut = true;
+  if (outcome?.status !== 200) return;
+  // Another rotation of the same agent may have come between: then nobody knows which key is the newest.
+  if (isAtOnce) agent.revoked.push(agent.client);
+  agent.client = clientOf(outcome.body.api_key);
 }
 
 /** Makes an agent that is known. */
@@ -25,7 +35,7 @@ export async function createAgent(memory: Memory, { clientOf }: Pick<Actor, 'cli
   const outcome = await memory.user.insist<{ id: string; api_key: string }>('POST', '/v1/agents', body);
   if (outcome?.status !== 201) return;
   const { id, api_key } = outcome.body;
-  memory.agents.push({ id, client: clientOf(api_key), alive: 'yes' });
+  memory.agents.push({ id, client: clientOf(api_key), alive: 'yes', revoked: [], isLockedOut: false });
 }
 
 async function deleteAgent(memory: Memory, agent: KnownAgent): Promise<void> {

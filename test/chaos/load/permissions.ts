@@ -12,17 +12,30 @@ interface Answered {
   token: { value?: string } | null;
 }
 
+/** Text that CSV has to quote, and no alphabet of one byte can say. */
+const AWKWARD = ', "é"\n📦';
+
+/** The resource of a request, which bears its mark. */
+function resourceOf(mark: string): string {
+  return `box:${mark}${AWKWARD}`;
+}
+
+/** The mark that a resource bears. */
+export function markOfResource(resource: unknown): string {
+  return String(resource).replace('box:', '').replace(AWKWARD, '');
+}
+
 /** An agent asks for permission. */
 export async function request({ memory, random }: Actor): Promise<void> {
   const agents = memory.agents.filter(({ alive }) => alive === 'yes');
   if (agents.length === 0) return;
   const agent = random.pick(agents);
   const mark = memory.newMark();
-  const step: Step = { event: 'request', agent, certainty: 'lost', answeredAt: 0 };
+  const step: Step = { event: 'request', agent, certainty: 'lost', sentAt: Date.now(), answeredAt: 0 };
   memory.steps.set(mark, step);
   const body = {
     action: random.pick(ACTIONS),
-    resource: `box:${mark}`,
+    resource: resourceOf(mark),
     scope: { limit: random.below(100), names: ['a', 'b'] },
     ...(random.chance(0.2) && { expires_in: 60 }),
     ...(random.chance(0.3) && { token_ttl: 30 }),
@@ -50,7 +63,14 @@ export async function decide(actor: Actor): Promise<void> {
 
 async function decideAs({ memory, random }: Actor, permission: KnownPermission, event: 'approve' | 'deny') {
   const mark = memory.newMark();
-  const step: Step = { event, agent: permission.agent, certainty: 'lost', answeredAt: 0, permission: permission.id };
+  const step: Step = {
+    event,
+    agent: permission.agent,
+    certainty: 'lost',
+    sentAt: Date.now(),
+    answeredAt: 0,
+    permission: permission.id,
+  };
   memory.steps.set(mark, step);
   const path = `/v1/permissions/${permission.id}/${event}`;
   const body = { reason: mark };
@@ -100,6 +120,7 @@ export async function revoke(actor: Actor): Promise<void> {
     event: 'revoke',
     agent: permission.agent,
     certainty: 'lost',
+    sentAt: Date.now(),
     answeredAt: 0,
     permission: permission.id,
   };

@@ -1,26 +1,65 @@
+import type { KnownWebhook } from '../memory.ts';
 import type { Actor } from './actor.ts';
 
 const MOST = 3;
 
-/** A webhook is made, described or deleted, or a trial message ordered. */
-export async function changeWebhooks({ memory, random, receiver }: Actor): Promise<void> {
-  const { user, webhooks } = memory;
-  const alive = webhooks.filter((webhook) => webhook.alive);
-  if (alive.length === 0 || (alive.length < MOST && random.chance(0.5))) {
-    const path = `/${memory.traits.name}/${memory.newMark()}`;
-    const body = { url: receiver.origin + path };
-    const outcome = await user.insist<{ id: string; secret: string }>('POST', '/v1/webhooks', body);
-    if (outcome?.status !== 201) return;
-    receiver.mailbox(path).learn(outcome.body.secret);
-    webhooks.push({ id: outcome.body.id, path, madeAt: Date.now(), alive: true });
-    return;
-  }
-  const webhook = random.pick(alive);
-  const path = `/v1/webhooks/${webhook.id}`;
-  if (random.chance(0.4)) await user.ask('PUT', path, { description: memory.newMark() });
-  else if (random.chance(0.5)) await user.ask('POST', `${path}/test`, {});
+/** A webhook is made, described, given another secret, switched off or on, or deleted, or a trial message ordered. */
+export async function changeWebhooks(actor: Actor): Promise<void> {
+  const { memory, random } = actor;
+  const alive = memory.webhooks.filter((webhook) => webhook.alive);
+  if (alive.length === 0 || (alive.length < MOST && random.chance(0.5))) return createWebhook(actor);
+  await random.pick([describe, tryOut, rotateSecret, rotateSecret, toggle, toggle, remove])(actor, random.pick(alive));
+}
+
+async function describe({ memory }: Actor, { id }: KnownWebhook): Promise<void> {
+  await memory.user.ask('PUT', `/v1/webhooks/${id}`, { description: memory.newMark() });
+}
+
+async function tryOut({ memory }: Actor, { id }: KnownWebhook): Promise<void> {
+  await memory.user.ask('POST', `/v1/webhooks/${id}/test`, {});
+}
+
+async function remove({ memory }: Actor, webhook: KnownWebhook): Promise<void> {
+  webhook.alive = false;
+  await memory.user.ask('DELETE', `/v1/webhooks/${webhook.id}`);
+}
+
+async function createWebhook({ memory, receiver }: Actor): Promise<void> {
+  const path = `/${memory.traits.name}/${memory.newMark()}`;
+  const body = { url: receiver.origin + path };
+  const outcome = await memory.user.insist<{ id: string; secret: string }>('POST', '/v1/webhooks', body);
+  if (outcome?.status !== 201) return;
+  const { id, secret } = outcome.body;
+  receiver.mailbox(path).learn(secret);
+  memory.webhooks.push({ id, path, madeAt: Date.now(), alive: true, isOn: true, silences: [] });
+}
+
+async function rotateSecret({ memory, receiver }: Actor, { id, path }: KnownWebhook): Promise<void> {
+  const mailbox = receiver.mailbox(path);
+  const address = `/v1/webhooks/${id}/rotate-secret`;
+  // While two rotate it at once nobody knows which secret is the newest.
+  if (mailbox.isChanging) return;
+  mailbox.isChanging = true;
+  const outcome = await memory.user.insist<{ secret: string }>('POST', address, {});
+  if (outcome?.status === 200) mailbox.learn(outcome.body.secret);
+  if (outcome === null) mailbox.trustBlindly();
+  mailbox.isChanging = false;
+}
+
+/** Only where it is known whether it is on: by one at a time. */
+async function toggle({ memory }: Actor, webhook: KnownWebhook): Promise<void> {
+  const was = webhook.isOn;
+  if (was === null) return;
+  webhook.isOn = null;
+  const sentAt = Date.now();
+  const outcome = await memory.user.repeat('PUT', `/v1/webhooks/${webhook.id}`, { is_active: !was });
+  if (outcome?.status !== 200) return;
+  const answeredAt = Date.now();
+  if (was) webhook.silences.push({ from: answeredAt, to: Number.POSITIVE_INFINITY });
   else {
-    webhook.alive = false;
-    await user.ask('DELETE', path);
+    const silence = webhook.silences.at(-1);
+    if (silence) silence.to = sentAt;
+    webhook.madeAt = answeredAt;
   }
+  webhook.isOn = !was;
 }

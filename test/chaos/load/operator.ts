@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../../bench/random.ts';
+import type { Memory } from '../memory.ts';
+import type { Actor } from './actor.ts';
+
+/** For so long somebody works with an account that is made meanwhile, in milliseconds. */
+const [SHORTEST_STAY, LONGEST_STAY] = [3_000, 30_000];
+
+/** Deletes an account, more often than not: it may be in the midst of anything. */
+export async function deleteAccount({ memory, random, operator }: Actor): Promise<void> {
+  if (random.chance(0.3)) return;
+  memory.alive = 'maybe';
+  const outcome = await operator.repeat('DELETE', `/v1/admin/users/${memory.id}`);
+  // Gone also if an attempt before this one did it, whose answer was lost.
+  if (outcome && (outcome.status < 300 || outcome.status === 404)) memory.alive = 'no';
+}
+
+/** For how long somebody stays. */
+export function stay(random: Random): number {
+  return SHORTEST_STAY + random.below(LONGEST_STAY - SHORTEST_STAY);
+}
+
+/**
+ * Has accounts move from shard to shard, one after the other, as an operator does: with `npm run move-account`.
+ * @returns how many moves were ordered
+ */
+export async function moveAccounts(
+  project: string,
+  memories: Memory[],
+  random: Random,
+  signal: AbortSignal,
+): Promise<number> {
+  for (let ordered = 0; ; ) {
+    if (signal.aborted) return ordered;
+    const { id } = random.pick(memories.filter(({ alive }) => alive === 'yes'));
+    for (const shard of random.pick([
+      ['00', '01'],
+      ['01', '00'],
+    ])) {
+      const said = await moveAccount(project, id, shard, signal);
+      // It says so where it was on another shard.
+      if (!said.includes('is held')) continue;
+      ordered += 1;
+      break;
+    }
+    await sleep(1_000);
+  }
+}
+
+/** What the program said until the move was over, or the signal came: then the sweep goes on with it by itself. */
+async function moveAccount(project: string, id: string, shard: string, signal: AbortSignal): Promise<string> {
+  if (signal.aborted) return '';
+  const child = spawn(process.execPath, ['src/dev/move-account.ts', id, shard], {
+    cwd: project,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const stop = () => child.kill();
+  signal.addEventListener('abort', stop, { once: true });
+  const said = await text(child.stdout);
+  signal.removeEventListener('abort', stop);
+  return said;
+}
