@@ -287,6 +287,18 @@ describe('npm run verify on a service', () => {
       { kind: 'missing', sequence: 13 },
     ));
 
+  it('finds an entry that somebody deleted, and recorded as erased', () =>
+    expectFault(
+      () => {
+        lies.export = () => {
+          const parts = newLog(makeEntries(40)).erase([13, 13]).export(request);
+          const erased = parts.head.erased.map((record) => ({ ...record, note: '' }));
+          return { ...parts, head: { ...parts.head, erased } };
+        };
+      },
+      { kind: 'missing', sequence: 13 },
+    ));
+
   it.each([1, 40])('finds that entry %i was left out', async (sequence) => {
     lies.export = () => {
       const hidden = newLog(makeEntries(40)).erase([sequence, sequence]);
