@@ -5,6 +5,7 @@ import { TestBucket } from './support/bucket';
 import { download, finishFile, makeExport, parseFile, readExport, startExport } from './support/exports';
 import { rootOf } from './support/merkle';
 import { Outage, type OutageMode } from './support/outage';
+import { deliver } from './support/queue';
 import { emptyTables } from './support/tables';
 import { addEntries, expectSigned, isSigned, leafOf } from './support/tree';
 import { type Json, type TestAccount, World } from './support/world';
@@ -236,6 +237,27 @@ async function expectErasureSigned(account: TestAccount, record: Json, time: str
   expect(note.split('\n\n')[0]).toBe(text.slice(0, -1));
   expect(await isSigned(account.world, text, origin, note)).toBe(true);
 }
+
+it('has a long log sealed in several turns, none of which outlives its lease', async () => {
+  const { world, account } = await makeScene();
+  const agent = await account.agent();
+  await agent.request();
+  await addEntries(account, 40_000);
+  const id = await startExport(account, { format: 'json', include_details: true, agent_id: agent.id });
+  const sealed = async () => (await env.DB.prepare('select size from trees').first<{ size: number }>())?.size;
+  const sizes: unknown[] = [];
+  for (let bodies = world.queue.take(); bodies.length > 0; bodies = world.queue.take()) {
+    await deliver(bodies, world.env, world.runtime);
+    sizes.push(await sealed());
+    const { attempts } = (await env.DB.prepare('select attempts from files').first<{ attempts: number }>()) ?? {};
+    if (bodies.length > 0 && (await readExport(account, id)).status === 'processing') expect(attempts).toBe(0);
+  }
+  // The file, a turn that seals, another one, and with it the proof.
+  expect(sizes).toEqual([0, 32_768, 40_001]);
+  const shown = await readExport(account, id);
+  const { bytes } = await download(world, shown.download_url);
+  await expectProven(world, shown, bytes);
+});
 
 it('is not given where the log must not be sealed; the file is', async () => {
   const { world, account } = await makeScene();

@@ -1,9 +1,9 @@
 const LARGEST = 200;
-const SMALLEST = 25;
+const SMALLEST = 50;
 /** A slice that took longer, in milliseconds, is followed by one of half its size; by a larger one only if it was fast. */
-const LONG = 40;
-const SHORT = 20;
-const GROWTH = 1.25;
+const LONG = 60;
+const SHORT = 30;
+const GROWTH = 1.5;
 
 /**
  * How many rows a slice of an erasure takes: D1 answers nobody else meanwhile, and how long it needs for a row depends on
