@@ -112,6 +112,23 @@ it('keeps a tree of three levels of tiles, and reads six of them for a proof at 
   }
 });
 
+it.each([9_999_999, 10_000_000, 2 ** 24, 2 ** 32 - 1])('reads few tiles for a proof among %d entries', async (size) => {
+  const count = async (ranges: { start: number; end: number }[]) => {
+    let reads = 0;
+    await hashRanges(ranges, async () => {
+      reads += 1;
+      return new Uint8Array(8_192);
+    });
+    return reads;
+  };
+  for (let at = 0; at < 15; at++) {
+    const place = Math.floor((at * 2_654_435_761) % size);
+    expect(await count(inclusionPath(place, size))).toBeLessThanOrEqual(8);
+    const roots = [place, size].map((end) => ({ start: 0, end }));
+    expect(await count([...roots, ...consistencyPath(place, size)])).toBeLessThanOrEqual(8);
+  }
+});
+
 it('refuses an edge that is not that of a tree of its size', () => {
   expect(() => TreeEdge.parse(3, new Uint8Array(64))).toThrow('64 bytes');
   expect(() => TreeEdge.parse(256, new Uint8Array(256 * 32))).toThrow();

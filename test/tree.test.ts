@@ -424,6 +424,29 @@ describe('sealing', () => {
     60_000,
   );
 
+  it('goes on where it was after R2 failed for hours', async () => {
+    const outage = new Outage();
+    const bucket = new TestBucket(1, 1_000);
+    const scene = await makeScene({ FILES: outage.bucket(bucket.binding) });
+    const { world, account } = scene;
+    await addEntries(account, 300);
+    await world.sweep();
+    const before = await checkpointOf(account);
+    outage.arm({ call: 1, mode: 'kill before' });
+    for (let hour = 0; hour < 5; hour++) {
+      await addEntries(account, 100);
+      world.advance(HOUR);
+      const lines = await errorsDuring(() => world.sweep());
+      expect(lines.map(({ event }) => event)).toContain('tree_not_sealed');
+      expect(await checkpointOf(account)).toEqual(before);
+    }
+    outage.arm(null);
+    world.advance(MINUTE);
+    await world.sweep();
+    expect((await expectTree(account)).tree_size).toBe(800);
+    expect((await keptNotes({ ...scene, bucket })).map((note) => parseNote(note).size)).toEqual([300, 800]);
+  });
+
   it('by two sweeps at the same time makes one tree', async () => {
     const { world, account } = await makeScene();
     await addEntries(account, 600);

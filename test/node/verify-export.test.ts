@@ -589,6 +589,13 @@ describe('a change of the proof', () => {
     expect(firstFault(await verifyParts({ ...parts, tree }))).toMatchObject({ kind: 'proof', sequence });
   });
 
+  it('that is one line without an end is not held in memory', async () => {
+    const endless = Buffer.alloc(2 ** 26 + 2 ** 20, 'a');
+    const { faults } = await verify(file, endless);
+    expect(faults[0]?.message).toContain('a line does not come to an end');
+    expect((await verify(endless, proof)).faults[0]?.message).toContain('a line does not come to an end');
+  });
+
   it('that is made together with the file does not lead to the signed root', async () => {
     const forged = new SealedLog(
       log23((entry) => (entry.ip_address = '198.51.100.1')),

@@ -54,7 +54,7 @@ export async function openTree(bucket: R2Bucket, account: Id<'user'>, row: TreeR
 }
 
 /** How far sealing goes at a time, in slices: what makes files has a lease on its work. */
-const SLICES = 16;
+const SLICES = 8;
 
 /**
  * Seals an account's log, some slices of it, and gives its tree.
