@@ -282,9 +282,14 @@ describe('sealing', () => {
       return { ...scene, agent };
     }
 
-    /** The third entry is changed, and the row of the tree to what it would be then. */
-    async function rewrite(account: TestAccount, columns: string) {
-      await env.DB.prepare("update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = 3").run();
+    const change = (sequence: number) =>
+      env.DB.prepare("update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = ?")
+        .bind(sequence)
+        .run();
+
+    /** An entry is changed, and the row of the tree to what it would be then. */
+    async function rewrite(account: TestAccount, sequence: number, columns: string) {
+      await change(sequence);
       const leaves = await leavesOf(account);
       const edge = new Uint8Array(leaves.flatMap((leaf) => [...leaf]));
       await env.DB.prepare(`update trees set root = ?, edge = ?${columns}`).bind(rootOf(leaves), edge).run();
@@ -298,18 +303,22 @@ describe('sealing', () => {
       [', and says that nothing is kept', ', published_size = 0, published_at = 0'],
     ];
 
-    it.each(attacks)('when the row tells of another tree%s', async (_, columns) => {
-      const { world, account, agent } = await sealTwice();
-      await rewrite(account, columns);
-      const shown = await errorsDuring(() => account.must(503, 'GET', '/v1/audit/checkpoint'));
-      expect(shown).toMatchObject([{ event: 'tree_refused' }]);
-      const [{ id }] = await account.log();
-      await errorsDuring(() => account.must(503, 'GET', `/v1/audit/${id}/proof`));
-      await agent.request();
-      const lines = await errorsDuring(() => world.sweep());
-      expect(lines.map(({ event }) => event)).toContain('tree_refused');
-      await errorsDuring(() => account.must(503, 'GET', '/v1/audit/checkpoint'));
-    });
+    // One entry under the head that is kept, and one after it.
+    it.each([3, 6].flatMap((sequence) => attacks.map(([how, columns]) => [sequence, how, columns] as const)))(
+      'when the row tells of another tree from %d on%s',
+      async (sequence, _, columns) => {
+        const { world, account, agent } = await sealTwice();
+        await rewrite(account, sequence, columns);
+        const shown = await errorsDuring(() => account.must(503, 'GET', '/v1/audit/checkpoint'));
+        expect(shown).toMatchObject([{ event: 'tree_refused' }]);
+        const [{ id }] = await account.log();
+        await errorsDuring(() => account.must(503, 'GET', `/v1/audit/${id}/proof`));
+        await agent.request();
+        const lines = await errorsDuring(() => world.sweep());
+        expect(lines.map(({ event }) => event)).toContain('tree_refused');
+        await errorsDuring(() => account.must(503, 'GET', '/v1/audit/checkpoint'));
+      },
+    );
 
     it.each([
       ['as kept', ', published_size = 7'],
@@ -317,7 +326,7 @@ describe('sealing', () => {
       ['as another that is kept', ', published_size = 6'],
     ])('when the row says that nothing is sealed, and the log %s', async (_, columns) => {
       const { world, account } = await sealTwice();
-      await env.DB.prepare("update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = 3").run();
+      await change(3);
       const nothing = "size = 0, root = null, sealed_at = null, edge = x'', note = null, due_at = 0";
       await env.DB.prepare(`update trees set ${nothing}${columns}`).run();
       const lines = await errorsDuring(() => world.sweep());
