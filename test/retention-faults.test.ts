@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { agentNumbers, fillWithDenials } from './support/bulk-log';
 import { checkErasure } from './support/erasure';
 import { Outage, type OutageMode } from './support/outage';
@@ -139,6 +139,27 @@ describe('sweeps at the same time', LONG, () => {
     await world.clean();
     expect(await left()).toEqual({ audit_entries: 0, permissions: 0, erasures: 0 });
     expect(await erasedSequences()).toBe(ENTRIES + 2);
+  });
+
+  it('erase an agent, each entry in one of them, and record it once', async () => {
+    // Another sweep comes right before any of the calls.
+    for (let call = 1, isDone = true; isDone; call += 2) {
+      await emptyTables(env.DB);
+      const { world, outage, account, agent } = await makeScene();
+      await account.must(204, 'DELETE', `/v1/agents/${agent}`);
+      isDone = false;
+      outage.before(call, async () => {
+        isDone = true;
+        const other = new World();
+        other.now = world.now;
+        await other.sweep();
+      });
+      const failures = vi.spyOn(console, 'error');
+      await world.sweep();
+      expect([call, failures.mock.calls]).toEqual([call, []]);
+      failures.mockRestore();
+      expect([call, await checkErasure(env.DB), await erasedSequences()]).toEqual([call, [], ENTRIES / 2]);
+    }
   });
 
   it('erase an agent, while its account keeps less than it did', async () => {

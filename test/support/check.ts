@@ -228,8 +228,10 @@ async function checkFiles(database: D1Database, bucket: TestBucket, now: number)
   const owned = new Set<string>();
   for (const { kind, id, status, size, sha256: digest, proof, due, expires } of results) {
     const folder = `files/${formatHexId(kind === 0 ? 'export' : 'report', String(id))}/`;
-    if (due !== null)
-      for (const key of [...bucket.keys, ...bucket.openUploads]) if (key.startsWith(folder)) owned.add(key);
+    const isTidy = status === COMPLETED && Number(due) > now;
+    for (const key of [...bucket.keys, ...bucket.openUploads].filter((key) => key.startsWith(folder))) {
+      if (due !== null && (!isTidy || ['file', 'proof'].includes(key.slice(folder.length)))) owned.add(key);
+    }
     // A file that is over may be gone before its row says so.
     if (status !== COMPLETED || Number(expires) <= now) continue;
     const objects = await readAll(bucket, folder);
