@@ -1,17 +1,19 @@
-import { openSigner } from './audit/tree/checkpoint';
 import { eraseTrees } from './audit/tree/erasure';
+import { signErasure } from './audit/tree/erasure-note';
 import { sealTrees } from './audit/tree/sealing';
+import { type LogSigner, openSigner } from './audit/tree/signer';
 import { Cost, type Database } from './db/database';
 import { moves } from './db/schema';
 import { listShards, openShard } from './db/shards';
 import type { Env, Runtime } from './env';
 import { cleanFiles, resumeFiles } from './files/sweep';
+import type { SignErasure } from './ledger/erased';
 import { AgentErasure, eraseAccounts, eraseWebhooks } from './ledger/erasure';
 import { FileLedger } from './ledger/file-ledger';
 import { deleteExpiredKeys, deleteOldAnswers, deleteOldDeliveries, deleteOldStatistics } from './ledger/housekeeping';
 import { Ledger } from './ledger/ledger';
 import { Mover, type MoverShard } from './ledger/mover';
-import { BACKLOG_AGE, eraseExpired } from './ledger/retention';
+import { BACKLOG_AGE, Retention } from './ledger/retention';
 import { TreeLedger } from './ledger/tree-ledger';
 import { logFailure } from './lib/log';
 import { SECOND } from './lib/time';
@@ -84,21 +86,31 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
     const queues = { queue: bound(env.WEBHOOK_QUEUE), slowQueue: bound(env.SLOW_WEBHOOK_QUEUE) };
     return { shard, ledger, queues, now: runtime.now() };
   };
-  const [oldest, newest] = [new AgentErasure(database, 'oldest'), new AgentErasure(database, 'newest')];
+  let signer: Promise<LogSigner> | undefined;
+  const open = () => {
+    signer ??= openSigner(env);
+    return signer;
+  };
+  const sign: SignErasure = async (erased) => signErasure(await open(), erased);
+  const [oldest, newest] = (['oldest', 'newest'] as const).map(
+    (first) => new AgentErasure(database, sign, runtime.now, first),
+  ) as [AgentErasure, AgentErasure];
+  const overdue = new Retention(database, sign, runtime.now, BACKLOG_AGE);
+  const expired = new Retention(database, sign, runtime.now);
   const sweep: Record<string, Slice> = {
     expire: () => expireSlice(context),
     'seal logs': async () => {
       const trees = { reader: database, ledger: new TreeLedger(database), bucket: bound(env.FILES) };
-      return sealTrees({ ...trees, signer: await openSigner(env) }, runtime.now());
+      return sealTrees({ ...trees, signer: await open() }, runtime.now());
     },
     'erase trees': () => eraseTrees({ reader: database, ledger, bucket: bound(env.FILES) }, runtime.now()),
     'erase accounts': () => eraseAccounts(database, runtime.now()),
     'hint at news': () => hintAtNews(hints()),
     'hint at deliveries': () => hintAtDeliveries(hints()),
     'erase webhooks': () => eraseWebhooks(database),
-    'erase agents, oldest first': () => oldest.eraseSlice(runtime.now()),
-    'erase agents, newest first': () => newest.eraseSlice(runtime.now()),
-    'erase what expired long ago': () => eraseExpired(database, runtime.now(), BACKLOG_AGE),
+    'erase agents, oldest first': () => oldest.eraseSlice(),
+    'erase agents, newest first': () => newest.eraseSlice(),
+    'erase what expired long ago': () => overdue.eraseSlice(),
     'delete expired keys': () => deleteExpiredKeys(database, runtime.now()),
     'delete old answers': () => deleteOldAnswers(database, runtime.now()),
     'resume files': () => resumeFiles(database, bound(env.JOB_QUEUE), shard, runtime.now()),
@@ -106,7 +118,7 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
       cleanFiles({ reader: database, ledger: new FileLedger(database), bucket: bound(env.FILES) }, runtime.now()),
   };
   const retention: Record<string, Slice> = {
-    'erase what expired': () => eraseExpired(database, runtime.now()),
+    'erase what expired': () => expired.eraseSlice(),
     'delete old statistics': () => deleteOldStatistics(database, runtime.now()),
     'delete old deliveries': () => deleteOldDeliveries(database, runtime.now()),
   };

@@ -1,7 +1,7 @@
 import { exportMaker } from './audit/exports/maker';
 import { reportMaker } from './audit/reports/maker';
-import { openSigner } from './audit/tree/checkpoint';
 import type { SealingContext } from './audit/tree/sealing';
+import { openSigner } from './audit/tree/signer';
 import { consume } from './consumer';
 import type { Cost } from './db/database';
 import type { FileKind } from './db/schema';

@@ -5,8 +5,9 @@ import { TestBucket } from './support/bucket';
 import { download, finishFile, makeExport, parseFile, readExport, startExport } from './support/exports';
 import { rootOf } from './support/merkle';
 import { Outage, type OutageMode } from './support/outage';
+import { deliver } from './support/queue';
 import { emptyTables } from './support/tables';
-import { addEntries, expectSigned, leafOf } from './support/tree';
+import { addEntries, expectSigned, isSigned, leafOf } from './support/tree';
 import { type Json, type TestAccount, World } from './support/world';
 
 const DAY = 24 * 3_600_000;
@@ -141,6 +142,7 @@ it('lists what was erased, page by page', async () => {
     {
       reason: 'agent_deleted',
       erased_at,
+      note: '',
       ranges: [
         [1, 2],
         [4, 4],
@@ -149,6 +151,7 @@ it('lists what was erased, page by page', async () => {
     {
       reason: 'retention',
       erased_at,
+      note: '',
       ranges: [
         [1, 2],
         [4, 4],
@@ -166,8 +169,8 @@ it('lists what is hidden already and not erased yet', async () => {
   await env.DB.prepare('update accounts set audit_retention_days = 30').run();
   await account.must(204, 'DELETE', `/v1/agents/${leaving.id}`);
   const { shown, bytes } = await makeExport(account, { format: 'json', include_details: true });
-  const { erased } = await expectProven(world, shown, bytes);
-  expect(erased).toEqual([
+  const { erased, checkpoint } = await expectProven(world, shown, bytes);
+  const expected = [
     { reason: 'retention', erased_at: null, ranges: [[1, 5]] },
     {
       reason: 'agent_deleted',
@@ -177,7 +180,83 @@ it('lists what is hidden already and not erased yet', async () => {
         [9, 9],
       ],
     },
-  ]);
+  ];
+  expect(erased).toMatchObject(expected);
+  for (const record of erased) await expectErasureSigned(account, record, checkpoint.timestamp);
+});
+
+it('does not take what somebody deleted for expired', async () => {
+  const { world, account } = await makeScene();
+  await addEntries(account, 5);
+  world.advance(2_000 * DAY);
+  await addEntries(account, 20);
+  await world.sweep();
+  await env.DB.prepare('update accounts set audit_retention_days = 30').run();
+  const deleteUpTo = (sequence: number) =>
+    env.DB.prepare('delete from audit_entries where pos % 4294967296 <= ?').bind(sequence).run();
+  const erasedNow = async () => {
+    const { shown, bytes } = await makeExport(account, { format: 'json', include_details: true });
+    return (await expectProven(world, shown, bytes)).erased.map(({ ranges }: Json) => ranges);
+  };
+  await deleteUpTo(2);
+  expect(await erasedNow()).toEqual([[[3, 5]]]);
+  await deleteUpTo(9);
+  expect(await erasedNow()).toEqual([]);
+});
+
+it.each(['agent', 'plan'])('has the records of what was erased as the log signed them then (%s)', async (cause) => {
+  const { world, account } = await makeScene();
+  await addEntries(account, 3);
+  const agent = await account.agent();
+  for (let i = 0; i < 4; i++) await agent.request();
+  await world.sweep();
+  if (cause === 'agent') {
+    await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
+  } else {
+    world.advance(2_000 * DAY);
+    await (await account.agent()).request();
+    await env.DB.prepare('update accounts set audit_retention_days = 30, retention_due_at = 0').run();
+    await world.clean();
+  }
+  await world.sweep();
+  const { shown, bytes } = await makeExport(account, { format: 'json', include_details: true });
+  const { erased } = await expectProven(world, shown, bytes);
+  const [reason, ranges] = cause === 'agent' ? ['agent_deleted', [[4, 7]]] : ['retention', [[1, 7]]];
+  const erased_at = new Date(world.now).toISOString();
+  expect(erased).toMatchObject([{ reason, erased_at, ranges }]);
+  await expectErasureSigned(account, erased[0], erased_at);
+});
+
+/** Checks the note of a record of an erasure as somebody would who knows the public keys alone. */
+async function expectErasureSigned(account: TestAccount, record: Json, time: string): Promise<void> {
+  const { reason, erased_at, ranges, note } = record;
+  const places = ranges.map((range: number[]) => range.join('-')).join(' ');
+  const what = `${erased_at === null ? 'hidden' : 'erased'} ${time}`;
+  const origin = `${new URL(account.world.env.PUBLIC_URL ?? '').host}/${account.id}`;
+  const text = ['countersign/erasure/v1', origin, reason, what, places, ''].join('\n');
+  expect(note.split('\n\n')[0]).toBe(text.slice(0, -1));
+  expect(await isSigned(account.world, text, origin, note)).toBe(true);
+}
+
+it('has a long log sealed in several turns, none of which outlives its lease', async () => {
+  const { world, account } = await makeScene();
+  const agent = await account.agent();
+  await agent.request();
+  await addEntries(account, 20_000);
+  const id = await startExport(account, { format: 'json', include_details: true, agent_id: agent.id });
+  const sealed = async () => (await env.DB.prepare('select size from trees').first<{ size: number }>())?.size;
+  const sizes: unknown[] = [];
+  for (let bodies = world.queue.take(); bodies.length > 0; bodies = world.queue.take()) {
+    await deliver(bodies, world.env, world.runtime);
+    sizes.push(await sealed());
+    const { attempts } = (await env.DB.prepare('select attempts from files').first<{ attempts: number }>()) ?? {};
+    if (bodies.length > 0 && (await readExport(account, id)).status === 'processing') expect(attempts).toBe(0);
+  }
+  // The file, a turn that seals, another one, and with it the proof.
+  expect(sizes).toEqual([0, 16_384, 20_001]);
+  const shown = await readExport(account, id);
+  const { bytes } = await download(world, shown.download_url);
+  await expectProven(world, shown, bytes);
 });
 
 it('is not given where the log must not be sealed; the file is', async () => {

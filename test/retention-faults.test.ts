@@ -1,5 +1,10 @@
 import { env } from 'cloudflare:test';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { signErasure } from '../src/audit/tree/erasure-note';
+import { openSigner } from '../src/audit/tree/signer';
+import { Cost, Database } from '../src/db/database';
+import type { SignErasure } from '../src/ledger/erased';
+import { AgentErasure } from '../src/ledger/erasure';
 import { agentNumbers, fillWithDenials } from './support/bulk-log';
 import { checkErasure } from './support/erasure';
 import { Outage, type OutageMode } from './support/outage';
@@ -139,6 +144,51 @@ describe('sweeps at the same time', LONG, () => {
     await world.clean();
     expect(await left()).toEqual({ audit_entries: 0, permissions: 0, erasures: 0 });
     expect(await erasedSequences()).toBe(ENTRIES + 2);
+  });
+
+  it('erase an agent, each entry in one of them, and record it once', async () => {
+    // Another sweep comes right before any of the calls.
+    for (let call = 1, isDone = true; isDone; call += 2) {
+      await emptyTables(env.DB);
+      const { world, outage, account, agent } = await makeScene();
+      await account.must(204, 'DELETE', `/v1/agents/${agent}`);
+      isDone = false;
+      outage.before(call, async () => {
+        isDone = true;
+        const other = new World();
+        other.now = world.now;
+        await other.sweep();
+      });
+      const failures = vi.spyOn(console, 'error');
+      await world.sweep();
+      expect([call, failures.mock.calls]).toEqual([call, []]);
+      failures.mockRestore();
+      expect([call, await checkErasure(env.DB), await erasedSequences()]).toEqual([call, [], ENTRIES / 2]);
+    }
+  });
+
+  it('erase an agent, though another took a part of the slice', async () => {
+    const { world, outage, account, agent } = await makeScene();
+    await account.must(204, 'DELETE', `/v1/agents/${agent}`);
+    const database = new Database(env.DB, new Cost());
+    const signer = await openSigner(world.env);
+    const sign: SignErasure = (erased) => signErasure(signer, erased);
+    const slow = new AgentErasure(new Database(world.env.DB, new Cost()), sign, world.runtime.now, 'oldest');
+    // Of two agents a slice takes fewer entries each than of one.
+    outage.before(2, async () => {
+      for (const { id } of (await account.must(200, 'GET', '/v1/agents')).body.data) {
+        await account.must(204, 'DELETE', `/v1/agents/${id}`);
+      }
+      await new AgentErasure(database, sign, world.runtime.now, 'newest').eraseSlice();
+    });
+    await slow.eraseSlice();
+    expect(await checkErasure(env.DB)).toEqual([]);
+    await world.sweep();
+    expect(await checkErasure(env.DB)).toEqual([]);
+    expect([await left(), await erasedSequences()]).toEqual([
+      { audit_entries: 0, permissions: 0, erasures: 0 },
+      ENTRIES + 2,
+    ]);
   });
 
   it('erase an agent, while its account keeps less than it did', async () => {

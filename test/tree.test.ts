@@ -270,6 +270,99 @@ describe('sealing', () => {
     expect(after).toEqual(before);
   });
 
+  describe('never signs what somebody wrote into the database', () => {
+    /** A log of five entries whose head is kept, and of two more that are sealed since. */
+    async function sealTwice() {
+      const scene = await makeScene();
+      const agent = await scene.account.agent();
+      for (let i = 0; i < 5; i++) await agent.request();
+      await scene.world.sweep();
+      for (let i = 0; i < 2; i++) await agent.request();
+      await scene.world.sweep();
+      return { ...scene, agent };
+    }
+
+    const change = (sequence: number) =>
+      env.DB.prepare("update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = ?")
+        .bind(sequence)
+        .run();
+
+    /** An entry is changed, and the row of the tree to what it would be then. */
+    async function rewrite(account: TestAccount, sequence: number, columns: string) {
+      await change(sequence);
+      const leaves = await leavesOf(account);
+      const edge = new Uint8Array(leaves.flatMap((leaf) => [...leaf]));
+      await env.DB.prepare(`update trees set root = ?, edge = ?${columns}`).bind(rootOf(leaves), edge).run();
+    }
+
+    const attacks: [string, string][] = [
+      ['', ''],
+      [', note and all', ', note = null'],
+      [', and says that it is kept', ', published_size = 7'],
+      [', and says that more is kept', ', published_size = 1000000'],
+      [', and says that nothing is kept', ', published_size = 0, published_at = 0'],
+    ];
+
+    // One entry under the head that is kept, and one after it.
+    it.each([3, 6].flatMap((sequence) => attacks.map(([how, columns]) => [sequence, how, columns] as const)))(
+      'when the row tells of another tree from %d on%s',
+      async (sequence, _, columns) => {
+        const { world, account, agent } = await sealTwice();
+        await rewrite(account, sequence, columns);
+        const shown = await errorsDuring(() => account.must(503, 'GET', '/v1/audit/checkpoint'));
+        expect(shown).toMatchObject([{ event: 'tree_refused' }]);
+        const [{ id }] = await account.log();
+        await errorsDuring(() => account.must(503, 'GET', `/v1/audit/${id}/proof`));
+        await agent.request();
+        const lines = await errorsDuring(() => world.sweep());
+        expect(lines.map(({ event }) => event)).toContain('tree_refused');
+        await errorsDuring(() => account.must(503, 'GET', '/v1/audit/checkpoint'));
+      },
+    );
+
+    it.each([
+      ['as kept', ', published_size = 7'],
+      ['as never kept', ', published_size = 0'],
+      ['as another that is kept', ', published_size = 6'],
+    ])('when the row says that nothing is sealed, and the log %s', async (_, columns) => {
+      const { world, account } = await sealTwice();
+      await change(3);
+      const nothing = "size = 0, root = null, sealed_at = null, edge = x'', note = null, due_at = 0";
+      await env.DB.prepare(`update trees set ${nothing}${columns}`).run();
+      const lines = await errorsDuring(() => world.sweep());
+      expect(lines.map(({ event }) => event)).toContain('tree_refused');
+      expect((await checkpointOf(account)).tree_size).toBe(0);
+    });
+  });
+
+  it('goes on when the key is known no longer, from a head that is kept', async () => {
+    const { world, account, bucket } = await makeScene();
+    const agent = await account.agent();
+    await agent.request();
+    await world.sweep();
+    const before = await checkpointOf(account);
+    // Credentials are known by the root secret as well.
+    const other = new World({ FILES: bucket.binding, ROOT_SECRET: new Uint8Array(32).fill(9).toBase64() });
+    await agent.request();
+    await other.sweep();
+    const stored = await env.DB.prepare('select size, note from trees').first<{ size: number; note: string }>();
+    expect(stored?.size).toBe(2);
+    expect(stored?.note).not.toContain(before.note.split(' ').at(-1));
+  });
+
+  it('does not let time run backwards', async () => {
+    const { world, account } = await makeScene();
+    const agent = await account.agent();
+    await agent.request();
+    await world.sweep();
+    const { timestamp } = await checkpointOf(account);
+    world.advance(-5 * MINUTE);
+    await agent.request();
+    await env.DB.prepare('update trees set due_at = 0').run();
+    await world.sweep();
+    expect(await checkpointOf(account)).toMatchObject({ tree_size: 2, timestamp });
+  });
+
   it('one account that cannot be sealed holds up no other', async () => {
     const { world, account } = await makeScene();
     const other = await world.account();
@@ -313,7 +406,7 @@ describe('sealing', () => {
       const expected = rootOf(await leavesOf(account)).toHex();
       const reset = async () => {
         await env.DB.prepare(
-          "update trees set size = 0, root = null, edge = x'', sealed_at = null, published_size = 0, published_at = 0, due_at = 0",
+          "update trees set size = 0, root = null, edge = x'', note = null, sealed_at = null, published_size = 0, published_at = 0, due_at = 0",
         ).run();
         await bucket.binding.delete(bucket.keys);
       };
@@ -339,6 +432,29 @@ describe('sealing', () => {
     },
     60_000,
   );
+
+  it('goes on where it was after R2 failed for hours', async () => {
+    const outage = new Outage();
+    const bucket = new TestBucket(1, 1_000);
+    const scene = await makeScene({ FILES: outage.bucket(bucket.binding) });
+    const { world, account } = scene;
+    await addEntries(account, 300);
+    await world.sweep();
+    const before = await checkpointOf(account);
+    outage.arm({ call: 1, mode: 'kill before' });
+    for (let hour = 0; hour < 5; hour++) {
+      await addEntries(account, 100);
+      world.advance(HOUR);
+      const lines = await errorsDuring(() => world.sweep());
+      expect(lines.map(({ event }) => event)).toContain('tree_not_sealed');
+      expect(await checkpointOf(account)).toEqual(before);
+    }
+    outage.arm(null);
+    world.advance(MINUTE);
+    await world.sweep();
+    expect((await expectTree(account)).tree_size).toBe(800);
+    expect((await keptNotes({ ...scene, bucket })).map((note) => parseNote(note).size)).toEqual([300, 800]);
+  });
 
   it('by two sweeps at the same time makes one tree', async () => {
     const { world, account } = await makeScene();

@@ -242,6 +242,8 @@ export const trees = sqliteTable(
     sealedAt: integer('sealed_at'),
     /** The tiles at the right edge that are not full, level by level from the leaves: 32 bytes a hash. */
     edge: bytesColumn().notNull().default(sql`x''`),
+    /** The newest head as it was signed; null where none ever was. What is not signed is not believed. */
+    note: text(),
     /** The newest head that was put into R2. */
     publishedSize: integer('published_size').notNull().default(0),
     publishedAt: integer('published_at').notNull().default(0),
@@ -267,6 +269,8 @@ export const erasedEntries = sqliteTable(
     /** Sequences: pairs of a first and a last one. */
     ranges: text({ mode: 'json' }).notNull().$type<[first: number, last: number][]>(),
     erasedAt: integer('erased_at').notNull(),
+    /** The same, signed as it was erased. */
+    note: text().notNull().default(''),
   },
   (table) => [index('erased_entries_by_account').on(table.account)],
 );

@@ -127,6 +127,10 @@ class Job {
       await this.complete(state, null);
       return false;
     }
+    if (production === 'later') {
+      await this.lease.passOn();
+      return true;
+    }
     const key = this.key(state);
     const progress = { uploadId: this.uploadId, parts: state.parts, uploaded: state.uploaded };
     const upload = new Upload(bucket, key, progress, rest, sizes.part, () => this.createUpload(key));
@@ -158,7 +162,7 @@ class Job {
   }
 
   /** Goes on with the file or its proof; null where there is none. */
-  private async open({ document, file: made, notes, maker }: SavedState): Promise<Production | null> {
+  private async open({ document, file: made, notes, maker }: SavedState): Promise<Production | 'later' | null> {
     const { bucket, reader, makers, sizes, loadAsset } = this.context;
     const { file } = this;
     // A batch that was too much for the memory is smaller the next time.

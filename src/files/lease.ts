@@ -71,6 +71,11 @@ export class Lease {
     await this.write({ lease: null, dueAt: this.runtime.now() });
   }
 
+  /** Gives the lease back like {@link release}, after progress that is written down elsewhere. */
+  async passOn(): Promise<void> {
+    await this.write({ lease: null, attempts: 0, dueAt: this.runtime.now() });
+  }
+
   /** Leaves the file alone, for so many milliseconds: nobody takes it up before. */
   async rest(duration: number): Promise<void> {
     await this.write({ dueAt: this.runtime.now() + duration });

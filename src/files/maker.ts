@@ -7,8 +7,9 @@ export interface FileMaker {
   /**
    * Begins a file, or goes on with one.
    * @param saved what {@link Production.save} gave; null at the beginning
+   * @returns `later` where something else had to be done before, and is not done yet
    */
-  open(order: FileOrder, saved: Json): Promise<Production>;
+  open(order: FileOrder, saved: Json): Promise<Production | 'later'>;
   proof?: ProofMaker;
 }
 
@@ -17,9 +18,9 @@ export interface ProofMaker {
   isWanted(file: FileRow): boolean;
   /**
    * Begins the proof of a file, once that is made, or goes on with one.
-   * @returns null where nothing can be proven
+   * @returns null where nothing can be proven; `later` as above
    */
-  open(order: FileOrder, file: MadeFile, saved: Json): Promise<Production | null>;
+  open(order: FileOrder, file: MadeFile, saved: Json): Promise<Production | 'later' | null>;
 }
 
 /** A file whose bytes are all made. */

@@ -16,7 +16,10 @@ import {
   webhookFeeds,
 } from '../db/schema';
 import { HOUR } from '../lib/time';
+import { formatHexId } from '../lib/typeid';
 import { LOG_SPAN } from './append';
+import { rangesOf, type SequenceRanges, type SignErasure } from './erased';
+import { SliceSize } from './slice-size';
 import { ANSWER_SLICE } from './stored-answer';
 
 /** Rows of one table that one statement deletes: D1 answers nobody else meanwhile. */
@@ -38,8 +41,19 @@ interface Gone {
   /** Of the record of its deletion. */
   id: number;
   number: number;
+  /** Of the account, in hexadecimal; null where it is deleted as well, or nothing is in its log. */
+  account: string | null;
   /** Positions, as a JSON array. */
   entries: string;
+}
+
+/** What is erased of one account, as it is recorded. */
+interface ErasureRecord {
+  account: number;
+  /** The position of the last entry that is erased. */
+  last: number;
+  ranges: SequenceRanges;
+  note: string;
 }
 
 /**
@@ -50,9 +64,13 @@ export class AgentErasure {
   /** The deletion up to which there was nothing to do at present. */
   private passed: number | null = null;
 
+  private readonly size = new SliceSize();
+
   /** @param first which deletions to begin with: from both ends, so that a large history holds up no small one */
   constructor(
     private readonly database: Database,
+    private readonly sign: SignErasure,
+    private readonly clock: () => number,
     private readonly first: 'oldest' | 'newest',
   ) {}
 
@@ -60,11 +78,13 @@ export class AgentErasure {
    * Erases a slice. May be stopped and called again at any point, and by several at a time.
    * @returns whether there may be more to erase
    */
-  async eraseSlice(now: number): Promise<boolean> {
+  async eraseSlice(): Promise<boolean> {
     const next = await this.findNext();
     const last = next.at(-1);
     if (!last) return false;
-    const results = await this.erase(next, now);
+    const now = this.clock();
+    const records = await this.signRecords(next, now);
+    const results = await this.size.measure(this.clock, () => this.erase(next, records, now));
     if (results.some(({ meta }) => meta.changes > 0)) return true;
     this.passed = last.id;
     return next.length === AGENTS;
@@ -78,7 +98,12 @@ export class AgentErasure {
     const events = EVENT_TYPES.keys().toArray();
     const [next] = await this.database.load([
       this.database
-        .select({ id: sql<number>`id`, number: sql<number>`number`, entries: sql<string>`entries` })
+        .select({
+          id: sql<number>`id`,
+          number: sql<number>`number`,
+          account: sql<string | null>`account`,
+          entries: sql<string>`entries`,
+        })
         .from(sql`(
           with gone as materialized (
             select id, number, (
@@ -99,10 +124,10 @@ export class AgentErasure {
               where agent = number and event in (${sql.raw(events.join())}) and pos <= sealed
             )
           )
-          select gone.id, gone.number, (
+          select gone.id, gone.number, (select hex(id) from accounts where accounts.number = gone.account) as account, (
             select json_group_array(pos) from (
               select pos from (${mergeSorted(events.map(entriesOfOpen), 'pos', 'asc')})
-              limit max(1, ${sql.raw(String(SLICE))} / (select max(1, count(*)) from open))
+              limit max(1, ${sql.raw(String(this.size.rows))} / (select max(1, count(*)) from open))
             )
           ) as entries
           from gone left join open on open.id = gone.id order by gone.id ${order}
@@ -111,18 +136,43 @@ export class AgentErasure {
     return next;
   }
 
-  private erase(next: Gone[], now: number) {
+  /** What the slice erases, by account; of deleted accounts nothing is recorded. */
+  private async signRecords(next: Gone[], erasedAt: number): Promise<ErasureRecord[]> {
+    const owners = new Map<string, number[]>();
+    for (const { account, entries } of next) {
+      const positions = JSON.parse(entries) as number[];
+      if (account === null || positions.length === 0) continue;
+      owners.set(account, [...(owners.get(account) ?? []), ...positions]);
+    }
+    const records = [...owners].map(async ([id, positions]) => {
+      const sorted = positions.toSorted((a, b) => a - b);
+      const last = sorted.at(-1) as number;
+      const account = Math.floor(last / LOG_SPAN);
+      const ranges = rangesOf(sorted.map((position) => position - account * LOG_SPAN));
+      const erased = { account: formatHexId('user', id), reason: 'agent_deleted', ranges, erasedAt } as const;
+      return { account, last, ranges, note: await this.sign(erased) };
+    });
+    return Promise.all(records);
+  }
+
+  private erase(next: Gone[], records: ErasureRecord[], now: number) {
     const positions = next.flatMap(({ entries }) => JSON.parse(entries) as number[]);
     // The rest goes when there is room for it, and at once where there are no entries: nobody waits for a larger one.
-    const rest = positions.length < SLICE / 2 ? next : next.filter(({ entries }) => entries === '[]');
+    const rest = positions.length < this.size.rows / 2 ? next : next.filter(({ entries }) => entries === '[]');
     return this.database.run([
-      ...(positions.length > 0 ? this.eraseEntries(positions, now) : []),
+      ...(positions.length > 0 ? this.eraseEntries(positions, records, now) : []),
       ...(rest.length > 0 ? this.eraseRest(rest) : []),
     ] as unknown as Batch) as Promise<readonly unknown[]> as Promise<readonly D1Result[]>;
   }
 
-  private eraseEntries(positions: number[], now: number) {
-    const entries = listOf(positions);
+  private eraseEntries(positions: number[], records: ErasureRecord[], now: number) {
+    // The records are signed: they hold for all of these entries, or for none.
+    const entries = sql`(
+      select value from json_each(${JSON.stringify(positions)})
+      where ${positions.length} = (
+        select count(*) from json_each(${JSON.stringify(positions)}) as given
+        cross join audit_entries not indexed where pos = given.value
+      ))`;
     const { build } = this.database;
     return [
       // The log goes on after what was erased: sequences are never used twice, and time never runs backwards.
@@ -135,7 +185,7 @@ export class AgentErasure {
           from audit_entries where pos in ${entries} group by pos / ${span}
         ) as last
         where number = last.account`),
-      build.run(recordErasure(entries, now)),
+      build.run(recordErasure(entries, records, now)),
       build.run(sql`delete from audit_entries where pos in ${entries}`),
     ];
   }
@@ -172,18 +222,13 @@ function entriesOfOpen(event: number): SQL {
 }
 
 /** Records which places of their accounts' logs entries leave empty that are about to be erased. */
-function recordErasure(entries: SQL, now: number): SQL {
+function recordErasure(entries: SQL, records: ErasureRecord[], now: number): SQL {
+  const rows = records.map(({ account, last, ranges, note }) => [last, account, JSON.stringify(ranges), note]);
   return sql`
-    insert into erased_entries (id, account, reason, ranges, erased_at)
-    select max(last), account, ${codeOf(ERASURE_REASONS, 'agent_deleted')},
-      json_group_array(json_array(first - account * ${span}, last - account * ${span}) order by first), ${now}
-    from (
-      select pos / ${span} as account, min(pos) as first, max(pos) as last
-      from (select pos, pos - row_number() over (order by pos) as run from audit_entries where pos in ${entries})
-      group by run
-    )
-    where account in (select number from accounts)
-    group by account`;
+    insert into erased_entries (id, account, reason, ranges, erased_at, note)
+    select value ->> 0, value ->> 1, ${codeOf(ERASURE_REASONS, 'agent_deleted')}, value ->> 2, ${now}, value ->> 3
+    from json_each(${JSON.stringify(rows)})
+    where value ->> 0 in ${entries} and value ->> 1 in (select number from accounts)`;
 }
 
 /**

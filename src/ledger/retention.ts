@@ -4,10 +4,11 @@ import type { Batch, Database, Statement } from '../db/database';
 import { ERASURE_REASONS, FILE_STATUSES, PERMISSION_STATUSES, TOKEN_STATUSES } from '../db/schema';
 import { PLANS, RETENTION_DAYS } from '../lib/plans';
 import { DAY, HOUR, MINUTE } from '../lib/time';
+import { formatHexId } from '../lib/typeid';
 import { LOG_SPAN } from './append';
+import type { SignErasure } from './erased';
+import { SliceSize } from './slice-size';
 
-/** Entries, and notes, that one slice erases, of all accounts together: D1 answers nobody else meanwhile. */
-const SLICE = 200;
 /** Accounts that one slice looks at. */
 const ACCOUNTS = 50;
 /** Records of what was erased before that one slice deletes: each may be some thousand bytes. */
@@ -44,6 +45,8 @@ export function markRetention(build: Database['build'], which: SQL, at: number):
 /** An account that is looked at, and how far a slice of the work goes in it. */
 interface Part {
   number: number;
+  /** Of the account, in hexadecimal. */
+  id: string;
   /** The last position that goes, and the time of its entry; null where none does. */
   pos: number | null;
   at: number | null;
@@ -54,36 +57,65 @@ interface Part {
 }
 
 /**
- * Erases a slice of the audit entries that their accounts' plans keep no longer, each account's oldest first: those
- * that are sealed and that no file in the making is made of. Permissions that are settled go with the last of their
- * entries; notes of the account's activity go by the same age. May be stopped and called again at any point, and by
- * several at a time.
- * @param overdue for how many milliseconds an account must be waiting to be looked at
- * @returns whether there may be more
+ * Erases the audit entries that their accounts' plans keep no longer, each account's oldest first: those that are sealed
+ * and that no file in the making is made of. Permissions that are settled go with the last of their entries; notes of the
+ * account's activity go by the same age.
  */
-export async function eraseExpired(database: Database, now: number, overdue = 0): Promise<boolean> {
-  const [parts] = await database.load([
-    database.select({ part: sql<string>`part` }).from(sql`(${selectParts(now, overdue)})`),
-  ]);
-  if (parts.length === 0) return false;
-  const chosen = parts.map(({ part }) => JSON.parse(part) as Part);
-  const slice = chosenSlice(chosen, now);
-  const run = (statement: SQL) => database.build.run(statement);
-  const entries = [
-    run(deletePermissions(slice, now)),
-    run(recordErasure(slice, now)),
-    run(sql`delete from audit_entries where pos in (
-      select pos from (${slice}) as slice cross join audit_entries not indexed where pos > start and pos <= last)`),
-  ];
-  const notes = run(sql`delete from activity where (account, id) in (
-    select account, id from (${slice}) as slice cross join activity where account = number and id <= last_note)`);
-  await database.run([
-    ...(chosen.some(({ pos }) => pos !== null) ? entries : []),
-    ...(chosen.some(({ note }) => note !== null) ? [notes] : []),
-    ...(chosen.some(({ others }) => others === 1) ? [run(deleteOldRecords(slice))] : []),
-    run(moveOn(slice, now)),
-  ] as unknown as Batch);
-  return true;
+export class Retention {
+  /** Entries, and notes, that one slice erases, of all accounts together. */
+  private readonly size = new SliceSize();
+
+  /** @param overdue for how many milliseconds an account must be waiting to be looked at */
+  constructor(
+    private readonly database: Database,
+    private readonly sign: SignErasure,
+    private readonly clock: () => number,
+    private readonly overdue = 0,
+  ) {}
+
+  /**
+   * Erases a slice. May be stopped and called again at any point, and by several at a time.
+   * @returns whether there may be more
+   */
+  async eraseSlice(): Promise<boolean> {
+    const { database, overdue } = this;
+    const now = this.clock();
+    const [parts] = await database.load([
+      database.select({ part: sql<string>`part` }).from(sql`(${selectParts(now, overdue, this.size.rows)})`),
+    ]);
+    if (parts.length === 0) return false;
+    const chosen = parts.map(({ part }) => JSON.parse(part) as Part);
+    const notes = await Promise.all(chosen.map((part) => this.signPart(part, now)));
+    await this.size.measure(this.clock, () => this.erase(chosen, notes, now));
+    return true;
+  }
+
+  /** The record of all that is erased of an account once its part is, signed. */
+  private async signPart({ number, id, pos }: Part, erasedAt: number): Promise<string | null> {
+    if (pos === null) return null;
+    const ranges: [number, number][] = [[1, pos - number * LOG_SPAN]];
+    return this.sign({ account: formatHexId('user', id), reason: 'retention', ranges, erasedAt });
+  }
+
+  private async erase(chosen: Part[], signed: (string | null)[], now: number): Promise<void> {
+    const { database } = this;
+    const slice = chosenSlice(chosen, signed, now);
+    const run = (statement: SQL) => database.build.run(statement);
+    const entries = [
+      run(deletePermissions(slice, now)),
+      run(recordErasure(slice, now)),
+      run(sql`delete from audit_entries where pos in (
+        select pos from (${slice}) as slice cross join audit_entries not indexed where pos > start and pos <= last)`),
+    ];
+    const notes = run(sql`delete from activity where (account, id) in (
+      select account, id from (${slice}) as slice cross join activity where account = number and id <= last_note)`);
+    await database.run([
+      ...(chosen.some(({ pos }) => pos !== null) ? entries : []),
+      ...(chosen.some(({ note }) => note !== null) ? [notes] : []),
+      ...(chosen.some(({ others }) => others === 1) ? [run(deleteOldRecords(slice))] : []),
+      run(moveOn(slice, now)),
+    ] as unknown as Batch);
+  }
 }
 
 /** The oldest time whose entries the account of the row `accounts` keeps, for itself or for a file in the making. */
@@ -104,18 +136,18 @@ const idAt = (time: SQL) => sql`unhex(printf('%012x', ${time}))`;
  * The accounts whose turn it is, and how much of each, as JSON: what the slice holds is shared out evenly. Times never
  * decrease along the log, so that what goes is its beginning.
  */
-function selectParts(now: number, overdue: number): SQL {
-  const share = sql`max(1, ${number(SLICE)} / (select max(1, count(*)) from due))`;
+function selectParts(now: number, overdue: number, rows: number): SQL {
+  const share = sql`max(1, ${number(rows)} / (select max(1, count(*)) from due))`;
   return sql`
     with due as materialized (
-      select number, number * ${span} as start, ${keptFrom(now)} as kept_from,
+      select number, id, number * ${span} as start, ${keptFrom(now)} as kept_from,
         number * ${span} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
       from accounts indexed by accounts_retention_due
       where retention_due_at is not null and retention_due_at <= ${now - overdue}
       order by retention_due_at limit ${number(ACCOUNTS)}
     )
     select (
-      select json_object('number', due.number, 'pos', max(pos), 'at', max(created_at), 'note', (
+      select json_object('number', due.number, 'id', hex(due.id), 'pos', max(pos), 'at', max(created_at), 'note', (
         select hex(max(id)) from (select id from activity where account = due.number order by id limit ${share})
         where id < ${idAt(sql`due.kept_from`)}
       ), 'others', exists (
@@ -134,11 +166,12 @@ function selectParts(now: number, overdue: number): SQL {
  * The parts as rows. An account that keeps some of its part after all, or is gone, is left out: its plan may have
  * changed since the parts were chosen, or a file have been asked for.
  */
-function chosenSlice(parts: Part[], now: number): SQL {
-  const rows = parts.map(({ number, pos, at, note }) => [number, pos, at, note]);
+function chosenSlice(parts: Part[], signed: (string | null)[], now: number): SQL {
+  const rows = parts.map(({ number, pos, at, note }, i) => [number, pos, at, note, signed[i] ?? null]);
   return sql`
     select number, number * ${span} as start, given.value ->> 1 as last, given.value ->> 2 as last_at,
-      unhex(given.value ->> 3) as last_note, ${keptFor} as kept_for, ${keptFrom(now)} as kept_from,
+      unhex(given.value ->> 3) as last_note, given.value ->> 4 as signed,
+      ${keptFor} as kept_for, ${keptFrom(now)} as kept_from,
       number * ${span} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
     from json_each(${JSON.stringify(rows)}) as given cross join accounts
     where number = given.value ->> 0
@@ -166,10 +199,10 @@ function deletePermissions(slice: SQL, now: number): SQL {
 /** Records that everything up to the last entry of each part is erased: one record an account, which grows. */
 function recordErasure(slice: SQL, now: number): SQL {
   return sql`
-    insert into erased_entries (id, account, reason, ranges, erased_at)
-    select start, number, ${codeOf(ERASURE_REASONS, 'retention')}, json_array(json_array(1, last - start)), ${now}
+    insert into erased_entries (id, account, reason, ranges, erased_at, note)
+    select start, number, ${codeOf(ERASURE_REASONS, 'retention')}, json_array(json_array(1, last - start)), ${now}, signed
     from (${slice}) where last is not null
-    on conflict (id) do update set ranges = excluded.ranges, erased_at = excluded.erased_at
+    on conflict (id) do update set ranges = excluded.ranges, erased_at = excluded.erased_at, note = excluded.note
     where ranges ->> '$[0][1]' < excluded.ranges ->> '$[0][1]'`;
 }
 

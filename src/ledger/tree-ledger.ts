@@ -21,6 +21,8 @@ export interface TreeGrowth {
   edge: Uint8Array;
   /** Milliseconds since the epoch. */
   sealedAt: number;
+  /** Its head, signed. */
+  note: string;
   /** Whether the head is kept in R2. */
   isPublished: boolean;
 }
@@ -34,7 +36,7 @@ export class TreeLedger {
    * again: at once where the log goes on, else when its head is to be kept.
    */
   async grow(growths: readonly TreeGrowth[], now: number): Promise<void> {
-    const rows = growths.map(({ account, from, size, root, edge, sealedAt, isPublished }) => [
+    const rows = growths.map(({ account, from, size, root, edge, sealedAt, isPublished, note }) => [
       account,
       from,
       size,
@@ -42,6 +44,7 @@ export class TreeLedger {
       toHex(edge),
       sealedAt,
       isPublished ? 1 : 0,
+      note,
     ]);
     await this.database.run([
       this.database.build.run(sql`
@@ -50,6 +53,7 @@ export class TreeLedger {
           root = growth.root,
           edge = growth.edge,
           sealed_at = growth.sealed_at,
+          note = growth.note,
           published_size = iif(growth.is_published, growth.size, published_size),
           published_at = iif(growth.is_published, ${now}, published_at),
           due_at = case
@@ -61,7 +65,8 @@ export class TreeLedger {
           end
         from (
           select value ->> 0 as account, value ->> 1 as was, value ->> 2 as size, unhex(value ->> 3) as root,
-            unhex(value ->> 4) as edge, value ->> 5 as sealed_at, value ->> 6 as is_published
+            unhex(value ->> 4) as edge, value ->> 5 as sealed_at, value ->> 6 as is_published,
+            value ->> 7 as note
           from json_each(${JSON.stringify(rows)})
         ) as growth
         where trees.account = growth.account and trees.size = growth.was`),

@@ -23,7 +23,9 @@ export function reportExport(check: ExportCheck, complete: boolean): Report {
     proven,
     limits: [
       ...listOmissions(check, complete),
-      'Which entries were erased is what the service recorded; the tree does not cover it.',
+      ...(head.erased.length > 0
+        ? ['That what was erased was erased by right is the word of the service; the tree does not cover it.']
+        : []),
     ],
     unchecked: [],
     faults,

@@ -1,6 +1,8 @@
 import { createReadStream } from 'node:fs';
 
 const NEWLINE = 10;
+/** Bytes of a line: no entry and no record is as long. */
+const LONGEST = 2 ** 26;
 
 /** The lines of a file, read as they are asked for, without their newlines. */
 export class Lines {
@@ -8,6 +10,7 @@ export class Lines {
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   #pieces: Buffer[] = [];
   #rest: Buffer = Buffer.alloc(0);
+  #length = 0;
 
   constructor(file: string) {
     this.#chunks = createReadStream(file, { highWaterMark: 2 ** 20 })[Symbol.asyncIterator]();
@@ -16,6 +19,7 @@ export class Lines {
   /**
    * The next line; null after the last.
    * @throws TypeError where it is not UTF-8
+   * @throws SyntaxError where it does not come to an end
    */
   async next(): Promise<string | null> {
     for (;;) {
@@ -25,6 +29,8 @@ export class Lines {
         this.#rest = this.#rest.subarray(end + 1);
         return line;
       }
+      this.#length += this.#rest.length;
+      if (this.#length > LONGEST) throw new SyntaxError('a line does not come to an end');
       if (this.#rest.length > 0) this.#pieces.push(this.#rest);
       const { value, done } = await this.#chunks.next();
       this.#rest = done ? Buffer.alloc(0) : value;
@@ -41,6 +47,7 @@ export class Lines {
     const last = this.#rest.subarray(0, end);
     const bytes = this.#pieces.length === 0 ? last : Buffer.concat([...this.#pieces, last]);
     this.#pieces = [];
+    this.#length = 0;
     return this.#decoder.decode(bytes);
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Checkpoint, readCheckpoint, requireSigner } from './checkpoint.ts';
 import { readHashes } from './entry-proof.ts';
+import { judgeErasures } from './erasure.ts';
 import { checkExport, type ExportCheck } from './export-check.ts';
 import { reportExport } from './export-report.ts';
 import { CannotCheck, count, Fault, type Report } from './findings.ts';
@@ -80,6 +81,8 @@ async function judge(report: Report, check: ExportCheck, circumstances: Circumst
     const askConsistency = (from: number, to: number) => askPath(service, from, to);
     await requireGrowth(before, checkpoint, askConsistency);
     await requireGrowth(checkpoint, now, askConsistency);
+    if (report.faults.length > 0) return;
+    judgeErasures(report, check.head.erased, checkpoint, keys);
     if (report.faults.length > 0) return;
     describeCompleteness(report, check, before);
     if (!kept) {

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { CannotCheck, Fault, type Report } from './findings.ts';
 import { verifyService } from './live.ts';
 import { verifyFile } from './offline.ts';
-import { describeFailure, describeReport } from './text.ts';
+import { describeFailure, describeReport, onOneLine } from './text.ts';
 
 const HELP = `Verifies the audit log against its signed tree heads, with code that shares nothing with the service.
 
@@ -60,7 +60,7 @@ async function verify(subjects: string[], values: Values): Promise<Report> {
       token,
       key,
       checkpoints,
-      tell: (progress) => console.error(progress),
+      tell: (progress) => console.error(onOneLine(progress)),
     });
   }
   if (!values.proof) throw new CannotCheck('Give the proof of the file with --proof');
@@ -99,9 +99,13 @@ async function run(): Promise<number> {
       error instanceof CannotCheck || error instanceof Fault ? error.message : String((error as Error).stack);
     const faults = error instanceof Fault ? [error] : [];
     if (json) console.log(JSON.stringify({ verdict, faults, unchecked: faults.length > 0 ? [] : [message] }, null, 2));
-    else console.error(error instanceof Fault ? describeFailure([error]) : `Not checked: ${message}`);
+    else console.error(error instanceof Fault ? describeFailure([error]) : `Not checked: ${inLines(message)}`);
     return error instanceof Fault ? 1 : 2;
   }
+}
+
+function inLines(message: string): string {
+  return message.split('\n').map(onOneLine).join('\n');
 }
 
 function verdictOf({ faults, unchecked }: Report): 'proven' | 'wrong' | 'unchecked' {

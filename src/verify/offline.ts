@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { type Checkpoint, requireSigner } from './checkpoint.ts';
 import { checkEntry, isEntryProof } from './entry-proof.ts';
+import { judgeErasures } from './erasure.ts';
 import { checkExport } from './export-check.ts';
 import { reportExport } from './export-report.ts';
 import { CannotCheck, Fault, type Report } from './findings.ts';
@@ -35,6 +36,7 @@ export async function verifyFile({ file, proof, key, checkpoints, patience }: Of
     ? { report: reportExport(check, false), checkpoint: check.head.checkpoint }
     : checkEntry(entryProof as JsonObject, await readEntry(file));
   const keys = await checkSignature(report, checkpoint, key);
+  if (check && report.faults.length === 0) judgeErasures(report, check.head.erased, checkpoint, keys);
   if (report.faults.length === 0) {
     await compareHistory(report, kept, checkpoint, { keys, roots: check?.roots ?? new Map() });
   }

@@ -3,9 +3,14 @@ import { zstdDecompressSync } from 'node:zlib';
 import { asyncBufferFromFile, type ParquetParsers, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { type JsonObject, parseJson } from './json.ts';
 
+/** Bytes that a page may unfold to: a few may claim to be many. */
+const LARGEST_PAGE = 2 ** 28;
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const readers = {
-  compressors: { ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes)) },
+  compressors: {
+    ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes, { maxOutputLength: LARGEST_PAGE })),
+  },
   parsers: {
     stringFromBytes: (bytes: Uint8Array | undefined) => bytes && utf8.decode(bytes),
     timestampFromMilliseconds: (time: bigint) => new Date(Number(time)).toISOString(),

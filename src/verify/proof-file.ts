@@ -1,4 +1,5 @@
 import { type Checkpoint, readCheckpoint } from './checkpoint.ts';
+import { type Erasure, readErasure } from './erasure.ts';
 import { Fault } from './findings.ts';
 import { isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
 import { Lines, readMembers } from './lines.ts';
@@ -14,13 +15,6 @@ export interface ProofHead {
   request: { start_date: string; end_date: string; agent_id: string | null; event_types: string[] | null };
   checkpoint: Checkpoint;
   erased: Erasure[];
-}
-
-/** Entries that are gone by right, as the service recorded it. */
-export interface Erasure {
-  reason: string;
-  /** First and last sequence of each. */
-  ranges: [number, number][];
 }
 
 /** The leaf of an exported entry. */
@@ -130,21 +124,6 @@ function readRequest(value: Json | undefined): ProofHead['request'] {
   if (agent_id !== null && typeof agent_id !== 'string') throw new SyntaxError('its request has no agent_id');
   if (event_types !== null && !isTexts(event_types)) throw new SyntaxError('its request has no event_types');
   return { start_date, end_date, agent_id, event_types };
-}
-
-function readErasure(value: Json): Erasure {
-  const { reason, erased_at, ranges } = isJsonObject(value) ? value : ({} as JsonObject);
-  const time = typeof erased_at === 'string' && !Number.isNaN(Date.parse(erased_at));
-  if (typeof reason !== 'string' || !(time || erased_at === null) || !Array.isArray(ranges)) {
-    throw new SyntaxError('an erasure lacks its reason, time or ranges');
-  }
-  return { reason, ranges: ranges.map(readRange) };
-}
-
-function readRange(value: Json): [number, number] {
-  const [first, last, ...more] = Array.isArray(value) ? value : [];
-  if (isPlace(first) && isPlace(last) && first <= last && more.length === 0) return [first, last];
-  throw new SyntaxError(`${JSON.stringify(value).slice(0, 200)} is no range of sequences`);
 }
 
 function isPlace(value: Json | undefined): value is number {

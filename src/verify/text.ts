@@ -1,12 +1,24 @@
 import { count, type Fault, type Report } from './findings.ts';
 
+/** What moves the cursor, changes the direction of writing or begins a new line: files are not to speak for the verifier. */
+const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+/** A text of a file, or with one in it, as it can be shown on a line. */
+export function onOneLine(text: string): string {
+  return text.replace(CONTROLS, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+}
+
 /** A report in a few lines for people. */
 export function describeReport(report: Report): string {
-  const { log, checkpoint, key, proven, limits, unchecked, faults } = report;
+  const { checkpoint, faults } = report;
+  const [log = '', key = ''] = [report.log, report.key ?? 'not checked'].map(onOneLine);
+  const [proven, limits, unchecked] = [report.proven, report.limits, report.unchecked].map((texts) =>
+    texts.map(onOneLine),
+  ) as [string[], string[], string[]];
   const head = [
     `Log         ${log}`,
     `Checkpoint  ${count(checkpoint.tree_size, 'entry', 'entries')} on ${checkpoint.timestamp}, root ${checkpoint.root_hash}`,
-    `Signed by   ${key ?? 'not checked'}`,
+    `Signed by   ${key}`,
     '',
   ];
   if (faults.length > 0) return [...head, describeFailure(faults)].join('\n');
@@ -26,8 +38,10 @@ export function describeReport(report: Report): string {
 /** What is wrong, with the evidence. */
 export function describeFailure(faults: Fault[]): string {
   const lines = faults.flatMap(({ kind, message, evidence }) => [
-    `  ${message}. [${kind}]`,
-    ...Object.entries(evidence).map(([name, value]) => `    ${name.replaceAll('_', ' ')}: ${value ?? 'none'}`),
+    `  ${onOneLine(message)}. [${kind}]`,
+    ...Object.entries(evidence).map(
+      ([name, value]) => `    ${name.replaceAll('_', ' ')}: ${onOneLine(String(value ?? 'none'))}`,
+    ),
   ]);
   return ['WRONG.', ...lines].join('\n');
 }

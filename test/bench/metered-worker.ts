@@ -1,6 +1,6 @@
 import { createApp } from '../../src/app';
-import { openSigner } from '../../src/audit/tree/checkpoint';
-import { sealLog } from '../../src/audit/tree/sealing';
+import { sealSlice } from '../../src/audit/tree/sealing';
+import { openSigner } from '../../src/audit/tree/signer';
 import { Cost } from '../../src/db/database';
 import { openShard } from '../../src/db/shards';
 import { type Env, type JobMessage, systemRuntime } from '../../src/env';
@@ -53,7 +53,8 @@ async function seal(_metered: Env, request: Request, env: Env): Promise<Response
   if (!database || !env.FILES) throw new Error('no database or no bucket');
   await env.DB.prepare('insert or ignore into trees (account) values (?)').bind(account).run();
   const trees = { reader: database, ledger: new TreeLedger(database), bucket: env.FILES };
-  await sealLog({ ...trees, signer: await openSigner(env) }, account, systemRuntime.now());
+  const sealing = { ...trees, signer: await openSigner(env) };
+  while (await sealSlice(sealing, account, systemRuntime.now()));
   const size = await env.DB.prepare('select size from trees where account = ?').bind(account).first<number>('size');
   return Response.json({ size });
 }

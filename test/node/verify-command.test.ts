@@ -77,6 +77,16 @@ describe('npm run verify on files', () => {
     });
   });
 
+  it('lets no file speak for it', async () => {
+    const id = '\x1b[2J\x9b1A\u202eno\nProven.\r\u2028';
+    const rows = parts.rows.with(4, { ...parts.rows[4], id });
+    writeFileSync(join(folder, 'export.json'), write({ ...parts, rows }).file);
+    const { code, stdout } = await run(['export.json', '--proof', 'proof.json', ...key]);
+    expect(code).toBe(1);
+    expect(stdout).toContain('Entry 5 (\\u{1b}[2J\\u{9b}1A\\u{202e}no\\u{a}Proven.\\u{d}\\u{2028})');
+    for (const text of ['\x1b', '\x9b', '\u202e', '\r', '\u2028', '\nProven']) expect(stdout).not.toContain(text);
+  });
+
   it('has no verdict without the key', async () => {
     const { code, report } = await runJson(['export.json', '--proof', 'proof.json']);
     expect(code).toBe(2);
@@ -282,6 +292,18 @@ describe('npm run verify on a service', () => {
           const hidden = newLog(makeEntries(40)).erase([13, 13]);
           const parts = hidden.export(request);
           return { ...parts, head: { ...parts.head, erased: [] } };
+        };
+      },
+      { kind: 'missing', sequence: 13 },
+    ));
+
+  it('finds an entry that somebody deleted, and recorded as erased', () =>
+    expectFault(
+      () => {
+        lies.export = () => {
+          const parts = newLog(makeEntries(40)).erase([13, 13]).export(request);
+          const erased = parts.head.erased.map((record) => ({ ...record, note: '' }));
+          return { ...parts, head: { ...parts.head, erased } };
         };
       },
       { kind: 'missing', sequence: 13 },

@@ -30,6 +30,17 @@ export class TestBucket {
     return this.keys.filter((key) => key.startsWith('files/'));
   }
 
+  /** Remembers what is there; the answer puts it back. */
+  save(): () => void {
+    const [objects, uploads] = [new Map(this.objects), structuredClone(this.uploads)];
+    return () => {
+      this.objects.clear();
+      this.uploads.clear();
+      for (const [key, bytes] of objects) this.objects.set(key, bytes);
+      for (const [id, upload] of structuredClone(uploads)) this.uploads.set(id, upload);
+    };
+  }
+
   /** The keys of all uploads that are neither completed nor aborted and hold a part. */
   get openUploads(): string[] {
     return [...this.uploads.values()].filter(({ parts }) => parts.size > 0).map(({ key }) => key);

@@ -4,7 +4,7 @@
  */
 export type OutageMode = 'before' | 'after' | 'kill before' | 'kill after';
 
-/** Counts the calls of a database and a bucket, and fails one of them, or lets it come late. */
+/** Counts the calls of a database, a bucket and queues, and fails one of them, or lets it come late. */
 export class Outage {
   calls = 0;
   private plan: { call: number; mode: OutageMode } | null = null;
@@ -54,6 +54,14 @@ export class Outage {
         };
       },
     } as unknown as R2Bucket;
+  }
+
+  /** A queue behind the outage. */
+  queue<M>(queue: Queue<M>): Queue<M> {
+    return {
+      send: (body: M, options?: QueueSendOptions) => this.call(() => queue.send(body, options)),
+      sendBatch: (messages: Iterable<MessageSendRequest<M>>) => this.call(() => queue.sendBatch(messages)),
+    } as unknown as Queue<M>;
   }
 
   private async call<R>(act: () => Promise<R>): Promise<R> {

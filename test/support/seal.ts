@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
-import { openSigner } from '../../src/audit/tree/checkpoint';
 import { sealTrees } from '../../src/audit/tree/sealing';
+import { openSigner } from '../../src/audit/tree/signer';
 import { Cost, Database } from '../../src/db/database';
 import type { Env } from '../../src/env';
 import { TreeLedger } from '../../src/ledger/tree-ledger';

@@ -165,8 +165,9 @@ export const EVERYTHING: ExportRequest = {
 
 export interface Erasure extends JsonObject {
   reason: string;
-  erased_at: string;
+  erased_at: string | null;
   ranges: [number, number][];
+  note: string;
 }
 
 /** An export and its proof, in parts that a test can change before they are written. */
@@ -206,7 +207,15 @@ export class SealedLog {
   }
 
   erase(...ranges: [number, number][]): this {
-    this.erased.push({ reason: 'retention', erased_at: '2026-06-01T00:00:00.000Z', ranges });
+    return this.record('retention', '2026-06-01T00:00:00.000Z', ranges);
+  }
+
+  /** Records an erasure, or what is hidden where there is no time, and signs it. */
+  record(reason: string, erased_at: string | null, ranges: [number, number][], origin = this.origin): this {
+    const done = erased_at === null ? 'hidden 2026-07-01T00:00:00.000Z' : `erased ${erased_at}`;
+    const places = ranges.map((range) => range.join('-')).join(' ');
+    const note = this.key.sign(`countersign/erasure/v1\n${origin}\n${reason}\n${done}\n${places}\n`, origin);
+    this.erased.push({ reason, erased_at, ranges, note });
     return this;
   }
 

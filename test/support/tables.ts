@@ -23,6 +23,18 @@ export async function emptyTables(database: D1Database): Promise<void> {
   await database.batch(tables.map((name) => database.prepare(`delete from ${name}`)));
 }
 
+/** Remembers what every table of a database holds; the answer puts it back. */
+export async function saveTables(database: D1Database): Promise<() => Promise<void>> {
+  const tables = await listTables(database);
+  const run = (statements: string[]) => database.batch(statements.map((sql) => database.prepare(sql)));
+  await run(
+    tables.flatMap((name) => [`drop table if exists _${name}`, `create table _${name} as select * from ${name}`]),
+  );
+  return async () => {
+    await run(tables.flatMap((name) => [`delete from ${name}`, `insert into ${name} select * from _${name}`]));
+  };
+}
+
 async function listTables(database: D1Database): Promise<string[]> {
   const { results } = await database
     .prepare(`select name from sqlite_schema where type = 'table' and name not like '\\_%' escape '\\'

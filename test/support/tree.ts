@@ -29,6 +29,14 @@ export async function expectSigned(world: World, checkpoint: Json): Promise<void
   expect([origin, size, name]).toEqual([checkpoint.origin, checkpoint.tree_size, checkpoint.origin]);
   expect(Uint8Array.fromBase64(root ?? '').toHex()).toBe(checkpoint.root_hash);
   expect(extensions).toEqual([`time ${checkpoint.timestamp}`]);
+  expect(signed).toHaveLength(4 + SIGNATURE_LENGTH);
+  expect(await isSigned(world, text, name, checkpoint.note)).toBe(true);
+}
+
+/** Whether the note of a text was signed under a name by one of the keys that the service publishes for logs. */
+export async function isSigned(world: World, text: string, name: string, note: string): Promise<boolean> {
+  const [, encoded = ''] = note.slice(text.length).split(`\n— ${name} `);
+  const signed = Uint8Array.fromBase64(encoded.trimEnd());
   const { body } = await world.must(200, 'GET', '/.well-known/jwks.json');
   const verdicts = body.keys
     .filter(({ kid }: Json) => kid.startsWith('log-'))
@@ -42,8 +50,7 @@ export async function expectSigned(world: World, checkpoint: Json): Promise<void
       const key = await crypto.subtle.importKey('jwk', jwk, 'Ed25519', false, ['verify']);
       return crypto.subtle.verify('Ed25519', key, signed.slice(4), new TextEncoder().encode(text));
     });
-  expect(signed).toHaveLength(4 + SIGNATURE_LENGTH);
-  expect(await Promise.all(verdicts)).toContain(true);
+  return (await Promise.all(verdicts)).includes(true);
 }
 
 /** The salt of an entry. */

@@ -4,6 +4,7 @@ import { accounts, type ERASURE_REASONS, erasedEntries, erasures } from '../../d
 import { fileId } from '../../files/file';
 import type { FileOrder, MadeFile, Production } from '../../files/maker';
 import { LOG_SPAN } from '../../ledger/append';
+import { rangesOf, type SequenceRanges } from '../../ledger/erased';
 import type { FileRow } from '../../ledger/file-ledger';
 import { toHex } from '../../lib/bytes';
 import type { Json } from '../../lib/json';
@@ -13,10 +14,11 @@ import { formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import { logStart } from '../entry';
 import { selectRange } from '../page-query';
-import type { Checkpoint, Head } from '../tree/checkpoint';
+import { type Head, signCheckpoint } from '../tree/checkpoint';
+import { signHidden } from '../tree/erasure-note';
 import type { SealingContext } from '../tree/sealing';
 import { tileReader } from '../tree/storage';
-import { sealedTree } from '../tree/tree';
+import { sealedTree, signHead } from '../tree/tree';
 import { exportRequest } from './export';
 import { type Note, readNotes } from './notes';
 
@@ -44,7 +46,7 @@ interface Saved {
 
 /**
  * Begins the proof of an export, or goes on with it: the log is sealed as far as the export reaches.
- * @returns null where it could not be sealed
+ * @returns null where it must not be sealed; `later` where there is more to seal
  */
 export async function openProof(
   sealing: SealingContext,
@@ -52,18 +54,25 @@ export async function openProof(
   order: FileOrder,
   file: MadeFile,
   saved: Json,
-): Promise<Production | null> {
+): Promise<Production | 'later' | null> {
   const state = saved === null ? await begin(sealing, now, order) : (saved as unknown as Saved);
-  return state && new ProofProduction(sealing, order, file, state);
+  if (state === null || state === 'later') return state;
+  return new ProofProduction(sealing, order, file, state);
 }
 
-async function begin(sealing: SealingContext, now: () => number, { reader, file }: FileOrder): Promise<Saved | null> {
+async function begin(
+  sealing: SealingContext,
+  now: () => number,
+  { reader, file }: FileOrder,
+): Promise<Saved | 'later' | null> {
   const [[account]] = await reader.load([
     reader.select({ id: accounts.id }).from(accounts).where(eq(accounts.number, file.account)),
   ]);
   if (!account) throw new Error('the account of a file is gone');
-  const { head, edge } = await sealedTree(sealing, file.account, account.id, now());
-  if (head.size < file.snapshot) return null;
+  const tree = await sealedTree(sealing, file.account, account.id, now);
+  if (!tree) return 'later';
+  const { head, edge } = tree;
+  if (head.size < file.snapshot || !(await signHead(sealing, tree))) return null;
   return {
     account: account.id,
     size: head.size,
@@ -126,15 +135,18 @@ class ProofProduction implements Production {
     const start = logStart({ number: file.account });
     const head = this.hasBegun ? '' : await this.describe();
     this.hasBegun = true;
-    const [rows, kept] = await reader.load([
+    const [rows, oldest, kept] = await reader.load([
       selectHidden(reader, Math.max(after, start), start + file.snapshot, batchRows),
+      selectOldest(reader, start, file),
       selectFirstKept(reader, start, file),
     ]);
-    const first = after === 0 ? (kept[0]?.pos ?? start + file.snapshot + 1) - start : 1;
-    const expired: [number, number][] = first > 1 ? [[1, first - 1]] : [];
+    const first = (oldest[0]?.pos ?? start) - start;
+    const last = (kept[0]?.pos ?? start + file.snapshot + 1) - start - 1;
+    // What is not there cannot wait for its erasure.
+    const expired: SequenceRanges = after === 0 && first > 0 && first <= last ? [[first, last]] : [];
     const deleted = rangesOf(rows.map(({ pos }) => pos - start));
     state.hidden = rows.length === batchRows ? (rows.at(-1)?.pos ?? null) : null;
-    return head + this.list([record('retention', null, expired), record('agent_deleted', null, deleted)]);
+    return head + this.list([await this.hide('retention', expired), await this.hide('agent_deleted', deleted)]);
   }
 
   private async nextErasures(after: number): Promise<string> {
@@ -150,8 +162,15 @@ class ProofProduction implements Production {
     ]);
     const isLast = records.length < ERASURES;
     state.erasure = isLast ? null : (records.at(-1)?.id ?? null);
-    const lines = records.map(({ reason, erasedAt, ranges }) => record(reason, erasedAt, ranges));
+    const lines = records.map(({ reason, erasedAt, ranges, note }) => record(reason, erasedAt, ranges, note));
     return `${this.list(lines)}${isLast ? '],\n"tree":[' : ''}`;
+  }
+
+  /** The record of what waits for its erasure; null of nothing. */
+  private async hide(reason: Reason, ranges: SequenceRanges): Promise<string | null> {
+    if (ranges.length === 0) return null;
+    const { account, sealedAt } = this.state;
+    return record(reason, null, ranges, await signHidden(this.sealing.signer, { account, reason, ranges }, sealedAt));
   }
 
   /** Records of erasures, after those before them. */
@@ -169,7 +188,7 @@ class ProofProduction implements Production {
     const { account, size, root, sealedAt } = this.state;
     const { start_date, end_date, agent_id, event_types } = exportRequest(file);
     const head: Head = { account, size, root: Uint8Array.fromHex(root), sealedAt };
-    const checkpoint: Checkpoint = await this.sealing.signer.sign(head);
+    const checkpoint = await signCheckpoint(this.sealing.signer, head);
     const members = {
       version: 1,
       export_id: fileId(file),
@@ -234,11 +253,11 @@ class ProofProduction implements Production {
   }
 }
 
-type Ranges = [first: number, last: number][];
+type Reason = (typeof ERASURE_REASONS)[number];
 
-/** A record of an erasure, or of one that is still to come; null of nothing. */
-function record(reason: (typeof ERASURE_REASONS)[number], erasedAt: number | null, ranges: Ranges): string | null {
-  return ranges.length > 0 ? JSON.stringify({ reason, erased_at: formatTimeOrNull(erasedAt), ranges }) : null;
+/** A record of an erasure, or of one that is still to come, with what was signed of it. */
+function record(reason: Reason, erasedAt: number | null, ranges: SequenceRanges, note: string): string {
+  return JSON.stringify({ reason, erased_at: formatTimeOrNull(erasedAt), ranges, note });
 }
 
 /** The entries of deleted agents that are not erased yet. */
@@ -250,22 +269,18 @@ function selectHidden(reader: Reader, after: number, last: number, limit: number
     .from(sql`(select pos from ${entries} and pos > ${after} and pos <= ${last} order by pos limit ${limit})`);
 }
 
+/** The first entry that is there. */
+function selectOldest(reader: Reader, start: number, { snapshot }: FileRow) {
+  return reader
+    .select({ pos: sql<number | null>`pos` })
+    .from(sql`(select min(pos) as pos from audit_entries where pos > ${start} and pos <= ${start + snapshot})`);
+}
+
 /** The first entry that the plan kept when the file was asked for. */
 function selectFirstKept(reader: Reader, start: number, { keptFrom, snapshot }: FileRow) {
   return reader
     .select({ pos: sql<number>`low` })
     .from(sql`(${selectRange({ number: start / LOG_SPAN }, { from: keptFrom, before: start + snapshot + 1 })})`);
-}
-
-/** Sequences in ascending order as ranges. */
-function rangesOf(sequences: readonly number[]): Ranges {
-  const ranges: Ranges = [];
-  for (const sequence of sequences) {
-    const last = ranges.at(-1);
-    if (last?.[1] === sequence - 1) last[1] = sequence;
-    else ranges.push([sequence, sequence]);
-  }
-  return ranges;
 }
 
 function tileOf({ sequence }: Pick<Note, 'sequence'>): number {

@@ -6,7 +6,7 @@ import { hashRanges } from '../../lib/tiles';
 import { logStart } from '../entry';
 import { type FileOwner, findSpan, type Span } from '../span';
 import type { SealingContext } from '../tree/sealing';
-import { sealedTree, type Tree } from '../tree/tree';
+import { sealedTree, signHead, type Tree } from '../tree/tree';
 import { readChanges } from './changes';
 import { composeReport } from './compose';
 import { type Configuration, readConfiguration } from './configuration';
@@ -34,15 +34,22 @@ export function reportMaker(sealing: SealingContext, now: () => number): FileMak
   return {
     async open(order, saved) {
       const state = saved === null ? await begin(sealing, now, order) : (saved as unknown as Saved);
+      if (state === 'later') return state;
       return new ReportProduction(order, state, await readConfiguration(order.reader, order.file));
     },
   };
 }
 
-async function begin(sealing: SealingContext, now: () => number, { reader, file }: FileOrder): Promise<Saved> {
+async function begin(
+  sealing: SealingContext,
+  now: () => number,
+  { reader, file }: FileOrder,
+): Promise<Saved | 'later'> {
   const { span, owner } = await findSpan(reader, file, reportRequest(file));
-  const tree = await sealedTree(sealing, file.account, owner.id, now());
-  const integrity = tree.head.size < file.snapshot ? null : await describeTree(tree, file.snapshot);
+  const tree = await sealedTree(sealing, file.account, owner.id, now);
+  if (!tree) return 'later';
+  const isSealed = tree.head.size >= file.snapshot && (await signHead(sealing, tree)) !== null;
+  const integrity = isSealed ? await describeTree(tree, file.snapshot) : null;
   return { owner, span, reached: span.low, figures: emptyFigures(), integrity };
 }
 

@@ -4,14 +4,13 @@ import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { Checkpoint } from './checkpoint';
-import { openTree, selectTree, signHead } from './tree';
+import { openTree, presentHead, selectTree } from './tree';
 
 /** Gets the newest signed head of the account's log. */
 export async function getCheckpoint(context: UserContext): Promise<Checkpoint> {
   const { account } = context.principal;
   const [[row]] = await context.reader.load([selectTree(context.reader, account.number)]);
-  const { head } = await openTree(context.config.files, account.id, row);
-  return signHead(context, head);
+  return presentHead(context, await openTree(context.config.files, account.id, row));
 }
 
 export const checkpointDetail = new Hono().get(

@@ -1,14 +1,12 @@
 import * as z from 'zod';
-import { type Env, readConfig } from '../../env';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { shownCount, shownTime } from '../../http/shown';
-import { concatBytes, toHex } from '../../lib/bytes';
+import { toHex } from '../../lib/bytes';
 import { later } from '../../lib/later';
-import { type Hash, hashBytes } from '../../lib/merkle';
-import type { Keyring } from '../../lib/secrets';
-import { deriveLogKeys, type SigningKey } from '../../lib/signing-key';
+import type { Hash } from '../../lib/merkle';
 import { formatTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
+import type { LogSigner } from './signer';
 
 /** The head of an account's tree: the log up to one of its entries, in one hash. */
 export interface Head {
@@ -63,59 +61,17 @@ export const Checkpoint = later(() =>
 
 export type Checkpoint = z.output<ReturnType<typeof Checkpoint>>;
 
-const ED25519 = 1;
-const KEY_ID_LENGTH = 4;
-
-/** Signs the heads of a deployment's logs. */
-export class CheckpointSigner {
-  private constructor(
-    private readonly key: SigningKey,
-    private readonly host: string,
-  ) {}
-
-  /**
-   * Derives the key from the newest root secret.
-   * @param publicUrl the origin of the service
-   */
-  static async open(keyring: Keyring, publicUrl: string): Promise<CheckpointSigner> {
-    const [newest] = await deriveLogKeys(keyring);
-    return new CheckpointSigner(newest, new URL(publicUrl).host);
-  }
-
-  /** Signs a head. The same head gives the same checkpoint, byte for byte. */
-  async sign(head: Head): Promise<Checkpoint> {
-    const origin = `${this.host}/${head.account}`;
-    const timestamp = formatTime(head.sealedAt);
-    const text = `${origin}\n${headLines(head)}time ${timestamp}\n`;
-    const signature = new Uint8Array(
-      await crypto.subtle.sign('Ed25519', this.key.sign, new TextEncoder().encode(text)),
-    );
-    const signed = concatBytes(await this.keyId(origin), signature).toBase64();
-    return {
-      origin,
-      tree_size: head.size,
-      root_hash: toHex(head.root),
-      timestamp,
-      note: `${text}\n— ${origin} ${signed}\n`,
-    };
-  }
-
-  /** The id of the key under the log's name (signed-note, "Signatures"). */
-  private async keyId(name: string): Promise<Uint8Array> {
-    const publicKey = Uint8Array.fromBase64(this.key.publicJwk.x, { alphabet: 'base64url' });
-    const head = new TextEncoder().encode(`${name}\n`);
-    return (await hashBytes(concatBytes(head, new Uint8Array([ED25519, ...publicKey])))).slice(0, KEY_ID_LENGTH);
-  }
-}
-
-/**
- * The signer of a deployment, for work that no request asked for.
- * @throws Error when the settings are not whole
- */
-export async function openSigner(env: Env): Promise<CheckpointSigner> {
-  const settings = readConfig(env);
-  if ('faults' in settings) throw new Error(settings.faults.join('; '));
-  return CheckpointSigner.open(settings.config.keyring, settings.config.publicUrl);
+/** Signs a head. The same head gives the same checkpoint, byte for byte, as long as the key is the same. */
+export async function signCheckpoint(signer: LogSigner, head: Head): Promise<Checkpoint> {
+  const origin = signer.originOf(head.account);
+  const timestamp = formatTime(head.sealedAt);
+  return {
+    origin,
+    tree_size: head.size,
+    root_hash: toHex(head.root),
+    timestamp,
+    note: await signer.sign(origin, `${origin}\n${headLines(head)}time ${timestamp}\n`),
+  };
 }
 
 /** Whether a note tells of a head, under whatever name and with whichever key it was signed. */

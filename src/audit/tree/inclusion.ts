@@ -15,7 +15,7 @@ import { parseId } from '../../lib/typeid';
 import { entryAgent, entryColumns, isKeptEntry, presentEntry } from '../entry';
 import { Checkpoint, exampleCheckpoint, shownHash } from './checkpoint';
 import { entryLeafInput } from './leaf';
-import { openTree, selectTree, signHead } from './tree';
+import { openTree, presentHead, selectTree } from './tree';
 
 /** Shows that an entry is under a signed head. */
 export const InclusionProof = later(() =>
@@ -69,14 +69,15 @@ export async function proveInclusion(context: UserContext, id: string): Promise<
     selectTree(reader, account.number),
   ]);
   if (!row) throw notFound('audit entry');
-  const { head, read } = await openTree(config.files, account.id, treeRow);
+  const tree = await openTree(config.files, account.id, treeRow);
+  const { head, read } = tree;
   const shown = presentEntry(account, row);
   if (shown.sequence > head.size) {
     throw new Problem('conflict', 'The entry is not sealed yet. That takes two minutes at most: try again then.');
   }
   const input = entryLeafInput(shown, row.salt);
   const path = await hashRanges(inclusionPath(shown.sequence - 1, head.size), read);
-  const checkpoint = await signHead(context, head);
+  const checkpoint = await presentHead(context, tree);
   return {
     sequence: shown.sequence,
     leaf_hash: toHex(await hashBytes(input)),

@@ -10,9 +10,10 @@ import { hashRanges, type ReadTile, TreeEdge } from '../../lib/tiles';
 import { HOUR, MINUTE } from '../../lib/time';
 import { formatId, type Id } from '../../lib/typeid';
 import { type EntryRow, entryAgent, entryColumns, logStart, presentEntry } from '../entry';
-import { type CheckpointSigner, tellsOf } from './checkpoint';
+import { signCheckpoint, tellsOf } from './checkpoint';
 import { entryLeafInput, MISSING_LEAF_INPUT } from './leaf';
-import { findCheckpoint, putCheckpoint, putTile, TreeForked, tileReader } from './storage';
+import type { LogSigner } from './signer';
+import { findCheckpoint, isVouchedFor, putCheckpoint, putTile, TreeForked, tileReader } from './storage';
 
 const span = sql.raw(String(LOG_SPAN));
 
@@ -28,17 +29,25 @@ export interface SealingContext {
   reader: Reader;
   ledger: TreeLedger;
   bucket: R2Bucket;
-  signer: CheckpointSigner;
+  signer: LogSigner;
 }
 
-/** Puts an account's log under its tree as far as it goes now, unless it must not be sealed. */
-export async function sealLog(context: SealingContext, account: number, now: number): Promise<void> {
-  for (;;) {
-    const [tree] = await findTrees(context.reader, eq(trees.account, account));
-    if (!tree || tree.head === tree.size) return;
-    const growth = await sealOrPutOff(context, tree, now);
-    if (!growth) return;
+/**
+ * Puts what is new in an account's log under its tree, some thousand entries at most, unless it must not be sealed.
+ * @returns whether there is more to seal
+ * @throws Error where it could not be sealed this time
+ */
+export async function sealSlice(context: SealingContext, account: number, now: number): Promise<boolean> {
+  const [tree] = await findTrees(context.reader, eq(trees.account, account));
+  if (!tree || tree.head === tree.size) return false;
+  try {
+    const growth = await seal(context, tree, now);
     await context.ledger.grow([growth], now);
+    return growth.size < tree.head;
+  } catch (error) {
+    if (!(error instanceof TreeForked)) throw error;
+    await putOff(context, tree, error, now);
+    return false;
   }
 }
 
@@ -120,42 +129,60 @@ async function sealOrPutOff(context: SealingContext, tree: UnsealedTree, now: nu
   try {
     return await seal(context, tree, now);
   } catch (error) {
-    const isRefused = error instanceof TreeForked;
-    const event = isRefused ? 'tree_refused' : 'tree_not_sealed';
-    logFailure(event, error, { account: tree.accountId });
-    await context.ledger.putOff(tree.account, now + (isRefused ? REFUSED : RETRY));
+    await putOff(context, tree, error, now);
     return null;
   }
 }
 
+async function putOff({ ledger }: SealingContext, { account, accountId }: UnsealedTree, error: unknown, now: number) {
+  const isRefused = error instanceof TreeForked;
+  logFailure(isRefused ? 'tree_refused' : 'tree_not_sealed', error, { account: accountId });
+  await ledger.putOff(account, now + (isRefused ? REFUSED : RETRY));
+}
+
 /** @throws TreeForked when the log is not the one that was sealed before */
-async function seal({ bucket, signer }: SealingContext, tree: UnsealedTree, now: number): Promise<TreeGrowth> {
+async function seal(context: SealingContext, tree: UnsealedTree, now: number): Promise<TreeGrowth> {
+  const { bucket, signer } = context;
   const { account, accountId, size: from, head } = tree;
   if (head < from) throw new TreeForked(`the log ends at ${head}, and was sealed up to ${from}`);
   const edge = TreeEdge.parse(from, tree.edge);
+  await refuseUnsigned(context, tree, await edge.root());
   const tiles = await edge.append(await hashEntries(tree, Math.min(head, from + ENTRIES)));
   const { size } = edge;
   await refuseOther(bucket, tree, size, tileReader(bucket, accountId, edge, tiles));
   await Promise.all(tiles.map((tile) => putTile(bucket, accountId, tile)));
   const root = await edge.root();
-  const sealedAt = size > from || tree.sealedAt === null ? now : tree.sealedAt;
+  const earlier = tree.sealedAt ?? now;
+  const sealedAt = size > from ? Math.max(now, earlier) : earlier;
+  const treeHead = { account: accountId, size, root, sealedAt };
+  const { note } = await signCheckpoint(signer, treeHead);
   const isPublished = size > tree.publishedSize && now >= tree.publishedAt + PUBLICATION_PAUSE;
-  if (isPublished) {
-    const treeHead = { account: accountId, size, root, sealedAt };
-    const { note } = await signer.sign(treeHead);
-    await putCheckpoint(bucket, accountId, size, note, (existing) => tellsOf(existing, treeHead));
-  }
-  return { account, from, size, root, edge: edge.bytes(), sealedAt, isPublished };
+  if (isPublished) await putCheckpoint(bucket, accountId, size, note, (existing) => tellsOf(existing, treeHead));
+  return { account, from, size, root, edge: edge.bytes(), sealedAt, note, isPublished };
+}
+
+/**
+ * Makes sure that what the row has of the tree was written by the service: whoever can write to the database must not
+ * have anything signed by it.
+ * @throws TreeForked
+ */
+async function refuseUnsigned(context: SealingContext, tree: UnsealedTree, root: Uint8Array): Promise<void> {
+  const { accountId, size, note } = tree;
+  if (size === 0 || (await isVouchedFor(context, { account: accountId, size, root }, note))) return;
+  throw new TreeForked(`the head of ${size} leaves is not one that was signed`);
 }
 
 /**
  * Makes sure that a tree goes on from every head that was kept. The row knows of all of them, unless whoever kept one
- * died before the row changed, or the database was put back to an earlier time.
+ * died before the row changed, the database was put back to an earlier time, or somebody wrote to the row.
  * @throws TreeForked
  */
 async function refuseOther(bucket: R2Bucket, tree: UnsealedTree, size: number, read: ReadTile): Promise<void> {
   const kept = await findCheckpoint(bucket, tree.accountId, tree.publishedSize);
-  if (!kept) return;
+  if (!kept) {
+    if (tree.publishedSize === 0) return;
+    throw new TreeForked(`the head of ${tree.publishedSize} leaves that was kept is gone`);
+  }
   if (kept.size > size)
     throw new TreeForked(`a tree of ${size} leaves is shorter than one that was signed: ${kept.size}`);
   const [root] = await hashRanges([{ start: 0, end: kept.size }], read);

@@ -1,6 +1,8 @@
 import { equalBytes } from '../../lib/bytes';
 import type { ReadTile, Tile, TileKey, TreeEdge } from '../../lib/tiles';
 import type { Id } from '../../lib/typeid';
+import { type Head, tellsOf } from './checkpoint';
+import type { LogSigner } from './signer';
 
 /** A tree that R2 remembers otherwise: somebody took entries out of the log, or changed them before they were sealed. */
 export class TreeForked extends Error {}
@@ -67,14 +69,15 @@ export async function putCheckpoint(
   if (existing && !isSame(new TextDecoder().decode(existing))) throw new TreeForked(`${key} tells of another head`);
 }
 
-/** The largest tree whose head is kept, of those that are larger than a size; null where there is none. */
+/** The largest tree whose head is kept, of those of at least a size; null where there is none. */
 export async function findCheckpoint(
   bucket: R2Bucket,
   account: Owner,
-  largerThan: number,
+  atLeast: number,
 ): Promise<{ size: number; note: string } | null> {
   let last: string | undefined;
-  for (let startAfter = checkpointKey(account, largerThan); ; startAfter = last ?? startAfter) {
+  for (;;) {
+    const startAfter = last ?? checkpointKey(account, Math.max(0, atLeast - 1));
     const { objects, truncated } = await bucket.list({ prefix: checkpoints(account), startAfter });
     last = objects.at(-1)?.key ?? last;
     if (!truncated) break;
@@ -83,6 +86,21 @@ export async function findCheckpoint(
   const object = await bucket.get(last);
   if (!object) throw new Error(`${last} is listed and not there`);
   return { size: Number(last.slice(-DIGITS)), note: await object.text() };
+}
+
+/**
+ * Whether a head is one that the service made: its note is signed, or where the key is no longer known, the same head is
+ * kept in R2.
+ * @param note as the database has it
+ */
+export async function isVouchedFor(
+  { bucket, signer }: { bucket: R2Bucket; signer: LogSigner },
+  head: Pick<Head, 'account' | 'size' | 'root'>,
+  note: string | null,
+): Promise<boolean> {
+  if (note !== null && tellsOf(note, head) && (await signer.isOwn(note))) return true;
+  const kept = await bucket.get(checkpointKey(head.account, head.size));
+  return kept !== null && tellsOf(await kept.text(), head);
 }
 
 /** Writes an object unless it is there; gives what is there. */

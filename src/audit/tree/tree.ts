@@ -1,13 +1,16 @@
 import { eq } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { accounts, trees } from '../../db/schema';
+import { unavailable } from '../../errors';
 import type { Context, UserPrincipal } from '../../http/context';
+import { logFailure } from '../../lib/log';
 import { hashBytes } from '../../lib/merkle';
 import { type ReadTile, TreeEdge } from '../../lib/tiles';
 import type { Id } from '../../lib/typeid';
-import { type Checkpoint, CheckpointSigner, type Head } from './checkpoint';
-import { type SealingContext, sealLog } from './sealing';
-import { tileReader } from './storage';
+import { type Checkpoint, type Head, signCheckpoint } from './checkpoint';
+import { type SealingContext, sealSlice } from './sealing';
+import { LogSigner } from './signer';
+import { isVouchedFor, tileReader } from './storage';
 
 /** The columns of a {@link TreeRow}. */
 const treeColumns = {
@@ -15,6 +18,7 @@ const treeColumns = {
   root: trees.root,
   sealedAt: trees.sealedAt,
   edge: trees.edge,
+  note: trees.note,
   createdAt: accounts.createdAt,
 };
 
@@ -35,6 +39,8 @@ export interface Tree {
   /** The tiles that are not full, as {@link TreeEdge} reads them. */
   edge: Uint8Array;
   read: ReadTile;
+  /** The head as it was signed when it was sealed. */
+  note: string | null;
 }
 
 /** Makes a tree of its row; one of which nothing was ever sealed is empty since the account was made. */
@@ -44,17 +50,48 @@ export async function openTree(bucket: R2Bucket, account: Id<'user'>, row: TreeR
   const sealedAt = row?.sealedAt ?? row?.createdAt ?? 0;
   const edge = row?.edge ?? new Uint8Array();
   const read = tileReader(bucket, account, TreeEdge.parse(size, edge));
-  return { head: { account, size, root, sealedAt }, edge, read };
+  return { head: { account, size, root, sealedAt }, edge, read, note: row?.note ?? null };
 }
 
-/** Seals an account's log as far as it goes, and gives its tree. */
-export async function sealedTree(sealing: SealingContext, number: number, id: Id<'user'>, now: number): Promise<Tree> {
-  await sealLog(sealing, number, now);
+/** How far sealing goes at a time, in slices: what makes files has a lease on its work. */
+const SLICES = 8;
+
+/**
+ * Seals an account's log, some slices of it, and gives its tree.
+ * @returns null where there is more to seal; a tree that does not go as far as the log is one that must not be sealed
+ */
+export async function sealedTree(
+  sealing: SealingContext,
+  number: number,
+  id: Id<'user'>,
+  now: () => number,
+): Promise<Tree | null> {
+  for (let slice = 1; await sealSlice(sealing, number, now()); slice++) if (slice === SLICES) return null;
   const [[row]] = await sealing.reader.load([selectTree(sealing.reader, number)]);
   return openTree(sealing.bucket, id, row);
 }
 
-/** The signed head of a tree. */
-export async function signHead({ config }: Context<UserPrincipal>, head: Head): Promise<Checkpoint> {
-  return (await CheckpointSigner.open(config.keyring, config.publicUrl)).sign(head);
+/**
+ * The signed head of a tree, by the newest key.
+ * @returns null for one that nobody vouches for: what stands in the database is signed by sealing alone
+ */
+export async function signHead(
+  signed: { bucket: R2Bucket; signer: LogSigner },
+  { head, note }: Tree,
+): Promise<Checkpoint | null> {
+  const checkpoint = await signCheckpoint(signed.signer, head);
+  if (head.size === 0 || note === checkpoint.note) return checkpoint;
+  return (await isVouchedFor(signed, head, note)) ? checkpoint : null;
+}
+
+/**
+ * The signed head of a tree, for a request.
+ * @throws Problem `unavailable`
+ */
+export async function presentHead({ config }: Context<UserPrincipal>, tree: Tree): Promise<Checkpoint> {
+  const { keyring, publicUrl, files: bucket } = config;
+  const checkpoint = await signHead({ bucket, signer: await LogSigner.open(keyring, publicUrl) }, tree);
+  if (checkpoint) return checkpoint;
+  logFailure('tree_refused', 'the head in the database is not one that was signed', { account: tree.head.account });
+  throw unavailable();
 }

@@ -1,0 +1,35 @@
+import type { Erased, SequenceRanges } from '../../ledger/erased';
+import { formatTime } from '../../lib/time';
+import type { LogSigner } from './signer';
+
+/** No checkpoint begins like this: its first line is the name of a log. */
+const KIND = 'countersign/erasure/v1';
+
+/** Signs the record of an erasure. */
+export function signErasure(signer: LogSigner, erased: Erased): Promise<string> {
+  return signRecord(signer, erased, 'erased', erased.erasedAt);
+}
+
+/**
+ * Signs that entries are shown no longer, as they wait for their erasure.
+ * @param at the time of the head that this goes with, in milliseconds since the epoch
+ */
+export function signHidden(signer: LogSigner, hidden: Omit<Erased, 'erasedAt'>, at: number): Promise<string> {
+  return signRecord(signer, hidden, 'hidden', at);
+}
+
+/** A signed note of five lines: its kind, the log, the reason, what was done and when, the sequences. */
+function signRecord(
+  signer: LogSigner,
+  { account, reason, ranges }: Omit<Erased, 'erasedAt'>,
+  what: 'erased' | 'hidden',
+  at: number,
+): Promise<string> {
+  const origin = signer.originOf(account);
+  const lines = [KIND, origin, reason, `${what} ${formatTime(at)}`, formatRanges(ranges)];
+  return signer.sign(origin, `${lines.join('\n')}\n`);
+}
+
+function formatRanges(ranges: SequenceRanges): string {
+  return ranges.map(([first, last]) => `${first}-${last}`).join(' ');
+}

@@ -1,0 +1,77 @@
+import { type Env, readConfig } from '../../env';
+import { concatBytes, equalBytes } from '../../lib/bytes';
+import { hashBytes } from '../../lib/merkle';
+import type { Keyring } from '../../lib/secrets';
+import { deriveLogKeys, type SigningKey, type SigningKeys } from '../../lib/signing-key';
+import type { Id } from '../../lib/typeid';
+
+const ED25519 = 1;
+const KEY_ID_LENGTH = 4;
+const SIGNATURE = /^([\s\S]*\n)\n— (\S+) ([A-Za-z0-9+/]+=*)\n$/;
+
+/** Signs what is said of a deployment's logs, as notes of https://c2sp.org/signed-note. */
+export class LogSigner {
+  private constructor(
+    private readonly keys: SigningKeys,
+    private readonly host: string,
+  ) {}
+
+  /**
+   * Derives the keys from the root secrets: the newest signs.
+   * @param publicUrl the origin of the service
+   */
+  static async open(keyring: Keyring, publicUrl: string): Promise<LogSigner> {
+    return new LogSigner(await deriveLogKeys(keyring), new URL(publicUrl).host);
+  }
+
+  /** The name of an account's log. */
+  originOf(account: Id<'user'>): string {
+    return `${this.host}/${account}`;
+  }
+
+  /**
+   * Signs a text. The same text gives the same note, byte for byte.
+   * @param name of the log
+   * @param text with a newline at its end
+   */
+  async sign(name: string, text: string): Promise<string> {
+    const [key] = this.keys;
+    const signature = await crypto.subtle.sign('Ed25519', key.sign, new TextEncoder().encode(text));
+    const signed = concatBytes(await keyId(name, key), new Uint8Array(signature)).toBase64();
+    return `${text}\n— ${name} ${signed}\n`;
+  }
+
+  /** Whether a note was signed here, with any of the keys and under whatever name, and with nothing else. */
+  async isOwn(note: string): Promise<boolean> {
+    const [, text, name, encoded] = SIGNATURE.exec(note) ?? [];
+    if (text === undefined || name === undefined || encoded === undefined) return false;
+    const signed = Uint8Array.fromBase64(encoded);
+    for (const key of this.keys) {
+      if (!equalBytes(signed.slice(0, KEY_ID_LENGTH), await keyId(name, key))) continue;
+      const publicKey = await crypto.subtle.importKey('raw', publicBytes(key), 'Ed25519', false, ['verify']);
+      const signature = signed.slice(KEY_ID_LENGTH);
+      if (await crypto.subtle.verify('Ed25519', publicKey, signature, new TextEncoder().encode(text))) return true;
+    }
+    return false;
+  }
+}
+
+/** The id of a key under a name (signed-note, "Signatures"). */
+async function keyId(name: string, key: SigningKey): Promise<Uint8Array> {
+  const bytes = new Uint8Array([ED25519, ...publicBytes(key)]);
+  return (await hashBytes(concatBytes(new TextEncoder().encode(`${name}\n`), bytes))).slice(0, KEY_ID_LENGTH);
+}
+
+function publicBytes({ publicJwk }: SigningKey): Uint8Array<ArrayBuffer> {
+  return Uint8Array.fromBase64(publicJwk.x, { alphabet: 'base64url' });
+}
+
+/**
+ * The signer of a deployment, for work that no request asked for.
+ * @throws Error when the settings are not whole
+ */
+export async function openSigner(env: Env): Promise<LogSigner> {
+  const settings = readConfig(env);
+  if ('faults' in settings) throw new Error(settings.faults.join('; '));
+  return LogSigner.open(settings.config.keyring, settings.config.publicUrl);
+}

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { SliceSize } from '../src/ledger/slice-size';
+
+/** The sizes of slices that take so many milliseconds each. */
+async function sizesAfter(durations: number[]): Promise<number[]> {
+  const size = new SliceSize();
+  let now = 0;
+  const sizes = [size.rows];
+  for (const duration of durations) {
+    await size.measure(
+      () => now,
+      async () => {
+        now += duration;
+      },
+    );
+    sizes.push(size.rows);
+  }
+  return sizes;
+}
+
+it('grows while slices are fast, shrinks where one takes long, and stays within its bounds', async () => {
+  expect(await sizesAfter([10, 10, 10])).toEqual([100, 150, 200, 200]);
+  expect(await sizesAfter([30, 60, 45])).toEqual([100, 100, 100, 100]);
+  expect(await sizesAfter([61, 500, 500, 10])).toEqual([100, 50, 50, 50, 75]);
+});

@@ -1,0 +1,246 @@
+import { formatHexId, type Id } from '../../src/lib/typeid';
+import type { TestBucket } from './bucket';
+import { checkErasure } from './erasure';
+import { sha256 } from './exports';
+import { hashLeaf, rootOf } from './merkle';
+import { leafOf } from './tree';
+
+const SPAN = 2 ** 32;
+const EVENTS = ['request', 'approve', 'deny', 'use', 'expire', 'revoke'];
+const COMPLETED = 1;
+
+/**
+ * Compares the trees, logs, states, statistics and files of all accounts with one another, at any moment: whatever work
+ * was interrupted, and wherever. Reads the tables and the bucket, not the service.
+ * @param now milliseconds since the epoch
+ * @returns what disagrees, in words; nothing when all is well
+ */
+export async function checkEverything(database: D1Database, bucket: TestBucket, now: number): Promise<string[]> {
+  return [
+    ...(await checkStates(database)),
+    ...(await checkErasure(database)),
+    ...(await checkTrees(database, bucket)),
+    ...(await checkFiles(database, bucket, now)),
+  ];
+}
+
+/**
+ * States, entries and counters. Of agents that are gone nothing can be said, and of accounts whose retention has begun
+ * only what their entries still show.
+ */
+async function checkStates(database: D1Database): Promise<string[]> {
+  const whole = `(select number from agents where account not in (select account from erased_entries where reason = 1))`;
+  const counted = `select agent, count(*) as requests, sum(status = 1) as approved, sum(status = 2) as denied,
+      sum(status = 3) as expired, sum(token_status is not null) as issued, sum(coalesce(token_uses, 0) > 0) as used,
+      sum(coalesce(token_status, 0) = 3) as revoked from permissions group by agent`;
+  const counters = (unit: number) => `select agent, sum(requests) as requests, sum(approved) as approved,
+      sum(denied) as denied, sum(expired) as expired, sum(tokens_issued) as issued, sum(tokens_used) as used,
+      sum(tokens_revoked) as revoked from agent_statistics where unit = ${unit} group by agent`;
+  const figures = (of: string) =>
+    ['requests', 'approved', 'denied', 'expired', 'issued', 'used', 'revoked'].map((name) => `${of}.${name}`).join();
+  const checks: [string, string][] = [
+    [
+      'a permission whose events do not lead to its state',
+      `select hex(id) as subject from (
+         select p.*, coalesce(sum(e.event = 0), 0) as requests, coalesce(sum(e.event = 1), 0) as approvals,
+           coalesce(sum(e.event = 2), 0) as denials, coalesce(sum(e.event = 3), 0) as uses,
+           coalesce(sum(e.event = 4), 0) as expiries, coalesce(sum(e.event = 5), 0) as revocations,
+           coalesce(max(e.id = p.last_entry), 0) as has_last
+         from permissions p left join audit_entries e on e.permission = p.id and e.pos / ${SPAN} = p.account
+         where p.agent in ${whole} group by p.account, p.id
+       ) where not (
+         requests = 1 and has_last and approvals = (status = 1) and denials = (status = 2)
+         and expiries = (status = 3) + (token_status is not null and token_status = 2)
+         and revocations = (token_status is not null and token_status = 3)
+         and uses = coalesce(token_uses, 0) and (token_status is null) = (status <> 1)
+         and (token_status is null or token_status <> 1 or token_uses = token_max_uses)
+       )`,
+    ],
+    [
+      'counters that differ from the permissions',
+      `select s.agent as subject from (${counters(0)}) s left join (${counted}) p on p.agent = s.agent
+       where s.agent in ${whole} and (${figures('s')}) is not (${figures('p')})
+       union all
+       select p.agent from (${counted}) p where p.agent in (select number from agents)
+         and p.requests > coalesce((select sum(requests) from agent_statistics where unit = 0 and agent = p.agent), 0)`,
+    ],
+    [
+      'hours that do not add up to days',
+      `select d.agent as subject from (${counters(0)}) d join (${counters(1)}) h on h.agent = d.agent
+       where d.agent in (select number from agents) and (${figures('d')}) is not (${figures('h')})`,
+    ],
+    [
+      'time that runs backwards in a log',
+      `select pos as subject from (
+         select pos, created_at, lag(created_at) over (partition by pos / ${SPAN} order by pos) as earlier
+         from audit_entries
+       ) where created_at < earlier`,
+    ],
+  ];
+  const faults: string[] = [];
+  for (const [fault, sql] of checks) {
+    const { results } = await database.prepare(sql).all<{ subject: string }>();
+    if (results.length > 0) faults.push(`${fault}: ${results.map(({ subject }) => subject).join()}`);
+  }
+  return faults;
+}
+
+interface StoredTree {
+  account: number;
+  id: string;
+  size: number;
+  root: string | null;
+  edge: string;
+  note: string | null;
+  published: number;
+}
+
+/** Every tree has the leaves of its log's entries, and every head and every tile that is kept is of these leaves. */
+async function checkTrees(database: D1Database, bucket: TestBucket): Promise<string[]> {
+  const faults: string[] = [];
+  const { results } = await database
+    .prepare(
+      `select number as account, hex(id) as id, coalesce(size, 0) as size, hex(root) as root, hex(coalesce(edge, x'')) as edge,
+         note, coalesce(published_size, 0) as published
+       from accounts left join trees on trees.account = accounts.number`,
+    )
+    .all<StoredTree>();
+  const owned = new Set<string>();
+  for (const tree of results) {
+    const folder = `trees/${formatHexId('user', tree.id)}/`;
+    for (const key of bucket.keys.filter((key) => key.startsWith(folder))) owned.add(key);
+    const find = (fault: string) => faults.push(`the tree of account ${tree.account}: ${fault}`);
+    await checkTree(database, bucket, tree, folder, find);
+  }
+  const { results: leaving } = await database
+    .prepare('select hex(subject) as id from erasures where kind = 3')
+    .all<{ id: string }>();
+  const orphans = bucket.keys.filter(
+    (key) =>
+      key.startsWith('trees/') &&
+      !owned.has(key) &&
+      !leaving.some(({ id }) => key.startsWith(`trees/${formatHexId('user', id)}/`)),
+  );
+  return [...faults, ...orphans.map((key) => `${key} is of nobody`)];
+}
+
+async function checkTree(
+  database: D1Database,
+  bucket: TestBucket,
+  { account, id, size, root, edge, note, published }: StoredTree,
+  folder: string,
+  find: (fault: string) => void,
+): Promise<void> {
+  const rows = splitHashes(Uint8Array.fromHex(edge));
+  const tiles = await readAll(bucket, `${folder}tiles/`);
+  const leaves: Uint8Array[] = [];
+  let level: Uint8Array[] = [];
+  for (let height = 0, width = size; width > 0; height++, width = Math.floor(width / 256)) {
+    const full = Array.from({ length: Math.floor(width / 256) }, (_, i) => tiles.get(`${height}/${i}`));
+    if (full.includes(undefined)) return find(`a tile of level ${height} is gone`);
+    const hashes = [...full.flatMap((tile) => splitHashes(tile as Uint8Array)), ...rows.splice(0, width % 256)];
+    if (height === 0) leaves.push(...hashes);
+    else if (!same(hashes, level)) find(`level ${height} is not of the one below`);
+    level = Array.from({ length: Math.floor(width / 256) }, (_, i) => rootOf(hashes.slice(256 * i, 256 * i + 256)));
+  }
+  if (rows.length > 0) find('its edge is longer than it is');
+  if (size > 0 && rootOf(leaves).toHex().toUpperCase() !== root) find('its root is not that of its leaves');
+  if (size > 0 && !tells(note, leaves)) find('its note is of another head');
+
+  const kept = await readAll(bucket, `${folder}checkpoints/`);
+  const sizes = [...kept.keys()].map(Number);
+  if (published > Math.max(0, ...sizes)) find('the head that is kept is not there');
+  for (const [name, bytes] of kept) {
+    // Whoever kept it may have died before the row changed.
+    const told = leaves.slice(0, Number(name));
+    const isLater = Number(name) > size;
+    if (!isLater && !tells(new TextDecoder().decode(bytes), told)) find(`the head of ${name} is of another tree`);
+  }
+
+  const entries = await readEntries(database, account, formatHexId('user', id));
+  for (const { entry, salt } of entries) {
+    const leaf = leaves[Number(entry.sequence) - 1];
+    const isOther = leaf && entry.agent_id !== null && leaf.toHex() !== leafOf(entry, salt).toHex();
+    if (isOther) find(`entry ${entry.sequence} is not the one that was sealed`);
+  }
+  const nothing = hashLeaf(new Uint8Array()).toHex();
+  if (leaves.some((leaf) => leaf.toHex() === nothing)) find('an entry was gone before it was sealed');
+}
+
+function tells(note: string | null, leaves: Uint8Array[]): boolean {
+  const [, size, root] = note?.split('\n') ?? [];
+  return size === `${leaves.length}` && root === rootOf(leaves).toBase64();
+}
+
+function splitHashes(bytes: Uint8Array): Uint8Array[] {
+  return Array.from({ length: bytes.length / 32 }, (_, i) => bytes.slice(32 * i, 32 * i + 32));
+}
+
+function same(a: Uint8Array[], b: Uint8Array[]): boolean {
+  return a.length === b.length && a.every((hash, i) => hash.toHex() === b[i]?.toHex());
+}
+
+async function readAll(bucket: TestBucket, prefix: string): Promise<Map<string, Uint8Array>> {
+  const keys = bucket.keys.filter((key) => key.startsWith(prefix));
+  const entries = keys.map(async (key): Promise<[string, Uint8Array]> => {
+    const object = await bucket.binding.get(key);
+    return [key.slice(prefix.length), new Uint8Array((await object?.arrayBuffer()) ?? new ArrayBuffer())];
+  });
+  return new Map(await Promise.all(entries));
+}
+
+/** The entries of a log as the API shows them, made of their rows; those of agents that are gone without the agent. */
+async function readEntries(database: D1Database, account: number, user: Id<'user'>) {
+  const { results } = await database
+    .prepare(
+      `select pos % ${SPAN} as sequence, hex(e.id) as id, hex(a.id) as agent, hex(permission) as permission, event,
+         e.created_at as at, ip_address, user_agent, details, hex(salt) as salt
+       from audit_entries e left join agents a on a.number = e.agent where pos / ${SPAN} = ? order by pos`,
+    )
+    .bind(account)
+    .all<Record<string, string>>();
+  return results.map((row) => ({
+    salt: (row.salt ?? '').toLowerCase(),
+    entry: {
+      id: formatHexId('audit', row.id ?? ''),
+      sequence: Number(row.sequence),
+      user_id: user,
+      agent_id: row.agent ? formatHexId('agent', row.agent) : null,
+      permission_request_id: formatHexId('perm', row.permission ?? ''),
+      event_type: EVENTS[Number(row.event)],
+      details: JSON.parse(row.details ?? ''),
+      ip_address: row.ip_address,
+      user_agent: row.user_agent,
+      created_at: new Date(Number(row.at)).toISOString(),
+    },
+  }));
+}
+
+/** What is finished is there, as it is told; and nothing else is but of what is in the making, or to be tidied up. */
+async function checkFiles(database: D1Database, bucket: TestBucket, now: number): Promise<string[]> {
+  const { results } = await database
+    .prepare(
+      `select kind, hex(id) as id, status, size, hex(sha256) as sha256, proof_size as proof, due_at as due,
+         expires_at as expires from files`,
+    )
+    .all<Record<string, string | number | null>>();
+  const faults: string[] = [];
+  const owned = new Set<string>();
+  for (const { kind, id, status, size, sha256: digest, proof, due, expires } of results) {
+    const folder = `files/${formatHexId(kind === 0 ? 'export' : 'report', String(id))}/`;
+    const isTidy = status === COMPLETED && Number(due) > now;
+    for (const key of [...bucket.keys, ...bucket.openUploads].filter((key) => key.startsWith(folder))) {
+      if (due !== null && (!isTidy || ['file', 'proof'].includes(key.slice(folder.length)))) owned.add(key);
+    }
+    // A file that is over may be gone before its row says so.
+    if (status !== COMPLETED || Number(expires) <= now) continue;
+    const objects = await readAll(bucket, folder);
+    const file = objects.get('file');
+    if (file?.length !== size || (await sha256(file as Uint8Array)) !== String(digest).toLowerCase()) {
+      faults.push(`${folder}file is not what was finished`);
+    }
+    if ((objects.get('proof')?.length ?? null) !== proof) faults.push(`${folder}proof is not what was finished`);
+  }
+  const strays = [...bucket.fileKeys, ...bucket.openUploads].filter((key) => !owned.has(key));
+  return [...faults, ...strays.map((key) => `${key} is of nothing`)];
+}
