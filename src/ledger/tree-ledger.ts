@@ -1,6 +1,5 @@
-import { eq, sql } from 'drizzle-orm';
-import type { Database } from '../db/database';
-import { trees } from '../db/schema';
+import { sql } from 'drizzle-orm';
+import type { Batch, Database, Statement } from '../db/database';
 import { toHex } from '../lib/bytes';
 import { HOUR } from '../lib/time';
 import { LOG_SPAN } from './append';
@@ -27,6 +26,15 @@ export interface TreeGrowth {
   isPublished: boolean;
 }
 
+/** A tree that is left alone until a time, in milliseconds since the epoch. */
+export interface Postponement {
+  account: number;
+  until: number;
+}
+
+/** Trees that one statement is told of, with some ten thousand bytes each. */
+const PART = 16;
+
 /** What the sealing of logs writes down. */
 export class TreeLedger {
   constructor(private readonly database: Database) {}
@@ -36,6 +44,24 @@ export class TreeLedger {
    * again: at once where the log goes on, else when its head is to be kept.
    */
   async grow(growths: readonly TreeGrowth[], now: number): Promise<void> {
+    const parts = Array.from({ length: Math.ceil(growths.length / PART) }, (_, i) =>
+      this.growPart(growths.slice(i * PART, (i + 1) * PART), now),
+    );
+    await this.database.run(parts as unknown as Batch);
+  }
+
+  /** Leaves trees alone until a time: they cannot be sealed. */
+  async putOff(postponements: readonly Postponement[]): Promise<void> {
+    const rows = postponements.map(({ account, until }) => [account, until]);
+    await this.database.run([
+      this.database.build.run(sql`
+        update trees set due_at = later.until
+        from (select value ->> 0 as account, value ->> 1 as until from json_each(${JSON.stringify(rows)})) as later
+        where trees.account = later.account`),
+    ]);
+  }
+
+  private growPart(growths: readonly TreeGrowth[], now: number): Statement {
     const rows = growths.map(({ account, from, size, root, edge, sealedAt, isPublished, note }) => [
       account,
       from,
@@ -46,8 +72,7 @@ export class TreeLedger {
       isPublished ? 1 : 0,
       note,
     ]);
-    await this.database.run([
-      this.database.build.run(sql`
+    return this.database.build.run(sql`
         update trees set
           size = growth.size,
           root = growth.root,
@@ -69,14 +94,6 @@ export class TreeLedger {
             value ->> 7 as note
           from json_each(${JSON.stringify(rows)})
         ) as growth
-        where trees.account = growth.account and trees.size = growth.was`),
-    ]);
-  }
-
-  /** Leaves a tree alone until a time: it cannot be sealed. */
-  async putOff(account: number, until: number): Promise<void> {
-    await this.database.run([
-      this.database.build.update(trees).set({ dueAt: until }).where(eq(trees.account, account)),
-    ]);
+        where trees.account = growth.account and trees.size = growth.was`);
   }
 }

@@ -6,7 +6,7 @@ import { drawHistory } from './history.ts';
 import { loadHistories } from './load.ts';
 import { seededRandom } from './random.ts';
 import { median, type Report } from './report.ts';
-import { databaseFile, prepareState, type Service, startService } from './service.ts';
+import { databaseFile, fireCron, prepareState, type Service, startService } from './service.ts';
 import type { SweepBatch } from './sweep-worker.ts';
 import { createTenant, type LoadedTenant } from './tenant.ts';
 
@@ -78,7 +78,7 @@ async function measureErasure(report: Report, service: Service, reader: Client):
   for (let run = 0; run < RUNS; run++) {
     const pages = await readPages(reader, async (read) => {
       let isOver = false;
-      const sweep = fire(service, run === 0 ? HOURLY : EACH_MINUTE).finally(() => {
+      const sweep = fireCron(service, run === 0 ? HOURLY : EACH_MINUTE).finally(() => {
         isOver = true;
       });
       while (!isOver) await read();
@@ -124,8 +124,8 @@ async function measureIdleAccounts(report: Report, state: string): Promise<void>
       // The first run settles what is left over.
       for (let run = 0; run < 2; run++) {
         await takeBatches(service);
-        await fire(service, HOURLY);
-        await fire(service, EACH_MINUTE);
+        await fireCron(service, HOURLY);
+        await fireCron(service, EACH_MINUTE);
       }
       reads.push((await takeBatches(service)).reduce((sum, { read }) => sum + read, 0));
     } finally {
@@ -148,11 +148,6 @@ async function readPages(client: Client, work: (read: () => Promise<void>) => Pr
     times.push(performance.now() - started);
   });
   return times;
-}
-
-async function fire({ origin }: Service, cron: string): Promise<void> {
-  const answer = await fetch(`${origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent(cron)}`);
-  if (!answer.ok) throw new Error(`the cron ${cron}: ${answer.status}`);
 }
 
 async function takeBatches({ origin }: Service): Promise<SweepBatch[]> {

@@ -13,6 +13,7 @@ import { measureReports } from './reports.ts';
 import { measureRetention } from './retention.ts';
 import { measureRoundTrips } from './round-trips.ts';
 import { setScene } from './scene.ts';
+import { measureSealing } from './sealing.ts';
 import { prepareState, startService } from './service.ts';
 import { measureStatistics } from './statistics-reads.ts';
 import { measureWebhooks } from './webhooks.ts';
@@ -73,6 +74,8 @@ try {
   lap('exports measured');
   await measureWebhooks(report, state);
   lap('webhooks measured');
+  await measureSealing(report, state);
+  lap('sealing measured');
   await measureRetention(report, state);
   lap('retention measured');
   await measureBundle(report, state);

@@ -42,6 +42,12 @@ export async function prepareState(state: string, databases = ['DB'], project = 
   }
 }
 
+/** Has a service do what one of its crons does, and waits for the end of it. */
+export async function fireCron({ origin }: Service, cron: string): Promise<void> {
+  const answer = await fetch(`${origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent(cron)}`);
+  if (!answer.ok) throw new Error(`the cron ${cron}: ${answer.status}`);
+}
+
 /** The file of the local D1 database. Nobody else may have it open while it is written to. */
 export function databaseFile(state: string): string {
   const files = databaseFiles(state);

@@ -3,7 +3,7 @@ import type { Reader } from '../../db/database';
 import { accounts, agents, auditEntries, erasures, trees } from '../../db/schema';
 import { LOG_SPAN } from '../../ledger/append';
 import { logHead } from '../../ledger/feed';
-import { PUBLICATION_PAUSE, type TreeGrowth, type TreeLedger } from '../../ledger/tree-ledger';
+import { type Postponement, PUBLICATION_PAUSE, type TreeGrowth, type TreeLedger } from '../../ledger/tree-ledger';
 import { logFailure } from '../../lib/log';
 import { hashBytes } from '../../lib/merkle';
 import { hashRanges, type ReadTile, TreeEdge } from '../../lib/tiles';
@@ -17,9 +17,10 @@ import { findCheckpoint, isVouchedFor, putCheckpoint, putTile, TreeForked, tileR
 
 const span = sql.raw(String(LOG_SPAN));
 
-/** Trees that one slice looks at, and how many entries of each it seals. */
-const TREES = 8;
-const ENTRIES = 2_048;
+/** Trees that one slice looks at, how many entries it seals, and of one tree at most. */
+const TREES = 64;
+const ENTRIES = 16_384;
+const ENTRIES_OF_ONE = 2_048;
 /** After so long a tree that could not be sealed is tried again, and one that must not be, looked at again. */
 const RETRY = MINUTE;
 const REFUSED = HOUR;
@@ -46,7 +47,7 @@ export async function sealSlice(context: SealingContext, account: number, now: n
     return growth.size < tree.head;
   } catch (error) {
     if (!(error instanceof TreeForked)) throw error;
-    await putOff(context, tree, error, now);
+    await context.ledger.putOff([describeFailure(tree, error, now)]);
     return false;
   }
 }
@@ -59,15 +60,24 @@ export async function sealSlice(context: SealingContext, account: number, now: n
  */
 export async function sealTrees(context: SealingContext, now: number): Promise<boolean> {
   const due = await findTrees(context.reader, and(isNotNull(trees.dueAt), lte(trees.dueAt, now)));
-  const growths = await Promise.all(due.map((tree) => sealOrPutOff(context, tree, now)));
-  const grown = growths.filter((growth) => growth !== null);
+  const grown: TreeGrowth[] = [];
+  const failed: Postponement[] = [];
+  const sealOne = async (tree: UnsealedTree) => {
+    try {
+      grown.push(await seal(context, tree, now));
+    } catch (error) {
+      failed.push(describeFailure(tree, error, now));
+    }
+  };
+  await Promise.all(due.map(sealOne));
   if (grown.length > 0) await context.ledger.grow(grown, now);
-  return due.length === TREES || due.some(({ size, head }) => head - size > ENTRIES);
+  if (failed.length > 0) await context.ledger.putOff(failed);
+  return due.length === TREES || due.some(({ size, head, share }) => head - size > share);
 }
 
 type UnsealedTree = Awaited<ReturnType<typeof findTrees>>[number];
 
-/** Finds some trees, those that are due the longest, and the entries that are to go under them. */
+/** Finds some trees, those that are due the longest, and the entries that are to go under them: each has the same share. */
 async function findTrees(reader: Reader, which: SQL | undefined) {
   // Both queries have to speak of the same trees: an entry that is not found counts as taken out.
   const isChosen = inArray(
@@ -80,7 +90,11 @@ async function findTrees(reader: Reader, which: SQL | undefined) {
       .orderBy(asc(trees.dueAt), asc(trees.account))
       .limit(TREES),
   );
-  const due = reader.select({ account: trees.account, size: trees.size }).from(trees).where(isChosen).as('due');
+  const due = reader
+    .select({ account: trees.account, size: trees.size, count: sql<number>`count(*) over ()`.as('count') })
+    .from(trees)
+    .where(isChosen)
+    .as('due');
   const start = sql`${due.account} * ${span} + ${due.size}`;
   const head = sql<number>`${logHead(trees.account)} - ${trees.account} * ${span}`;
   const [rows, entries] = await reader.load([
@@ -94,13 +108,16 @@ async function findTrees(reader: Reader, which: SQL | undefined) {
       .from(due)
       .crossJoin(auditEntries)
       .leftJoin(agents, entryAgent)
-      .where(sql`${auditEntries.pos} > ${start} and ${auditEntries.pos} <= ${start} + ${ENTRIES}`),
+      .where(
+        sql`${auditEntries.pos} > ${start} and ${auditEntries.pos} <= ${start} + min(${ENTRIES_OF_ONE}, ${ENTRIES} / ${due.count})`,
+      ),
   ]);
+  const share = Math.min(ENTRIES_OF_ONE, Math.floor(ENTRIES / rows.length));
   const deleted = await findDeletedAgents(reader, new Set(entries.filter((row) => row.agentId === null).map(agentOf)));
   const byPosition = new Map(
     entries.map((row) => [row.pos, { ...row, agentId: row.agentId ?? deleted.get(row.agent) }]),
   );
-  return rows.map((row) => ({ ...row, entries: byPosition }));
+  return rows.map((row) => ({ ...row, share, entries: byPosition }));
 }
 
 function agentOf({ agent }: { agent: number }): number {
@@ -124,20 +141,11 @@ async function findDeletedAgents(reader: Reader, numbers: Set<number>): Promise<
   return new Map(found.map(({ number, subject }) => [number, formatId('agent', subject)]));
 }
 
-/** How a tree has grown; null for one that cannot be sealed now. */
-async function sealOrPutOff(context: SealingContext, tree: UnsealedTree, now: number): Promise<TreeGrowth | null> {
-  try {
-    return await seal(context, tree, now);
-  } catch (error) {
-    await putOff(context, tree, error, now);
-    return null;
-  }
-}
-
-async function putOff({ ledger }: SealingContext, { account, accountId }: UnsealedTree, error: unknown, now: number) {
+/** When to look again at a tree that could not be sealed. */
+function describeFailure({ account, accountId }: UnsealedTree, error: unknown, now: number): Postponement {
   const isRefused = error instanceof TreeForked;
   logFailure(isRefused ? 'tree_refused' : 'tree_not_sealed', error, { account: accountId });
-  await ledger.putOff(account, now + (isRefused ? REFUSED : RETRY));
+  return { account, until: now + (isRefused ? REFUSED : RETRY) };
 }
 
 /** @throws TreeForked when the log is not the one that was sealed before */
@@ -147,7 +155,7 @@ async function seal(context: SealingContext, tree: UnsealedTree, now: number): P
   if (head < from) throw new TreeForked(`the log ends at ${head}, and was sealed up to ${from}`);
   const edge = TreeEdge.parse(from, tree.edge);
   await refuseUnsigned(context, tree, await edge.root());
-  const tiles = await edge.append(await hashEntries(tree, Math.min(head, from + ENTRIES)));
+  const tiles = await edge.append(await hashEntries(tree, Math.min(head, from + tree.share)));
   const { size } = edge;
   await refuseOther(bucket, tree, size, tileReader(bucket, accountId, edge, tiles));
   await Promise.all(tiles.map((tile) => putTile(bucket, accountId, tile)));
