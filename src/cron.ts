@@ -12,7 +12,7 @@ import { AgentErasure, eraseAccounts, eraseWebhooks } from './ledger/erasure';
 import { FileLedger } from './ledger/file-ledger';
 import { deleteExpiredKeys, deleteOldAnswers, deleteOldDeliveries, deleteOldStatistics } from './ledger/housekeeping';
 import { Ledger } from './ledger/ledger';
-import { Mover, type MoverShard } from './ledger/mover';
+import { heldShards, Mover, type MoverShard } from './ledger/mover';
 import { BACKLOG_AGE, Retention } from './ledger/retention';
 import { TreeLedger } from './ledger/tree-ledger';
 import { logFailure } from './lib/log';
@@ -44,12 +44,17 @@ export async function runCron(cron: string, env: Env, runtime: Runtime): Promise
     const database = openShard(env, name, cost);
     return database ? [{ name, database }] : [];
   });
-  const moving = shards.length > 1 ? await findMoves(shards) : new Set();
+  const moving = shards.length > 1 ? await findMoves(shards) : NOTHING_MOVES;
   let waiting = shards.flatMap((shard) => {
-    if (!moving.has(shard.name)) return listWork(cron, shard.name, shard.database, env, runtime);
-    // While an account moves, whatever looks for work on its shards would find half of it.
+    // While an account is held, whatever looks for work on its shards would find half of it.
+    const work = moving.held.has(shard.name) ? [] : listWork(cron, shard.name, shard.database, env, runtime);
+    if (!moving.touched.has(shard.name)) return work;
     const mover = new Mover(shard, shards);
-    return [new Work(cron, shard.name, 'move accounts', () => mover.moveSlice(runtime.now()))];
+    return [
+      new Work(cron, shard.name, 'clear arrivals', () => mover.clearArrivals()),
+      new Work(cron, shard.name, 'move accounts', () => mover.moveSlice(runtime.now())),
+      ...work,
+    ];
   });
   while (waiting.length > 0 && cost.statements <= MAX_STATEMENTS && runtime.now() - started <= MAX_TIME) {
     for (const work of waiting) {
@@ -63,20 +68,30 @@ export async function runCron(cron: string, env: Env, runtime: Runtime): Promise
   for (const work of waiting) work.leave();
 }
 
-/** The shards from or to which accounts move, and those that do not answer: nothing else is to be done there. */
-async function findMoves(shards: readonly MoverShard[]): Promise<Set<string>> {
-  const found = await Promise.all(
+interface Moves {
+  /** The shards from or to which accounts move. */
+  touched: Set<string>;
+  /** Those of them on which one is held, and those that do not answer: nothing else is to be done there. */
+  held: Set<string>;
+}
+
+const NOTHING_MOVES: Moves = { touched: new Set(), held: new Set() };
+
+async function findMoves(shards: readonly MoverShard[]): Promise<Moves> {
+  const moving: Moves = { touched: new Set(), held: new Set() };
+  await Promise.all(
     shards.map(async ({ name, database }) => {
       try {
-        const [others] = await database.load([database.select({ shard: moves.shard }).from(moves)]);
-        return others.length > 0 ? [name, ...others.map(({ shard }) => shard)] : [];
+        const [found] = await database.load([database.select().from(moves)]);
+        if (found.length > 0) moving.touched.add(name);
+        for (const move of found) for (const held of heldShards(name, move)) moving.held.add(held);
       } catch (error) {
         logFailure('moves_not_found', error);
-        return [name];
+        moving.held.add(name);
       }
     }),
   );
-  return new Set(found.flat());
+  return moving;
 }
 
 function listWork(cron: string, shard: string, database: Database, env: Env, runtime: Runtime): Work[] {

@@ -43,7 +43,7 @@ async function makeLife(world: World) {
 }
 
 // Accounts that move have tests of their own.
-const OF_MOVES = ['move_turns', 'moved_accounts', 'moved_credentials', 'moves'];
+const OF_MOVES = ['move_changes', 'move_numbers', 'move_turns', 'moved_accounts', 'moved_credentials', 'moves'];
 
 it('kills every credential of a deleted account at once', async () => {
   const world = new World();

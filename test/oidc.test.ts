@@ -1,7 +1,9 @@
 import { env } from 'cloudflare:test';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, inject, it, vi } from 'vitest';
+import { FaultyDatabase } from './support/faults';
 import { AUDIENCE, CLIENT } from './support/identity-client';
+import { DATABASES, orderMove, settleMoves } from './support/moves';
 import { type Json, World } from './support/world';
 
 const ISSUER = 'https://id.example.com/tenant';
@@ -231,6 +233,27 @@ describe('a token of the provider', () => {
     }
     // Whichever has the most room.
     expect([...homes].every((home) => ['00', '01'].includes(home))).toBe(true);
+  });
+
+  it('follows an account that moves, and is never given another', async () => {
+    const first = new FaultyDatabase(env.DB);
+    const scene = await Scene.open();
+    const { body } = await scene.must(200, await scene.token({ sub: 'grace' }));
+    Object.assign(scene.world.env, { DB: first.binding, DB_01: env.DB_01, DB_02: env.DB_02 });
+    const places = ['00', '01', '02', '00', '02'];
+    for (const [i, place] of places.slice(1).entries()) {
+      await orderMove(scene.world, body.id, place, DATABASES[places[i] ?? '']);
+      first.refuse(/update "identities"/);
+      scene.world.advance(60_000);
+      await scene.world.sweep();
+      await scene.must(503, await scene.token({ sub: 'grace' }));
+      first.refuse(null);
+      await settleMoves(scene.world);
+      const token = await scene.token({ sub: 'grace' });
+      expect((await scene.must(200, token)).body.id).toBe(body.id);
+      const { token: issued } = (await scene.must(201, token, 'POST', '/v1/me/tokens', {})).body;
+      expect(issued.slice(4, 6)).toBe(place);
+    }
   });
 
   it('is refused while its account is switched off', async () => {

@@ -1,10 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { signErasure } from '../src/audit/tree/erasure-note';
-import { openSigner } from '../src/audit/tree/signer';
-import { Cost, Database } from '../src/db/database';
-import type { SignErasure } from '../src/ledger/erased';
-import { AgentErasure } from '../src/ledger/erasure';
+import { openErasure } from './support/agent-erasure';
 import { agentNumbers, fillWithDenials } from './support/bulk-log';
 import { checkErasure } from './support/erasure';
 import { Outage, type OutageMode } from './support/outage';
@@ -170,16 +166,13 @@ describe('sweeps at the same time', LONG, () => {
   it('erase an agent, though another took a part of the slice', async () => {
     const { world, outage, account, agent } = await makeScene();
     await account.must(204, 'DELETE', `/v1/agents/${agent}`);
-    const database = new Database(env.DB, new Cost());
-    const signer = await openSigner(world.env);
-    const sign: SignErasure = (erased) => signErasure(signer, erased);
-    const slow = new AgentErasure(new Database(world.env.DB, new Cost()), sign, world.runtime.now, 'oldest');
+    const slow = openErasure(world.env.DB, 'oldest', world.now);
     // Of two agents a slice takes fewer entries each than of one.
     outage.before(2, async () => {
       for (const { id } of (await account.must(200, 'GET', '/v1/agents')).body.data) {
         await account.must(204, 'DELETE', `/v1/agents/${id}`);
       }
-      await new AgentErasure(database, sign, world.runtime.now, 'newest').eraseSlice();
+      await openErasure(env.DB, 'newest', world.now).eraseSlice();
     });
     await slow.eraseSlice();
     expect(await checkErasure(env.DB)).toEqual([]);

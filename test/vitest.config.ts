@@ -37,7 +37,7 @@ function workerd() {
       main: './src/index.ts',
       wrangler: { configPath: './wrangler.toml' },
       miniflare: {
-        d1Databases: ['DB', 'DB_01'],
+        d1Databases: ['DB', 'DB_01', 'DB_02'],
         bindings: {
           TEST_MIGRATIONS: await readD1Migrations(`${root}/migrations`),
           ADMIN_TOKEN: 'operator-token-of-the-tests',
@@ -45,6 +45,7 @@ function workerd() {
           PUBLIC_URL: 'https://countersign.test',
           EXPOSE_COST: 'on',
           RATE_LIMITS: 'off',
+          MOVE_FAULTS: process.env.MOVE_FAULTS ?? '',
           WRANGLER: readFileSync(`${root}/wrangler.toml`, 'utf8'),
         },
         ratelimits: { LIMITER_OF_3: { namespace_id: '4103', simple: { limit: 3, period: 60 } } },

@@ -1,7 +1,9 @@
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
+import { ConstraintError } from '../db/database';
 import { accounts, erasures, identities, movedAccounts, movedCredentials, trees } from '../db/schema';
+import { unavailable } from '../errors';
 import type { OperatorContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { accepted, answer, operation } from '../http/operation';
@@ -23,6 +25,7 @@ const LONGEST_SEALING = 20 * MINUTE;
 /**
  * Deletes an account: its credentials die at once with its row, which every one of them is looked up with; the sweep
  * erases the rest. Whoever signs in to it with an identity provider is forgotten first, and is new when they come again.
+ * @throws Problem `unavailable` for an account on its way to another shard
  */
 export async function deleteAccount(
   { shards, runtime }: OperatorContext,
@@ -47,12 +50,14 @@ export async function deleteAccount(
         }),
       ),
   );
-  await shard.ledger.change({
+  // Should it have moved on meanwhile there is no such row here, and nothing is to be erased.
+  const number = sql<number>`(select number from ${accounts} where ${eq(accounts.number, row.number)})`;
+  const deletion = shard.ledger.change({
     note: null,
     changes: (write) => [
       write.insert(erasures).values([
-        { kind: 'account', number: row.number, subject: idBytes(row.id), dueAt: 0 },
-        { kind: 'tree', number: row.number, subject: idBytes(row.id), dueAt: now + LONGEST_SEALING },
+        { kind: 'account', number, subject: idBytes(row.id), dueAt: 0 },
+        { kind: 'tree', number, subject: idBytes(row.id), dueAt: now + LONGEST_SEALING },
       ]),
       ...(shard.name === directory.name ? [forget(write)] : []),
       // From here on nothing of its log is sealed.
@@ -60,6 +65,9 @@ export async function deleteAccount(
       write.delete(accounts).where(eq(accounts.number, row.number)),
     ],
     answer: null,
+  });
+  await deletion.catch((error: unknown) => {
+    throw error instanceof ConstraintError ? unavailable() : error;
   });
 }
 

@@ -582,8 +582,8 @@ export interface FailedAttempt {
 export const MOVE_DIRECTIONS = ['out', 'in'] as const;
 
 /**
- * Accounts that are on their way to another shard: one row on either side. While there is one, triggers refuse every
- * change of the account that is not made in the mover's turn.
+ * Accounts that are on their way to another shard: one row on either side. Until one is held, triggers note what changes
+ * of it; from then on they refuse every change that is not made in the mover's turn.
  */
 export const moves = sqliteTable('moves', {
   /** The account's number on this shard. */
@@ -597,11 +597,11 @@ export const moves = sqliteTable('moves', {
   /** Which table is next, and the key of its last row that was copied; null before the first. */
   step: integer().notNull().default(0),
   after: text(),
-  /** Whether the account is gone from here, but for what is to be erased. */
+  /** Since when nothing of it may change; null while the account lives on here. */
+  heldAt: integer('held_at'),
+  /** Whether the account is gone from here. */
   hasLeft: integer('has_left', { mode: 'boolean' }).notNull().default(false),
-  /** What is added to the numbers of agents and webhooks on their way in. */
-  agentOffset: integer('agent_offset').notNull().default(0),
-  webhookOffset: integer('webhook_offset').notNull().default(0),
+  /** When the move was ordered, which names it: the same on both sides. */
   createdAt: integer('created_at').notNull(),
 });
 
@@ -610,6 +610,37 @@ export const moveTurns = sqliteTable('move_turns', {
   account: integer().primaryKey(),
   turn: integer().notNull(),
 });
+
+/** Rows of accounts on their way out that were changed since the move was ordered, and are not copied anew yet. */
+export const moveChanges = sqliteTable(
+  'move_changes',
+  {
+    /** Numbers are never used twice: a row that changes while it is copied is noted once more. */
+    id: integer().primaryKey({ autoIncrement: true }),
+    account: integer().notNull(),
+    /** The table; `gone_agents` and `gone_webhooks` for what goes with one that is deleted. */
+    name: text().notNull(),
+    /** The row's key, as a JSON array. */
+    key: text().notNull(),
+  },
+  (table) => [index('move_changes_by_account').on(table.account, table.id)],
+);
+
+export const MOVED_NUMBERS = ['agent', 'webhook'] as const;
+
+/** What numbers of agents and webhooks become on this shard, while their account is on its way in. */
+export const moveNumbers = sqliteTable(
+  'move_numbers',
+  {
+    /** The account's number on this shard. */
+    account: integer().notNull(),
+    kind: codeColumn(MOVED_NUMBERS)().notNull(),
+    /** On the shard from which it comes. */
+    number: integer().notNull(),
+    becomes: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.account, table.kind, table.number] })],
+);
 
 /** Where accounts are now that were here before. */
 export const movedAccounts = sqliteTable('moved_accounts', {

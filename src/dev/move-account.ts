@@ -21,7 +21,7 @@ interface Shard {
 
 /**
  * Orders that an account move to another shard, and waits until it is there. The sweep of the deployment does the work:
- * this program may be stopped and run again.
+ * this program may be stopped and run again. A move that is not over yet is ended by ordering the account to where it is.
  */
 async function moveAccount(words: string[], signal: AbortSignal): Promise<void> {
   const place = words.includes('--remote') ? '--remote' : '--local';
@@ -32,28 +32,41 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
   if (!bytes || rest.length > 0 || name === undefined) throw new Complaint(USAGE);
   if (!target) throw new Complaint(`wrangler.toml binds no shard ${name}: there are ${shards.map(nameIn).join(', ')}.`);
   const ask = (shard: Shard, sql: string) => execute(shard, place, sql, signal);
-  const find = async (table: 'accounts' | 'moves') => {
-    const found = [];
+  const findMove = async () => {
     for (const shard of shards) {
-      if ((await ask(shard, `select 1 from ${table} where id = ${bytes}`)).length > 0) found.push(shard);
+      const [move] = await ask(shard, `select shard from moves where id = ${bytes} and direction = 0`);
+      if (move) return { from: shard, to: String(move.shard) };
     }
-    return found;
+    return null;
+  };
+  const findHome = async () => {
+    for (const shard of shards) {
+      const isHere = `id = ${bytes} and number not in (select account from moves where direction = 1)`;
+      if ((await ask(shard, `select 1 from accounts where ${isHere}`)).length > 0) return shard;
+    }
+    throw new Complaint(`There is no account ${id}.`);
   };
 
-  const moving = await find('moves');
-  if (moving.length === 0) {
-    const [home] = await find('accounts');
-    if (!home) throw new Complaint(`There is no account ${id}.`);
-    if (home.name === target.name) return console.log(`${id} is on shard ${target.name}.`);
+  const move = await findMove();
+  if (move && move.from === target) {
+    await ask(target, `delete from moves where id = ${bytes} and direction = 0 and not has_left`);
+  } else if (move && move.to !== target.name) {
+    const end = `npm run move-account -- ${id} ${move.from.name}`;
+    throw new Complaint(`${id} is on its way from shard ${move.from.name} to ${move.to}. To end that: ${end}`);
+  } else if (!move) {
+    const home = await findHome();
+    if (home === target) return console.log(`${id} is on shard ${target.name}.`);
     await ask(
       home,
       `insert into moves (account, id, direction, shard, created_at)
        select number, id, 0, '${target.name}', ${Date.now()} from accounts where id = ${bytes}`,
     );
   }
-  console.log(`${id} is held, and moves with the next sweeps …`);
-  while ((await find('moves')).length > 0) await sleep(PAUSE, undefined, { signal });
-  console.log(`${id} is on shard ${(await find('accounts')).map(nameIn).join(', ')}.`);
+  if (move?.from !== target) console.log(`${id} moves with the next sweeps …`);
+  while (await findMove()) await sleep(PAUSE, undefined, { signal });
+  const home = await findHome();
+  if (home !== target) throw new Complaint(`The move was given up: ${id} is on shard ${home.name}. The log says why.`);
+  console.log(`${id} is on shard ${home.name}.`);
 }
 
 function nameIn({ name }: Shard): string {
@@ -74,13 +87,18 @@ function parseUserId(id: string): string | null {
 }
 
 /** Runs one statement in the database of a shard, and answers its rows. */
-async function execute({ binding }: Shard, place: string, sql: string, signal: AbortSignal): Promise<unknown[]> {
+async function execute(
+  { binding }: Shard,
+  place: string,
+  sql: string,
+  signal: AbortSignal,
+): Promise<Record<string, unknown>[]> {
   const options = ['d1', 'execute', binding, place, '--json', '--yes', '--command', sql.replaceAll(/\s+/g, ' ')];
   const { output, exit } = runWrangler(options, signal, SPEAKING);
   const [said, complained, code] = await Promise.all([...output.map((stream) => text(stream)), exit]);
   signal.throwIfAborted();
   if (code !== 0) throw new Complaint(`The database ${binding} did not answer.\n${said}${complained}`);
-  const [answer] = JSON.parse(String(said)) as { results: unknown[] }[];
+  const [answer] = JSON.parse(String(said)) as { results: Record<string, unknown>[] }[];
   return answer?.results ?? [];
 }
 

@@ -9,7 +9,7 @@ import { isMoving } from '../http/credentials';
 import { query } from '../http/input';
 import { operation } from '../http/operation';
 import { limitAddress } from '../http/rate-limit';
-import { openNamedShard } from '../http/shard';
+import { openNamedShard, shardNames } from '../http/shard';
 import { type FileRow, isFile } from '../ledger/file-ledger';
 import type { Ledger } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
@@ -37,22 +37,20 @@ interface Download extends Pick<SignedAddress, 'document'> {
 type OpenedShard = Pick<Shard, 'reader' | 'ledger'>;
 
 /** Looks for the file of a signed address, on the shard to which its account moved if it is not on the one it names. */
-async function findDownload(c: Incoming, shard: OpenedShard, address: SignedAddress): Promise<Download> {
+async function findDownload(c: Incoming, first: OpenedShard, address: SignedAddress): Promise<Download> {
   const now = c.var.runtime.now();
-  const moved = movedAccounts;
-  const found = await findFile(shard, address, now);
-  if (found) return found;
-  const [[next]] = await shard.reader.load([
-    shard.reader.select({ shard: moved.shard }).from(moved).where(eq(moved.id, address.account)),
-  ]);
-  const other = next && openNamedShard(c, next.shard);
-  const there = other && (await findFile(other, address, now));
-  if (!there) throw notFound('file');
-  return there;
+  let shard: OpenedShard | null = first;
+  for (const _ of shardNames(c)) {
+    if (!shard) break;
+    const { found, next } = await findFile(shard, address, now);
+    if (found) return found;
+    shard = next === null ? null : openNamedShard(c, next);
+  }
+  throw notFound('file');
 }
 
 /**
- * Finds the file of a signed address; null where the account is not here.
+ * Finds the file of a signed address; where the account is not here, the shard to which it moved, null for none.
  * @throws Problem `download_expired` once the address or the file is over, `account_inactive`, `not_found` when the file
  *   is gone, `unavailable` while the account moves
  */
@@ -60,13 +58,13 @@ async function findFile(
   { reader, ledger }: OpenedShard,
   { id, document, account, expires }: SignedAddress,
   now: number,
-): Promise<Download | null> {
+): Promise<{ found: Download; next?: never } | { found: null; next: string | null }> {
   const key = parseFileId(id);
   if (expires <= now) throw downloadExpired();
   if (!key) throw notFound('file');
   const isOwner = eq(accounts.id, account);
   const owner = sql<number>`(select number from ${accounts} where ${isOwner})`;
-  const [[found], [file]] = await reader.load([
+  const [[found], [file], [moved]] = await reader.load([
     reader
       .select({ isActive: accounts.isActive, isMoving: isMoving.as('is_moving') })
       .from(accounts)
@@ -75,8 +73,9 @@ async function findFile(
       .select()
       .from(files)
       .where(isFile({ ...key, account: owner })),
+    reader.select({ shard: movedAccounts.shard }).from(movedAccounts).where(eq(movedAccounts.id, account)),
   ]);
-  if (!found) return null;
+  if (!found) return { found: null, next: moved?.shard ?? null };
   if (found.isMoving) throw unavailable();
   if (!file) throw notFound('file');
   if (!found.isActive) {
@@ -85,7 +84,8 @@ async function findFile(
   const size = document === 'file' ? file.size : file.proofSize;
   if (file.status !== 'completed' || size === null || file.sha256 === null) throw downloadExpired();
   const digest = toHex(file.sha256);
-  return { ledger, file, document, size, etag: document === 'file' ? `"${digest}"` : `"proof-of-${digest}"` };
+  const etag = document === 'file' ? `"${digest}"` : `"proof-of-${digest}"`;
+  return { found: { ledger, file, document, size, etag } };
 }
 
 /** Notes the first download of a file; ranges and repetitions are the same download, and a proof holds no entry. */

@@ -1,6 +1,6 @@
 import { and, asc, eq, isNotNull, lte, ne, sql } from 'drizzle-orm';
 import type { Reader } from '../db/database';
-import { accounts, files, moves } from '../db/schema';
+import { accounts, files } from '../db/schema';
 import type { JobMessage } from '../env';
 import type { FileLedger, FileRow } from '../ledger/file-ledger';
 import { logFailure } from '../lib/log';
@@ -61,13 +61,11 @@ export async function resumeFiles(
 export async function cleanFiles(context: CleaningContext, now: number): Promise<boolean> {
   const { reader, ledger } = context;
   const isOrphan = sql<number>`not exists (select 1 from ${accounts} where ${accounts.number} = ${files.account})`;
-  // The account of one on its way to this shard is not there yet.
-  const isAtRest = sql`not exists (select 1 from ${moves} where ${moves.account} = ${files.account})`;
   const [due] = await reader.load([
     reader
       .select({ file: files, isOrphan })
       .from(files)
-      .where(and(isNotNull(files.dueAt), lte(files.dueAt, now), ne(files.status, 'processing'), isAtRest))
+      .where(and(isNotNull(files.dueAt), lte(files.dueAt, now), ne(files.status, 'processing')))
       .orderBy(asc(files.dueAt))
       .limit(SLICE),
   ]);

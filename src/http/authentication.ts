@@ -1,5 +1,5 @@
 import { type Database, loadPresent } from '../db/database';
-import { openShard } from '../db/shards';
+import { listShards, openShard } from '../db/shards';
 import { Problem } from '../errors';
 import { noteAgentActivity, noteTokenUse } from '../ledger/activity';
 import { equalBytes } from '../lib/bytes';
@@ -43,9 +43,6 @@ export function isWellFormed(c: Incoming, credential: string): boolean {
   return parseCredential(credential) !== null || isIdentityToken(c, credential);
 }
 
-/** More shards than a credential is sent on to, even if its account moves on at this moment. */
-const MAX_SHARDS = 3;
-
 /**
  * Finds out who calls, in one round trip, two for a moved account, and none for a credential that is malformed.
  * @throws Problem `unauthorized` for a credential that is unknown, expired or malformed; `account_inactive`,
@@ -81,7 +78,10 @@ export async function authenticate(
   return { principal: { kind: 'agent', shard, account, agent }, database, loaded };
 }
 
-/** Looks for a credential on the shard that it names, or on the one to which its account moved; null for one unknown. */
+/**
+ * Looks for a credential on the shard that it names, or on the one to which its account moved; null for one unknown. A
+ * shard may not know yet that an account moved on from where it leads: that one does.
+ */
 async function findCaller(
   c: Incoming,
   { kind, shard: home }: { kind: CredentialKind; shard: string },
@@ -89,7 +89,7 @@ async function findCaller(
   fellows: FellowQueries,
 ) {
   let shard = home;
-  for (let shards = 1; shards <= MAX_SHARDS; shards++) {
+  for (const _ of listShards(c.env)) {
     const database = openShard(c.env, shard, c.var.cost);
     if (!database) return null;
     const queries = await fellows(database, callerOf(kind, hashes));

@@ -11,8 +11,9 @@ export function hashCredential(keyring: Keyring, credential: string): Promise<[U
   return keyring.mac('credential-hash', credential);
 }
 
-/** Whether an account is on its way to another shard: as SQL, of a row of accounts. */
-export const isMoving = sql<boolean>`exists (select 1 from ${moves} where ${moves.account} = ${accounts.number})`;
+/** Whether an account is held on its way to another shard: as SQL, of a row of accounts. */
+export const isMoving = sql<boolean>`exists (
+  select 1 from ${moves} where ${moves.account} = ${accounts.number} and ${moves.heldAt} is not null)`;
 
 /** What authentication needs to know of an account. */
 export const accountColumns = {

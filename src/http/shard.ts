@@ -1,4 +1,4 @@
-import { openShard } from '../db/shards';
+import { listShards, openShard } from '../db/shards';
 import { Ledger } from '../ledger/ledger';
 import type { Incoming, Shard } from './context';
 
@@ -6,4 +6,9 @@ import type { Incoming, Shard } from './context';
 export function openNamedShard(c: Incoming, name: string): Pick<Shard, 'reader' | 'ledger'> | null {
   const database = openShard(c.env, name, c.var.cost);
   return database && { reader: database, ledger: new Ledger(database) };
+}
+
+/** The names of all shards: an account was on no more than these. */
+export function shardNames(c: Incoming): string[] {
+  return listShards(c.env);
 }

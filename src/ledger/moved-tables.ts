@@ -14,6 +14,7 @@ import {
   FILE_STATUSES,
   fileOutcomes,
   files,
+  MOVED_NUMBERS,
   permissions,
   policies,
   storedAnswers,
@@ -32,72 +33,81 @@ export interface MovedAccount {
   id: Id<'user'>;
 }
 
-/** How numbers of one shard become those of the other. */
-export interface Shifts {
-  account: number;
-  agent: number;
-  webhook: number;
-}
+/** A thing that has a number of its own on each shard. */
+export type Numbered = (typeof MOVED_NUMBERS)[number];
 
 /** What a column tells of the account's place on its shard; others are copied as they are. */
-type Kind = 'account' | 'agent' | 'webhook' | 'position' | 'left out' | SQL;
+type Kind = 'account' | Numbered | 'position' | 'left out' | SQL;
 
-interface MovedTable {
+export interface MovedTable {
   table: Table;
-  /** Which rows belong to the account. */
+  /** Which rows belong to the account; or what they belong to, as a select of the values that their first key may have. */
   of: (account: MovedAccount) => SQL;
-  /** The columns that order these rows. */
+  isNested?: boolean;
+  /** The columns that name and order these rows, next to the account. */
   key: readonly string[];
+  /** The key after which the account's rows begin, where it is that of all accounts. */
+  start?: (account: MovedAccount) => string;
   kinds?: Record<string, Kind>;
-  /** Whether rows stay behind, because they are not of this account alone. */
-  stays?: boolean;
+}
+
+/** A row of a table as the mover carries it: its columns and its key, each a JSON array, with the numbers of the old shard. */
+export interface CopiedRow {
+  row: string;
+  key: string;
 }
 
 const span = sql.raw(String(LOG_SPAN));
 const processing = codeOf(FILE_STATUSES, 'processing');
 const ownAccount = ({ number }: MovedAccount) => sql`account = ${raw(number)}`;
-const ownAgents = ({ number }: MovedAccount) =>
-  sql`agent in (select number from agents where account = ${raw(number)})`;
+const ownAgents = ({ number }: MovedAccount) => sql`select number as parent from agents where account = ${raw(number)}`;
+const ownWebhooks = ({ number }: MovedAccount) =>
+  sql`select number as parent from webhooks where account = ${raw(number)}`;
+const ownSubjects = ({ number, id }: MovedAccount) =>
+  sql`select ${blob(id)} as parent union all select id from agents where account = ${raw(number)}`;
 const account = { account: 'account' } as const;
 const agent = { agent: 'agent' } as const;
 
 /**
- * Everything of an account, in the order in which it is copied: the row of the account itself comes last, as without it
- * nothing else counts.
+ * What is copied while the account lives on, and copied anew where it changes: all that may be large. Without what comes
+ * last, nothing looks at it on the new shard. Triggers note the changes under the names of these tables.
  */
-export const MOVED_TABLES: readonly MovedTable[] = [
+export const FOLLOWED_TABLES: readonly MovedTable[] = [
   { table: userTokens, of: ownAccount, key: ['id'], kinds: account },
   { table: agents, of: ownAccount, key: ['id'], kinds: { ...account, number: 'agent' } },
-  { table: agentKeys, of: ownAgents, key: ['agent', 'hash'], kinds: agent },
+  { table: agentKeys, of: ownAgents, isNested: true, key: ['agent', 'hash'], kinds: agent },
   { table: permissions, of: ownAccount, key: ['id'], kinds: { ...account, ...agent } },
   { table: policies, of: ownAccount, key: ['id'], kinds: account },
   {
     table: auditEntries,
-    of: ({ number }) => sql`pos > ${raw(number)} * ${span} and pos < ${raw(number + 1)} * ${span}`,
+    of: ({ number }) => sql`pos < ${raw(number + 1)} * ${span}`,
     key: ['pos'],
+    start: ({ number }) => `[${number * LOG_SPAN}]`,
     kinds: { ...agent, pos: 'position' },
   },
-  { table: trees, of: ownAccount, key: ['account'], kinds: account },
   { table: erasedEntries, of: ownAccount, key: ['id'], kinds: { ...account, id: 'position' } },
   { table: activity, of: ownAccount, key: ['id'], kinds: account },
-  { table: agentStatistics, of: ownAgents, key: ['agent', 'unit', 'bucket'], kinds: agent },
+  { table: agentStatistics, of: ownAgents, isNested: true, key: ['agent', 'unit', 'bucket'], kinds: agent },
+  { table: storedAnswers, of: ownSubjects, isNested: true, key: ['subject', 'principal', 'key'] },
   {
-    // What is deleted says no more whose it was. Of other accounts there is nothing to erase on the other shard.
+    table: deliveries,
+    of: ownWebhooks,
+    isNested: true,
+    key: ['webhook', 'id'],
+    kinds: { ...agent, webhook: 'webhook', pos: 'position' },
+  },
+];
+
+/** What is copied at once when nothing changes any more: it is little, and sweeps look for it. */
+export const LAST_TABLES: readonly MovedTable[] = [
+  { table: trees, of: ownAccount, key: ['account'], kinds: account },
+  // What is deleted says no more whose it was. Of other accounts there is nothing to erase on the new shard.
+  ...MOVED_NUMBERS.map((kind) => ({
     table: erasures,
-    of: () => sql`kind in (${codeOf(ERASURE_KINDS, 'agent')}, ${codeOf(ERASURE_KINDS, 'webhook')})`,
+    of: () => sql`kind = ${codeOf(ERASURE_KINDS, kind)}`,
     key: ['id'],
-    kinds: {
-      id: 'left out',
-      number: sql`number + iif(kind = ${codeOf(ERASURE_KINDS, 'agent')}, agent_shift, webhook_shift)`,
-    },
-    stays: true,
-  },
-  {
-    table: storedAnswers,
-    of: ({ number, id }) =>
-      sql`subject in (select ${blob(id)} union all select id from agents where account = ${raw(number)})`,
-    key: ['principal', 'key'],
-  },
+    kinds: { id: 'left out', number: kind } as const,
+  })),
   {
     // Files in the making are begun anew, as what was saved of them tells of positions: their content is settled.
     table: files,
@@ -105,7 +115,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
     key: ['kind', 'id'],
     kinds: {
       ...account,
-      agent: sql`iif(agent > 0, agent + agent_shift, agent)`,
+      ...agent,
       state: sql`iif(status = ${processing}, null, state)`,
       upload_id: sql`iif(status = ${processing}, null, upload_id)`,
     },
@@ -118,72 +128,127 @@ export const MOVED_TABLES: readonly MovedTable[] = [
     kinds: { ...account, number: 'webhook', starts_after: 'position' },
   },
   { table: webhookFeeds, of: ownAccount, key: ['account'], kinds: { ...account, position: 'position' } },
-  {
-    table: deliveries,
-    of: ({ number }) => sql`webhook in (select number from webhooks where account = ${raw(number)})`,
-    key: ['webhook', 'id'],
-    kinds: { ...agent, webhook: 'webhook', pos: 'position' },
-  },
   { table: accounts, of: ({ number }) => sql`number = ${raw(number)}`, key: ['number'], kinds: { number: 'account' } },
 ];
 
-/** Selects some rows after a key, each as a JSON array of its columns as the other shard is to have them, and its key. */
-export function selectRows(
-  { table, of, key, kinds = {} }: MovedTable,
-  account: MovedAccount,
-  after: string | null,
-  shifts: Shifts,
-  limit: number,
-): SQL {
-  const columns = copiedColumns(table, kinds).map((name) => encode(table, name, shifted(name, kinds[name])));
-  const own = sql`(${key.map(identifier).reduce(joinByComma)})`;
-  const bound = sql`(${key.map((name, i) => decode(table, name, sql`${after} ->> ${raw(i)}`)).reduce(joinByComma)})`;
-  const places = sql`(select ${raw(shifts.agent)} as agent_shift, ${raw(shifts.webhook)} as webhook_shift,
-    ${raw(shifts.account)} as account_shift)`;
+/**
+ * Selects some rows of an account after a key, as {@link CopiedRow}s; all of them without a limit. It reads no others: a
+ * bound of the whole key alone would make SQLite begin with the first row of what they are nested in each time.
+ */
+export function selectRows(moved: MovedTable, owner: MovedAccount, after: string | null, limit?: number): SQL {
+  const { of, isNested, key, start } = moved;
+  const [first = '', ...rest] = key;
+  const from = after ?? start?.(owner) ?? null;
+  const select = (condition: SQL) => sql`
+    select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table} where ${condition}
+    order by ${list(key)} ${limit === undefined ? sql`` : sql`limit ${raw(limit)}`}`;
+  if (!isNested) return select(from === null ? of(owner) : sql`${of(owner)} and ${isBeyond(moved, key, from)}`);
+  const parents = sql`select parent from (${of(owner)})`;
+  if (from === null) return select(sql`${identifier(first)} in (${parents})`);
+  const parent = keyValue(moved, first, from);
   return sql`
-    select json_array(${columns.reduce(joinByComma)}) as copied_row,
-      json_array(${key.map((name) => encode(table, name, identifier(name))).reduce(joinByComma)}) as copied_key
-    from ${table} cross join ${places}
-    where ${of(account)} ${after === null ? sql`` : sql`and ${own} > ${bound}`}
-    order by ${key.map(identifier).reduce(joinByComma)} limit ${raw(limit)}`;
+    select * from (${select(sql`${identifier(first)} = ${parent} and ${isBeyond(moved, rest, from)}`)})
+    union all
+    select * from (${select(sql`${identifier(first)} in (${parents} where parent > ${parent})`)})
+    ${limit === undefined ? sql`` : sql`limit ${raw(limit)}`}`;
 }
 
-/** Inserts rows that {@link selectRows} gave, as a JSON array of them. */
-export function insertRows({ table, kinds = {} }: MovedTable, rows: string): SQL {
-  const names = copiedColumns(table, kinds);
-  const values = names.map((name, i) => decode(table, name, sql`value ->> ${raw(i)}`));
-  // What the operator was answered here before the account left for the first time has stayed.
-  const verb = table === storedAnswers ? sql`insert or ignore` : sql`insert`;
-  return sql`${verb} into ${table} (${names.map(identifier).reduce(joinByComma)})
-    select ${values.reduce(joinByComma)} from json_each(${rows})`;
+/** Selects those rows of an account that have certain keys, a JSON array of them, as {@link CopiedRow}s. */
+export function selectRowsByKey(moved: MovedTable, owner: MovedAccount, keys: string): SQL {
+  return sql`select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table}
+    where ${hasKey(moved, owner, sql`select ${keyColumns(moved)} from json_each(${keys})`)}`;
 }
 
-/** What is left of an account in a table, some of it or all, as SQL after `delete` or `select`; null where rows stay. */
-export function findRest({ table, of, key, stays }: MovedTable, account: MovedAccount) {
-  if (stays) return null;
-  const columns = key.map(identifier).reduce(joinByComma);
-  // An account that is made twice with one idempotency key is made once: that answer is looked for where it was given.
-  const leaves = table === storedAnswers ? sql`and principal <> ${OPERATOR}` : sql``;
-  const all = sql`from ${table} where ${of(account)} ${leaves}`;
-  const some = (limit: number) =>
-    sql`from ${table} where (${columns}) in (select ${columns} ${all} limit ${raw(limit)})`;
-  return { all, some };
+/** How the numbers of the old shard become those of the new. */
+export interface Passage {
+  from: number;
+  to: number;
 }
 
-const OPERATOR = sql.raw(`x'${toHex(new TextEncoder().encode('operator'))}'`);
-
-function copiedColumns(table: Table, kinds: Record<string, Kind>): string[] {
-  const names = Object.values(getTableColumns(table)).map(({ name }) => name);
-  return names.filter((name) => kinds[name] !== 'left out');
+/** Inserts rows, a JSON array of them, on the new shard. */
+export function insertRows(moved: MovedTable, rows: string, passage: Passage): SQL {
+  const { table, kinds = {} } = moved;
+  const names = copiedColumns(moved);
+  const values = names.map((name, i) => translate(decode(table, name, sql`value ->> ${raw(i)}`), kinds[name], passage));
+  // Answers that were given here before the account left for the first time may have stayed.
+  const verb = table === storedAnswers ? sql`insert or replace` : sql`insert`;
+  return sql`${verb} into ${table} (${list(names)}) select ${sql.join(values, sql`, `)} from json_each(${rows})`;
 }
 
-function shifted(name: string, kind: Kind | undefined): SQL {
-  const column = identifier(name);
-  if (kind === 'account') return sql`${column} + account_shift`;
-  if (kind === 'agent') return sql`${column} + agent_shift`;
-  if (kind === 'webhook') return sql`${column} + webhook_shift`;
-  if (kind === 'position') return sql`${column} + account_shift * ${span}`;
-  return typeof kind === 'object' ? kind : column;
+/** Deletes rows of certain keys of the old shard, a JSON array of them, on the new one. */
+export function deleteRows(moved: MovedTable, keys: string, passage: Passage): SQL {
+  const owner = { number: passage.to };
+  return sql`delete from ${moved.table}
+    where ${hasKey(moved, owner, sql`select ${keyColumns(moved, passage)} from json_each(${keys})`)}`;
+}
+
+/** The numbers of a kind that rows tell of: they need one on the new shard. */
+export function numbersIn(moved: MovedTable, rows: readonly string[], kind: Numbered): number[] {
+  const { kinds = {} } = moved;
+  const places = copiedColumns(moved).flatMap((name, i) => (kinds[name] === kind ? [i] : []));
+  if (places.length === 0) return [];
+  const found = rows.flatMap((row) => {
+    const values = JSON.parse(row) as (number | null)[];
+    return places.flatMap((place) => values[place] ?? []);
+  });
+  return [...new Set(found)].filter((number) => number > 0);
+}
+
+function hasKey({ table, key }: MovedTable, { number }: Pick<MovedAccount, 'number'>, keys: SQL): SQL {
+  const isNamed = sql`${tuple(key)} in (${keys})`;
+  return columnNames(table).includes('account') ? sql`account = ${raw(number)} and ${isNamed}` : isNamed;
+}
+
+function encodedRow(moved: MovedTable): SQL {
+  const { table, kinds = {} } = moved;
+  const values = copiedColumns(moved).map((name) => {
+    const kind = kinds[name];
+    return encode(table, name, typeof kind === 'object' ? kind : identifier(name));
+  });
+  return sql`json_array(${sql.join(values, sql`, `)}) as copied_row`;
+}
+
+function encodedKey({ table, key }: MovedTable): SQL {
+  const values = key.map((name) => encode(table, name, identifier(name)));
+  return sql`json_array(${sql.join(values, sql`, `)}) as copied_key`;
+}
+
+/** The columns of the keys that a JSON array holds. */
+function keyColumns({ table, key, kinds = {} }: MovedTable, passage?: Passage): SQL {
+  const values = key.map((name, i) => {
+    const value = decode(table, name, sql`value ->> ${raw(i)}`);
+    return passage ? translate(value, kinds[name], passage) : value;
+  });
+  return sql.join(values, sql`, `);
+}
+
+/** Whether some columns of the key come after those of a key, as JSON. */
+function isBeyond(moved: MovedTable, names: readonly string[], json: string): SQL {
+  const values = names.map((name) => keyValue(moved, name, json));
+  return sql`${tuple(names)} > (${sql.join(values, sql`, `)})`;
+}
+
+function keyValue({ table, key }: MovedTable, name: string, json: string): SQL {
+  return decode(table, name, sql`${json} ->> ${raw(key.indexOf(name))}`);
+}
+
+function columnNames(table: Table): string[] {
+  return Object.values(getTableColumns(table)).map(({ name }) => name);
+}
+
+function copiedColumns({ table, kinds = {} }: MovedTable): string[] {
+  return columnNames(table).filter((name) => kinds[name] !== 'left out');
+}
+
+function translate(value: SQL, kind: Kind | undefined, { from, to }: Passage): SQL {
+  if (kind === 'account') return raw(to);
+  if (kind === 'position') return sql`${value} + ${raw((to - from) * LOG_SPAN)}`;
+  if (kind !== 'agent' && kind !== 'webhook') return value;
+  // Null and 0 stand for no agent.
+  return sql`iif(${value} > 0, (
+    select becomes from move_numbers
+    where move_numbers.account = ${raw(to)} and kind = ${codeOf(MOVED_NUMBERS, kind)} and number = ${value}
+  ), ${value})`;
 }
 
 function isBlob(table: Table, name: string): boolean {
@@ -199,8 +264,12 @@ function decode(table: Table, name: string, value: SQL): SQL {
   return isBlob(table, name) ? sql`unhex(${value})` : value;
 }
 
-function joinByComma(list: SQL, item: SQL): SQL {
-  return sql`${list}, ${item}`;
+function tuple(names: readonly string[]): SQL {
+  return sql`(${list(names)})`;
+}
+
+function list(names: readonly string[]): SQL {
+  return sql.join(names.map(identifier), sql`, `);
 }
 
 function identifier(name: string): SQL {

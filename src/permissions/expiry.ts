@@ -1,6 +1,7 @@
 import { and, eq, lte, sql } from 'drizzle-orm';
+import { codeOf } from '../db/columns';
 import type { Reader } from '../db/database';
-import { accounts, agents, permissions } from '../db/schema';
+import { accounts, agents, MOVE_DIRECTIONS, permissions } from '../db/schema';
 import type { Runtime } from '../env';
 import { type Entry, SERVICE_ORIGIN } from '../ledger/entry';
 import type { Ledger } from '../ledger/ledger';
@@ -74,12 +75,15 @@ async function expire(ledger: Ledger, entries: Entry[], now: number): Promise<bo
   return committed !== null;
 }
 
+/** Those of an account on its way to this shard run out where it still is. */
+const isAtHome = sql`account not in (select account from moves where direction = ${codeOf(MOVE_DIRECTIONS, 'in')})`;
+
 /** The oldest due rows, as the partial index `name` lists them. */
 function findDue(reader: Reader, name: 'permissions_due' | 'tokens_due', now: number) {
   const due =
     name === 'permissions_due'
-      ? sql`status = 0 and expires_at <= ${now} order by expires_at`
-      : sql`token_status = 0 and token_uses = 0 and token_expires_at <= ${now} order by token_expires_at`;
+      ? sql`status = 0 and expires_at <= ${now} and ${isAtHome} order by expires_at`
+      : sql`token_status = 0 and token_uses = 0 and token_expires_at <= ${now} and ${isAtHome} order by token_expires_at`;
   const slice = sql`(
     select account, id from permissions indexed by ${sql.raw(name)} where ${due} limit ${SLICE}
   ) as due`;

@@ -6,12 +6,15 @@ declare global {
       ASSETS: Fetcher;
       DB: D1Database;
       DB_01: D1Database;
+      DB_02: D1Database;
       FILES: R2Bucket;
       ADMIN_TOKEN: string;
       ROOT_SECRET: string;
       PUBLIC_URL: string;
       EXPOSE_COST: string;
       RATE_LIMITS: string;
+      /** `all` lets every call of a move fail in turn. */
+      MOVE_FAULTS: string;
       LIMITER_OF_3: RateLimit;
       /** The text of `wrangler.toml`. */
       WRANGLER: string;

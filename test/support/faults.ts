@@ -32,13 +32,17 @@ export class FaultyDatabase {
   get binding(): D1Database {
     const texts = new WeakMap<D1PreparedStatement, string>();
     const faulty = {
-      prepare: (sql: string) => ({
-        bind: (...values: unknown[]) => {
-          const statement = this.database.prepare(sql).bind(...values);
+      prepare: (sql: string) => {
+        const prepared = this.database.prepare(sql);
+        const bind = prepared.bind.bind(prepared);
+        texts.set(prepared, sql);
+        prepared.bind = (...values: unknown[]) => {
+          const statement = bind(...values);
           texts.set(statement, `${sql} ${JSON.stringify(values)}`);
           return statement;
-        },
-      }),
+        };
+        return prepared;
+      },
       batch: (statements: D1PreparedStatement[]) => this.batch(statements, texts),
     };
     return faulty as unknown as D1Database;

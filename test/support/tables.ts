@@ -1,10 +1,19 @@
 /** How many rows each table of a database holds. */
 export async function countRows(database: D1Database): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const name of await listTables(database)) {
-    counts[name] = (await database.prepare(`select count(*) as rows from ${name}`).first<number>('rows')) ?? 0;
-  }
-  return counts;
+  const names = await listTables(database);
+  const results = await database.batch<{ rows: number }>(
+    names.map((name) => database.prepare(`select count(*) as rows from ${name}`)),
+  );
+  return Object.fromEntries(names.map((name, i) => [name, results[i]?.results[0]?.rows ?? 0]));
+}
+
+/** The rows of each table of a database. */
+export async function readTables(database: D1Database): Promise<Map<string, Record<string, unknown>[]>> {
+  const names = await listTables(database);
+  const results = await database.batch<Record<string, unknown>>(
+    names.map((name) => database.prepare(`select * from ${name}`)),
+  );
+  return new Map(names.map((name, i) => [name, results[i]?.results ?? []]));
 }
 
 /** Everything that a database holds, but for the notes of when a credential was last used. */
@@ -41,4 +50,28 @@ async function listTables(database: D1Database): Promise<string[]> {
       and name not like 'sqlite%' and name <> 'd1_migrations' order by name`)
     .all<{ name: string }>();
   return results.map(({ name }) => name);
+}
+
+/** Everything that a database holds, to be put back into its tables once they are empty. */
+export class TableSnapshot {
+  private constructor(
+    private readonly database: D1Database,
+    private readonly tables: Map<string, Record<string, unknown>[]>,
+  ) {}
+
+  static async take(database: D1Database): Promise<TableSnapshot> {
+    return new TableSnapshot(database, await readTables(database));
+  }
+
+  async putBack(): Promise<void> {
+    const statements = [...this.tables].flatMap(([name, rows]) =>
+      rows.map((row) => {
+        const places = Object.keys(row).map(() => '?');
+        return this.database
+          .prepare(`insert into ${name} (${Object.keys(row).join()}) values (${places.join()})`)
+          .bind(...Object.values(row).map((value) => (Array.isArray(value) ? Uint8Array.from(value) : value)));
+      }),
+    );
+    await this.database.batch(statements);
+  }
 }

@@ -1,0 +1,93 @@
+import { makeWebhook } from './webhooks';
+import type { Json, TestAccount, TestAgent, World } from './world';
+
+const RANGE = { start_date: '2026-01-01', end_date: '2026-12-31' };
+
+/** An account in use. */
+export interface Life {
+  world: World;
+  account: TestAccount;
+  agents: TestAgent[];
+  tokens: string[];
+  webhook: { id: string; host: string; secret: string };
+  download: string;
+  unfinished: string;
+  further: string;
+}
+
+/** An account with something in every table, on the first shard. */
+export async function makeLife(world: World): Promise<Life> {
+  const account = await world.account({ plan: 'pro' });
+  const webhook = await makeWebhook(account);
+  const agents = [await account.agent({ name: 'First' }), await account.agent({ name: 'Second' })];
+  const tokens: string[] = [];
+  for (const agent of agents) {
+    const { token } = await agent.approved({ max_uses: 3 });
+    tokens.push(token.value);
+    await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
+    await agent.request();
+    await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, { grace_period: 86_400 });
+  }
+  await world.must(201, 'POST', '/v1/agents', repeated(account));
+  // Its history waits to be erased until it is sealed.
+  const gone = await account.agent();
+  await gone.approved();
+  await account.must(204, 'DELETE', `/v1/agents/${gone.id}`);
+  const policy = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
+  await account.must(201, 'POST', '/v1/policies', policy);
+  const further = await account.limitedToken('account:read');
+  await world.deliver();
+  await world.sweep();
+  await world.deliver();
+  const { body: finished } = await account.must(202, 'POST', '/v1/audit/export', RANGE);
+  await world.work();
+  await world.deliver();
+  const { body } = await account.must(200, 'GET', `/v1/audit/export/${finished.export_id}`);
+  const download = body.download_url.slice(world.env.PUBLIC_URL?.length);
+  await world.must(200, 'GET', download);
+  await agents[0]?.request();
+  const { body: unfinished } = await account.must(202, 'POST', '/v1/audit/export', RANGE);
+  return {
+    ...{ world, account, agents, tokens, webhook, further },
+    download,
+    unfinished: unfinished.export_id,
+  };
+}
+
+/** A request that makes an agent once, however often it is sent. */
+export function repeated({ token }: TestAccount) {
+  return { token, headers: { 'Idempotency-Key': 'made-once' }, body: { name: 'Kept' } };
+}
+
+/** Everything that an account can read of itself, but for when it was last active. */
+export async function readEverything({
+  account,
+  agents,
+  webhook,
+  world,
+  download,
+}: Life): Promise<Record<string, Json>> {
+  const paths = [
+    '/v1/me',
+    '/v1/me/tokens',
+    '/v1/agents',
+    '/v1/permissions?limit=100',
+    '/v1/policies',
+    '/v1/audit?limit=1000&order=asc',
+    '/v1/activity?limit=100',
+    '/v1/webhooks',
+    `/v1/webhooks/${webhook.id}/deliveries?limit=100`,
+    '/v1/audit/checkpoint',
+    ...agents.flatMap(({ id }) => [`/v1/agents/${id}`, `/v1/agents/${id}/stats?period=7d`]),
+  ];
+  const read: Record<string, Json> = {};
+  for (const path of paths) {
+    const { text } = await account.must(200, 'GET', path);
+    read[path] = text.replaceAll(/"last_(activity|used)_at":("[^"]*"|null)/g, '');
+  }
+  for (const { id } of await account.log()) {
+    read[id] = (await account.must(200, 'GET', `/v1/audit/${id}`)).text;
+  }
+  read.file = (await world.must(200, 'GET', download)).text;
+  return read;
+}
