@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { requestLine, watchLog } from './support/log';
 import { makeWebhook } from './support/webhooks';
 import { World } from './support/world';
@@ -81,7 +81,7 @@ const rules: Record<string, string[]> = {
 const FILE = /"(\/docs\/.+?)"/.exec((await new World().call('GET', '/docs')).text)?.[1] ?? '';
 
 /** A path whose `:id` belongs to the scene's account, and a body that is good enough to get past validation. */
-function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
+function aim(route: string, scene: Scene) {
   const [method = '', pattern = ''] = route.split(' ');
   const ids: [RegExp, string][] = [
     [/^\/v1\/admin\/users/, scene.account.id],
@@ -121,6 +121,8 @@ function aim(route: string, scene: Awaited<ReturnType<typeof makeScene>>) {
 const EXPORT = { start_date: '2026-01-01', end_date: '2026-12-31' };
 const REPORT = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' }, format: 'json' };
 const POLICY = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
+
+type Scene = Awaited<ReturnType<typeof makeScene>>;
 
 async function makeScene(world = new World()) {
   const account = await world.account({ plan: 'enterprise' });
@@ -168,7 +170,7 @@ const ofAccounts = guarded.filter((route) => !rules[route]?.includes('operator')
 function about(route: string) {
   const allowed = rules[route] ?? [];
   const scope = allowed.find((who) => who.startsWith('user:'))?.slice('user:'.length);
-  const call = async (scene: Awaited<ReturnType<typeof makeScene>>, token?: string) => {
+  const call = async (scene: Scene, token?: string) => {
     const { method, path, body } = aim(route, scene);
     const answer = await scene.world.call(method, path, {
       ...(token !== undefined && { token }),
@@ -197,10 +199,29 @@ it.each(routes)('%s answers those who may call it', async (route) => {
   }
 });
 
-it.each(guarded)('%s turns away no credential and unknown, expired, deleted and malformed ones', async (route) => {
-  const { call } = about(route);
-  const scene = await makeScene();
-  const { world, account } = scene;
+// Whoever is turned away changes nothing: these share a scene each.
+
+describe('without a credential that is good', () => {
+  let scene: Scene;
+  let dead: (string | undefined)[];
+
+  beforeAll(async () => {
+    scene = await makeScene();
+    dead = await makeDeadCredentials(scene);
+  });
+
+  it.each(guarded)('%s is not answered', async (route) => {
+    const { call } = about(route);
+    for (const token of dead) {
+      const answer = await call(scene, token);
+      expect([token, answer.status, answer.body?.code]).toEqual([token, 401, 'unauthorized']);
+      expect(answer.headers.get('WWW-Authenticate')).toBe('Bearer');
+    }
+  });
+});
+
+/** None, and unknown, expired, deleted and malformed ones. */
+async function makeDeadCredentials({ world, account, agent, token }: Scene): Promise<(string | undefined)[]> {
   const expiring = await account.must(201, 'POST', '/v1/me/tokens', {
     expires_at: new Date(world.now + 1_000).toISOString(),
   });
@@ -214,15 +235,15 @@ it.each(guarded)('%s turns away no credential and unknown, expired, deleted and 
   const orphan = await gone.agent();
   await world.must(202, 'DELETE', `/v1/admin/users/${gone.id}`, { token: world.env.ADMIN_TOKEN ?? '' });
   world.advance(1_000);
-  const dead = [
+  return [
     undefined,
     '',
     'nonsense',
     `${world.env.ADMIN_TOKEN}x`,
-    scene.token,
+    token,
     account.token.slice(0, -1),
     `${account.token.slice(0, -1)}${account.token.endsWith('0') ? '1' : '0'}`,
-    scene.agent.key.toLowerCase(),
+    agent.key.toLowerCase(),
     expiring.body.token,
     rotated.key,
     deletedToken.body.token,
@@ -230,66 +251,83 @@ it.each(guarded)('%s turns away no credential and unknown, expired, deleted and 
     gone.token,
     orphan.key,
   ];
-  for (const token of dead) {
-    const answer = await call(scene, token);
-    expect([token, answer.status, answer.body?.code]).toEqual([token, 401, 'unauthorized']);
-    expect(answer.headers.get('WWW-Authenticate')).toBe('Bearer');
-  }
-});
+}
 
-it.each(guarded)('%s turns away credentials of the wrong kind', async (route) => {
-  const { allowed, call } = about(route);
-  const scene = await makeScene();
-  const kinds = { operator: scene.world.env.ADMIN_TOKEN ?? '', agent: scene.agent.key, user: scene.account.token };
-  for (const [kind, token] of Object.entries(kinds)) {
-    if (allowed.some((who) => who.startsWith(kind))) continue;
-    const { status, body } = await call(scene, token);
-    expect([kind, status, body.code]).toEqual([kind, 403, 'wrong_credential']);
-  }
-});
+describe('with a credential of another kind or scope', () => {
+  let scene: Scene;
+  let scopes: string[];
 
-it.each(scoped)('%s turns away a user token that has every scope but the one', async (route) => {
-  const { scope, call } = about(route);
-  const scene = await makeScene();
-  const { body: me } = await scene.account.must(200, 'GET', '/v1/me/tokens?limit=100');
-  const all: string[] = me.data.at(-1).scopes;
-  const token = await scene.account.limitedToken(...all.filter((other) => other !== scope));
-  const { status, body } = await call(scene, token);
-  expect([status, body.code]).toEqual([403, 'insufficient_scope']);
-});
+  beforeAll(async () => {
+    scene = await makeScene();
+    const { body: me } = await scene.account.must(200, 'GET', '/v1/me/tokens?limit=100');
+    scopes = me.data.at(-1).scopes;
+  });
 
-it.each(guarded)('%s turns away credentials of an account that is switched off', async (route) => {
-  const { call } = about(route);
-  const scene = await makeScene();
-  const { world, account, agent } = scene;
-  const operator = world.env.ADMIN_TOKEN ?? '';
-  await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { token: operator, body: { is_active: false } });
-  for (const token of [account.token, agent.key]) {
-    const { status, body } = await call(scene, token);
-    expect([status, body.code]).toEqual([403, 'account_inactive']);
-  }
-});
-
-it.each(ofAccounts)('%s shows and changes nothing of another account', async (route) => {
-  const { call } = about(route);
-  const world = new World();
-  const scene = await makeScene(world);
-  const stranger = await makeScene(world);
-  const before = await snapshot(scene);
-  const tokens = [stranger.account.token, stranger.agent.key];
-  for (const token of tokens) {
-    const answer = await call(scene, token);
-    const { account, agent, permission, entry, spareToken, policy, webhook, delivery } = scene;
-    const things = [account.id, agent.id, permission.id, entry, spareToken, policy, webhook, delivery];
-    for (const secret of [...things, scene.export, scene.report]) {
-      expect(answer.text.replaceAll(scene.token, '')).not.toContain(secret);
+  it.each(guarded)('%s turns away the wrong kind', async (route) => {
+    const { allowed, call } = about(route);
+    const kinds = { operator: scene.world.env.ADMIN_TOKEN ?? '', agent: scene.agent.key, user: scene.account.token };
+    for (const [kind, token] of Object.entries(kinds)) {
+      if (allowed.some((who) => who.startsWith(kind))) continue;
+      const { status, body } = await call(scene, token);
+      expect([kind, status, body.code]).toEqual([kind, 403, 'wrong_credential']);
     }
-  }
-  expect(await snapshot(scene)).toEqual(before);
+  });
+
+  it.each(scoped)('%s turns away a user token that has every scope but the one', async (route) => {
+    const { scope, call } = about(route);
+    const token = await scene.account.limitedToken(...scopes.filter((other) => other !== scope));
+    const { status, body } = await call(scene, token);
+    expect([status, body.code]).toEqual([403, 'insufficient_scope']);
+  });
+});
+
+describe('of an account that is switched off', () => {
+  let scene: Scene;
+
+  beforeAll(async () => {
+    scene = await makeScene();
+    const { world, account } = scene;
+    const operator = world.env.ADMIN_TOKEN ?? '';
+    await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { token: operator, body: { is_active: false } });
+  });
+
+  it.each(guarded)('%s turns away user tokens and keys', async (route) => {
+    const { call } = about(route);
+    for (const token of [scene.account.token, scene.agent.key]) {
+      const { status, body } = await call(scene, token);
+      expect([status, body.code]).toEqual([403, 'account_inactive']);
+    }
+  });
+});
+
+describe('with a credential of another account', () => {
+  let scene: Scene;
+  let stranger: Scene;
+  let before: string[];
+
+  beforeAll(async () => {
+    const world = new World();
+    scene = await makeScene(world);
+    stranger = await makeScene(world);
+    before = await snapshot(scene);
+  });
+
+  it.each(ofAccounts)('%s shows and changes nothing', async (route) => {
+    const { call } = about(route);
+    for (const token of [stranger.account.token, stranger.agent.key]) {
+      const answer = await call(scene, token);
+      const { account, agent, permission, entry, spareToken, policy, webhook, delivery } = scene;
+      const things = [account.id, agent.id, permission.id, entry, spareToken, policy, webhook, delivery];
+      for (const secret of [...things, scene.export, scene.report]) {
+        expect(answer.text.replaceAll(scene.token, '')).not.toContain(secret);
+      }
+    }
+    expect(await snapshot(scene)).toEqual(before);
+  });
 });
 
 /** Everything that an account can see of itself. */
-async function snapshot({ account }: Awaited<ReturnType<typeof makeScene>>) {
+async function snapshot({ account }: Scene) {
   const paths = [
     '/v1/me',
     '/v1/agents',

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
+import './support/shards';
 import { sha256 } from '../src/lib/bytes';
 import { FaultyDatabase } from './support/faults';
 import { checkIntegrity } from './support/integrity';

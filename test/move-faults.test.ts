@@ -8,7 +8,7 @@ import { openErasure } from './support/agent-erasure';
 import { type Life, makeLife, repeated } from './support/life';
 import { dumpAccount, eraseRest, findRemains, isMoving, orderMove } from './support/moves';
 import { Outage, type OutageMode } from './support/outage';
-import { emptyTables, TableSnapshot } from './support/tables';
+import { emptyTables, saveTables } from './support/tables';
 import { makeWebhook } from './support/webhooks';
 import { World } from './support/world';
 
@@ -22,14 +22,14 @@ const CHANGE_EVERY = 2;
 const world = new World({ DB_01: env.DB_01 });
 let life: Life;
 let further: { id: string };
-let snapshot: TableSnapshot;
+let restore: () => Promise<void>;
 
 beforeAll(async () => {
   life = await makeLife(world);
   further = await makeWebhook(life.account);
   await life.agents[1]?.request();
   await world.deliver();
-  snapshot = await TableSnapshot.take(env.DB);
+  restore = await saveTables(env.DB);
 });
 
 /** What happens to the account while it is copied, one after the other. */
@@ -67,7 +67,7 @@ async function moveWith(plan: { call: number; mode: OutageMode } | null, hasRiva
     await database.exec('delete from moves');
     await emptyTables(database);
   }
-  await snapshot.putBack();
+  await restore();
   const { account } = life;
   const outage = new Outage();
   const start = () => {

@@ -4,9 +4,10 @@ import { Cost, Database } from '../src/db/database';
 import { Mover, type MoverShard } from '../src/ledger/mover';
 import { FaultyDatabase } from './support/faults';
 import { makeLife, readEverything, repeated } from './support/life';
-import { DATABASES, findRemains, isMoving, orderHeldMove, orderMove, settleMoves } from './support/moves';
+import { findRemains, isMoving, orderHeldMove, orderMove, settleMoves } from './support/moves';
 import { deliver } from './support/queue';
-import { countRows, emptyTables, TableSnapshot } from './support/tables';
+import { DATABASES } from './support/shards';
+import { countRows, emptyTables, saveTables } from './support/tables';
 import { listDeliveries } from './support/webhooks';
 import { type Answer, World } from './support/world';
 
@@ -402,10 +403,10 @@ it.each([
   const life = await makeLife(world);
   const { account } = life;
   Object.assign(world.env, { DB_01: env.DB_01 });
-  const snapshot = await TableSnapshot.take(env.DB);
+  const restore = await saveTables(env.DB);
   for (const slices of [2, 7, 12]) {
     await clear();
-    await snapshot.putBack();
+    await restore();
     await orderMove(world, account.id, '01');
     const shards = ['00', '01'].map((name) => ({ name, database: openDatabase(name) }));
     const mover = new Mover(shards[0] as MoverShard, shards, { rows: 8, characters: 20_000, changes: 8 });
@@ -436,9 +437,10 @@ it('keeps the tree of an account that moves while it is being deleted', async ()
 });
 
 it('is ordered once at a time, and given up where there is no such shard', async () => {
-  const world = new World({ DB_01: env.DB_01 });
+  const world = new World();
   const account = await world.account();
   await (await account.agent()).approved();
+  Object.assign(world.env, { DB_01: env.DB_01 });
   await orderMove(world, account.id, '09');
   await expect(orderMove(world, account.id, '01')).rejects.toThrow('UNIQUE');
   await world.sweep();

@@ -3,7 +3,8 @@ import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, inject, it, vi } from 'vitest';
 import { FaultyDatabase } from './support/faults';
 import { AUDIENCE, CLIENT } from './support/identity-client';
-import { DATABASES, orderMove, settleMoves } from './support/moves';
+import { orderMove, settleMoves } from './support/moves';
+import { DATABASES } from './support/shards';
 import { type Json, World } from './support/world';
 
 const ISSUER = 'https://id.example.com/tenant';

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
+import './support/shards';
 import type { Env } from '../src/env';
 import { FaultyDatabase } from './support/faults';
 import { type Answer, World } from './support/world';

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, expect, it } from 'vitest';
+import './support/shards';
 import { encodeBase62 } from '../src/lib/base62';
 import { crc32 } from '../src/lib/crc32';
 import { type TestAccount, World } from './support/world';

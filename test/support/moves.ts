@@ -3,6 +3,7 @@ import { Cost, Database } from '../../src/db/database';
 import { eraseAccounts, eraseWebhooks } from '../../src/ledger/erasure';
 import { idBytes, parseId } from '../../src/lib/typeid';
 import { openErasure } from './agent-erasure';
+import { DATABASES } from './shards';
 import { countRows, readTables } from './tables';
 import type { World } from './world';
 
@@ -11,9 +12,6 @@ const LOG_SPAN = 2 ** 32;
 const APART = ['moves', 'move_turns', 'move_changes', 'move_numbers', 'moved_accounts', 'moved_credentials'];
 /** What stays where an account was: what leads on, and answers that nobody asks for any more, for a day. */
 const STAYING = ['moved_accounts', 'moved_credentials', 'identities', 'provider_keys', 'stored_answers'];
-
-/** The databases of the shards, by their names. */
-export const DATABASES: Record<string, D1Database> = { '00': env.DB, '01': env.DB_01, '02': env.DB_02 };
 
 /** Asks for a move, as the operator's script does. */
 export async function orderMove(world: World, id: string, shard: string, from = env.DB): Promise<void> {

@@ -51,27 +51,3 @@ async function listTables(database: D1Database): Promise<string[]> {
     .all<{ name: string }>();
   return results.map(({ name }) => name);
 }
-
-/** Everything that a database holds, to be put back into its tables once they are empty. */
-export class TableSnapshot {
-  private constructor(
-    private readonly database: D1Database,
-    private readonly tables: Map<string, Record<string, unknown>[]>,
-  ) {}
-
-  static async take(database: D1Database): Promise<TableSnapshot> {
-    return new TableSnapshot(database, await readTables(database));
-  }
-
-  async putBack(): Promise<void> {
-    const statements = [...this.tables].flatMap(([name, rows]) =>
-      rows.map((row) => {
-        const places = Object.keys(row).map(() => '?');
-        return this.database
-          .prepare(`insert into ${name} (${Object.keys(row).join()}) values (${places.join()})`)
-          .bind(...Object.values(row).map((value) => (Array.isArray(value) ? Uint8Array.from(value) : value)));
-      }),
-    );
-    await this.database.batch(statements);
-  }
-}
