@@ -19,7 +19,7 @@ async function sizesAfter(durations: number[]): Promise<number[]> {
 }
 
 it('grows while slices are fast, shrinks where one takes long, and stays within its bounds', async () => {
-  expect(await sizesAfter([10, 10, 10])).toEqual([100, 150, 200, 200]);
+  expect(await sizesAfter([10, 10, 10, 10, 10])).toEqual([100, 150, 225, 337, 500, 500]);
   expect(await sizesAfter([30, 60, 45])).toEqual([100, 100, 100, 100]);
   expect(await sizesAfter([61, 500, 500, 10])).toEqual([100, 50, 50, 50, 75]);
 });

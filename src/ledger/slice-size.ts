@@ -1,4 +1,5 @@
-const LARGEST = 200;
+const LARGEST = 500;
+const FIRST = 100;
 const SMALLEST = 50;
 /** A slice that took longer, in milliseconds, is followed by one of half its size; by a larger one only if it was fast. */
 const LONG = 60;
@@ -10,7 +11,7 @@ const GROWTH = 1.5;
  * what else there is to do.
  */
 export class SliceSize {
-  private size = LARGEST / 2;
+  private size = FIRST;
 
   get rows(): number {
     return Math.floor(this.size);
