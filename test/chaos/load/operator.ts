@@ -40,8 +40,8 @@ export async function moveAccounts(
       ['01', '00'],
     ])) {
       const said = await moveAccount(project, id, shard, signal);
-      // It says so where it was on another shard.
-      if (!said.includes('is held')) continue;
+      // It says otherwise where the account is there already.
+      if (!said.includes('moves with')) continue;
       ordered += 1;
       break;
     }
