@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
+import { runCron, SWEEP_CRON } from '../src/cron';
 import { FaultyDatabase } from './support/faults';
 import { sealLogs } from './support/seal';
 import { type TestAgent, World } from './support/world';
@@ -123,23 +124,28 @@ it('goes on with a large history in the next run, and uses no sequence twice', a
   await env.DB.prepare(
     `insert into audit_entries select pos + n.value, randomblob(16), agent, permission, event, action, created_at, ip_address,
        user_agent, details, salt from audit_entries, (with recursive n(value) as (select 1 union all select value + 1 from n
-       where value < 60000) select value from n) as n where pos = ?`,
+       where value < 20000) select value from n) as n where pos = ?`,
   )
     .bind(results[0]?.pos)
     .run();
   await account.must(204, 'DELETE', `/v1/agents/${leaving.id}`);
   expect(await account.log()).toEqual([]);
   await sealLogs(env.DB);
-  await world.sweep();
+  // On a database that takes its time.
+  const now = () => {
+    world.now += 40;
+    return world.now;
+  };
+  await runCron(SWEEP_CRON, world.env, { ...world.runtime, now });
   const left = await count(`audit_entries where agent = ${leavingNumber}`);
   expect(left).toBeGreaterThan(0);
-  expect(left).toBeLessThan(60_001);
+  expect(left).toBeLessThan(20_001);
   await staying.request();
-  expect((await account.log()).map(({ sequence }) => sequence)).toEqual([60_002]);
+  expect((await account.log()).map(({ sequence }) => sequence)).toEqual([20_002]);
   while ((await count('erasures')) > 0) await world.sweep();
   expect(await count(`audit_entries where agent = ${leavingNumber}`)).toBe(0);
   await staying.request();
-  expect((await account.log()).map(({ sequence }) => sequence)).toEqual([60_002, 60_003]);
+  expect((await account.log()).map(({ sequence }) => sequence)).toEqual([20_002, 20_003]);
 }, 60_000);
 
 it('reads for statistics nothing of what others let run out', async () => {
