@@ -55,6 +55,9 @@ describe.each(ROUTES)('%s', (route) => {
       expectRefusal(await send(scene, method, `${path}?${needed}${name}=1`), name, name);
       expectRefusal(await send(scene, method, `${path}?${needed}${name}`), name, name);
     }
+    for (const nameless of ['=1', '=']) {
+      expectRefusal(await send(scene, method, `${path}?${needed}${nameless}`), '', nameless);
+    }
     expect(await dumpTables(env.DB)).toEqual(before);
   });
 });

@@ -37,8 +37,17 @@ function bodyReadBy<S extends z.ZodType>(read: BodyReader, schema: () => S) {
 /** Validates the query string. `c.req.valid('query')` is its parsed form. */
 export function query<S extends z.ZodType>(schema: () => S) {
   const validator = later(() => zValidator('query', schema(), refuseInvalid('query', schema())));
-  const middleware: ReturnType<typeof validator> = (c, next) => validator()(c, next);
+  const middleware: ReturnType<typeof validator> = (c, next) => {
+    requireNames(c.req.url);
+    return validator()(c, next);
+  };
   return describe(middleware, { query: schema, problems: ['invalid_request'] });
+}
+
+/** Refuses a parameter whose name is empty: Hono passes over those, and none is known. */
+function requireNames(url: string): void {
+  if (!new URL(url).searchParams.has('')) return;
+  throw invalidRequest([{ path: 'query.', message: 'must have a name' }]);
 }
 
 const noParameters = later(() => z.strictObject({}));
