@@ -9,8 +9,8 @@ const app = createApp(systemRuntime);
 export default {
   fetch: app.fetch,
   scheduled: (controller, env) => runCron(controller.cron, env, systemRuntime),
-  queue: (batch, env) =>
+  queue: (batch, env, context) =>
     batch.queue === 'jobs'
       ? runJobs(batch as MessageBatch<JobMessage>, env, systemRuntime)
-      : runWebhooks(batch as MessageBatch<WebhookMessage>, env, systemRuntime),
+      : runWebhooks(batch as MessageBatch<WebhookMessage>, env, systemRuntime, (rest) => context.waitUntil(rest)),
 } satisfies ExportedHandler<Env, JobMessage | WebhookMessage>;

@@ -7,6 +7,7 @@ import { openShard } from './db/shards';
 import { type Config, type Env, type Runtime, readConfig, type WebhookMessage } from './env';
 import { sendHint, sendHints } from './http/webhook-hint';
 import { Ledger } from './ledger/ledger';
+import { logFailure } from './lib/log';
 import { dispatch } from './webhooks/dispatch/dispatch';
 import { type FanOutContext, type FilePresenter, fanOut } from './webhooks/dispatch/fan-out';
 
@@ -15,12 +16,27 @@ const PRESENTERS: Record<FileKind, FilePresenter> = { export: presentExport, rep
 
 /** Slices of deliveries that one message makes, at most. */
 const SLICES = 20;
-/** Makes and sends the deliveries that the messages hint at. What the queues lose the sweep finds. */
-export async function runWebhooks(batch: MessageBatch<WebhookMessage>, env: Env, runtime: Runtime): Promise<void> {
+/** For so long the next message waits for a receiver, in milliseconds. */
+const PATIENCE = 250;
+
+/** Keeps an invocation alive until work is done that it waits for no longer. */
+type GoOn = (rest: Promise<unknown>) => void;
+
+/**
+ * Makes and sends the deliveries that the messages hint at. What the queues lose the sweep finds.
+ * @param goOn takes the sending that lasts, so that a receiver that is slow keeps no other message waiting, not even the
+ *   first time; without it everything is waited for
+ */
+export async function runWebhooks(
+  batch: MessageBatch<WebhookMessage>,
+  env: Env,
+  runtime: Runtime,
+  goOn?: GoOn,
+): Promise<void> {
   const describe = ({ shard, account, webhook }: WebhookMessage) => {
     return { shard, account_number: account, webhook_number: webhook };
   };
-  await consume(batch, runtime, describe, (message, cost) => runMessage(message, cost, env, runtime));
+  await consume(batch, runtime, describe, (message, cost) => runMessage(message, cost, env, runtime, goOn));
 }
 
 async function runMessage(
@@ -28,6 +44,7 @@ async function runMessage(
   cost: Cost,
   env: Env,
   runtime: Runtime,
+  goOn: GoOn | undefined,
 ): Promise<void> {
   const settings = readConfig(env);
   if (!('config' in settings)) throw new Error(settings.faults.join('; '));
@@ -36,7 +53,11 @@ async function runMessage(
   const { config } = settings;
   const context = { shard, reader: database, ledger: new Ledger(database), runtime, config, presenters: PRESENTERS };
   const next = webhook ?? (await makeDeliveries(context, account));
-  if (next !== null) await send(context, config, account, next);
+  if (next === null) return;
+  const turn = send(context, config, account, next);
+  if (!goOn) return turn;
+  const isOver = await Promise.race([turn.then(() => true), runtime.sleep(PATIENCE).then(() => false)]);
+  if (!isOver) goOn(turn.catch((error: unknown) => logFailure('webhook_turn_failed', error)));
 }
 
 /**

@@ -1,8 +1,10 @@
 import { env } from 'cloudflare:test';
+import { parse } from 'smol-toml';
 import { describe, expect, it } from 'vitest';
 import { fillLog } from './support/exports';
 import { FaultyDatabase } from './support/faults';
 import { answers, type Receiver } from './support/internet';
+import { deliverHint } from './support/queue';
 import { listDeliveries, makeWebhook, readWebhook } from './support/webhooks';
 import { World } from './support/world';
 
@@ -221,4 +223,45 @@ it('a webhook that is switched off while deliveries are made is not asked for ev
   expect(row).toEqual({ due_at: null, erase_at: null });
   expect(await countStates()).toEqual({});
   expect(world.internet.sentTo(webhook.host)).toEqual([]);
+});
+
+describe('a receiver that has never been slow and hangs keeps no other message waiting', () => {
+  /** A message whose receiver does not answer yet: it is done, and this is what goes on. */
+  async function deliverToHanging() {
+    const scene = await open();
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<Response>();
+    scene.world.internet.on(scene.webhook.host, () => {
+      asked.resolve();
+      return answer.promise;
+    });
+    await scene.agent.request();
+    const rest: Promise<unknown>[] = [];
+    const [hint] = scene.world.webhookQueue.take(1);
+    if (!hint) throw new Error('there is no message');
+    const { explicitAcks } = await deliverHint(hint, scene.world.env, scene.world.runtime, (work) => rest.push(work));
+    expect([explicitAcks.length, rest.length]).toEqual([1, 1]);
+    await asked.promise;
+    expect(await countStates()).toEqual({ pending: 1 });
+    return { ...scene, finish: () => Promise.all([answer.resolve(new Response()), ...rest]) };
+  }
+
+  it('and what comes of it is written down', async () => {
+    const { finish } = await deliverToHanging();
+    await finish();
+    expect(await countStates()).toEqual({ succeeded: 1 });
+  });
+
+  it('and what fails then is found by the sweep', async () => {
+    const { database, world, finish } = await deliverToHanging();
+    database.refuse(/./);
+    await finish();
+    database.refuse(null);
+    await recover(world);
+    expect(await countStates()).toEqual({ succeeded: 1 });
+  });
+
+  it('as the deployment is set up', () => {
+    expect(parse(env.WRANGLER).compatibility_flags).toContain('queue_consumer_no_wait_for_wait_until');
+  });
 });

@@ -51,12 +51,20 @@ export async function deliver(bodies: JobMessage[], env: Env, runtime: Runtime, 
   return getQueueResult(batch, context);
 }
 
-/** Delivers a message of a queue of webhooks; answers whether it was acknowledged or is to come again. */
-export async function deliverHint(body: WebhookMessage, env: Env, runtime: Runtime) {
+/**
+ * Delivers a message of a queue of webhooks; answers whether it was acknowledged or is to come again.
+ * @param goOn takes what goes on after that; without it all is waited for
+ */
+export async function deliverHint(
+  body: WebhookMessage,
+  env: Env,
+  runtime: Runtime,
+  goOn?: (rest: Promise<unknown>) => void,
+) {
   const batch = createMessageBatch<WebhookMessage>('webhooks', [
     { id: '0', timestamp: new Date(runtime.now()), attempts: 1, body },
   ]);
   const context = createExecutionContext();
-  await runWebhooks(batch, env, runtime);
+  await runWebhooks(batch, env, runtime, goOn);
   return getQueueResult(batch, context);
 }
