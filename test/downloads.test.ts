@@ -111,6 +111,19 @@ describe('a download', () => {
     }
   });
 
+  it('that the client has already is not sent again, nor a part of it', async () => {
+    const etag = (await get()).headers.get('ETag') ?? '';
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, `W/${etag},"other"`, '*']) {
+      for (const [method, Range] of [['GET'], ['HEAD'], ['GET', 'bytes=5-'], ['GET', 'bytes=99999999-']]) {
+        const { status, headers, bytes } = await get({ 'If-None-Match': known, ...(Range && { Range }) }, method);
+        expect([known, status, headers.get('ETag'), bytes.length]).toEqual([known, 304, etag, 0]);
+      }
+    }
+    for (const other of ['"other"', etag.replaceAll('"', ''), '']) {
+      expect((await get({ 'If-None-Match': other })).status).toBe(200);
+    }
+  });
+
   it('is noted once, with nobody as its actor, however many ranges it takes', async () => {
     const noted = async () => (await scene.account.must(200, 'GET', '/v1/activity?action=export.downloaded')).body.data;
     const { shown, id } = await makeExport(scene.account);
@@ -131,7 +144,7 @@ describe('a download', () => {
     expect([status, body.data.length]).toEqual([200, 1]);
   });
 
-  it('is not noted by HEAD, or by a range that is not there', async () => {
+  it('is not noted by HEAD, by a range that is not there, or where it is not sent', async () => {
     const { world, account } = scene;
     const { body } = await account.must(202, 'POST', '/v1/audit/export', {
       start_date: '2026-01-01',
@@ -141,6 +154,7 @@ describe('a download', () => {
     const { body: shown } = await account.must(200, 'GET', `/v1/audit/export/${body.export_id}`);
     await download(world, shown.download_url, {}, 'HEAD');
     await download(world, shown.download_url, { Range: 'bytes=99999999-' });
+    await download(world, shown.download_url, { 'If-None-Match': '*' });
     const { body: activity } = await account.must(200, 'GET', '/v1/activity?action=export.downloaded');
     expect(activity.data.filter(({ target }: Json) => target === body.export_id)).toEqual([]);
   });

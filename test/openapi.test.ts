@@ -30,6 +30,12 @@ it('names each operation once', () => {
   for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z]+$/);
 });
 
+it('tells that a download can be had in parts, and is not sent to whoever has it', () => {
+  const { responses } = body.paths['/v1/downloads/{id}'].get;
+  expect(Object.keys(responses)).toEqual(expect.arrayContaining(['200', '206', '304', '416']));
+  expect(responses['206'].content).toEqual(responses['200'].content);
+});
+
 describe.each(operations)('$route', ({ operation, method, template }) => {
   it('has a summary and a heading', () => {
     const tags: string[] = body.tags.map(({ name }: Json) => name);

@@ -67,14 +67,15 @@ function describeBody({ schema: schemaLater, mayBeForm }: NonNullable<Descriptio
 
 function describeSuccess(method: string, { success }: Description): ZodOpenApiResponsesObject {
   if (!success) return {};
-  const { status, schema, contentType = 'application/json', revalidates } = success;
+  const { status, schema, contentType = 'application/json', revalidates, hasRanges } = success;
   const answer: ZodOpenApiResponseObject = {
     description: SUCCESS[status],
     headers: headersOf(status, method),
     ...(schema && { content: { [contentType]: { schema: schema() } } }),
   };
   const unchanged = { description: 'The client has it already.', headers: headersOf(304, method) };
-  return { [status]: answer, ...(revalidates && { 304: unchanged }) };
+  const part = { ...answer, description: 'The range that was asked for.', headers: headersOf(206, method) };
+  return { [status]: answer, ...(hasRanges && { 206: part }), ...(revalidates && { 304: unchanged }) };
 }
 
 function describeFailures(

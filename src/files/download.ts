@@ -140,6 +140,12 @@ function downloadExpired(): Problem {
   return new Problem('download_expired', 'The download is over. Read the export again, or have another one made.');
 }
 
+/** Whether an `If-None-Match` header names what there is (RFC 9110 section 13.1.2, compared weakly). */
+function isKnown(header: string | undefined, etag: string): boolean {
+  const tags = (header ?? '').split(',').map((tag) => tag.trim());
+  return tags.includes('*') || tags.includes(etag) || tags.includes(`W/${etag}`);
+}
+
 /** Sends a file to whoever knows its signed address. */
 export const fileDownload = new Hono<App>().get(
   '/v1/downloads/:id',
@@ -154,6 +160,8 @@ export const fileDownload = new Hono<App>().get(
       status: 200,
       schema: () => z.custom<never>().meta({ type: 'string', format: 'binary' }),
       contentType: '*/*',
+      revalidates: true,
+      hasRanges: true,
     },
     problems: ['invalid_signature', 'account_inactive', 'rate_limited', 'download_expired', 'range_not_satisfiable'],
     pathId: 'export',
@@ -171,6 +179,9 @@ export const fileDownload = new Hono<App>().get(
     const download = await findDownload(c, shard, address);
     const { size, etag } = download;
     const headers = headersOf(download);
+    if (isKnown(c.req.header('If-None-Match'), etag)) {
+      return new Response(null, { status: 304, headers: { ETag: etag } });
+    }
     if (c.req.raw.method === 'HEAD') {
       return new Response(null, { headers: { ...headers, 'Content-Length': `${size}` } });
     }

@@ -31,6 +31,8 @@ export interface Success<T = unknown> {
   contentType?: string;
   /** Whether a client that has it already is told so, with 304. */
   revalidates?: boolean;
+  /** Whether a part of it can be asked for, which is answered 206. */
+  hasRanges?: boolean;
   location?: (path: string, value: T) => string;
 }
 
@@ -43,7 +45,7 @@ export interface Description {
   tag?: Tag;
   summary?: string;
   description?: string;
-  success?: Pick<Success, 'status' | 'schema' | 'contentType' | 'revalidates'>;
+  success?: Pick<Success, 'status' | 'schema' | 'contentType' | 'revalidates' | 'hasRanges'>;
   callers?: Caller[];
   /** The kind of the identifier that `:id` in the path stands for. */
   pathId?: Prefix;
