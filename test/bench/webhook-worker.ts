@@ -13,7 +13,7 @@ export default {
     return answer;
   },
   scheduled: (controller, env) => worker.scheduled(controller, meter(env)),
-  queue: (batch, env) => worker.queue(batch, meter(env)),
+  queue: (batch, env, execution) => worker.queue(batch, meter(env), execution),
 } satisfies ExportedHandler<Env, JobMessage | WebhookMessage>;
 
 function meter(env: Env): Env {
