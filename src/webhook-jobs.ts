@@ -1,13 +1,12 @@
 import { presentExport } from './audit/exports/export';
 import { presentReport } from './audit/reports/order';
-import { consume } from './consumer';
+import { consume, type GoOn, type Rest } from './consumer';
 import type { Cost } from './db/database';
 import type { FileKind } from './db/schema';
 import { openShard } from './db/shards';
 import { type Config, type Env, type Runtime, readConfig, type WebhookMessage } from './env';
 import { sendHint, sendHints } from './http/webhook-hint';
 import { Ledger } from './ledger/ledger';
-import { logFailure } from './lib/log';
 import { dispatch } from './webhooks/dispatch/dispatch';
 import { type FanOutContext, type FilePresenter, fanOut } from './webhooks/dispatch/fan-out';
 
@@ -16,16 +15,11 @@ const PRESENTERS: Record<FileKind, FilePresenter> = { export: presentExport, rep
 
 /** Slices of deliveries that one message makes, at most. */
 const SLICES = 20;
-/** For so long the next message waits for a receiver, in milliseconds. */
-const PATIENCE = 250;
-
-/** Keeps an invocation alive until work is done that it waits for no longer. */
-type GoOn = (rest: Promise<unknown>) => void;
 
 /**
  * Makes and sends the deliveries that the messages hint at. What the queues lose the sweep finds.
  * @param goOn takes the sending that lasts, so that a receiver that is slow keeps no other message waiting, not even the
- *   first time; without it everything is waited for
+ *   first time
  */
 export async function runWebhooks(
   batch: MessageBatch<WebhookMessage>,
@@ -36,7 +30,7 @@ export async function runWebhooks(
   const describe = ({ shard, account, webhook }: WebhookMessage) => {
     return { shard, account_number: account, webhook_number: webhook };
   };
-  await consume(batch, runtime, describe, (message, cost) => runMessage(message, cost, env, runtime, goOn));
+  await consume(batch, runtime, describe, (message, cost) => runMessage(message, cost, env, runtime), goOn);
 }
 
 async function runMessage(
@@ -44,20 +38,15 @@ async function runMessage(
   cost: Cost,
   env: Env,
   runtime: Runtime,
-  goOn: GoOn | undefined,
-): Promise<void> {
+): Promise<Rest | undefined> {
   const settings = readConfig(env);
   if (!('config' in settings)) throw new Error(settings.faults.join('; '));
   const database = openShard(env, shard, cost);
-  if (!database) return;
+  if (!database) return undefined;
   const { config } = settings;
   const context = { shard, reader: database, ledger: new Ledger(database), runtime, config, presenters: PRESENTERS };
   const next = webhook ?? (await makeDeliveries(context, account));
-  if (next === null) return;
-  const turn = send(context, config, account, next);
-  if (!goOn) return turn;
-  const isOver = await Promise.race([turn.then(() => true), runtime.sleep(PATIENCE).then(() => false)]);
-  if (!isOver) goOn(turn.catch((error: unknown) => logFailure('webhook_turn_failed', error)));
+  return next === null ? undefined : { rest: send(context, config, account, next) };
 }
 
 /**

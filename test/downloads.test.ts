@@ -36,6 +36,7 @@ describe('a download', () => {
       'content-disposition': `attachment; filename="${scene.id}.csv"`,
       'accept-ranges': 'bytes',
       'cache-control': 'private, no-store, no-transform',
+      'content-encoding': 'identity',
       'x-content-type-options': 'nosniff',
       etag: `"${await sha256(bytes)}"`,
     });

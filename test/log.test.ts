@@ -149,6 +149,24 @@ describe('the line of a job', () => {
       { queue: 'webhooks', shard: '00', outcome: 'done', account_number: expect.any(Number) },
     ]);
   });
+
+  it('tells of a delivery that goes on in the background when it is over, and of all that it cost', async () => {
+    const world = new World();
+    const account = await world.account();
+    const agent = await account.agent();
+    const { host } = await makeWebhook(account);
+    const answer = Promise.withResolvers<Response>();
+    world.internet.on(host, () => answer.promise);
+    await agent.request();
+    const [hint] = world.webhookQueue.take();
+    log.clear();
+    const rest: Promise<void>[] = [];
+    await deliverHint(hint as NonNullable<typeof hint>, world.env, world.runtime, (work) => rest.push(work));
+    expect(log.of('job')).toEqual([]);
+    answer.resolve(new Response());
+    await Promise.all(rest);
+    expect(log.of('job')).toMatchObject([{ queue: 'webhooks', outcome: 'done', d1_trips: 4 }]);
+  });
 });
 
 describe('the line of a cron', () => {

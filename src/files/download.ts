@@ -121,8 +121,9 @@ function headersOf({ file, document, etag }: Download): Record<string, string> {
     'Content-Disposition': `attachment; filename="${fileId(file)}.${isFile ? file.format : 'proof.json'}"`,
     'Accept-Ranges': 'bytes',
     ETag: etag,
-    // Compressed on its way it would have another length, and no ranges.
+    // Compressed on its way it would have another length, and no ranges. `wrangler dev` heeds the second alone.
     'Cache-Control': 'private, no-store, no-transform',
+    'Content-Encoding': 'identity',
   };
 }
 

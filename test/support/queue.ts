@@ -1,4 +1,5 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test';
+import type { GoOn } from '../../src/consumer';
 import type { Env, JobMessage, Runtime, WebhookMessage } from '../../src/env';
 import type { JobSizes } from '../../src/files/job';
 import { runJobs } from '../../src/jobs';
@@ -53,14 +54,9 @@ export async function deliver(bodies: JobMessage[], env: Env, runtime: Runtime, 
 
 /**
  * Delivers a message of a queue of webhooks; answers whether it was acknowledged or is to come again.
- * @param goOn takes what goes on after that; without it all is waited for
+ * @param goOn takes what goes on after that; without it everything is waited for
  */
-export async function deliverHint(
-  body: WebhookMessage,
-  env: Env,
-  runtime: Runtime,
-  goOn?: (rest: Promise<unknown>) => void,
-) {
+export async function deliverHint(body: WebhookMessage, env: Env, runtime: Runtime, goOn?: GoOn) {
   const batch = createMessageBatch<WebhookMessage>('webhooks', [
     { id: '0', timestamp: new Date(runtime.now()), attempts: 1, body },
   ]);
