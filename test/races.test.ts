@@ -74,6 +74,15 @@ it('gives no retention of its own to an account that leaves the plan enterprise 
   expect((await account.must(200, 'GET', '/v1/me')).body.audit_retention_days).toBe(2557);
 });
 
+it('renames an account whose plan changes at the same time', async () => {
+  const { world, account, other, meanwhile } = await makeScene();
+  const path = `/v1/admin/users/${account.id}`;
+  const body = { plan: 'enterprise', audit_retention_days: 30 };
+  meanwhile(() => other.must(200, 'PATCH', path, { token: operator, body }));
+  await world.must(200, 'PATCH', path, { token: operator, body: { name: 'New' } });
+  expect((await account.must(200, 'GET', '/v1/me')).body).toMatchObject({ ...body, name: 'New' });
+});
+
 it('tells who loses the last use to another that it is used', async () => {
   const { account, agent, other, meanwhile } = await makeScene();
   const { token } = await agent.approved();

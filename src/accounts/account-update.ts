@@ -40,13 +40,13 @@ export async function updateAccount(
   const changes = {
     name: input.name,
     plan: input.plan,
-    auditRetentionDays: plan === 'enterprise' ? input.audit_retention_days : null,
+    auditRetentionDays: keepsOtherwise && plan !== 'enterprise' ? null : input.audit_retention_days,
     isActive: input.is_active,
     // The next sweep is to look at what is kept no longer.
     ...(keepsOtherwise && { retentionDueAt: now }),
     updatedAt: now,
   };
-  const found = and(eq(accounts.number, row.number), eq(accounts.plan, row.plan));
+  const found = and(eq(accounts.number, row.number), keepsOtherwise ? eq(accounts.plan, row.plan) : undefined);
   const number = sql<number>`(select number from ${accounts} where ${found})`;
   const [[updated]] = await shard.ledger
     .change({
