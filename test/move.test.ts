@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { Cost, Database } from '../src/db/database';
 import { Mover, type MoverShard } from '../src/ledger/mover';
 import { FaultyDatabase } from './support/faults';
@@ -191,6 +191,24 @@ it('refuses what began before and writes after', async () => {
     expect((await attempt()).status).toBe(503);
     await env.DB.exec('delete from moves');
   }
+  expect(await account.log()).toEqual(log);
+});
+
+it('is moved by two crons at once, of which neither takes that for a failure', async () => {
+  const world = new World({ DB_01: env.DB_01 });
+  const account = await world.account();
+  await (await account.agent()).approved();
+  const log = await account.log();
+  const failures = vi.spyOn(console, 'error');
+  for (const shard of ['01', '00']) {
+    await orderMove(world, account.id, shard, shard === '01' ? env.DB : env.DB_01);
+    while (await isMoving()) {
+      world.advance(60_000);
+      await Promise.all([world.sweep(), world.clean()]);
+    }
+  }
+  expect(failures.mock.calls).toEqual([]);
+  failures.mockRestore();
   expect(await account.log()).toEqual(log);
 });
 
