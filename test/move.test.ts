@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { Cost, Database } from '../src/db/database';
 import { Mover, type MoverShard } from '../src/ledger/mover';
 import { FaultyDatabase } from './support/faults';
@@ -24,6 +24,19 @@ async function clear(): Promise<void> {
 
 function openDatabase(name: string): Database {
   return new Database(DATABASES[name] as D1Database, new Cost());
+}
+
+/** A shard whose batches take so many milliseconds each, by what D1 says of it. */
+function openTimed(name: string, duration: number): MoverShard {
+  const client = DATABASES[name] as D1Database;
+  const timed = {
+    prepare: client.prepare.bind(client),
+    batch: async (statements: D1PreparedStatement[]) => {
+      const results = await client.batch(statements);
+      return results.map((result, i) => ({ ...result, meta: { ...result.meta, duration: i === 0 ? duration : 0 } }));
+    },
+  };
+  return { name, database: new Database(timed as unknown as D1Database, new Cost()) };
 }
 
 async function count(database: D1Database, table: string): Promise<number> {
@@ -191,6 +204,50 @@ it('refuses what began before and writes after', async () => {
     expect((await attempt()).status).toBe(503);
     await env.DB.exec('delete from moves');
   }
+  expect(await account.log()).toEqual(log);
+});
+
+it.each([
+  ['of many rows', 'fast', 1, 5, 250],
+  ['of few rows', 'slow to read', 100, 1, 50],
+  ['of few rows', 'slow to write', 1, 100, 50],
+])('is copied in slices %s where databases are %s', async (_, __, reading, writing, expected) => {
+  const world = new World({ DB_01: env.DB_01 });
+  const account = await world.account();
+  await account.agent();
+  await env.DB.prepare(`
+    insert into audit_entries (pos, id, agent, permission, event, action, created_at, ip_address, user_agent, details, salt)
+    with recursive n(value) as (select 1 union all select value + 1 from n where value < 250)
+    select accounts.number * 4294967296 + value, randomblob(16), agents.number, randomblob(16), 0, 'a', 0, '', '', '{}', x''
+    from n, accounts join agents on account = accounts.number`).run();
+  await orderMove(world, account.id, '01');
+  const shards = [openTimed('00', reading), openTimed('01', writing)];
+  const mover = new Mover(shards[0] as MoverShard, shards);
+  const sizes: number[] = [];
+  for (let before = 0; before < 250; ) {
+    await mover.moveSlice(world.now);
+    const after = await count(env.DB_01, 'audit_entries');
+    if (after > before) sizes.push(after - before);
+    before = after;
+  }
+  expect(Math.max(...sizes)).toBe(expected);
+});
+
+it('is moved by two crons at once, of which neither takes that for a failure', async () => {
+  const world = new World({ DB_01: env.DB_01 });
+  const account = await world.account();
+  await (await account.agent()).approved();
+  const log = await account.log();
+  const failures = vi.spyOn(console, 'error');
+  for (const shard of ['01', '00']) {
+    await orderMove(world, account.id, shard, shard === '01' ? env.DB : env.DB_01);
+    while (await isMoving()) {
+      world.advance(60_000);
+      await Promise.all([world.sweep(), world.clean()]);
+    }
+  }
+  expect(failures.mock.calls).toEqual([]);
+  failures.mockRestore();
   expect(await account.log()).toEqual(log);
 });
 

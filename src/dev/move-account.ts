@@ -1,19 +1,18 @@
-import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TypeID } from 'typeid-js';
 import { Complaint, runProgram } from './complaint.ts';
+import { readLocalDeployment } from './local-shards.ts';
 import { readDeployment } from './project.ts';
-import { runWrangler } from './wrangler.ts';
+import { queryDatabase } from './query.ts';
 
 const USAGE = 'Usage: npm run move-account -- <user id> <shard> [--remote]';
 
-/** What wrangler answers with it takes for mere information. */
-const SPEAKING = { WRANGLER_LOG: 'log' };
+const GOES_ON = 'What was ordered goes on. Run this again to wait for it.';
 
 /** Between two looks at how far it is, in milliseconds. */
 const PAUSE = 10_000;
 
-/** A shard by its two characters, and the binding of its database in wrangler.toml. */
+/** A shard by its two characters, and the binding of its database. */
 interface Shard {
   name: string;
   binding: string;
@@ -26,12 +25,14 @@ interface Shard {
 async function moveAccount(words: string[], signal: AbortSignal): Promise<void> {
   const place = words.includes('--remote') ? '--remote' : '--local';
   const [id = '', name, ...rest] = words.filter((word) => word !== '--remote');
-  const shards = readDeployment().databases.map((binding) => ({ name: nameOf(binding), binding }));
+  const deployment = place === '--remote' ? readDeployment() : readLocalDeployment();
+  const shards = deployment.databases.map(({ binding }) => ({ name: nameOf(binding), binding }));
   const target = shards.find((shard) => shard.name === name);
   const bytes = parseUserId(id);
   if (!bytes || rest.length > 0 || name === undefined) throw new Complaint(USAGE);
-  if (!target) throw new Complaint(`wrangler.toml binds no shard ${name}: there are ${shards.map(nameIn).join(', ')}.`);
-  const ask = (shard: Shard, sql: string) => execute(shard, place, sql, signal);
+  if (!target)
+    throw new Complaint(`There is no shard ${name} in ${deployment.config}: ${shards.map(nameIn).join(', ')}.`);
+  const ask = ({ binding }: Shard, sql: string) => queryDatabase(deployment, binding, place, sql, signal);
   const findMove = async () => {
     for (const shard of shards) {
       const [move] = await ask(shard, `select shard from moves where id = ${bytes} and direction = 0`);
@@ -63,10 +64,14 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
     );
   }
   if (move?.from !== target) console.log(`${id} moves with the next sweeps …`);
-  while (await findMove()) await sleep(PAUSE, undefined, { signal });
+  while (await findMove().catch(failWaiting)) await sleep(PAUSE, undefined, { signal });
   const home = await findHome();
   if (home !== target) throw new Complaint(`The move was given up: ${id} is on shard ${home.name}. The log says why.`);
   console.log(`${id} is on shard ${home.name}.`);
+}
+
+function failWaiting(error: unknown): never {
+  throw error instanceof Complaint ? new Complaint(`${error.message}\n${GOES_ON}`) : error;
 }
 
 function nameIn({ name }: Shard): string {
@@ -86,28 +91,12 @@ function parseUserId(id: string): string | null {
   }
 }
 
-/** Runs one statement in the database of a shard, and answers its rows. */
-async function execute(
-  { binding }: Shard,
-  place: string,
-  sql: string,
-  signal: AbortSignal,
-): Promise<Record<string, unknown>[]> {
-  const options = ['d1', 'execute', binding, place, '--json', '--yes', '--command', sql.replaceAll(/\s+/g, ' ')];
-  const { output, exit } = runWrangler(options, signal, SPEAKING);
-  const [said, complained, code] = await Promise.all([...output.map((stream) => text(stream)), exit]);
-  signal.throwIfAborted();
-  if (code !== 0) throw new Complaint(`The database ${binding} did not answer.\n${said}${complained}`);
-  const [answer] = JSON.parse(String(said)) as { results: Record<string, unknown>[] }[];
-  return answer?.results ?? [];
-}
-
 const stopping = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
 await runProgram(async () => {
   try {
     await moveAccount(process.argv.slice(2), stopping.signal);
   } catch (error) {
-    throw stopping.signal.aborted ? new Complaint('What was ordered goes on. Run this again to wait for it.') : error;
+    throw stopping.signal.aborted ? new Complaint(GOES_ON) : error;
   }
 });

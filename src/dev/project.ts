@@ -6,21 +6,27 @@ import { parse } from 'smol-toml';
 /** The project's folder. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url).href);
 
-/** What wrangler.toml says that local development has to know. */
+/** A D1 database, as a configuration of wrangler binds it. */
+export interface BoundDatabase {
+  binding: string;
+  /** Locally, the name of its file follows from it; from the binding where it has none. */
+  database_id?: string;
+}
+
+/** What a configuration of wrangler says that this folder's programs have to know. */
 export interface Deployment {
-  /** Bindings of the D1 databases: one a shard. */
-  databases: string[];
+  /** The configuration, by its name in the project's folder. */
+  config: string;
+  /** One a shard. */
+  databases: BoundDatabase[];
   crons: string[];
 }
 
-/** Reads wrangler.toml. */
-export function readDeployment(): Deployment {
-  const file = parse(readFileSync(join(ROOT, 'wrangler.toml'), 'utf8')) as {
-    d1_databases?: { binding: string }[];
+/** Reads a configuration of wrangler. */
+export function readDeployment(config = 'wrangler.toml'): Deployment {
+  const file = parse(readFileSync(join(ROOT, config), 'utf8')) as {
+    d1_databases?: BoundDatabase[];
     triggers?: { crons?: string[] };
   };
-  return {
-    databases: (file.d1_databases ?? []).map(({ binding }) => binding),
-    crons: file.triggers?.crons ?? [],
-  };
+  return { config, databases: file.d1_databases ?? [], crons: file.triggers?.crons ?? [] };
 }

@@ -19,7 +19,7 @@ export interface LocalSettings {
 
 /** The settings of .dev.vars, where wrangler looks for them. Those that are missing are made; the others stay as they are. */
 export function ensureLocalSettings(): LocalSettings {
-  const text = existsSync(FILE) ? readFileSync(FILE, 'utf8') : '';
+  const text = readFile();
   const present = parseEnv(text);
   const settings = { ...makeSettings(), ...present };
   const missing = Object.entries(settings).filter(([name]) => present[name] === undefined);
@@ -31,6 +31,15 @@ export function ensureLocalSettings(): LocalSettings {
     chmodSync(FILE, 0o600);
   }
   return settings;
+}
+
+/** The settings of .dev.vars that there are. */
+export function readLocalSettings(): Record<string, string | undefined> {
+  return parseEnv(readFile());
+}
+
+function readFile(): string {
+  return existsSync(FILE) ? readFileSync(FILE, 'utf8') : '';
 }
 
 function makeSettings(): LocalSettings {

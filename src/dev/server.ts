@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HOST, localOrigin } from './address.ts';
 import { Complaint } from './complaint.ts';
+import type { Deployment } from './project.ts';
 import { runWrangler } from './wrangler.ts';
 
 /** Milliseconds that the service may take until it answers, and that it may answer without being well. */
@@ -21,13 +22,14 @@ export interface Server {
  * @throws Complaint when it ends, or does not become well
  */
 export async function startServer(
+  { config }: Deployment,
   port: number,
   variables: Record<string, string>,
   signal: AbortSignal,
 ): Promise<Server> {
   const { output, exit } = runWrangler(
     [
-      ...['dev', '--ip', HOST, '--port', String(port), '--show-interactive-dev-session=false'],
+      ...['dev', '--config', config, '--ip', HOST, '--port', String(port), '--show-interactive-dev-session=false'],
       ...Object.entries(variables).flatMap(([name, value]) => ['--var', `${name}:${value}`]),
     ],
     signal,

@@ -3,8 +3,8 @@ import { Complaint, runProgram } from './complaint.ts';
 import { fireCrons, requireKnownCrons } from './crons.ts';
 import { type DemoAccount, ensureDemoAccount } from './demo-account.ts';
 import { claimData } from './instance.ts';
+import { prepareLocalDeployment } from './local-shards.ts';
 import { applyMigrations } from './migrations.ts';
-import { readDeployment } from './project.ts';
 import { ensureLocalSettings } from './secrets.ts';
 import { startServer } from './server.ts';
 
@@ -24,18 +24,19 @@ async function start(signal: AbortSignal): Promise<void> {
 
 async function serve(port: number, signal: AbortSignal): Promise<void> {
   await requireFreePort(port);
-  const { databases, crons } = readDeployment();
-  requireKnownCrons(crons);
   const settings = ensureLocalSettings();
+  const deployment = await prepareLocalDeployment(signal);
+  const { databases, crons } = deployment;
+  requireKnownCrons(crons);
 
-  console.log('Preparing the database …');
-  for (const database of databases) {
-    await applyMigrations(database, signal);
+  console.log(databases.length === 1 ? 'Preparing the database …' : `Preparing ${databases.length} databases …`);
+  for (const { binding } of databases) {
+    await applyMigrations(deployment, binding, signal);
     if (signal.aborted) return;
   }
 
   console.log('Starting the service …');
-  const server = await startServer(port, chooseVariables(port, settings.PUBLIC_URL), signal);
+  const server = await startServer(deployment, port, chooseVariables(port, settings.PUBLIC_URL), signal);
   if (signal.aborted) return;
   const account = await ensureDemoAccount(server.origin, settings.ADMIN_TOKEN);
   void fireCrons(server.origin, crons, signal);

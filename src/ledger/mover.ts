@@ -1,6 +1,6 @@
 import { and, asc, eq, getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../db/columns';
-import type { Batch, Database, Statement } from '../db/database';
+import { type Batch, ConstraintError, type Database, type Statement } from '../db/database';
 import {
   accounts,
   agentKeys,
@@ -36,6 +36,7 @@ import {
   selectRows,
   selectRowsByKey,
 } from './moved-tables';
+import { SliceSize } from './slice-size';
 
 /** A shard of this deployment. */
 export interface MoverShard {
@@ -59,16 +60,16 @@ interface FoundMove {
   isWritten: boolean;
 }
 
-/** How the work is cut: D1 answers nobody else while it writes a slice. */
+/** How the work is cut at most: D1 answers nobody else while it reads or writes a slice. */
 export interface MoveSizes {
   /** Rows that one slice copies, and characters of them. */
   rows: number;
   characters: number;
-  /** Changes that one slice copies anew. With fewer than that left the account is held. */
+  /** Changes that one slice copies anew. */
   changes: number;
 }
 
-export const MOVE_SIZES: MoveSizes = { rows: 1_000, characters: 2_000_000, changes: 500 };
+export const MOVE_SIZES: MoveSizes = { rows: 1_000, characters: 1_000_000, changes: 500 };
 
 /** Characters of rows that one statement inserts: D1 takes 2 MB, and a character may be three bytes. */
 const STATEMENT_CHARACTERS = 500_000;
@@ -81,37 +82,48 @@ const webhookErasure = codeOf(ERASURE_KINDS, 'webhook');
 
 /**
  * Moves accounts from one shard to others. A row in `moves` asks for it. The account lives on while it is copied, slice by
- * slice; triggers note what changes meanwhile, and that is copied anew. When little of that is left the account is held:
- * requests are answered 503, triggers refuse every change. The rest is copied, and in one transaction the account is gone
- * from here and led to the other shard, where it is let go. What is left of it here is erased as that of a deleted one.
+ * slice, whose size follows from how long they take; triggers note what changes meanwhile, and that is copied anew. When
+ * little of that is left the account is held: requests are answered 503, triggers refuse every change. The rest is copied,
+ * and in one transaction the account is gone from here and led to the other shard, where it is let go. What is left of it
+ * here is erased as that of a deleted one.
  *
  * It may die at any point, and be called by several at a time: each turn counts, and nothing of a turn is written that is
  * not the next. A move whose row is deleted before the account has left is given up: what the other shard has of it is
  * erased there.
  */
 export class Mover {
+  private readonly size: SliceSize;
+
   /** @param shards all of the deployment, the one with the directory of people first */
   constructor(
     private readonly source: MoverShard,
     private readonly shards: readonly MoverShard[],
     private readonly sizes: MoveSizes = MOVE_SIZES,
-  ) {}
+  ) {
+    this.size = new SliceSize(sizes.rows);
+  }
 
   /**
    * Does a slice of the oldest move from here; once the account is held, all that is left.
-   * @returns whether there may be more
+   * @returns whether there may be more to do, and nobody else is doing it
    */
-  async moveSlice(now: number): Promise<boolean> {
-    for (;;) {
-      const found = await this.findMove(now);
-      if (!found) return false;
-      const outcome = await this.goOn(found, now);
-      if (outcome !== 'held') return outcome === 'goes on';
-    }
+  moveSlice(now: number): Promise<boolean> {
+    return unlessTurnIsLost(async () => {
+      for (;;) {
+        const found = await this.findMove(now);
+        if (!found) return false;
+        const outcome = await this.goOn(found, now);
+        if (outcome !== 'held') return outcome === 'goes on';
+      }
+    });
   }
 
   /** Erases what was copied to here in moves that were given up. */
-  async clearArrivals(): Promise<boolean> {
+  clearArrivals(): Promise<boolean> {
+    return unlessTurnIsLost(() => this.clearEachArrival());
+  }
+
+  private async clearEachArrival(): Promise<boolean> {
     const { database } = this.source;
     const [arrivals] = await database.load([database.select().from(moves).where(eq(moves.direction, 'in'))]);
     for (const arrival of arrivals) {
@@ -145,22 +157,30 @@ export class Mover {
     }
     const [table] = FOLLOWED_TABLES.slice(arrival.step);
     if (table) {
-      await this.copy(table, move, target, arrival);
+      await this.measure(target, () => this.copy(table, move, target, arrival));
       return 'goes on';
     }
     if (arrival.step === FOLLOWED_TABLES.length) {
-      const changes = await this.copyChanges(move, target, arrival);
+      // Of an account that is held nobody else waits for the database: the sooner it is over the better.
+      const limit = move.heldAt === null ? Math.min(this.size.rows, this.sizes.changes) : this.sizes.changes;
+      const changes = await this.measure(target, () => this.copyChanges(move, target, arrival, limit));
       if (move.heldAt !== null) {
         if (isWritten) return 'waits';
         if (changes === 0) await this.copyLast(move, target, arrival);
         return 'held';
       }
-      if (changes === this.sizes.changes) return 'goes on';
+      if (changes === limit) return 'goes on';
       await this.hold(move, now);
       return 'held';
     }
     await this.switchOver(move, target);
     return 'held';
+  }
+
+  /** Does a slice; the next one is smaller if it kept the databases busy for long. */
+  private measure<R>({ database: target }: MoverShard, slice: () => Promise<R>): Promise<R> {
+    const { database: source } = this.source;
+    return this.size.measure(() => source.busy + target.busy, slice);
   }
 
   private async findMove(now: number): Promise<FoundMove | null> {
@@ -197,7 +217,8 @@ export class Mover {
   /** Copies the next rows of a table. How far it is is written down with them. */
   private async copy(table: MovedTable, move: Move, { database }: MoverShard, arrival: Move): Promise<void> {
     const { database: source } = this.source;
-    const query = selectRows(table, ownerOf(move), arrival.after, this.sizes.rows);
+    const limit = this.size.rows;
+    const query = selectRows(table, ownerOf(move), arrival.after, limit);
     const [found] = await source.load([
       source
         .select({ row: sql<string>`copied_row`, key: sql<string>`copied_key`, found: sql<number>`found` })
@@ -210,7 +231,7 @@ export class Mover {
         )
         .where(sql`place = 1 or characters <= ${this.sizes.characters}`),
     ]);
-    const isLast = found.length === (found[0]?.found ?? 0) && found.length < this.sizes.rows;
+    const isLast = found.length === (found[0]?.found ?? 0) && found.length < limit;
     const { build } = database;
     await takeTurn(database, arrival, [
       ...insertAll(database, [[table, found]], passageOf(move, arrival)),
@@ -222,14 +243,14 @@ export class Mover {
   }
 
   /**
-   * Copies anew what was changed since it was copied: some of it, the oldest first.
+   * Copies anew what was changed since it was copied: so many changes at most, the oldest first.
    * @returns how many changes
    */
-  private async copyChanges(move: Move, { database }: MoverShard, arrival: Move): Promise<number> {
+  private async copyChanges(move: Move, { database }: MoverShard, arrival: Move, limit: number): Promise<number> {
     const { database: source } = this.source;
     const isOwn = eq(moveChanges.account, move.account);
     const [changes] = await source.load([
-      source.select().from(moveChanges).where(isOwn).orderBy(asc(moveChanges.id)).limit(this.sizes.changes),
+      source.select().from(moveChanges).where(isOwn).orderBy(asc(moveChanges.id)).limit(limit),
     ]);
     const last = changes.at(-1);
     if (!last) return 0;
@@ -373,6 +394,21 @@ async function takeTurn(database: Database, { account, turns }: Move, changes: S
       .where(eq(moves.account, account)),
     build.delete(moveTurns).where(eq(moveTurns.account, account)),
   ] as unknown as Batch);
+}
+
+/**
+ * Does some work until somebody else turns out to be doing the same: a turn that was read is taken, or the account has a
+ * number on the other shard already.
+ * @returns what it answers; false where it is left to somebody else
+ */
+async function unlessTurnIsLost(work: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await work();
+  } catch (error) {
+    const isLost = error instanceof ConstraintError && ['move_turns.turn', 'moves.id'].includes(error.subject);
+    if (isLost) return false;
+    throw error;
+  }
 }
 
 /** Forgets an account on a shard, but for what the sweep erases in its time, as of a deleted one. */

@@ -7,11 +7,16 @@ const SHORT = 30;
 const GROWTH = 1.5;
 
 /**
- * How many rows a slice of an erasure takes: D1 answers nobody else meanwhile, and how long it needs for a row depends on
- * what else there is to do.
+ * How many rows a slice of an erasure or of a move takes: D1 answers nobody else meanwhile, and how long it needs for a
+ * row depends on what else there is to do.
  */
 export class SliceSize {
-  private size = FIRST;
+  private size: number;
+
+  /** @param largest the most rows that a slice may have */
+  constructor(private readonly largest = LARGEST) {
+    this.size = Math.min(FIRST, largest);
+  }
 
   get rows(): number {
     return Math.floor(this.size);
@@ -22,8 +27,8 @@ export class SliceSize {
     const begun = clock();
     const result = await slice();
     const taken = clock() - begun;
-    if (taken > LONG) this.size = Math.max(SMALLEST, this.size / 2);
-    else if (taken < SHORT) this.size = Math.min(LARGEST, this.size * GROWTH);
+    if (taken > LONG) this.size = Math.max(Math.min(SMALLEST, this.largest), this.size / 2);
+    else if (taken < SHORT) this.size = Math.min(this.largest, this.size * GROWTH);
     return result;
   }
 }

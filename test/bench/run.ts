@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type AuditSubject, measureAudit, measureAuditDetail } from './audit-reads.ts';
 import { measureBundle, measureStartup } from './bundle.ts';
 import { measureExports } from './exports.ts';
+import { measureMoves } from './moves.ts';
 import { measureExpiry, measureOperations } from './operations.ts';
 import { measurePermissionLists } from './permission-reads.ts';
 import { measurePolicies } from './policy-operations.ts';
@@ -78,6 +79,8 @@ try {
   lap('sealing measured');
   await measureRetention(report, state);
   lap('retention measured');
+  await measureMoves(report, state);
+  lap('moves measured');
   await measureBundle(report, state);
   await measureStartup(report, state);
   lap('bundle measured');

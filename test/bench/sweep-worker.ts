@@ -1,11 +1,15 @@
 import type { Env, JobMessage, WebhookMessage } from '../../src/env';
 import worker from '../../src/index';
 
-/** A batch that a cron sent to the database. */
+/** A batch that a cron sent to a database. */
 export interface SweepBatch {
+  /** The binding of the database. */
+  database: string;
   /** The beginning of its first statement. */
   sql: string;
   statements: number;
+  /** When it was sent, in milliseconds since the epoch. */
+  at: number;
   /** Milliseconds that it held the database, by D1's own count, and until its answer was there. */
   held: number;
   took: number;
@@ -17,7 +21,7 @@ export interface SweepBatch {
 
 let batches: SweepBatch[] = [];
 
-/** The service; `GET /bench/batches` tells, and forgets, what its crons have sent to the database. */
+/** The service; `GET /bench/batches` tells, and forgets, what its crons have sent to the databases. */
 export default {
   async fetch(request, env, execution) {
     if (new URL(request.url).pathname !== '/bench/batches') return worker.fetch(request, env, execution);
@@ -25,24 +29,37 @@ export default {
     batches = [];
     return answer;
   },
-  scheduled: (controller, env) => worker.scheduled(controller, meter(env)),
+  scheduled: (controller, env) => worker.scheduled(controller, meterAll(env)),
   queue: worker.queue,
 } satisfies ExportedHandler<Env, JobMessage | WebhookMessage>;
 
-function meter(env: Env): Env {
+function meterAll(env: Env): Env {
+  const databases = Object.entries(env).filter(([name]) => /^DB(_..)?$/.test(name)) as [string, D1Database][];
+  return { ...env, ...Object.fromEntries(databases.map(([name, database]) => [name, meter(name, database)])) };
+}
+
+function meter(database: string, client: D1Database): D1Database {
   const texts = new WeakMap<D1PreparedStatement, string>();
-  const DB = {
+  return {
     prepare: (sql: string) => ({
       bind: (...values: unknown[]) => {
-        const bound = env.DB.prepare(sql).bind(...values);
+        const bound = client.prepare(sql).bind(...values);
         texts.set(bound, sql.trim());
         return bound;
       },
     }),
     batch: async <T>(statements: D1PreparedStatement[]) => {
       const started = Date.now();
-      const results = await env.DB.batch<T>(statements);
-      const batch = { sql: textOf(0).slice(0, 60), statements: statements.length, held: 0, took: Date.now() - started };
+      const results = await client.batch<T>(statements);
+      const took = Date.now() - started;
+      const batch = {
+        database,
+        sql: textOf(0).slice(0, 60),
+        statements: statements.length,
+        at: started,
+        held: 0,
+        took,
+      };
       const costs = { read: 0, written: 0, erased: 0 };
       for (const [at, { meta }] of results.entries()) {
         batch.held += meta.duration;
@@ -58,5 +75,4 @@ function meter(env: Env): Env {
       }
     },
   } as unknown as D1Database;
-  return { ...env, DB };
 }

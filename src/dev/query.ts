@@ -1,0 +1,48 @@
+import { text } from 'node:stream/consumers';
+import { Complaint } from './complaint.ts';
+import type { Deployment } from './project.ts';
+import { runWrangler } from './wrangler.ts';
+
+/** What wrangler answers with it takes for mere information. */
+const SPEAKING = { WRANGLER_LOG: 'log' };
+
+type Row = Record<string, unknown>;
+
+/** What `wrangler d1 execute --json` prints: of each statement its rows, here and at Cloudflare alike; or what failed. */
+type Printed = { results?: Row[] }[] | { error: { text?: string; notes?: { text?: string }[] } };
+
+/**
+ * Runs one statement in a D1 database, and answers its rows.
+ * @param binding its name in the configuration
+ * @throws Complaint with what wrangler said
+ */
+export async function queryDatabase(
+  { config }: Pick<Deployment, 'config'>,
+  binding: string,
+  place: '--local' | '--remote',
+  sql: string,
+  signal: AbortSignal,
+): Promise<Row[]> {
+  const options = ['d1', 'execute', binding, place, '--config', config, '--json', '--yes'];
+  const { output, exit } = runWrangler([...options, '--command', sql.replaceAll(/\s+/g, ' ')], signal, SPEAKING);
+  const [said, complained, code] = await Promise.all([text(output[0]), text(output[1]), exit]);
+  signal.throwIfAborted();
+  const printed = parsePrinted(said);
+  if (code === 0 && Array.isArray(printed)) return printed[0]?.results ?? [];
+  const fault = printed && !Array.isArray(printed) ? describeFault(printed.error) : said;
+  throw new Complaint(`The database ${binding} did not answer.\n${[fault, complained].join('\n').trim()}`);
+}
+
+function parsePrinted(said: string): Printed | null {
+  try {
+    return JSON.parse(said) as Printed;
+  } catch {
+    return null;
+  }
+}
+
+function describeFault({ text: first = '', notes = [] }: Extract<Printed, { error: unknown }>['error']): string {
+  // Wrangler says so too where a login has expired, as it cannot open a browser from here.
+  const hint = first.includes('CLOUDFLARE_API_TOKEN') ? ['Or sign in: npx wrangler login'] : [];
+  return [first, ...notes.map((note) => note.text ?? ''), ...hint].join('\n');
+}

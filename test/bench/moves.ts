@@ -1,0 +1,344 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { addDatabases } from '../../src/dev/local-shards.ts';
+import { ROOT } from '../../src/dev/project.ts';
+import { idBytes } from '../../src/lib/typeid.ts';
+import { Client } from './client.ts';
+import { drawHistory } from './history.ts';
+import { loadHistories } from './load.ts';
+import { seededRandom } from './random.ts';
+import { median, type Report } from './report.ts';
+import {
+  databaseFile,
+  databaseFiles,
+  fireCron,
+  prepareState,
+  runWrangler,
+  type Service,
+  startService,
+} from './service.ts';
+import type { SweepBatch } from './sweep-worker.ts';
+import { createTenant, type LoadedTenant, type Tenant } from './tenant.ts';
+
+const ENTRIES = 100_000;
+const DELIVERIES = 20_000;
+const ACTIVITY = 2_000;
+/** Of the account that stays. */
+const KEPT = 50_000;
+const AGENTS = 50;
+const PAGES = 300;
+const LOG_SPAN = 2 ** 32;
+const DAY = 86_400_000;
+const EACH_MINUTE = '* * * * *';
+/** Between two requests of the account that moves, in milliseconds. */
+const PAUSE = 20;
+/** A sweep that takes less, in seconds, found nothing to do. */
+const IDLE_RUN = 2;
+const MAX_RUNS = 20;
+const MAX_SLICE_MS = 100;
+const MAX_SLOWDOWN = 2;
+const MAX_HOLD_MS = 2_000;
+const MIN_PACE = 20_000;
+
+/**
+ * Measures how an account goes to another shard while it is in use: how long a slice holds a database, how pages of an
+ * account that stays fare meanwhile, for how long the account is held; and that nothing of it is lost.
+ */
+export async function measureMoves(report: Report, folder: string): Promise<void> {
+  report.heading(`Moves: an account with ${ENTRIES} entries goes to another shard`);
+  const state = join(folder, 'moves');
+  rmSync(state, { recursive: true, force: true });
+  mkdirSync(state);
+  const config = 'wrangler.bench.toml';
+  const settings = readFileSync(join(ROOT, 'wrangler.toml'), 'utf8');
+  writeFileSync(join(ROOT, config), addDatabases(settings, [{ binding: 'DB_01' }]));
+  try {
+    const start = () => startService(state, 'test/bench/sweep-worker.ts', ['--config', config]);
+    await prepareState(state);
+    const scene = await setScene(state);
+    const first = databaseFile(state);
+    const options = ['DB_01', '--local', '--persist-to', state, '--config', config];
+    await runWrangler(state, 'd1', 'migrations', 'apply', ...options);
+    const [second = ''] = databaseFiles(state).filter((file) => file !== first);
+    await settle(start);
+    const before = readAccount(first, scene);
+    orderMove(first, scene.moving.id);
+    const service = await start();
+    const { sweeps, accepted } = await measureMove(report, service, scene).finally(() => service.stop());
+    const rows = checkCopy(report, before, readAccount(second, scene), accepted);
+    const pace = Math.round(rows / sweeps);
+    report.verdict(pace >= MIN_PACE, `rows copied a sweep, which is a minute: ${pace} (at least ${MIN_PACE})`);
+  } finally {
+    rmSync(join(ROOT, config));
+  }
+  rmSync(state, { recursive: true, force: true });
+}
+
+interface Scene {
+  moving: Tenant;
+  /** The agent that goes on asking while its account moves; it has no history. */
+  asking: { id: string; key: string };
+  staying: Tenant;
+}
+
+async function setScene(state: string): Promise<Scene> {
+  // With one shard yet, so that both are on it.
+  const service = await startService(state);
+  const moving = await createTenant(service.origin, 'enterprise', AGENTS);
+  const asking = await makeAgent(service, moving);
+  const staying = await createTenant(service.origin, 'enterprise', 20);
+  const webhook = { url: 'https://hooks.example.com/', events: ['audit.created'], is_active: false };
+  await new Client(service.origin, moving.token).expect(201, 'POST', '/v1/webhooks', webhook);
+  await service.stop();
+  const random = seededRandom(20_261_101);
+  const now = Date.now();
+  const actions = Array.from({ length: 100 }, (_, at) => `area-${at % 17}.verb-${at}`);
+  const past = { actions, from: now - 80 * DAY, to: now - DAY };
+  const [loaded] = loadHistories(databaseFile(state), [
+    { tenant: moving, history: drawHistory(random, { ...past, entries: ENTRIES, agents: AGENTS }) },
+    { tenant: staying, history: drawHistory(random, { ...past, entries: KEPT, agents: 20 }) },
+  ]) as [LoadedTenant];
+  use(databaseFile(state), (database) => database.exec(loadRest(loaded.number)));
+  return { moving, asking, staying };
+}
+
+async function makeAgent({ origin }: Service, { token }: Tenant): Promise<{ id: string; key: string }> {
+  const created = await new Client(origin, token).expect<{ id: string; api_key: string }>(201, 'POST', '/v1/agents', {
+    name: 'In use',
+  });
+  return { id: created.body.id, key: created.body.api_key };
+}
+
+/** What the account has besides its history, and that both logs are to be sealed. */
+function loadRest(account: number): string {
+  return `
+    insert into deliveries (webhook, id, generation, event, pos, agent, status, attempts, last_status_code, duration, created_at,
+        completed_at)
+      select number, audit_entries.id, 0, 0, pos, agent, 1, 1, 200, 20, audit_entries.created_at, audit_entries.created_at
+      from webhooks join audit_entries on pos between account * ${LOG_SPAN} and (account + 1) * ${LOG_SPAN}
+      where account = ${account} order by pos desc limit ${DELIVERIES};
+    update webhooks set erase_at = ${Date.now() + 20 * DAY} where account = ${account};
+    insert into activity (account, id, actor, action, target, changes, ip_address, user_agent, created_at)
+      select ${account}, id, null, 0, lower(hex(id)), '["name"]', '::1', 'bench', created_at
+      from audit_entries where pos > ${account} * ${LOG_SPAN} limit ${ACTIVITY};
+    insert into trees (account, due_at) select number, 0 from accounts where true
+      on conflict (account) do update set due_at = 0;
+    pragma wal_checkpoint(truncate)`;
+}
+
+/** Lets the sweep do what there is to do before the move. */
+async function settle(start: () => Promise<Service>): Promise<void> {
+  const service = await start();
+  try {
+    for (let run = IDLE_RUN; run >= IDLE_RUN; ) {
+      const started = performance.now();
+      await fireCron(service, EACH_MINUTE);
+      run = (performance.now() - started) / 1_000;
+    }
+  } finally {
+    await service.stop();
+  }
+}
+
+function orderMove(file: string, id: string): void {
+  use(file, (database) => {
+    const order = `insert into moves (account, id, direction, shard, created_at)
+      select number, id, 0, '01', ? from accounts where id = ?`;
+    database.prepare(order).run(Date.now(), idBytes(id));
+  });
+}
+
+/** Sweeps until the account is on the other shard; tells how often, and which permissions were asked for meanwhile. */
+async function measureMove(
+  report: Report,
+  service: Service,
+  { asking, staying }: Scene,
+): Promise<{ sweeps: number; accepted: string[] }> {
+  const reader = new Client(service.origin, staying.token);
+  const usual: number[] = [];
+  const meanwhile: number[] = [];
+  const answers: Answered[] = [];
+  const batches: SweepBatch[] = [];
+  const runs: number[] = [];
+  let isOver = false;
+  const reading = async () => {
+    while (usual.length < PAGES) usual.push(await readPage(reader));
+    const moving = sweeping();
+    while (!isOver) meanwhile.push(await readPage(reader));
+    await moving;
+  };
+  const asks = async () => {
+    const agent = new Client(service.origin, asking.key);
+    for (; !isOver; await sleep(PAUSE)) answers.push(await ask(agent));
+  };
+  const sweeping = async () => {
+    try {
+      while (runs.length < MAX_RUNS && !batches.some(isLast)) {
+        const started = performance.now();
+        await fireCron(service, EACH_MINUTE);
+        runs.push((performance.now() - started) / 1_000);
+        batches.push(...(await takeBatches(service)));
+      }
+    } finally {
+      isOver = true;
+    }
+  };
+  await Promise.all([reading(), asks()]);
+  if (!batches.some(isLast)) throw new Error('the account did not arrive');
+  report.note(`${runs.length} sweeps, of ${runs.map((seconds) => seconds.toFixed(1)).join(', ')} s`);
+  reportSlices(report, batches);
+  report.note(`a page of an account that stays usually takes, ms: ${spread(usual)}, mean ${mean(usual)}`);
+  report.note(`and meanwhile: ${spread(meanwhile)}, mean ${mean(meanwhile)}; ${meanwhile.length} pages`);
+  const ratio = (of: (figures: number[]) => number) => Math.round((100 * of(meanwhile)) / of(usual)) / 100;
+  report.below(MAX_SLOWDOWN, ratio(median), 'a page takes so many times as long meanwhile, by the median');
+  report.below(MAX_SLOWDOWN, ratio(mean), 'by the mean');
+  reportAnswers(report, answers);
+  return { sweeps: runs.length, accepted: answers.flatMap(({ id }) => id ?? []) };
+}
+
+function reportSlices(report: Report, batches: SweepBatch[]): void {
+  const own = batches.filter(({ sql }) => /copied_row|move_/.test(sql));
+  const hold = own.findIndex(({ database, sql }) => database === 'DB' && sql.includes('move_turns'));
+  const [copying, held] = [own.slice(0, hold), own.slice(hold)];
+  for (const [database, what] of [
+    ['DB', 'the database that it leaves'],
+    ['DB_01', 'the one that it goes to'],
+  ] as const) {
+    for (const [slices, when] of [
+      [copying, 'while the account is in use'],
+      [held, 'while it is held'],
+    ] as const) {
+      const figures = slices.filter((slice) => slice.database === database).map((slice) => slice.held);
+      const text = `${what} is busy with a slice, ${when}, ms: ${spread(figures)}; at most`;
+      report.atMost(MAX_SLICE_MS, Math.max(...figures), text);
+    }
+  }
+  // In its last turn the account is let go.
+  const [first, last] = [held[0], held.findLast(({ sql }) => sql.includes('move_turns'))];
+  const duration = (last?.at ?? 0) + (last?.took ?? 0) - (first?.at ?? 0);
+  report.atMost(MAX_HOLD_MS, duration, 'the account is held, ms');
+}
+
+interface Answered {
+  status: number;
+  /** Of the permission that was asked for. */
+  id: string | null;
+}
+
+function reportAnswers(report: Report, answers: Answered[]): void {
+  const refused = answers.filter(({ status }) => status === 503);
+  const others = answers.filter(({ status }) => status !== 201 && status !== 503);
+  report.note(`requests that were refused, as the account was held: ${refused.length} of ${answers.length}`);
+  report.verdict(others.length === 0, `requests that were answered in another way than 201 or 503: ${others.length}`);
+}
+
+/** The rows of an account, table by table, with identifiers in the place of what is numbered on each shard anew. */
+type Rows = Map<string, Set<string>>;
+
+/** @returns how many rows there are to copy */
+function checkCopy(report: Report, before: Rows, after: Rows, accepted: readonly string[]): number {
+  const rows = [...before.values()].reduce((sum, { size }) => sum + size, 0);
+  const counts = [...before].map(([name, { size }]) => `${size} ${name}`).join(', ');
+  const lost = [...before].flatMap(([name, rows]) => [...rows].filter((row) => !after.get(name)?.has(row)));
+  report.verdict(
+    rows > ENTRIES && lost.length === 0,
+    `rows that are not there as they were: ${lost.length} of ${rows} (${counts})`,
+  );
+  const there = new Set([...(after.get('permissions') ?? [])].map((row) => (JSON.parse(row) as { id: string }).id));
+  const missing = accepted.filter((id) => !there.has(hex(idBytes(id))));
+  report.verdict(
+    missing.length === 0,
+    `permissions asked for meanwhile that are not there: ${missing.length} of ${accepted.length}`,
+  );
+  return rows;
+}
+
+function readAccount(file: string, { moving, asking }: Scene): Rows {
+  return use(file, (database) => {
+    const find = (sql: string, ...values: (number | Uint8Array)[]) =>
+      database.prepare(sql).all(...values) as Record<string, number | string | null | Uint8Array>[];
+    const account = Number(find('select number from accounts where id = ?', idBytes(moving.id))[0]?.number);
+    const idsOf = (table: string) =>
+      new Map(find(`select number, id from ${table} where account = ?`, account).map(({ number, id }) => [number, id]));
+    const ids = { agent: idsOf('agents'), webhook: idsOf('webhooks') };
+    const own: Record<string, string> = {
+      permissions: `account = ${account}`,
+      audit_entries: `pos between ${account * LOG_SPAN} and ${(account + 1) * LOG_SPAN}`,
+      activity: `account = ${account}`,
+      webhooks: `account = ${account}`,
+      deliveries: `webhook in (select number from webhooks where account = ${account})`,
+      // Of the one that goes on asking they change.
+      agent_statistics: `agent in (select number from agents where account = ${account} and id <> x'${hex(idBytes(asking.id))}')`,
+    };
+    const neutral = (column: string, value: number | string | null | Uint8Array) => {
+      if (column === 'account' || column === 'number') return null;
+      if (column === 'agent' || column === 'webhook') return hexOf(ids[column].get(value as number));
+      if (column === 'pos' || column === 'starts_after')
+        return value === null ? null : Number(value) - account * LOG_SPAN;
+      return hexOf(value);
+    };
+    return new Map(
+      Object.entries(own).map(([name, condition]) => [
+        name,
+        new Set(
+          find(`select * from ${name} where ${condition}`).map((row) =>
+            JSON.stringify(
+              Object.fromEntries(Object.entries(row).map(([column, value]) => [column, neutral(column, value)])),
+            ),
+          ),
+        ),
+      ]),
+    );
+  });
+}
+
+function hexOf<V>(value: V): V | string {
+  return value instanceof Uint8Array ? hex(value) : value;
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
+}
+
+/** Whether a batch is the last one of a move. */
+function isLast({ sql }: SweepBatch): boolean {
+  return sql.startsWith('delete from "moves"');
+}
+
+async function readPage(client: Client): Promise<number> {
+  const started = performance.now();
+  const { status } = await client.get('/v1/audit', { limit: 50 });
+  if (status !== 200) throw new Error(`a page: ${status}`);
+  return performance.now() - started;
+}
+
+async function ask(agent: Client): Promise<Answered> {
+  const wish = { action: 'email.send', resource: 'mailbox:support' };
+  const { status, body } = await agent.call<{ id?: string }>('POST', '/v1/permissions', wish);
+  return { status, id: status === 201 ? (body.id ?? null) : null };
+}
+
+async function takeBatches({ origin }: Service): Promise<SweepBatch[]> {
+  return (await (await fetch(`${origin}/bench/batches`)).json()) as SweepBatch[];
+}
+
+function use<T>(file: string, work: (database: DatabaseSync) => T): T {
+  const database = new DatabaseSync(file);
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+function spread(figures: readonly number[]): string {
+  const sorted = figures.toSorted((a, b) => a - b);
+  const at = (part: number) => (sorted[Math.floor(part * (sorted.length - 1))] ?? 0).toFixed(1);
+  return `p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)}`;
+}
+
+function mean(figures: readonly number[]): number {
+  return Math.round((10 * figures.reduce((sum, figure) => sum + figure, 0)) / figures.length) / 10;
+}
