@@ -26,8 +26,8 @@ async function makeScene() {
 
 type Scene = Awaited<ReturnType<typeof makeScene>>;
 
-/** A log of 300 entries whose database was put back to when it had these, and which has gone on since. */
-async function putBack() {
+/** A log of 300 entries whose database was put back to when it had these, and which has gone on since by some. */
+async function putBack(more = 400) {
   const scene = await makeScene();
   const { world, account, bucket } = scene;
   await addEntries(account, 300);
@@ -44,7 +44,7 @@ async function putBack() {
   for (const key of bucket.keys) if (!kept.includes(key)) lost.set(key, await contentOf(bucket, key));
   await restore();
   world.advance(MINUTE);
-  await addEntries(account, 400);
+  await addEntries(account, more);
   return { ...scene, head, kept, restoredTo, lost };
 }
 
@@ -268,13 +268,14 @@ describe('nothing is set aside', () => {
 it.each<OutageMode>(['before', 'after', 'kill before', 'kill after'])(
   'a failure "%s" of any call leaves the log refused or whole, and the call can be sent again',
   async (mode) => {
-    const { restoredTo, head, lost, ...scene } = await putBack();
+    // Too few entries to fill a tile: it is by its heads alone that the log is refused.
+    const { restoredTo, head, lost, ...scene } = await putBack(5);
     const { outage, bucket, world } = scene;
     const [putAllBack, refill, begun] = [await saveTables(env.DB), bucket.save(), world.now];
     outage.arm(null);
     expect((await ask(scene, restoredTo)).status).toBe(200);
     const { calls } = outage;
-    await expectSealed(scene, 700, head.root_hash);
+    await expectSealed(scene, 305, head.root_hash);
     const expected = await sealedTree(scene);
     expect(calls).toBeGreaterThan(12);
     for (let call = 1; call <= calls; call++) {
@@ -330,6 +331,33 @@ describe('at the same time', () => {
       expect([call, await sealedTree(scene)]).toEqual([call, expected]);
     }
     expect(held).toBeGreaterThan(0);
+  });
+
+  it('as the row is about to tell of a tree that R2 has already, it is not taken for another', async () => {
+    const scene = await unsealed();
+    const { outage, bucket, world } = scene;
+    const size = async () => (await env.DB.prepare('select size from trees').first<{ size: number }>())?.size;
+    const isKept = () => bucket.keys.includes(`trees/${scene.account.id}/checkpoints/0000000000000610`);
+    for (let call = 1; !isKept(); call++) {
+      outage.arm({ call, mode: 'kill after' });
+      await world.sweep();
+      await env.DB.prepare('update trees set due_at = 0').run();
+    }
+    expect(await size()).toBe(10);
+    const [putAllBack, refill, begun] = [await saveTables(env.DB), bucket.save(), world.now];
+    outage.arm(null);
+    await world.sweep();
+    await expectSealed(scene, 610);
+    const expected = await sealedTree(scene);
+    for (let call = 1; call <= 10; call++) {
+      await putAllBack();
+      refill();
+      world.now = begun;
+      outage.before(call, () => world.sweep());
+      expect((await ask(scene, begun)).status).toBeOneOf([200, 503]);
+      outage.arm(null);
+      expect([call, await sealedTree(scene)]).toEqual([call, expected]);
+    }
   });
 
   it('as it is asked for, a log that is sealed loses no tile either', async () => {
