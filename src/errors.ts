@@ -55,7 +55,8 @@ export const PROBLEMS = {
     status: 409,
     title: 'Conflict',
     meaning:
-      'The account holds as many as it can, it was changed at the same time, or the thing is switched off or gone.',
+      'The account holds as many as it can, it was changed at the same time, the thing is switched off or gone, or what ' +
+      'is kept speaks against it.',
   },
   download_expired: {
     status: 410,

@@ -76,6 +76,19 @@ it.each(BUCKETS)('%s gives ranges, and lists by prefix and pages', async (_, ope
   expect((await bucket.list({ prefix: 'a/' })).objects).toEqual([]);
 });
 
+it.each(BUCKETS)('%s tells of an object when it was written', async (_, open) => {
+  const bucket = open();
+  const before = Date.now();
+  const put = () => bucket.put('written', Uint8Array.of(1), { onlyIf: { etagDoesNotMatch: '*' } });
+  await put();
+  const writtenAt = async () => (await bucket.list({ prefix: 'written' })).objects[0]?.uploaded.getTime() ?? 0;
+  const first = await writtenAt();
+  expect(first).toBeGreaterThanOrEqual(before);
+  expect(first).toBeLessThanOrEqual(Date.now());
+  await put();
+  expect(await writtenAt()).toBe(first);
+});
+
 it.each(BUCKETS)('%s writes what must not be there only if it is not, and lists after a key', async (_, open) => {
   const bucket = open();
   const putOnce = (key: string, byte: number) =>

@@ -123,6 +123,14 @@ const ENDPOINTS: Record<string, Endpoint> = {
     },
     owned: ['id', 'email', 'token', 'created_at', 'updated_at', 'erased_at'],
   },
+  'continue restored log': {
+    method: 'PUT',
+    path: ({ account }) => `/v1/admin/users/${account.id}/log/restoration`,
+    by: 'operator',
+    base: { restored_to: '2026-01-31T12:00:00Z' },
+    fields: { restored_to: { ...values.pastField, required: true } },
+    owned: ['id', 'set_aside', 'has_more', 'size', 'due_at', 'held_until'],
+  },
   'create token by the operator': {
     method: 'POST',
     path: ({ account }) => `/v1/admin/users/${account.id}/tokens`,

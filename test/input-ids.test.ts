@@ -14,6 +14,7 @@ const ROUTES = new World().app.routes
   .filter((route, i, all) => route !== SIGNED && all.indexOf(route) === i);
 
 const BODIES: Record<string, unknown> = { POST: {}, PUT: { name: 'Stolen' }, PATCH: { name: 'Stolen' } };
+const RESTORATION_BODIES: Record<string, unknown> = { PUT: { restored_to: '2026-01-01T00:00:00Z' } };
 const WEBHOOK_BODIES: Record<string, unknown> = { POST: {}, PUT: { description: 'Stolen' } };
 const SUFFIX = '01h455vb4pex5vsknk084sn02q';
 const MALFORMED = [
@@ -35,7 +36,8 @@ describe.each(ROUTES)('%s', (route) => {
     const agent = await other.agent();
     const { id } = await agent.request();
     const webhook = await makeWebhook(other);
-    const bodies = pattern.startsWith('/v1/webhooks') ? WEBHOOK_BODIES : BODIES;
+    const ofWebhooks = pattern.startsWith('/v1/webhooks') ? WEBHOOK_BODIES : BODIES;
+    const bodies = pattern.endsWith('/restoration') ? RESTORATION_BODIES : ofWebhooks;
     const [entry] = await other.log();
     const own = (await account.agent()).id;
     const operator = pattern.startsWith('/v1/admin');

@@ -48,6 +48,39 @@ describe('the line of a request', () => {
     });
   });
 
+  it('names what was changed, and nothing that was refused', async () => {
+    const world = new World();
+    const account = await world.account();
+    const agent = await account.agent();
+    const { body: webhook } = await account.must(201, 'POST', '/v1/webhooks', { url: 'https://hooks.example.com/' });
+    const expectTarget = async (
+      method: string,
+      route: string,
+      id: string,
+      token: string,
+      target: string | undefined,
+    ) => {
+      const answer = await world.call(method, route.replace(':id', id), { token });
+      expect(requestLine(log, method, route, answer).target).toBe(target);
+    };
+    const other = await world.account();
+    for (const [method, route, id] of [
+      ['POST', '/v1/agents/:id/rotate-key', agent.id],
+      ['POST', '/v1/webhooks/:id/rotate-secret', webhook.id],
+      ['DELETE', '/v1/webhooks/:id', webhook.id],
+      ['DELETE', '/v1/agents/:id', agent.id],
+      ['DELETE', '/v1/me/tokens/:id', account.tokenId],
+    ] as const) {
+      await expectTarget(method, route, id, other.token, undefined);
+      await expectTarget(method, route, `${id}x`, account.token, undefined);
+      await expectTarget(method, route, id, account.token, id);
+    }
+    const operator = world.env.ADMIN_TOKEN ?? '';
+    await expectTarget('DELETE', '/v1/admin/users/:id', account.id, operator, account.id);
+    await expectTarget('DELETE', '/v1/admin/users/:id', account.id, operator, undefined);
+    expect(log.lines.join('\n')).not.toContain(`${agent.id}x`);
+  });
+
   it('tells no path where no route took it', async () => {
     const world = new World();
     const nowhere = await world.must(404, 'GET', '/v1/secret-place?q=secret');

@@ -12,8 +12,9 @@ import { reportList } from './reports/list';
 import { checkpointDetail } from './tree/checkpoint-detail';
 import { consistencyProof } from './tree/consistency';
 import { inclusionProof } from './tree/inclusion';
+import { logRestoration } from './tree/restoration';
 
-/** The audit log, `/v1/audit`, files made of it, and the account's activity, `/v1/activity`. */
+/** The audit log, `/v1/audit`, files made of it, the account's activity, `/v1/activity`, and what the operator does for a log. */
 export const auditRoutes = new Hono()
   .route('/', auditList)
   .route('/', exportCreation)
@@ -27,4 +28,5 @@ export const auditRoutes = new Hono()
   .route('/', inclusionProof)
   .route('/', auditDetail)
   .route('/', activityList)
-  .route('/', fileDownload);
+  .route('/', fileDownload)
+  .route('/', logRestoration);

@@ -249,6 +249,8 @@ export const trees = sqliteTable(
     publishedAt: integer('published_at').notNull().default(0),
     /** When there is something to seal or to publish; null while there is nothing. */
     dueAt: integer('due_at'),
+    /** Until when nothing is sealed, as what R2 holds of the tree is being set aside. No two times are the same. */
+    heldUntil: integer('held_until').notNull().default(0),
   },
   (table) => [index('trees_due').on(table.dueAt).where(sql`due_at is not null`)],
 );

@@ -126,6 +126,8 @@ export interface App {
     origin: Origin;
     /** The pattern of the route that took the request. */
     route?: string;
+    /** The identifier in the path, where it is one of the kind that the route takes. */
+    target?: string;
     /** Who called, once that is known. */
     caller?: Caller;
     /** What the request was refused for. */

@@ -2,7 +2,7 @@ import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
 import * as z from 'zod';
 import type { ProblemCode } from '../errors';
-import type { Prefix } from '../lib/typeid';
+import { type Prefix, parseId } from '../lib/typeid';
 import type { App, Scope, SentAnswer } from './context';
 
 /** Under what heading the reference lists an operation. */
@@ -114,6 +114,8 @@ export function operation<T>(description: OperationDescription<T>) {
   const { success, pathId, problems = [] } = description;
   const middleware = createMiddleware<{ Variables: App['Variables'] & { success: Success<T> } }>(async (c, next) => {
     c.set('route', routePath(c));
+    const id = pathId && parseId(pathId, c.req.param('id') ?? '');
+    if (id) c.set('target', id);
     c.set('success', success);
     c.set('writeAnswer', (value) => writeAnswer(success, c.req.path, value as T));
     await next();

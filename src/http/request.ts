@@ -57,10 +57,14 @@ async function answer(c: HonoContext<App>, next: Next, env: Env): Promise<void> 
   c.res = problemResponse(problem, c);
 }
 
-/** The route's pattern stands for the path, and nothing else of what was sent is told. */
+/**
+ * The route's pattern stands for the path, with the identifier of what was read or changed, and nothing else of what was
+ * sent is told: not even an identifier that the request was refused for.
+ */
 function describeRequest(c: HonoContext<App>): LogFields {
-  const { route = null, problem, caller } = c.var;
-  return { method: c.req.method, route, status: c.res.status, code: problem, ...caller };
+  const { route = null, target, problem, caller } = c.var;
+  const { status } = c.res;
+  return { method: c.req.method, route, target: status < 400 ? target : undefined, status, code: problem, ...caller };
 }
 
 function logFlushFailure(error: unknown): void {

@@ -24,12 +24,16 @@ export interface TreeGrowth {
   note: string;
   /** Whether the head is kept in R2. */
   isPublished: boolean;
+  /** Until when the tree was held, as it was read. */
+  heldUntil: number;
 }
 
 /** A tree that is left alone until a time, in milliseconds since the epoch. */
 export interface Postponement {
   account: number;
   until: number;
+  /** Until when the tree was held, as it was read. */
+  heldUntil: number;
 }
 
 /** Trees that one statement is told of, with some ten thousand bytes each. */
@@ -40,8 +44,8 @@ export class TreeLedger {
   constructor(private readonly database: Database) {}
 
   /**
-   * Writes down how trees have grown, each only if it is still as it was before; and when each has to be looked at
-   * again: at once where the log goes on, else when its head is to be kept.
+   * Writes down how trees have grown, each only if it is still as it was before and was not held meanwhile; and when
+   * each has to be looked at again: at once where the log goes on, else when its head is to be kept.
    */
   async grow(growths: readonly TreeGrowth[], now: number): Promise<void> {
     const parts = Array.from({ length: Math.ceil(growths.length / PART) }, (_, i) =>
@@ -50,19 +54,22 @@ export class TreeLedger {
     await this.database.run(parts as unknown as Batch);
   }
 
-  /** Leaves trees alone until a time: they cannot be sealed. */
+  /** Leaves trees alone until a time, as they cannot be sealed, unless they were held meanwhile. */
   async putOff(postponements: readonly Postponement[]): Promise<void> {
-    const rows = postponements.map(({ account, until }) => [account, until]);
+    const rows = postponements.map(({ account, until, heldUntil }) => [account, until, heldUntil]);
     await this.database.run([
       this.database.build.run(sql`
         update trees set due_at = later.until
-        from (select value ->> 0 as account, value ->> 1 as until from json_each(${JSON.stringify(rows)})) as later
-        where trees.account = later.account`),
+        from (
+          select value ->> 0 as account, value ->> 1 as until, value ->> 2 as held_until
+          from json_each(${JSON.stringify(rows)})
+        ) as later
+        where trees.account = later.account and trees.held_until = later.held_until`),
     ]);
   }
 
   private growPart(growths: readonly TreeGrowth[], now: number): Statement {
-    const rows = growths.map(({ account, from, size, root, edge, sealedAt, isPublished, note }) => [
+    const rows = growths.map(({ account, from, size, root, edge, sealedAt, isPublished, note, heldUntil }) => [
       account,
       from,
       size,
@@ -71,6 +78,7 @@ export class TreeLedger {
       sealedAt,
       isPublished ? 1 : 0,
       note,
+      heldUntil,
     ]);
     return this.database.build.run(sql`
         update trees set
@@ -91,9 +99,9 @@ export class TreeLedger {
         from (
           select value ->> 0 as account, value ->> 1 as was, value ->> 2 as size, unhex(value ->> 3) as root,
             unhex(value ->> 4) as edge, value ->> 5 as sealed_at, value ->> 6 as is_published,
-            value ->> 7 as note
+            value ->> 7 as note, value ->> 8 as held_until
           from json_each(${JSON.stringify(rows)})
         ) as growth
-        where trees.account = growth.account and trees.size = growth.was`);
+        where trees.account = growth.account and trees.size = growth.was and trees.held_until = growth.held_until`);
   }
 }

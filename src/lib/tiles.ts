@@ -121,6 +121,11 @@ function placeOf(level: number, index: number) {
   return { tile, start: first % TILE_WIDTH, count };
 }
 
+/** Whether a full tile holds hashes of leaves that a tree of a size does not have. */
+export function reachesBeyond({ level, index }: TileKey, size: number): boolean {
+  return (index + 1) * TILE_WIDTH ** (level + 1) > size;
+}
+
 /** How many hashes there are on a level of tiles. */
 function tilesWidth(size: number, level: number): number {
   return Math.floor(size / TILE_WIDTH ** level);

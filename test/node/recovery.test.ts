@@ -1,9 +1,11 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACTIVITY_ACTIONS } from '../../src/db/schema';
 import { formatId } from '../../src/lib/typeid';
@@ -15,6 +17,9 @@ import { answer, FaultyReceiver } from '../support/faulty-receiver';
 const DAY = 24 * 60 * 60 * 1_000;
 const SPAN = 2 ** 32;
 const TILE = 256;
+const README = join(import.meta.dirname, '../../README.md');
+/** The program of `npm run continue-logs`. */
+const CONTINUE_LOGS = join(import.meta.dirname, '../../src/dev/continue-logs.ts');
 
 type Json = Record<string, unknown>;
 
@@ -67,6 +72,9 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
   let jwt: string;
   let undone: unknown[] = [];
   let entriesBefore: Entry[];
+  /** Entries of an agent that was deleted before: their leaves are in the tree alone. */
+  let erasedBefore = 0;
+  let headBefore: Json;
   let shownHead: Json;
   let repeated: { key: string; id: string };
   const exports = { unbegun: '', halfway: '', finished: '', orphan: '' };
@@ -182,17 +190,31 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
   const objectsOf = (file: string) =>
     inBucket((bucket) => bucket.prepare('select key from _mf_objects where key like ?').all(`files/${file}/%`)).length;
 
-  /** Puts elsewhere in the bucket what was written of the tree of an account since the database was put back. */
-  function setAside(owner: Owner): string[] {
-    const account = numberOf(owner);
-    inDatabase((database) => database.prepare('update trees set due_at = 0 where account = ?').run(account));
-    const moved = inBucket((bucket) =>
-      bucket
-        .prepare(`update _mf_objects set key = 'set-aside/' || key where key like ? and uploaded > ? returning key`)
-        .all(`trees/${owner.id}/%`, putBackTo),
+  /** Has the logs signed again that were put back, all or one; gives what the program says. */
+  async function continueLogs(moment: number, ...owners: Owner[]): Promise<{ code: number; lines: string[] }> {
+    const words = [service.origin, new Date(moment).toISOString(), ...owners.map(({ id }) => id)];
+    const env = { ...process.env, ADMIN_TOKEN };
+    const result = await promisify(execFile)(process.execPath, [CONTINUE_LOGS, ...words], { env }).then(
+      ({ stdout }) => ({ code: 0, stdout }),
+      ({ code, stdout }: { code: number; stdout: string }) => ({ code, stdout }),
     );
-    return [...new Set(moved.map(({ key }) => String(key).split('/')[3] ?? ''))].toSorted();
+    return { code: result.code, lines: result.stdout.trim().split('\n') };
   }
+
+  /** As if the two minutes were over for which nothing is sealed. */
+  async function endHold(): Promise<void> {
+    await service.stop();
+    inDatabase((database) => database.exec('update trees set held_until = 0, due_at = 0 where held_until > 0'));
+    await service.start();
+  }
+
+  /** The folders of what R2 keeps of an account's tree, and the number of objects in each. */
+  const treeOf = (owner: Owner) =>
+    inBucket((bucket) => {
+      const keys = bucket.prepare('select key from _mf_objects where key like ?').all(`trees/${owner.id}/%`);
+      const folders = Object.groupBy(keys, ({ key }) => String(key).split('/')[2] ?? '');
+      return Object.fromEntries(Object.entries(folders).map(([name, objects = []]) => [name, objects.length]));
+    });
 
   /** What the verifier finds wrong with a log of which somebody has a head. */
   async function verify({ id, token }: Owner, head: Json): Promise<string[]> {
@@ -202,6 +224,9 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     const { faults, unchecked } = await verifyService(options);
     return [...faults.map(({ message }) => message), ...unchecked];
   }
+
+  const countEntriesOf = (entries: Entry[], { id }: Agent) =>
+    entries.filter(({ agent_id: agent }) => agent === id).length;
 
   const refusals = () =>
     readFileSync(join(state, 'service.log'), 'utf8')
@@ -215,16 +240,15 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     });
 
   /** What the README has the operator write down before the database is put back. */
-  const listUndone = () =>
-    inDatabase((database) =>
+  const listUndone = () => {
+    const [, query = ''] = /--command "(select [^"]+)"/.exec(readFileSync(README, 'utf8')) ?? [];
+    return inDatabase((database) =>
       database
-        .prepare(
-          `select lower(hex(accounts.id)) as account, action, target from activity
-           join accounts on number = account where activity.created_at > ?`,
-        )
-        .all(putBackTo)
+        .prepare(query.replace('$MOMENT', new Date(putBackTo).toISOString()))
+        .all()
         .map(({ action, target }) => [ACTIVITY_ACTIONS[Number(action)], target]),
     );
+  };
 
   const countEntries = (owner: Owner) => {
     const number = numberOf(owner);
@@ -277,6 +301,11 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     receiver.faults.set('failing', answer('500 Not now'));
     shownAgent = await createAgent(shown);
     token = await ask('POST', '/v1/me/tokens', signed.token, { name: 'another' });
+    const early = await createAgent(signed);
+    await work(signed, early);
+    erasedBefore = countEntriesOf(await listEntries(signed), early);
+    await service.fireCrons();
+    await ask('DELETE', `/v1/agents/${early.id}`, signed.token);
     await work(signed, doomed);
     jwt = await work(signed, keeper);
     await work(shown, shownAgent);
@@ -288,6 +317,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     for (const id of Object.values(exports)) if (id) digests.set(id, (await finishExport(id)).sha256);
     entriesBefore = await listEntries(signed);
     await until(() => told('told').length === entriesBefore.length + 3 && receiver.sentTo('failing').length > 0);
+    headBefore = await headOf(signed);
     // Of this one nothing is sealed yet: it is to be of a week ago.
     await work(brief, await createAgent(brief));
   }
@@ -382,18 +412,29 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     expect(refused).toHaveLength(1);
     expect(refused[0]).toContain(signed.id);
     const head = await headOf(signed);
-    expect(head.tree_size).toBe(entriesBefore.length);
+    expect(head).toEqual(headBefore);
+    expect(head.tree_size).toBe(entriesBefore.length + erasedBefore);
     expect(await finishExport(await startExport(signed))).toMatchObject({ status: 'completed', proof_url: null });
 
-    await service.stop();
-    expect(setAside(signed)).toEqual(['checkpoints', 'tiles']);
-    await service.start();
+    const kept = treeOf(signed);
+    const refusedSoFar = refusals().length;
+    // The moment to which the database was put back has passed.
+    expect((await continueLogs(Date.now() + DAY, signed)).code).toBe(1);
+    expect(treeOf(signed)).toEqual(kept);
+    expect(await continueLogs(putBackTo)).toEqual({
+      code: 0,
+      lines: [`${signed.id}: 2 objects set aside`, expect.stringMatching(/^1 logs go on .+, 3 had nothing .+, 0 stay/)],
+    });
+    expect(kept).toEqual({ checkpoints: 2, tiles: 1 });
+    expect(treeOf(signed)).toEqual({ checkpoints: 1, 'set-aside': 2 });
+    await endHold();
     // Its old key works again.
     await fillTile(rotated);
     await service.fireCrons();
     const entries = await listEntries(signed);
-    expect((await headOf(signed)).tree_size).toBe(entries.length);
+    expect((await headOf(signed)).tree_size).toBe(entries.length + erasedBefore);
     expect(await verify(signed, head)).toEqual([]);
+    expect(refusals()).toHaveLength(refusedSoFar);
   });
 
   it('has logs that were signed further and not kept signed on: heads that customers have show it', async () => {
@@ -446,5 +487,36 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     for (const credential of [rotated.api_key, doomed.api_key]) {
       expect(await statusOf('/v1/permissions', credential)).toBe(200);
     }
+  });
+
+  it('begins the trees anew when the bucket is lost, after the statement of the README', async () => {
+    const heads = { signed: await headOf(signed), shown: await headOf(shown) };
+    const { download_url: lost } = await finishExport(await startExport(signed));
+    const before = refusals().length;
+    await service.stop();
+    rmSync(join(state, 'v3/r2'), { recursive: true });
+    await service.start();
+    expect((await fetch(lost)).status).toBe(410);
+    const [entry] = entriesBefore;
+    expect(await statusOf(`/v1/audit/${entry?.id}/proof`, signed.token)).toBeGreaterThanOrEqual(500);
+    for (const [owner, agent] of [
+      [signed, keeper],
+      [shown, shownAgent],
+    ] as const)
+      await work(owner, agent);
+    await service.fireCrons();
+    expect(refusals().slice(before).join()).toContain('was kept is gone');
+    await service.stop();
+    const [, statement = ''] = /`(update trees set size = 0[^`]+)`/.exec(readFileSync(README, 'utf8')) ?? [];
+    inDatabase((database) => database.exec(statement));
+    await service.start();
+    await service.fireCrons();
+    for (const owner of [signed, shown]) {
+      expect(await verify(owner, await headOf(owner))).toEqual([]);
+    }
+    // An erased entry has left no leaf.
+    expect(await verify(shown, heads.shown)).toEqual([]);
+    expect(await verify(signed, heads.signed)).toEqual([expect.stringContaining('The log was rewritten')]);
+    expect((await finishExport(await startExport(signed))).proof_url).toEqual(expect.any(String));
   });
 });

@@ -9,15 +9,19 @@ interface StoredUpload {
  */
 export class TestBucket {
   private readonly objects = new Map<string, Uint8Array>();
+  /** When objects were written: R2 tells it of each. */
+  private readonly times = new Map<string, Date>();
   private readonly uploads = new Map<string, StoredUpload>();
 
   /**
    * @param leastPart bytes that every part but the last has, at least
    * @param pageSize objects that a list holds, at most
+   * @param now the time at which objects are written, in milliseconds since the epoch
    */
   constructor(
     private readonly leastPart: number,
     private readonly pageSize = 2,
+    private readonly now = () => Date.now(),
   ) {}
 
   /** The keys of all objects, in order. */
@@ -51,7 +55,7 @@ export class TestBucket {
     return {
       put: async (key: string, value: Uint8Array, { onlyIf }: { onlyIf?: R2Conditional } = {}) => {
         if (onlyIf?.etagDoesNotMatch === '*' && this.objects.has(key)) return null;
-        this.objects.set(key, Uint8Array.from(value));
+        this.write(key, Uint8Array.from(value));
         return { key };
       },
       get: async (key: string, { range }: { range?: { offset: number; length: number } } = {}) => {
@@ -93,10 +97,16 @@ export class TestBucket {
     } as unknown as R2Bucket;
   }
 
+  private write(key: string, bytes: Uint8Array): void {
+    this.objects.set(key, bytes);
+    this.times.set(key, new Date(this.now()));
+  }
+
   private list(prefix: string, after: string, limit: number) {
     const found = this.keys.filter((key) => key.startsWith(prefix) && key > after);
     const page = found.slice(0, limit);
-    return { objects: page.map((key) => ({ key })), truncated: found.length > page.length, cursor: page.at(-1) };
+    const objects = page.map((key) => ({ key, uploaded: this.times.get(key) ?? new Date(0) }));
+    return { objects, truncated: found.length > page.length, cursor: page.at(-1) };
   }
 
   private complete(uploadId: string, named: R2UploadedPart[]): void {
@@ -122,7 +132,7 @@ export class TestBucket {
       whole.set(part, at);
       return at + part.length;
     }, 0);
-    this.objects.set(upload.key, whole);
+    this.write(upload.key, whole);
     this.uploads.delete(uploadId);
   }
 }

@@ -86,6 +86,16 @@ export const resourceField: Field = {
   ],
 };
 
+/** A time that has come in a world that has not moved. */
+export const pastField: Field = {
+  good: ['2026-01-31T12:00:00Z', '2025-12-31t00:00:00.001z', '2026-01-31T13:00:00+01:00', '0000-01-01T00:00:00Z'],
+  bad: [
+    ...[...NOT_TEXTS, ...UNKEPT_TEXTS],
+    ...['', '2026-01-01', '2026-01-01T00:00:00', '2026-01-32T00:00:00Z', '2026-01-01T24:00:00Z', 'yesterday'],
+    ...['2026-01-31T12:00:00.001Z', '2026-01-31T11:30:00-01:00', '9999-12-31T23:59:59Z', 1_700_000_000_000],
+  ],
+};
+
 /** A time that has not passed in a world that has not moved. */
 export const futureField: Field = {
   good: ['2026-01-31T12:00:00.001Z', '2026-02-01t00:00:00z', '2026-01-31T13:30:00+01:00', '9999-12-31T23:59:59Z'],

@@ -4,7 +4,7 @@ import { shownCount, shownTime } from '../../http/shown';
 import { toHex } from '../../lib/bytes';
 import { later } from '../../lib/later';
 import type { Hash } from '../../lib/merkle';
-import { formatTime } from '../../lib/time';
+import { formatTime, parseDateTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import type { LogSigner } from './signer';
 
@@ -77,6 +77,12 @@ export async function signCheckpoint(signer: LogSigner, head: Head): Promise<Che
 /** Whether a note tells of a head, under whatever name and with whichever key it was signed. */
 export function tellsOf(note: string, head: Pick<Head, 'size' | 'root'>): boolean {
   return note.slice(note.indexOf('\n') + 1).startsWith(headLines(head));
+}
+
+/** When a note says that its head was sealed, in milliseconds since the epoch; null where it does not say so. */
+export function sealedAtOf(note: string): number | null {
+  const [, time] = /^.+\n\d+\n.+\ntime (.+)\n/.exec(note) ?? [];
+  return time === undefined ? null : parseDateTime(time);
 }
 
 /** Size and root, as a note has them after its origin (tlog-checkpoint, "Note text"). */

@@ -7,7 +7,7 @@ import { type Postponement, PUBLICATION_PAUSE, type TreeGrowth, type TreeLedger 
 import { logFailure } from '../../lib/log';
 import { hashBytes } from '../../lib/merkle';
 import { hashRanges, type ReadTile, TreeEdge } from '../../lib/tiles';
-import { HOUR, MINUTE } from '../../lib/time';
+import { formatTime, HOUR, MINUTE } from '../../lib/time';
 import { formatId, type Id } from '../../lib/typeid';
 import { type EntryRow, entryAgent, entryColumns, logStart, presentEntry } from '../entry';
 import { signCheckpoint, tellsOf } from './checkpoint';
@@ -41,6 +41,7 @@ export interface SealingContext {
 export async function sealSlice(context: SealingContext, account: number, now: number): Promise<boolean> {
   const [tree] = await findTrees(context.reader, eq(trees.account, account));
   if (!tree || tree.head === tree.size) return false;
+  refuseHeld(tree.heldUntil, now);
   try {
     const growth = await seal(context, tree, now);
     await context.ledger.grow([growth], now);
@@ -52,6 +53,11 @@ export async function sealSlice(context: SealingContext, account: number, now: n
   }
 }
 
+/** @throws Error while what R2 holds of a tree is being set aside */
+export function refuseHeld(heldUntil: number, now: number): void {
+  if (heldUntil > now) throw new Error(`the tree is held until ${formatTime(heldUntil)}`);
+}
+
 /**
  * Puts what is new in some logs under their trees: hashes the entries, keeps the tiles that they fill, and from time to
  * time the signed head. May be called by several at once, and may die at any point: what is kept depends on the log
@@ -59,7 +65,10 @@ export async function sealSlice(context: SealingContext, account: number, now: n
  * @returns whether there may be more
  */
 export async function sealTrees(context: SealingContext, now: number): Promise<boolean> {
-  const due = await findTrees(context.reader, and(isNotNull(trees.dueAt), lte(trees.dueAt, now)));
+  const due = await findTrees(
+    context.reader,
+    and(isNotNull(trees.dueAt), lte(trees.dueAt, now), lte(trees.heldUntil, now)),
+  );
   const grown: TreeGrowth[] = [];
   const failed: Postponement[] = [];
   const sealOne = async (tree: UnsealedTree) => {
@@ -142,16 +151,16 @@ async function findDeletedAgents(reader: Reader, numbers: Set<number>): Promise<
 }
 
 /** When to look again at a tree that could not be sealed. */
-function describeFailure({ account, accountId }: UnsealedTree, error: unknown, now: number): Postponement {
+function describeFailure({ account, accountId, heldUntil }: UnsealedTree, error: unknown, now: number): Postponement {
   const isRefused = error instanceof TreeForked;
   logFailure(isRefused ? 'tree_refused' : 'tree_not_sealed', error, { account: accountId });
-  return { account, until: now + (isRefused ? REFUSED : RETRY) };
+  return { account, until: now + (isRefused ? REFUSED : RETRY), heldUntil };
 }
 
 /** @throws TreeForked when the log is not the one that was sealed before */
 async function seal(context: SealingContext, tree: UnsealedTree, now: number): Promise<TreeGrowth> {
   const { bucket, signer } = context;
-  const { account, accountId, size: from, head } = tree;
+  const { account, accountId, size: from, head, heldUntil } = tree;
   if (head < from) throw new TreeForked(`the log ends at ${head}, and was sealed up to ${from}`);
   const edge = TreeEdge.parse(from, tree.edge);
   await refuseUnsigned(context, tree, await edge.root());
@@ -166,7 +175,7 @@ async function seal(context: SealingContext, tree: UnsealedTree, now: number): P
   const { note } = await signCheckpoint(signer, treeHead);
   const isPublished = size > tree.publishedSize && now >= tree.publishedAt + PUBLICATION_PAUSE;
   if (isPublished) await putCheckpoint(bucket, accountId, size, note, (existing) => tellsOf(existing, treeHead));
-  return { account, from, size, root, edge: edge.bytes(), sealedAt, note, isPublished };
+  return { account, from, size, root, edge: edge.bytes(), sealedAt, note, isPublished, heldUntil };
 }
 
 /**

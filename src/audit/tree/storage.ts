@@ -18,13 +18,15 @@ export function treeFolder(account: Owner): string {
 }
 
 function tileKey(account: Owner, { level, index }: TileKey): string {
-  return `${treeFolder(account)}tiles/${level}/${index}`;
+  return `${tileFolder(account)}${level}/${index}`;
 }
 
-const checkpoints = (account: Owner) => `${treeFolder(account)}checkpoints/`;
+export const tileFolder = (account: Owner) => `${treeFolder(account)}tiles/`;
 
-function checkpointKey(account: Owner, size: number): string {
-  return checkpoints(account) + String(size).padStart(DIGITS, '0');
+export const checkpointFolder = (account: Owner) => `${treeFolder(account)}checkpoints/`;
+
+export function checkpointKey(account: Owner, size: number): string {
+  return checkpointFolder(account) + String(size).padStart(DIGITS, '0');
 }
 
 /**
@@ -78,7 +80,7 @@ export async function findCheckpoint(
   let last: string | undefined;
   for (;;) {
     const startAfter = last ?? checkpointKey(account, Math.max(0, atLeast - 1));
-    const { objects, truncated } = await bucket.list({ prefix: checkpoints(account), startAfter });
+    const { objects, truncated } = await bucket.list({ prefix: checkpointFolder(account), startAfter });
     last = objects.at(-1)?.key ?? last;
     if (!truncated) break;
   }
@@ -104,7 +106,7 @@ export async function isVouchedFor(
 }
 
 /** Writes an object unless it is there; gives what is there. */
-async function putOnce(bucket: R2Bucket, key: string, bytes: Uint8Array): Promise<Uint8Array | null> {
+export async function putOnce(bucket: R2Bucket, key: string, bytes: Uint8Array): Promise<Uint8Array | null> {
   const written = await bucket.put(key, bytes, { onlyIf: { etagDoesNotMatch: '*' } });
   if (written) return null;
   const object = await bucket.get(key);

@@ -8,7 +8,7 @@ import { hashBytes } from '../../lib/merkle';
 import { type ReadTile, TreeEdge } from '../../lib/tiles';
 import type { Id } from '../../lib/typeid';
 import { type Checkpoint, type Head, signCheckpoint } from './checkpoint';
-import { type SealingContext, sealSlice } from './sealing';
+import { refuseHeld, type SealingContext, sealSlice } from './sealing';
 import { LogSigner } from './signer';
 import { isVouchedFor, tileReader } from './storage';
 
@@ -19,6 +19,7 @@ const treeColumns = {
   sealedAt: trees.sealedAt,
   edge: trees.edge,
   note: trees.note,
+  heldUntil: trees.heldUntil,
   createdAt: accounts.createdAt,
 };
 
@@ -59,6 +60,7 @@ const SLICES = 8;
 /**
  * Seals an account's log, some slices of it, and gives its tree.
  * @returns null where there is more to seal; a tree that does not go as far as the log is one that must not be sealed
+ * @throws Error where it could not be sealed this time
  */
 export async function sealedTree(
   sealing: SealingContext,
@@ -68,6 +70,8 @@ export async function sealedTree(
 ): Promise<Tree | null> {
   for (let slice = 1; await sealSlice(sealing, number, now()); slice++) if (slice === SLICES) return null;
   const [[row]] = await sealing.reader.load([selectTree(sealing.reader, number)]);
+  // Whoever began to hold it meanwhile has undone what was sealed.
+  refuseHeld(row?.heldUntil ?? 0, now());
   return openTree(sealing.bucket, id, row);
 }
 

@@ -1,0 +1,1 @@
+ALTER TABLE `trees` ADD `held_until` integer DEFAULT 0 NOT NULL;

@@ -1,0 +1,88 @@
+import { reachesBeyond } from '../../lib/tiles';
+import { formatTime } from '../../lib/time';
+import type { Id } from '../../lib/typeid';
+import { sealedAtOf } from './checkpoint';
+import { checkpointFolder, checkpointKey, putOnce, tileFolder, treeFolder } from './storage';
+
+/** Objects that are on their way at a time. */
+const GROUP = 50;
+
+/** A tile or a head that R2 keeps of a longer tree than the database has. */
+export interface Leftover {
+  key: string;
+  /** Milliseconds since the epoch. */
+  writtenAt: number;
+}
+
+/** What R2 keeps of a longer tree. */
+export interface Leftovers {
+  /** Tiles that hold leaves after the last one. What is full before it is the same in every tree that goes on from there. */
+  tiles: Leftover[];
+  /** Signed heads, the smallest first. */
+  heads: Leftover[];
+}
+
+/** Finds what R2 keeps of a longer tree than that of a size. Takes one listing for every thousand tiles of the tree. */
+export async function findLeftovers(bucket: R2Bucket, account: Id<'user'>, size: number): Promise<Leftovers> {
+  const folder = tileFolder(account);
+  const isBeyond = (key: string) => {
+    const [level, index] = key.slice(folder.length).split('/').map(Number);
+    return reachesBeyond({ level: level as number, index: index as number }, size);
+  };
+  const [tiles, heads] = await Promise.all([
+    list(bucket, folder, folder, isBeyond),
+    list(bucket, checkpointFolder(account), checkpointKey(account, size), () => true),
+  ]);
+  return { tiles, heads };
+}
+
+async function list(
+  bucket: R2Bucket,
+  prefix: string,
+  after: string,
+  isWanted: (key: string) => boolean,
+): Promise<Leftover[]> {
+  const found: Leftover[] = [];
+  for (let startAfter = after; ; ) {
+    const { objects, truncated } = await bucket.list({ prefix, startAfter });
+    for (const { key, uploaded } of objects) if (isWanted(key)) found.push({ key, writtenAt: uploaded.getTime() });
+    startAfter = objects.at(-1)?.key ?? startAfter;
+    if (!truncated) return found;
+  }
+}
+
+/** When a head says that it was sealed, in milliseconds since the epoch; null where it is gone, or does not say so. */
+export async function sealingTime(bucket: R2Bucket, { key }: Leftover): Promise<number | null> {
+  const object = await bucket.get(key);
+  return object && sealedAtOf(await object.text());
+}
+
+/**
+ * Moves objects to where nothing reads them: `trees/<account>/set-aside/<moment>/`, each under the path that it had and
+ * the time at which it was written. What is there is never written over. May die at any point, and be repeated.
+ * @param moment milliseconds since the epoch
+ * @param mayGoOn is asked before anything is deleted
+ * @returns how many were moved, in order: fewer than all where it might not go on
+ */
+export async function setAside(
+  bucket: R2Bucket,
+  account: Id<'user'>,
+  leftovers: readonly Leftover[],
+  moment: number,
+  mayGoOn: () => boolean,
+): Promise<number> {
+  const folder = treeFolder(account);
+  const copy = async ({ key, writtenAt }: Leftover) => {
+    const object = await bucket.get(key);
+    if (!object) return;
+    const path = `${formatTime(moment)}/${key.slice(folder.length)}/${formatTime(writtenAt)}`;
+    await putOnce(bucket, `${folder}set-aside/${path}`, new Uint8Array(await object.arrayBuffer()));
+  };
+  for (let moved = 0; moved < leftovers.length; moved += GROUP) {
+    const group = leftovers.slice(moved, moved + GROUP);
+    await Promise.all(group.map(copy));
+    if (!mayGoOn()) return moved;
+    await bucket.delete(group.map(({ key }) => key));
+  }
+  return leftovers.length;
+}
