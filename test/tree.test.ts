@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { TestBucket } from './support/bucket';
+import { FaultyDatabase } from './support/faults';
 import { rootOf } from './support/merkle';
 import { Outage, type OutageMode } from './support/outage';
 import { emptyTables } from './support/tables';
@@ -454,6 +455,22 @@ describe('sealing', () => {
     await world.sweep();
     expect((await expectTree(account)).tree_size).toBe(800);
     expect((await keptNotes({ ...scene, bucket })).map((note) => parseNote(note).size)).toEqual([300, 800]);
+  });
+
+  it('goes on from a head that was kept by whoever died then, however many logs are due by now', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const { world, account, bucket } = await makeScene({ DB: database.binding });
+    await addEntries(account, 600);
+    database.refuse(/^\s*update trees set\s+size/);
+    await errorsDuring(() => world.sweep().catch(() => undefined));
+    database.refuse(null);
+    expect(bucket.keys.filter((key) => key.includes('/checkpoints/'))).toHaveLength(1);
+    expect((await checkpointOf(account)).tree_size).toBe(0);
+    const others = await Promise.all(Array.from({ length: 63 }, () => world.account()));
+    for (const other of others) await (await other.agent()).request();
+    world.advance(2 * MINUTE);
+    expect(await errorsDuring(() => world.sweep())).toEqual([]);
+    expect((await expectTree(account)).tree_size).toBe(600);
   });
 
   it('by two sweeps at the same time makes one tree', async () => {

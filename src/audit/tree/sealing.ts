@@ -71,10 +71,14 @@ export async function sealTrees(context: SealingContext, now: number): Promise<b
   );
   const grown: TreeGrowth[] = [];
   const failed: Postponement[] = [];
-  const sealOne = async (tree: UnsealedTree) => {
+  const sealOne = async (tree: UnsealedTree): Promise<void> => {
     try {
       grown.push(await seal(context, tree, now));
     } catch (error) {
+      if (error instanceof ShareTooSmall) {
+        const [alone] = await findTrees(context.reader, eq(trees.account, tree.account));
+        if (alone) return sealOne(alone);
+      }
       failed.push(describeFailure(tree, error, now));
     }
   };
@@ -83,6 +87,9 @@ export async function sealTrees(context: SealingContext, now: number): Promise<b
   if (failed.length > 0) await context.ledger.putOff(failed);
   return due.length === TREES || due.some(({ size, head, share }) => head - size > share);
 }
+
+/** A longer tree was kept than the share of a log makes: by whoever sealed more at once, and died before the row changed. */
+class ShareTooSmall extends Error {}
 
 type UnsealedTree = Awaited<ReturnType<typeof findTrees>>[number];
 
@@ -157,7 +164,7 @@ function describeFailure({ account, accountId, heldUntil }: UnsealedTree, error:
   return { account, until: now + (isRefused ? REFUSED : RETRY), heldUntil };
 }
 
-/** @throws TreeForked when the log is not the one that was sealed before */
+/** @throws TreeForked when the log is not the one that was sealed before; ShareTooSmall when more of it has to be sealed */
 async function seal(context: SealingContext, tree: UnsealedTree, now: number): Promise<TreeGrowth> {
   const { bucket, signer } = context;
   const { account, accountId, size: from, head, heldUntil } = tree;
@@ -192,7 +199,7 @@ async function refuseUnsigned(context: SealingContext, tree: UnsealedTree, root:
 /**
  * Makes sure that a tree goes on from every head that was kept. The row knows of all of them, unless whoever kept one
  * died before the row changed, the database was put back to an earlier time, or somebody wrote to the row.
- * @throws TreeForked
+ * @throws TreeForked; ShareTooSmall where that can be told only once more is sealed
  */
 async function refuseOther(bucket: R2Bucket, tree: UnsealedTree, size: number, read: ReadTile): Promise<void> {
   const kept = await findCheckpoint(bucket, tree.accountId, tree.publishedSize);
@@ -200,6 +207,7 @@ async function refuseOther(bucket: R2Bucket, tree: UnsealedTree, size: number, r
     if (tree.publishedSize === 0) return;
     throw new TreeForked(`the head of ${tree.publishedSize} leaves that was kept is gone`);
   }
+  if (kept.size > size && kept.size <= tree.head && tree.share < ENTRIES_OF_ONE) throw new ShareTooSmall();
   if (kept.size > size)
     throw new TreeForked(`a tree of ${size} leaves is shorter than one that was signed: ${kept.size}`);
   const [root] = await hashRanges([{ start: 0, end: kept.size }], read);
