@@ -22,13 +22,18 @@ export const counts = { requests: 0, lost: 0, replays: 0, refused: 0 };
 const ATTEMPTS = 20;
 /** After an answer that asks for patience, as of an account that moves, in milliseconds. */
 const PATIENCE = 500;
+/** The service asks for keys that it does not know twice a minute at most. */
+const PATIENCE_WITH_KEYS = 3_000;
+
+/** A credential, or how to get the one of the moment, which may not be known yet to the service. */
+export type Credential = string | (() => Promise<string>);
 
 /** Calls the service with one credential. */
 export class Client {
   private readonly service: Service;
-  private readonly credential: string;
+  private readonly credential: Credential;
 
-  constructor(service: Service, credential: string) {
+  constructor(service: Service, credential: Credential) {
     this.service = service;
     this.credential = credential;
   }
@@ -36,13 +41,15 @@ export class Client {
   /** Calls once. */
   async ask<T>(method: string, path: string, body?: object, key?: string): Promise<Outcome<T>> {
     await this.service.untilUp();
+    const isRenewed = typeof this.credential === 'function';
+    const credential = typeof this.credential === 'function' ? await this.credential() : this.credential;
     counts.requests += 1;
     try {
       const response = await fetch(this.service.origin + path, {
         method,
         signal: AbortSignal.timeout(60_000),
         headers: {
-          Authorization: `Bearer ${this.credential}`,
+          Authorization: `Bearer ${credential}`,
           ...(body && { 'Content-Type': 'application/json' }),
           ...(key && { 'Idempotency-Key': key }),
         },
@@ -50,6 +57,10 @@ export class Client {
       });
       const text = await response.text();
       if (response.headers.get('Idempotent-Replayed')) counts.replays += 1;
+      if (isRenewed && response.status === 401) {
+        await sleep(PATIENCE_WITH_KEYS);
+        throw new Error(text);
+      }
       if (response.status >= 500) {
         if (response.headers.get('Retry-After')) await sleep(PATIENCE);
         throw new Error(text);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,17 +9,21 @@ import { checkAccess, checkGone } from './checks/access.ts';
 import { checkEntries } from './checks/entries.ts';
 import { checkFiles, checkObjects } from './checks/files.ts';
 import { checkLog } from './checks/log.ts';
+import { checkIdentities, checkPeople } from './checks/people.ts';
+import { missingTools } from './checks/reports.ts';
 import { checkRest } from './checks/rest.ts';
 import { checkState } from './checks/state.ts';
 import { checkSealed, checkTree } from './checks/tree.ts';
 import { checkWebhooks } from './checks/webhooks.ts';
-import { Client, counts } from './client.ts';
+import { Client, type Credential, counts } from './client.ts';
 import { type Downloaded, downloadFiles } from './downloads.ts';
 import { readEntries } from './entries.ts';
 import { Findings } from './findings.ts';
 import type { Actor } from './load/actor.ts';
 import { createAgent } from './load/agents.ts';
+import { orderReport } from './load/files.ts';
 import { deleteAccount, moveAccounts, stay } from './load/operator.ts';
+import { People } from './load/people.ts';
 import { act } from './load.ts';
 import { Memory, type ShownEntry, type Traits } from './memory.ts';
 import { agePast, makePast } from './past.ts';
@@ -27,6 +31,7 @@ import { copyProject, DATABASES } from './project.ts';
 import { Receiver } from './receiver.ts';
 import { Service } from './service.ts';
 import { settle } from './settling.ts';
+import { SignOn } from './sign-on.ts';
 import { Stored } from './stored.ts';
 
 const ACCOUNTS: Traits[] = [
@@ -35,6 +40,8 @@ const ACCOUNTS: Traits[] = [
   { name: 'mortal', plan: 'enterprise', losesAgents: true, changesPlan: false, isOld: false },
   { name: 'old', plan: 'enterprise', losesAgents: true, changesPlan: false, isOld: true },
 ];
+/** An account of somebody who signs in with the identity provider. */
+const EMPLOYEE: Traits = { name: 'employee', plan: 'enterprise', losesAgents: false, changesPlan: false, isOld: false };
 const ACTORS_OF_EACH = 3;
 const FIRST_AGENTS = 4;
 /** Accounts that are made meanwhile at the same time. */
@@ -54,10 +61,13 @@ const tell = (text: string) => console.log(`[${((Date.now() - started) / 1_000).
 const folder = mkdtempSync(join(tmpdir(), 'countersign-chaos-'));
 const state = copyProject(folder);
 await prepareState(state, DATABASES, folder);
+const signOn = await SignOn.start();
+appendFileSync(join(state, 'variables.env'), signOn.variables);
 const service = new Service(state, await freePort(), folder);
 const receiver = await Receiver.start(seededRandom(seed + 1));
 const operator = new Client(service, ADMIN_TOKEN);
 const findings = new Findings();
+const people = new People(signOn, clientOf);
 let moves = 0;
 process.once('SIGINT', async () => {
   await service.kill();
@@ -73,6 +83,7 @@ try {
 } finally {
   await service.kill();
   receiver.stop();
+  signOn.stop();
 }
 const clean = findings.count === 0;
 console.log(clean ? `Nothing differs (${findings.compared} comparisons).` : `Differences:\n  ${findings.describe()}`);
@@ -83,8 +94,8 @@ process.exitCode = clean ? 0 : 1;
 /** Makes the accounts, and the past of the one that has one. */
 async function prepareActors(): Promise<Actor[]> {
   const actors: Actor[] = [];
-  for (const [i, traits] of ACCOUNTS.entries()) {
-    const memory = await createAccount(traits);
+  for (const [i, traits] of [...ACCOUNTS, EMPLOYEE].entries()) {
+    const memory = await (traits === EMPLOYEE ? enterEmployee() : createAccount(traits));
     if (!memory) throw new Error('an account could not be made');
     for (let n = 0; n < ACTORS_OF_EACH; n++) actors.push(actorOf(memory, seededRandom(seed + 100 * (i + 1) + n)));
     for (let n = 0; n < FIRST_AGENTS; n++) await createAgent(memory, { clientOf });
@@ -112,7 +123,19 @@ async function createAccount(traits: Traits): Promise<Memory | null> {
   return new Memory(traits, id, token.token, clientOf(token.token));
 }
 
-function clientOf(credential: string): Client {
+/** Somebody signs in for the first time, and the operator lets them do more. */
+async function enterEmployee(): Promise<Memory | null> {
+  const person = people.newcomer();
+  await people.enter(person);
+  const [id] = person.accounts;
+  if (!id) return null;
+  const path = `/v1/admin/users/${id}`;
+  await operator.repeat('PATCH', path, { plan: EMPLOYEE.plan });
+  const made = await operator.insist<{ token: string }>('POST', `${path}/tokens`, {});
+  return made?.status === 201 ? new Memory(EMPLOYEE, id, made.body.token, person.client) : null;
+}
+
+function clientOf(credential: Credential): Client {
   return new Client(service, credential);
 }
 
@@ -149,6 +172,10 @@ async function runLoad(actors: Actor[], duration: number): Promise<void> {
   );
   const residents = actors.map(({ memory }) => memory);
   const moving = moveAccounts(folder, residents, seededRandom(seed + 20_000), ending.signal);
+  const signingIn = [
+    people.come(seededRandom(seed + 30_000), ending.signal),
+    people.changeKeys(seededRandom(seed + 40_000), ending.signal),
+  ];
   const random = seededRandom(seed);
   service.beginCrons();
   while (Date.now() < began + duration) {
@@ -158,8 +185,10 @@ async function runLoad(actors: Actor[], duration: number): Promise<void> {
     service.beginCrons();
   }
   ending.abort();
-  await Promise.all([...acting, ...guests]);
+  await Promise.all([...acting, ...guests, ...signingIn]);
   moves = await moving;
+  // Of everybody there is one at least to be read.
+  for (const actor of actors) if (actor.memory.alive === 'yes') await orderReport(actor, 'pdf');
   tell(
     `load ended: ${counts.requests} requests, ${counts.lost} lost, ${service.kills} kills, ${moves} moves; settling`,
   );
@@ -185,7 +214,8 @@ async function judge(all: Memory[]): Promise<void> {
     await checkAccess(findings, memory);
   }
   for (const memory of gone) await checkGone(findings, memory);
-  tell('files downloaded, trees verified');
+  await checkPeople(findings, people);
+  tell('files downloaded, trees verified, everybody signed in');
   demand(await settle(service, state, memories, operator));
   await read(async (stored) => {
     const accounts = memories.map(({ id }) => stored.account(id));
@@ -201,10 +231,13 @@ async function judge(all: Memory[]): Promise<void> {
       compared += await checkFiles(findings, memory, account, entries, downloads.get(memory) ?? []);
     }
     checkObjects(findings, stored, accounts, gone);
+    checkIdentities(findings, stored, people);
     checkRest(findings, stored);
     const sum = (count: (account: (typeof accounts)[number]) => number) =>
       accounts.reduce((total, account) => total + count(account), 0);
     const files = [...downloads.values()].flat();
+    const missing = missingTools();
+    if (missing.length > 0) tell(`PDF is not compared: ${missing.join(', ')} not installed`);
     tell(
       [
         `${counts.requests} requests (${counts.refused} refused, ${counts.lost} lost, ${counts.replays} replayed)`,
@@ -212,6 +245,7 @@ async function judge(all: Memory[]): Promise<void> {
         `${memories.length} accounts, ${gone.length} deleted`,
         `${sum(({ entries }) => entries.length)} entries, ${sum(({ erased }) => erased.length)} records of erasures`,
         `${memories.reduce((total, { files }) => total + files.length, 0)} files asked for, ${files.length} downloaded, ${compared} compared`,
+        `${people.all.length} people signed in with ${signOn.rotations} keys`,
         `${receiver.count} messages (${receiver.failures} failed on purpose)`,
         `${[...checkpoints.values()].flat().length} checkpoints kept, ${memories.reduce((n, m) => n + m.checkpoints.size, 0)} seen`,
       ].join('; '),

@@ -101,6 +101,11 @@ export class Stored {
     return this.all('select id from accounts').map(({ id }) => idOf('user', id));
   }
 
+  /** The accounts of everybody whom the directory of single sign-on knows. */
+  identities(): string[] {
+    return this.all('select account from identities').map(({ account }) => idOf('user', account));
+  }
+
   /** How many rows tell of something that is on no shard. */
   strangers(table: string, column: string, owners: string[]): number {
     const known = owners.flatMap((owner) => this.all(`select hex(id) as id from ${owner}`).map(({ id }) => id));

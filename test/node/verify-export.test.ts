@@ -218,7 +218,7 @@ describe('a change of the file', () => {
           .join(''),
       ),
     );
-    for (let at = 0; at < file.length; at += 3) {
+    for (let at = 0; at < file.length; at += 5) {
       const bit = at % 8;
       const changed = Buffer.from(file);
       changed[at] = (changed[at] ?? 0) ^ (1 << bit);
@@ -546,7 +546,7 @@ describe('a change of the proof', () => {
       const start = text.indexOf(`"${name}":`);
       return [start + name.length + 3, text.indexOf('\n', start) - 1] as const;
     });
-    for (let at = 0; at < proof.length - 1; at += 3) {
+    for (let at = 0; at < proof.length - 1; at += 5) {
       if (open.some(([start, end]) => at >= start && at < end)) continue;
       const changed = Buffer.from(proof);
       changed[at] = (changed[at] ?? 0) ^ (1 << (at % 8));

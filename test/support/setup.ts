@@ -1,3 +1,4 @@
-import { applyD1Migrations, env } from 'cloudflare:test';
+import { env } from 'cloudflare:test';
 
-await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
+// All in one batch: a round trip for each migration would take every file a tenth of a second.
+await env.DB.batch(env.TEST_MIGRATIONS.flatMap(({ queries }) => queries.map((sql) => env.DB.prepare(sql))));

@@ -3,12 +3,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { zstdDecompressSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
-
 import type { Downloaded } from '../downloads.ts';
 import type { Findings } from '../findings.ts';
 import { markOfResource } from '../load/permissions.ts';
 import type { Memory, ShownEntry } from '../memory.ts';
 import type { Stored, StoredAccount } from '../stored.ts';
+import { checkReport, missingTools } from './reports.ts';
 
 const compressors = { ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes)) };
 
@@ -26,12 +26,13 @@ export async function checkFiles(
   downloads: Downloaded[],
 ): Promise<number> {
   const entries = [...memory.past, ...shown.filter(({ sequence }) => sequence > memory.pastEntries)];
+  const readsPdf = missingTools().length === 0;
   let compared = 0;
   for (const file of downloads) {
     const snapshot = account.files.get(file.id)?.snapshot ?? 0;
     const covered = entries.filter(({ sequence }) => sequence <= snapshot);
     if (file.kind === 'export') await checkExport(findings, memory, file, covered);
-    else if (file.format === 'json') checkReport(findings, memory, file, covered);
+    else if (file.format === 'json' || readsPdf) checkReport(findings, memory, file, covered);
     else continue;
     compared += 1;
     checkSnapshot(findings, memory, account, file, snapshot);
@@ -76,18 +77,6 @@ function readRow({ sequence, created_at, details, ...row }: Row): Row {
     created_at: created_at instanceof Date ? created_at.toISOString() : created_at,
     ...(details !== undefined && { details: typeof details === 'string' ? JSON.parse(details) : details }),
   };
-}
-
-/** A report counts every entry; of accounts that lose entries nobody knows any more how many there were. */
-function checkReport(findings: Findings, { traits }: Memory, file: Downloaded, entries: ShownEntry[]): void {
-  const report = JSON.parse(readFileSync(file.path, 'utf8')) as { summary: { entries: number } };
-  if (traits.isOld || traits.losesAgents) return;
-  const told = report.summary.entries;
-  findings.check(
-    told === entries.length,
-    'reports',
-    () => `${file.id} tells of ${told} entries, not ${entries.length}`,
-  );
 }
 
 /** What was answered before the export was asked for is in it. */

@@ -27,9 +27,10 @@ async function orderExport({ memory, random }: Actor): Promise<void> {
   memory.files.push({ id: outcome.body.export_id, kind: 'export', format, withDetails, agent, events, sentAt });
 }
 
-async function orderReport({ memory, random }: Actor): Promise<void> {
+/** A compliance report is asked for, in either format or the one that is given. */
+export async function orderReport({ memory, random }: Actor, wanted?: 'pdf'): Promise<void> {
   const sentAt = Date.now();
-  const format = random.pick(['pdf', 'json']);
+  const format = wanted ?? random.pick(['pdf', 'json']);
   const outcome = await memory.user.insist<{ report_id: string }>('POST', '/v1/audit/reports/compliance', {
     report_type: random.pick(FRAMEWORKS),
     period: { start: day(sentAt - random.below(60) * DAY), end: day(sentAt) },

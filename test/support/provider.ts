@@ -1,0 +1,44 @@
+import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import Provider, { type Configuration } from 'oidc-provider';
+
+/** Makes a key to sign with. */
+export async function makeKey(): Promise<JWK> {
+  const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+  return { ...(await exportJWK(privateKey)), use: 'sig', alg: 'RS256', kid: crypto.randomUUID() };
+}
+
+/**
+ * A real identity provider that gives its clients JWT access tokens, with the scopes that they ask for.
+ * @param keys the first signs
+ * @returns what answers requests
+ */
+export function makeProvider(issuer: string, audience: string, clients: { id: string; secret: string }[], keys: JWK[]) {
+  const configuration: Configuration = {
+    clients: clients.map(({ id, secret }) => ({
+      client_id: id,
+      client_secret: secret,
+      grant_types: ['client_credentials'],
+      redirect_uris: [],
+      response_types: [],
+    })),
+    jwks: { keys },
+    scopes: ['agents:read', 'account:read'],
+    ttl: { ClientCredentials: 3_600 },
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => audience,
+        getResourceServerInfo: () => ({
+          scope: 'agents:read account:read',
+          audience,
+          accessTokenTTL: 3_600,
+          accessTokenFormat: 'jwt',
+          jwt: { sign: { alg: 'RS256' } },
+        }),
+      },
+    },
+  };
+  return new Provider(issuer, configuration).callback();
+}
