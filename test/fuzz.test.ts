@@ -8,7 +8,7 @@ import { type Call, type Json, type TestAccount, World } from './support/world';
 /** Every answer of a world is validated against the document by itself; what is left to see here is listed below. */
 const FORBIDDEN_STATUSES = [500, 503];
 
-const REQUESTS = 5_000;
+const REQUESTS = 10_000;
 
 const world = new World();
 const document: Json = (await world.must(200, 'GET', '/openapi.json')).body;
