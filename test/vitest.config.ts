@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config';
 
 const root = `${import.meta.dirname}/..`;
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   root,
   test: {
     globalSetup: ['test/support/identity-provider.ts'],
@@ -16,10 +16,10 @@ export default defineConfig({
     projects: [
       {
         root,
-        plugins: [workerd()],
+        plugins: [workerd(mode)],
         test: {
           name: 'workerd',
-          include: ['test/*.test.ts', 'test/lib/**/*.test.ts'],
+          include: ['test/*.test.ts', 'test/{faults,lib}/**/*.test.ts'],
           setupFiles: ['test/support/setup.ts'],
           testTimeout: 30_000,
         },
@@ -28,9 +28,10 @@ export default defineConfig({
       { root, test: { name: 'node', include: ['test/node/*.test.ts'], testTimeout: 60_000, hookTimeout: 120_000 } },
     ],
   },
-});
+}));
 
-function workerd() {
+/** @param mode `faults` lets every call of every job fail in turn, and not a sample of them */
+function workerd(mode: string) {
   return cloudflareTest(async () => {
     // Wrangler does so by itself; the plugin looks for the files without making them.
     execFileSync(process.execPath, ['src/dev/build-assets.mjs'], { cwd: root });
@@ -46,7 +47,7 @@ function workerd() {
           PUBLIC_URL: 'https://countersign.test',
           EXPOSE_COST: 'on',
           RATE_LIMITS: 'off',
-          MOVE_FAULTS: process.env.MOVE_FAULTS ?? '',
+          FAULTS: mode === 'faults' ? 'all' : '',
           WRANGLER: readFileSync(`${root}/wrangler.toml`, 'utf8'),
         },
         ratelimits: { LIMITER_OF_3: { namespace_id: '4103', simple: { limit: 3, period: 60 } } },
