@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { JobSizes } from '../../src/files/job';
 import { TestBucket } from '../support/bucket';
 import { checkEverything } from '../support/check';
@@ -52,6 +52,8 @@ interface Fault {
  */
 export function testJob<P>({ name, prepare, work, expectEnd }: Job<P>): void {
   describe(name, () => {
+    beforeEach(silenceLog);
+
     it('leaves everything in agreement wherever a call fails', { timeout: TIMEOUT }, async ({ annotate }) => {
       await emptyTables(env.DB);
       const life = await makeLife();
@@ -89,6 +91,12 @@ export function testJob<P>({ name, prepare, work, expectEnd }: Job<P>): void {
       await annotate(`${calls} calls, ${failures} failures, nothing disagreed`, 'faults');
     });
   });
+}
+
+/** To hand on what the service logs of so many failures would take longer than everything else. */
+export function silenceLog(): void {
+  vi.spyOn(console, 'log').mockImplementation(() => undefined);
+  vi.spyOn(console, 'error').mockImplementation(() => undefined);
 }
 
 function describeFault({ call, mode }: Fault, calls: number): string {

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { Cost, Database } from '../../src/db/database';
 import { eraseWebhooks } from '../../src/ledger/erasure';
 import { Mover } from '../../src/ledger/mover';
@@ -11,7 +11,7 @@ import { Outage, type OutageMode } from '../support/outage';
 import { emptyTables, saveTables } from '../support/tables';
 import { makeWebhook } from '../support/webhooks';
 import { World } from '../support/world';
-import { isExhaustive, MODES, TIMEOUT } from './jobs';
+import { isExhaustive, MODES, silenceLog, TIMEOUT } from './jobs';
 
 /** Small, so that a small account takes many slices. */
 const SIZES = { rows: 6, characters: 20_000, changes: 8 };
@@ -32,6 +32,8 @@ beforeAll(async () => {
   await world.deliver();
   restore = await saveTables(env.DB);
 });
+
+beforeEach(silenceLog);
 
 /** What happens to the account while it is copied, one after the other. */
 function makeChanges(): (() => Promise<unknown>)[] {

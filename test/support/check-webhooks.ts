@@ -70,9 +70,9 @@ export async function checkWebhooks(database: D1Database, now: number): Promise<
     ],
   ];
   const faults = await findUntold(database, now);
-  for (const [fault, sql] of checks) {
-    const { results } = await database.prepare(sql).all<{ subject: string }>();
-    if (results.length > 0) faults.push(`${fault}: ${results.map(({ subject }) => subject).join()}`);
+  const found = await database.batch<{ subject: string }>(checks.map(([, sql]) => database.prepare(sql)));
+  for (const [i, { results }] of found.entries()) {
+    if (results.length > 0) faults.push(`${checks[i]?.[0]}: ${results.map(({ subject }) => subject).join()}`);
   }
   return faults;
 }
