@@ -15,6 +15,8 @@ export const DAY = 24 * HOUR;
 /** Whether every call fails in every mode, as `npm run faults` has it. */
 export const isExhaustive = env.FAULTS === 'all';
 export const MODES: OutageMode[] = ['before', 'after', 'kill before', 'kill after'];
+/** Else failures of each job that are looked at. */
+const SAMPLES = 8;
 /** Milliseconds that a job with all of its failures may take. */
 export const TIMEOUT = isExhaustive ? 2 * HOUR : 2 * MINUTE;
 
@@ -103,11 +105,14 @@ function describeFault({ call, mode }: Fault, calls: number): string {
   return `call ${call} of ${calls} (${mode})`;
 }
 
-/** All calls in all modes; else one call in each mode, of each quarter of them. */
+/** All calls in all modes; else so many samples, spread over the calls, in one mode after the other. */
 function listFaults(calls: number): Fault[] {
   const all = Array.from({ length: calls }, (_, i) => i + 1);
   if (isExhaustive) return all.flatMap((call) => MODES.map((mode) => ({ call, mode })));
-  return MODES.map((mode, i) => ({ call: 1 + Math.floor(((i + 0.5) * calls) / MODES.length), mode }));
+  return Array.from({ length: SAMPLES }, (_, i) => ({
+    call: 1 + Math.floor(((i + 0.5) * calls) / SAMPLES),
+    mode: MODES[i % MODES.length] as OutageMode,
+  }));
 }
 
 async function makeLife(): Promise<Life> {
