@@ -29,7 +29,7 @@ const BUNDLED = [
   'zod-openapi',
 ];
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   root,
   test: {
     globalSetup: ['test/support/identity-provider.ts'],
@@ -39,10 +39,10 @@ export default defineConfig({
     projects: [
       {
         root,
-        plugins: [workerd()],
+        plugins: [workerd(mode)],
         test: {
           name: 'workerd',
-          include: ['test/*.test.ts', 'test/lib/**/*.test.ts'],
+          include: ['test/*.test.ts', 'test/{faults,lib}/**/*.test.ts'],
           setupFiles: ['test/support/setup.ts'],
           testTimeout: 30_000,
           deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
@@ -52,9 +52,10 @@ export default defineConfig({
       { root, test: { name: 'node', include: ['test/node/*.test.ts'], testTimeout: 60_000, hookTimeout: 120_000 } },
     ],
   },
-});
+}));
 
-function workerd() {
+/** @param mode `faults` lets every call of every job fail in turn, and not a sample of them */
+function workerd(mode: string) {
   // Wrangler does so by itself; the plugin looks for the files without making them.
   execFileSync(process.execPath, ['src/dev/build-assets.mjs'], { cwd: root });
   const migrations = readD1Migrations(`${root}/migrations`);
@@ -72,7 +73,7 @@ function workerd() {
           PUBLIC_URL: 'https://countersign.test',
           EXPOSE_COST: 'on',
           RATE_LIMITS: 'off',
-          MOVE_FAULTS: process.env.MOVE_FAULTS ?? '',
+          FAULTS: mode === 'faults' ? 'all' : '',
           WRANGLER: readFileSync(`${root}/wrangler.toml`, 'utf8'),
         },
         ratelimits: { LIMITER_OF_3: { namespace_id: '4103', simple: { limit: 3, period: 60 } } },

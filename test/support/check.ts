@@ -1,41 +1,56 @@
+import { env } from 'cloudflare:test';
 import { formatHexId, type Id } from '../../src/lib/typeid';
 import type { TestBucket } from './bucket';
+import { checkLeftovers } from './check-leftovers';
+import { checkRecords, isSignedText } from './check-records';
+import { checkWebhooks } from './check-webhooks';
 import { checkErasure } from './erasure';
 import { sha256 } from './exports';
 import { hashLeaf, rootOf } from './merkle';
 import { leafOf } from './tree';
+import type { World } from './world';
 
 const SPAN = 2 ** 32;
 const EVENTS = ['request', 'approve', 'deny', 'use', 'expire', 'revoke'];
 const COMPLETED = 1;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+/** For so many days counters are kept, by the day and by the hour. */
+const DAYS_KEPT = 366;
+const HOURS_KEPT = 30;
 
 /**
- * Compares the trees, logs, states, statistics and files of all accounts with one another, at any moment: whatever work
- * was interrupted, and wherever. Reads the tables and the bucket, not the service.
- * @param now milliseconds since the epoch
+ * Compares the trees, logs, states, statistics, files and deliveries of all accounts with one another, at any moment:
+ * whatever work was interrupted, and wherever. Reads the tables and the bucket, and of the service its public keys alone.
  * @returns what disagrees, in words; nothing when all is well
  */
-export async function checkEverything(database: D1Database, bucket: TestBucket, now: number): Promise<string[]> {
+export async function checkEverything(world: World, bucket: TestBucket): Promise<string[]> {
+  const { now } = world;
   return [
-    ...(await checkStates(database)),
-    ...(await checkErasure(database)),
-    ...(await checkTrees(database, bucket)),
-    ...(await checkFiles(database, bucket, now)),
+    ...(await checkStates(env.DB, now)),
+    ...(await checkErasure(env.DB)),
+    ...(await checkRecords(env.DB, world)),
+    ...(await checkTrees(env.DB, bucket, world)),
+    ...(await checkFiles(env.DB, bucket, now)),
+    ...(await checkWebhooks(env.DB, now)),
+    ...(await checkLeftovers(env.DB)),
   ];
 }
 
 /**
  * States, entries and counters. Of agents that are gone nothing can be said, and of accounts whose retention has begun
- * only what their entries still show.
+ * only what their entries still show; of counters what is recent enough for them to be kept.
  */
-async function checkStates(database: D1Database): Promise<string[]> {
+async function checkStates(database: D1Database, now: number): Promise<string[]> {
   const whole = `(select number from agents where account not in (select account from erased_entries where reason = 1))`;
+  const days = Math.floor(now / DAY);
+  const aged = `(select agent from permissions where created_at < ${(days - DAYS_KEPT + 1) * DAY})`;
   const counted = `select agent, count(*) as requests, sum(status = 1) as approved, sum(status = 2) as denied,
       sum(status = 3) as expired, sum(token_status is not null) as issued, sum(coalesce(token_uses, 0) > 0) as used,
       sum(coalesce(token_status, 0) = 3) as revoked from permissions group by agent`;
-  const counters = (unit: number) => `select agent, sum(requests) as requests, sum(approved) as approved,
+  const counters = (unit: number, recent = '') => `select agent, sum(requests) as requests, sum(approved) as approved,
       sum(denied) as denied, sum(expired) as expired, sum(tokens_issued) as issued, sum(tokens_used) as used,
-      sum(tokens_revoked) as revoked from agent_statistics where unit = ${unit} group by agent`;
+      sum(tokens_revoked) as revoked from agent_statistics where unit = ${unit} ${recent} group by agent`;
   const figures = (of: string) =>
     ['requests', 'approved', 'denied', 'expired', 'issued', 'used', 'revoked'].map((name) => `${of}.${name}`).join();
   const checks: [string, string][] = [
@@ -59,14 +74,15 @@ async function checkStates(database: D1Database): Promise<string[]> {
     [
       'counters that differ from the permissions',
       `select s.agent as subject from (${counters(0)}) s left join (${counted}) p on p.agent = s.agent
-       where s.agent in ${whole} and (${figures('s')}) is not (${figures('p')})
+       where s.agent in ${whole} and s.agent not in ${aged} and (${figures('s')}) is not (${figures('p')})
        union all
-       select p.agent from (${counted}) p where p.agent in (select number from agents)
+       select p.agent from (${counted}) p where p.agent in (select number from agents) and p.agent not in ${aged}
          and p.requests > coalesce((select sum(requests) from agent_statistics where unit = 0 and agent = p.agent), 0)`,
     ],
     [
       'hours that do not add up to days',
-      `select d.agent as subject from (${counters(0)}) d join (${counters(1)}) h on h.agent = d.agent
+      `select d.agent as subject from (${counters(0, `and bucket > ${days - HOURS_KEPT}`)}) d
+       left join (${counters(1, `and bucket >= ${24 * (days - HOURS_KEPT + 1)}`)}) h on h.agent = d.agent
        where d.agent in (select number from agents) and (${figures('d')}) is not (${figures('h')})`,
     ],
     [
@@ -96,7 +112,7 @@ interface StoredTree {
 }
 
 /** Every tree has the leaves of its log's entries, and every head and every tile that is kept is of these leaves. */
-async function checkTrees(database: D1Database, bucket: TestBucket): Promise<string[]> {
+async function checkTrees(database: D1Database, bucket: TestBucket, world: World): Promise<string[]> {
   const faults: string[] = [];
   const { results } = await database
     .prepare(
@@ -111,6 +127,7 @@ async function checkTrees(database: D1Database, bucket: TestBucket): Promise<str
     for (const key of bucket.keys.filter((key) => key.startsWith(folder))) owned.add(key);
     const find = (fault: string) => faults.push(`the tree of account ${tree.account}: ${fault}`);
     await checkTree(database, bucket, tree, folder, find);
+    if (tree.note !== null && !(await isSignedHead(world, tree.note))) find('its note is not signed');
   }
   const { results: leaving } = await database
     .prepare('select hex(subject) as id from erasures where kind = 3')
@@ -165,6 +182,11 @@ async function checkTree(
   }
   const nothing = hashLeaf(new Uint8Array()).toHex();
   if (leaves.some((leaf) => leaf.toHex() === nothing)) find('an entry was gone before it was sealed');
+}
+
+function isSignedHead(world: World, note: string): Promise<boolean> {
+  const text = note.slice(0, note.indexOf('\n\n') + 1);
+  return isSignedText(world, text, text.slice(0, text.indexOf('\n')), note);
 }
 
 function tells(note: string | null, leaves: Uint8Array[]): boolean {

@@ -13,8 +13,8 @@ declare global {
       PUBLIC_URL: string;
       EXPOSE_COST: string;
       RATE_LIMITS: string;
-      /** `all` lets every call of a move fail in turn. */
-      MOVE_FAULTS: string;
+      /** `all` lets every call of every job fail in turn, and not a sample of them. */
+      FAULTS: string;
       LIMITER_OF_3: RateLimit;
       /** The text of `wrangler.toml`. */
       WRANGLER: string;

@@ -48,7 +48,7 @@ export async function checkErasure(database: D1Database): Promise<string[]> {
   const { results: orphans } = await database
     .prepare(
       `select hex(id) as id from permissions where last_entry not in (select id from audit_entries)
-       and not (status = 0 or (token_status = 0 and token_uses = 0))
+       and not (status = 0 or (token_status = 0 and token_uses = 0)) and agent in (select number from agents)
        union all
        select hex(id) from audit_entries where (pos / 4294967296, permission) not in (select account, id from permissions)
        and agent in (select number from agents)

@@ -7,6 +7,8 @@ export type OutageMode = 'before' | 'after' | 'kill before' | 'kill after';
 /** Counts the calls of a database, a bucket and queues, and fails one of them, or lets it come late. */
 export class Outage {
   calls = 0;
+  /** Whether the call that was to fail has come. */
+  hasFailed = false;
   private plan: { call: number; mode: OutageMode } | null = null;
   private meanwhile: { call: number; happens: () => Promise<unknown> } | null = null;
   private isDead = false;
@@ -14,6 +16,7 @@ export class Outage {
   /** Starts counting anew, and fails one call, counted from 1; null fails none. */
   arm(plan: { call: number; mode: OutageMode } | null): void {
     this.calls = 0;
+    this.hasFailed = false;
     this.plan = plan;
     this.isDead = false;
   }
@@ -73,6 +76,7 @@ export class Outage {
     }
     const mode = this.plan?.call === this.calls ? this.plan.mode : null;
     if (this.isDead) throw new Error('the process is dead');
+    if (mode) this.hasFailed = true;
     if (mode?.startsWith('kill')) this.isDead = true;
     if (mode?.endsWith('before')) throw new Error('Network connection lost.');
     const result = await act();

@@ -1,0 +1,190 @@
+import { env } from 'cloudflare:test';
+import { expect } from 'vitest';
+import { formatHexId } from '../../src/lib/typeid';
+import { answers, type Receiver } from '../support/internet';
+import { countRows } from '../support/tables';
+import { makeWebhook, type TestWebhook } from '../support/webhooks';
+import type { World } from '../support/world';
+import { DAY, type Life, live, MINUTE, testJob } from './jobs';
+
+/** More than one chunk of sending, and than one slice of erasing. */
+const MANY = 120;
+
+/** Two webhooks, of which the second is for one agent alone. */
+interface Scene {
+  webhooks: [TestWebhook, TestWebhook];
+  /** The position of the last entry that they are to be told. */
+  last: number;
+}
+
+async function addWebhooks(life: Life, many = 0, receiver?: Receiver): Promise<Scene> {
+  const { world, account, agents } = life;
+  const webhooks: Scene['webhooks'] = [
+    await makeWebhook(account),
+    await makeWebhook(account, { agent_ids: [agents[0].id] }),
+  ];
+  if (receiver) for (const { host } of webhooks) world.internet.on(host, receiver);
+  for (let i = 0; i < many; i += 4) await Promise.all(Array.from({ length: 4 }, () => agents[0].request()));
+  for (const agent of agents) await live(agent);
+  const head = 'select max(pos) as pos from audit_entries where pos / 4294967296 in (select account from webhooks)';
+  return { webhooks, last: (await env.DB.prepare(head).first<number>('pos')) ?? 0 };
+}
+
+interface Told {
+  webhook: string;
+  /** The `webhook-id` that it is sent with. */
+  message: string;
+  entry: number;
+  status: number;
+}
+
+const [PENDING, SUCCEEDED, FAILED] = [0, 1, 2];
+
+/** What has become of the deliveries: not of what happened after the scene. */
+async function readDeliveries({ last }: Scene): Promise<Told[]> {
+  const { results } = await env.DB.prepare(
+    `select hex(w.id) as webhook, hex(d.id) as message, pos % 4294967296 as entry, status
+     from deliveries d join webhooks w on number = webhook where pos <= ? order by number, pos`,
+  )
+    .bind(last)
+    .all<Told>();
+  return results.map((told) => ({
+    ...told,
+    webhook: formatHexId('webhook', told.webhook),
+    message: formatHexId('dlv', told.message),
+  }));
+}
+
+/** Everything has been told to whom it is for, in one message that may have come more than once. */
+async function expectTold({ world }: Life, scene: Scene): Promise<unknown> {
+  const deliveries = await readDeliveries(scene);
+  for (const { id, host } of scene.webhooks) {
+    const own = deliveries.filter(({ webhook }) => webhook === id);
+    expect(own.filter(({ status }) => status !== SUCCEEDED)).toEqual([]);
+    const sent = new Map(world.internet.sentTo(host).map(({ headers, body }) => [headers.get('webhook-id'), body]));
+    const bodies = own.map(({ message }) => sent.get(message));
+    expect([own.length > 0, bodies.includes(undefined), new Set(bodies).size]).toEqual([true, false, own.length]);
+  }
+  return deliveries.map(({ webhook, entry }) => [webhook, entry]);
+}
+
+testJob({
+  name: 'the making and sending of deliveries',
+  prepare: (life) => addWebhooks(life, MANY),
+  work: (world) => world.deliver(),
+  expectEnd: expectTold,
+});
+
+testJob({
+  name: 'deliveries whose hints were lost',
+  prepare: async (life) => {
+    const scene = await addWebhooks(life);
+    life.world.webhookQueue.waiting = [];
+    life.world.advance(MINUTE);
+    return scene;
+  },
+  work: async (world) => {
+    await world.sweep();
+    await world.deliver();
+  },
+  expectEnd: expectTold,
+});
+
+/** Refuses each message twice. */
+function refusing(world: World): Receiver {
+  return (message) => {
+    const id = message.headers.get('webhook-id');
+    const times = world.internet.received.filter(({ headers }) => headers.get('webhook-id') === id).length;
+    return new Response(null, { status: times <= 2 ? 503 : 200 });
+  };
+}
+
+testJob({
+  name: 'deliveries that are tried again',
+  prepare: (life) => addWebhooks(life, 0, refusing(life.world)),
+  work: async (world) => {
+    for (const pause of [0, MINUTE, 10 * MINUTE]) {
+      world.advance(pause);
+      await world.sweep();
+      await world.deliver();
+    }
+  },
+  expectEnd: expectTold,
+});
+
+/** The first webhook is off, and nothing waits for it or for the other. */
+async function expectOff({ account }: Life, scene: Scene): Promise<unknown> {
+  const [first] = scene.webhooks;
+  const deliveries = await readDeliveries(scene);
+  expect(deliveries.filter(({ status }) => status === PENDING)).toEqual([]);
+  const own = deliveries.filter(({ webhook }) => webhook === first.id);
+  expect([own.length > 0, own.every(({ status }) => status === FAILED)]).toEqual([true, true]);
+  expect((await account.must(200, 'GET', `/v1/webhooks/${first.id}`)).body.is_active).toBe(false);
+  return deliveries.map(({ webhook, entry }) => [webhook, entry]);
+}
+
+testJob({
+  name: 'the voiding of what waits for a webhook that is switched off',
+  prepare: async (life) => {
+    const scene = await addWebhooks(life, 0, answers(500));
+    const [first, second] = scene.webhooks;
+    await life.world.deliver();
+    life.world.internet.on(second.host, answers(200));
+    await life.account.must(200, 'PUT', `/v1/webhooks/${first.id}`, { is_active: false });
+    life.world.advance(MINUTE);
+    return scene;
+  },
+  work: async (world) => {
+    await world.sweep();
+    await world.deliver();
+  },
+  expectEnd: expectOff,
+});
+
+testJob({
+  name: 'a webhook whose receiver is gone',
+  prepare: async (life) => {
+    const scene = await addWebhooks(life);
+    life.world.internet.on(scene.webhooks[0].host, answers(410));
+    return scene;
+  },
+  work: async (world) => {
+    await world.deliver();
+    await world.sweep();
+    await world.deliver();
+  },
+  expectEnd: expectOff,
+});
+
+testJob({
+  name: 'the erasure of deleted webhooks',
+  prepare: async (life) => {
+    const { webhooks } = await addWebhooks(life, MANY);
+    await life.world.deliver();
+    for (const { id } of webhooks) await life.account.must(204, 'DELETE', `/v1/webhooks/${id}`);
+  },
+  work: (world) => world.sweep(),
+  expectEnd: async () => {
+    const { webhooks, deliveries, webhook_feeds, erasures } = await countRows(env.DB);
+    expect([webhooks, deliveries, webhook_feeds, erasures]).toEqual([0, 0, 0, 0]);
+  },
+});
+
+testJob({
+  name: 'the erasure of old deliveries',
+  prepare: async (life) => {
+    await addWebhooks(life);
+    await life.world.deliver();
+    // Of what was sent at other times something stays.
+    life.world.advance(20 * DAY);
+    await live(life.agents[0]);
+    await life.world.deliver();
+    life.world.advance(11 * DAY);
+  },
+  work: (world) => world.clean(),
+  expectEnd: async ({ world }) => {
+    const old = `select count(*) as n from deliveries where created_at <= ${world.now - 30 * DAY}`;
+    expect(await env.DB.prepare(old).first('n')).toBe(0);
+    expect((await countRows(env.DB)).deliveries).toBeGreaterThan(0);
+  },
+});

@@ -1,0 +1,37 @@
+/** What belongs to an account, and what to an agent, by their numbers. */
+const OF_ACCOUNTS = ['user_tokens', 'policies', 'activity', 'webhooks', 'webhook_feeds', 'file_outcomes', 'agents'];
+const OF_AGENTS = ['permissions', 'audit_entries', 'agent_statistics'];
+
+const [AGENT, ACCOUNT, WEBHOOK] = [0, 1, 2];
+
+/**
+ * Looks for rows that belong to nothing and that nobody will erase. Reads the tables, not the service.
+ * @returns what was found, in words; nothing when all is well
+ */
+export async function checkLeftovers(database: D1Database): Promise<string[]> {
+  const erased = (kind: number | undefined, column = 'number') => `select ${column} from erasures where kind = ${kind}`;
+  const accounts = `select number from accounts union all ${erased(ACCOUNT)}`;
+  const agents = `select number from agents union all ${erased(AGENT)}`;
+  const webhooks = `select number from webhooks union all ${erased(WEBHOOK)}`;
+  const subjects = `select id from accounts union all select id from agents
+    union all ${erased(ACCOUNT, 'subject')} union all ${erased(AGENT, 'subject')}`;
+  const checks: [string, string][] = [
+    ...OF_ACCOUNTS.map((name): [string, string] => [name, `account not in (${accounts})`]),
+    ...OF_AGENTS.map((name): [string, string] => [name, `agent not in (${agents})`]),
+    ['agent_keys', 'agent not in (select number from agents)'],
+    ['deliveries', `webhook not in (${webhooks}) or agent not in (${agents})`],
+    ['stored_answers', `subject not in (${subjects})`],
+    ['trees', 'account not in (select number from accounts)'],
+    ['move_turns', 'true'],
+    ['move_changes', 'account not in (select account from moves)'],
+    ['move_numbers', 'account not in (select account from moves)'],
+    ['moved_accounts', 'id in (select id from accounts)'],
+  ];
+  const results = await database.batch<{ rows: number }>(
+    checks.map(([name, condition]) => database.prepare(`select count(*) as rows from ${name} where ${condition}`)),
+  );
+  return checks.flatMap(([name], i) => {
+    const rows = results[i]?.results[0]?.rows ?? 0;
+    return rows > 0 ? [`${rows} ${name} belong to nothing`] : [];
+  });
+}

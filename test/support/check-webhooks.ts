@@ -1,0 +1,102 @@
+import { formatHexId } from '../../src/lib/typeid';
+
+const SPAN = 2 ** 32;
+/** For so long deliveries are kept, in milliseconds. */
+const DELIVERY_LIFE = 30 * 86_400_000;
+
+/**
+ * Compares the deliveries of all webhooks with the logs, and with who is to look after them next. Reads the tables, not
+ * the service.
+ * @param now milliseconds since the epoch
+ * @returns what disagrees, in words; nothing when all is well
+ */
+export async function checkWebhooks(database: D1Database, now: number): Promise<string[]> {
+  const failed = 'coalesce(json_array_length(failures), 0)';
+  const checks: [string, string][] = [
+    [
+      'an account with a feed and no webhook that is on, or one without',
+      `select account as subject from webhook_feeds where account not in (select account from webhooks where is_active)
+       union all
+       select account from webhooks where is_active and account not in (select account from webhook_feeds)`,
+    ],
+    [
+      'news that nobody is to make deliveries of',
+      `select account as subject from webhook_feeds f where due_at is null and (
+         exists (select 1 from audit_entries where pos > f.position and pos < (f.account + 1) * ${SPAN})
+         or exists (select 1 from file_outcomes where account = f.account)
+       )`,
+    ],
+    [
+      'a feed that is further than its log',
+      `select f.account as subject from webhook_feeds f join accounts a on a.number = f.account
+       where position > max(account * ${SPAN} + erased_sequence,
+         coalesce((select max(pos) from audit_entries where pos < (f.account + 1) * ${SPAN}), 0))`,
+    ],
+    [
+      'what is to be sent twice',
+      `select webhook || ' of ' || coalesce(pos, payload) as subject from deliveries where original is null
+       group by webhook, event, pos, payload having count(*) > 1`,
+    ],
+    [
+      'a delivery that is nothing to send',
+      `select hex(id) as subject from deliveries where (pos is null) = (payload is null) or (pos is null) <> (agent is null)`,
+    ],
+    [
+      'a delivery whose attempts do not lead to its state',
+      `select hex(id) as subject from deliveries where not case status
+         when 0 then due_at is not null and completed_at is null and attempts = ${failed}
+         when 1 then due_at is null and completed_at is not null and last_error is null and attempts = ${failed} + 1
+         else due_at is null and completed_at is not null and last_error is not null and attempts = ${failed}
+       end`,
+    ],
+    [
+      'a delivery that waits for nobody to send it',
+      `select hex(d.id) as subject from deliveries d join webhooks w on w.number = d.webhook
+       where status = 0 and d.generation = w.generation and not (is_active and w.due_at is not null)`,
+    ],
+    [
+      'a delivery that waits for nobody to void it',
+      `select hex(d.id) as subject from deliveries d join webhooks w on w.number = d.webhook
+       where status = 0 and d.generation < w.generation and not (has_void and w.due_at is not null)`,
+    ],
+    [
+      'a webhook that is somebody’s for ever',
+      'select number as subject from webhooks where lease is not null and due_at is null',
+    ],
+    [
+      'deliveries that are kept for ever',
+      `select number as subject from webhooks
+       where erase_at is null and exists (select 1 from deliveries where webhook = number)`,
+    ],
+  ];
+  const faults = await findUntold(database, now);
+  const found = await database.batch<{ subject: string }>(checks.map(([, sql]) => database.prepare(sql)));
+  for (const [i, { results }] of found.entries()) {
+    if (results.length > 0) faults.push(`${checks[i]?.[0]}: ${results.map(({ subject }) => subject).join()}`);
+  }
+  return faults;
+}
+
+/**
+ * What was made deliveries of is told to each webhook that is on and wants it, and to no other: as long as nobody changes
+ * what a webhook wants.
+ */
+async function findUntold(database: D1Database, now: number): Promise<string[]> {
+  const { results } = await database
+    .prepare(
+      `select w.number as webhook, agent_ids as wanted, e.pos, hex(a.id) as agent, (
+         select count(*) from deliveries d where d.webhook = w.number and d.pos = e.pos and original is null
+       ) as made
+       from webhooks w join webhook_feeds f on f.account = w.account
+       join audit_entries e on e.pos > starts_after and e.pos <= position
+       join agents a on a.number = e.agent
+       where w.is_active and exists (select 1 from json_each(events) where value = 'audit.created')
+         and e.created_at > ?`,
+    )
+    .bind(now - DELIVERY_LIFE)
+    .all<{ webhook: number; wanted: string | null; pos: number; agent: string; made: number }>();
+  return results.flatMap(({ webhook, wanted, pos, agent, made }) => {
+    const isWanted = wanted === null || JSON.parse(wanted).includes(formatHexId('agent', agent));
+    return made === (isWanted ? 1 : 0) ? [] : [`${made} deliveries of entry ${pos} to webhook ${webhook}`];
+  });
+}
