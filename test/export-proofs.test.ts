@@ -3,8 +3,9 @@ import { beforeEach, expect, it } from 'vitest';
 import type { JobSizes } from '../src/files/job';
 import { TestBucket } from './support/bucket';
 import { download, finishFile, makeExport, parseFile, readExport, startExport } from './support/exports';
+import { MODES } from './support/failing-calls';
 import { rootOf } from './support/merkle';
-import { Outage, type OutageMode } from './support/outage';
+import { Outage } from './support/outage';
 import { deliver } from './support/queue';
 import { emptyTables } from './support/tables';
 import { addEntries, expectSigned, isSigned, leafOf } from './support/tree';
@@ -302,7 +303,7 @@ async function settled(account: TestAccount, id: string): Promise<Json> {
   return shown;
 }
 
-it.each<OutageMode>(['before', 'after', 'kill before', 'kill after'])(
+it.each(MODES)(
   'is the same after a failure "%s" of any call',
   async (mode) => {
     const outage = new Outage();

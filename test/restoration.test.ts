@@ -2,8 +2,9 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { TestBucket } from './support/bucket';
 import { readExport, sha256, startExport } from './support/exports';
+import { failingCalls, MODES } from './support/failing-calls';
 import { watchLog } from './support/log';
-import { Outage, type OutageMode } from './support/outage';
+import { Outage } from './support/outage';
 import { dumpTables, emptyTables, saveTables } from './support/tables';
 import { addEntries, checkpointOf, expectTree } from './support/tree';
 import { type Answer, type TestAccount, World } from './support/world';
@@ -265,7 +266,7 @@ describe('nothing is set aside', () => {
   });
 });
 
-it.each<OutageMode>(['before', 'after', 'kill before', 'kill after'])(
+it.each(MODES)(
   'a failure "%s" of any call leaves the log refused or whole, and the call can be sent again',
   async (mode) => {
     // Too few entries to fill a tile: it is by its heads alone that the log is refused.
@@ -278,7 +279,7 @@ it.each<OutageMode>(['before', 'after', 'kill before', 'kill after'])(
     await expectSealed(scene, 305, head.root_hash);
     const expected = await sealedTree(scene);
     expect(calls).toBeGreaterThan(12);
-    for (let call = 1; call <= calls; call++) {
+    for (const call of failingCalls(calls, 3, MODES.indexOf(mode))) {
       await putAllBack();
       refill();
       world.now = begun;
@@ -319,7 +320,7 @@ describe('at the same time', () => {
     await expectSealed(scene, 610);
     const expected = await sealedTree(scene);
     let held = 0;
-    for (let call = 1; call <= calls; call++) {
+    for (const call of failingCalls(calls, 2)) {
       await putAllBack();
       refill();
       world.now = begun;
@@ -370,7 +371,7 @@ describe('at the same time', () => {
     await expectSealed(scene, 700, head.root_hash);
     const expected = await sealedTree(scene);
     for (const rival of [() => world.sweep(), () => ask(scene, restoredTo)]) {
-      for (let call = 1; call <= calls; call++) {
+      for (const call of failingCalls(calls, 2)) {
         await putAllBack();
         refill();
         world.now = begun;

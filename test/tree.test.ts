@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { TestBucket } from './support/bucket';
+import { MODES } from './support/failing-calls';
 import { FaultyDatabase } from './support/faults';
 import { rootOf } from './support/merkle';
-import { Outage, type OutageMode } from './support/outage';
+import { Outage } from './support/outage';
 import { emptyTables } from './support/tables';
 import {
   addEntries,
@@ -396,7 +397,7 @@ describe('sealing', () => {
     expect(outage.calls).toBe(0);
   });
 
-  it.each<OutageMode>(['before', 'after', 'kill before', 'kill after'])(
+  it.each(MODES)(
     'survives a failure "%s" of every call, and makes the same tree',
     async (mode) => {
       const outage = new Outage();

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { JobSizes } from '../../src/files/job';
 import { TestBucket } from '../support/bucket';
 import { checkEverything } from '../support/check';
+import { FAULTS_TIMEOUT, isExhaustive, MODES } from '../support/failing-calls';
 import { Outage, type OutageMode } from '../support/outage';
 import { emptyTables, saveTables } from '../support/tables';
 import { type TestAccount, type TestAgent, World } from '../support/world';
@@ -12,13 +13,8 @@ export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** Whether every call fails in every mode, as `npm run faults` has it. */
-export const isExhaustive = env.FAULTS === 'all';
-export const MODES: OutageMode[] = ['before', 'after', 'kill before', 'kill after'];
 /** Else failures of each job that are looked at. */
 const SAMPLES = 4;
-/** Milliseconds that a job with all of its failures may take. */
-export const TIMEOUT = isExhaustive ? 2 * HOUR : 2 * MINUTE;
 
 /** Small parts and slices, so that a job has many boundaries. */
 export const SMALL: JobSizes = { part: 16 * KIB, sliceRows: 20, sliceBytes: 12 * KIB, slices: 2, batchRows: 20 };
@@ -56,7 +52,7 @@ export function testJob<P>({ name, prepare, work, expectEnd }: Job<P>): void {
   describe(name, () => {
     beforeEach(silenceLog);
 
-    it('leaves everything in agreement wherever a call fails', { timeout: TIMEOUT }, async ({ annotate }) => {
+    it('leaves everything in agreement wherever a call fails', FAULTS_TIMEOUT, async ({ annotate }) => {
       await emptyTables(env.DB);
       const life = await makeLife();
       const { world, outage, bucket } = life;

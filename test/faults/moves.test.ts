@@ -5,13 +5,14 @@ import { eraseWebhooks } from '../../src/ledger/erasure';
 import { Mover } from '../../src/ledger/mover';
 import { seededRandom } from '../bench/random';
 import { openErasure } from '../support/agent-erasure';
+import { FAULTS_TIMEOUT, isExhaustive, MODES } from '../support/failing-calls';
 import { type Life, makeLife, repeated } from '../support/life';
 import { dumpAccount, eraseRest, findRemains, isMoving, orderMove } from '../support/moves';
 import { Outage, type OutageMode } from '../support/outage';
 import { emptyTables, saveTables } from '../support/tables';
 import { makeWebhook } from '../support/webhooks';
 import { World } from '../support/world';
-import { isExhaustive, MODES, silenceLog, TIMEOUT } from './jobs';
+import { silenceLog } from './jobs';
 
 /** Small, so that a small account takes many slices. */
 const SIZES = { rows: 6, characters: 20_000, changes: 8 };
@@ -177,10 +178,10 @@ it('is moved by two at once', async () => {
   expect(await moveWith(null, true)).toBeGreaterThan(total);
 });
 
-it.for(MODES)('goes on wherever a call fails (%s)', { timeout: TIMEOUT }, async (mode, { annotate }) => {
+it.for(MODES)('goes on wherever a call fails (%s)', FAULTS_TIMEOUT, async (mode, { annotate }) => {
   await failCalls(total, mode, moveWith, annotate);
 });
 
-it.for(MODES)('is given up wherever a call fails (%s)', { timeout: TIMEOUT }, async (mode, { annotate }) => {
+it.for(MODES)('is given up wherever a call fails (%s)', FAULTS_TIMEOUT, async (mode, { annotate }) => {
   await failCalls(await giveUpWith(null), mode, giveUpWith, annotate);
 });

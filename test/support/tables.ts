@@ -18,12 +18,10 @@ export async function readTables(database: D1Database): Promise<Map<string, Reco
 
 /** Everything that a database holds, but for the notes of when a credential was last used. */
 export async function dumpTables(database: D1Database): Promise<Record<string, unknown[]>> {
-  const dump: Record<string, unknown[]> = {};
-  for (const name of await listTables(database)) {
-    const { results } = await database.prepare(`select * from ${name}`).all();
-    dump[name] = results.map(({ last_used_at: _, last_activity_at: __, ...row }) => row);
-  }
-  return dump;
+  const tables = [...(await readTables(database))];
+  return Object.fromEntries(
+    tables.map(([name, rows]) => [name, rows.map(({ last_used_at: _, last_activity_at: __, ...row }) => row)]),
+  );
 }
 
 /** Empties every table of a database. */

@@ -1,11 +1,12 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { JOB_SIZES, type JobSizes } from '../src/files/job';
-import { download, fillLog, finishFile, listObjects, sha256 } from './support/exports';
-import { Outage, type OutageMode } from './support/outage';
-import { readReport, startReport } from './support/reports';
-import { emptyTables } from './support/tables';
-import { type TestAccount, World } from './support/world';
+import { JOB_SIZES, type JobSizes } from '../../src/files/job';
+import { download, fillLog, finishFile, listObjects, sha256 } from '../support/exports';
+import { FAULTS_TIMEOUT, failingCalls, MODES, strideOf } from '../support/failing-calls';
+import { Outage, type OutageMode } from '../support/outage';
+import { readReport, startReport } from '../support/reports';
+import { emptyTables } from '../support/tables';
+import { type TestAccount, World } from '../support/world';
 
 const SECOND = 1_000;
 
@@ -77,7 +78,7 @@ it('is the same file however the work is cut', async () => {
 });
 
 describe.each<OutageMode>(['kill before', 'kill after'])('when any one call fails (%s)', (mode) => {
-  it('is the same file, and leaves nothing else behind', { timeout: 60_000 }, async () => {
+  it('is the same file, and leaves nothing else behind', FAULTS_TIMEOUT, async () => {
     const scene = await makeScene();
     const { world, outage, id, reference } = scene;
     await orderAgain(scene);
@@ -85,7 +86,7 @@ describe.each<OutageMode>(['kill before', 'kill after'])('when any one call fail
     await world.work(SMALL);
     const { calls } = outage;
     expect(calls).toBeGreaterThan(20);
-    for (let call = 1; call <= calls; call++) {
+    for (const call of failingCalls(calls, 6, MODES.indexOf(mode))) {
       await orderAgain(scene);
       outage.arm({ call, mode });
       await world.work(SMALL);
@@ -98,11 +99,9 @@ describe.each<OutageMode>(['kill before', 'kill after'])('when any one call fail
   });
 });
 
-it('fails, and is never published, when an agent is deleted at any point of the work', {
-  timeout: 60_000,
-}, async () => {
+it('fails, and is never published, when an agent is deleted at any point of the work', FAULTS_TIMEOUT, async () => {
   const ends = [];
-  for (let call = 1; ; call += 3) {
+  for (let call = 1; ; call += strideOf(3)) {
     const scene = await makeScene();
     const { world, account, outage, id } = scene;
     const { body: agents } = await account.must(200, 'GET', '/v1/agents');

@@ -1,12 +1,13 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { JOB_SIZES, type JobSizes } from '../src/files/job';
-import { TestBucket } from './support/bucket';
-import { download, fillLog, finishFile, listObjects, readExport, sha256, startExport } from './support/exports';
-import { Outage, type OutageMode } from './support/outage';
-import { deliver } from './support/queue';
-import { emptyTables } from './support/tables';
-import { type Json, type TestAccount, World } from './support/world';
+import { JOB_SIZES, type JobSizes } from '../../src/files/job';
+import { TestBucket } from '../support/bucket';
+import { download, fillLog, finishFile, listObjects, readExport, sha256, startExport } from '../support/exports';
+import { FAULTS_TIMEOUT, failingCalls, MODES, strideOf } from '../support/failing-calls';
+import { Outage } from '../support/outage';
+import { deliver } from '../support/queue';
+import { emptyTables } from '../support/tables';
+import { type Json, type TestAccount, World } from '../support/world';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -53,15 +54,11 @@ async function expectOneObject({ bucket }: Scene, id: string): Promise<void> {
   await bucket.binding.delete(bucket.fileKeys);
 }
 
-/** On a busy machine. */
-const LONG = { timeout: 120_000 };
-
 const CSV = { format: 'csv', include_details: true };
-const MODES: OutageMode[] = ['before', 'after', 'kill before', 'kill after'];
 
-describe.each<[string, Json, number, number, JobSizes, stride?: number]>([
-  ['csv', CSV, 100, 500, SMALL, 4],
-  ['json, without a part', { format: 'json' }, 100, 10, { ...SMALL, part: MIB }],
+describe.each<[string, Json, number, number, JobSizes, stride: number]>([
+  ['csv', CSV, 100, 500, SMALL, 8],
+  ['json, without a part', { format: 'json' }, 100, 10, { ...SMALL, part: MIB }, 8],
   // Its row groups are of 16,384 entries.
   [
     'parquet',
@@ -69,10 +66,10 @@ describe.each<[string, Json, number, number, JobSizes, stride?: number]>([
     17_000,
     10,
     { ...SMALL, part: 768 * KIB, batchRows: 9_000 },
-    8,
+    24,
   ],
-])('%s', (_, fields, entries, size, sizes, stride = 1) => {
-  it('is the same file however the work is cut', LONG, async () => {
+])('%s', (_, fields, entries, size, sizes, stride) => {
+  it('is the same file however the work is cut', FAULTS_TIMEOUT, async () => {
     const scene = await makeScene(entries, size);
     const reference = await makeReference(scene, fields);
     const cuts: JobSizes[] = [
@@ -88,16 +85,14 @@ describe.each<[string, Json, number, number, JobSizes, stride?: number]>([
     }
   });
 
-  it.each(MODES)('is the same file when any one call fails (%s)', LONG, async (mode) => {
-    // Of many calls each mode looks at others.
-    const first = 1 + (MODES.indexOf(mode) % stride);
+  it.each(MODES)('is the same file when any one call fails (%s)', FAULTS_TIMEOUT, async (mode) => {
     const scene = await makeScene(entries, size);
     const { outage, account, world, bucket } = scene;
     const reference = await makeReference(scene, fields);
     await bucket.binding.delete(bucket.fileKeys);
     const calls = await countCalls(scene, fields, sizes);
     expect(calls).toBeGreaterThan(8);
-    for (let call = first; call <= calls; call += stride) {
+    for (const call of failingCalls(calls, stride, MODES.indexOf(mode))) {
       const id = await startExport(account, fields);
       const message = world.queue.take();
       outage.arm({ call, mode });
@@ -122,9 +117,7 @@ async function countCalls(scene: Scene, fields: Json, sizes = SMALL): Promise<nu
   return calls;
 }
 
-it('is the same file when every other call is the last of a process (parts of true size)', {
-  timeout: 120_000,
-}, async () => {
+it('is the same file when a call is the last of a process (parts of true size)', FAULTS_TIMEOUT, async () => {
   const sizes = { part: 5 * MIB, sliceRows: 550, sliceBytes: 4 * MIB, slices: 2, batchRows: 550 };
   const outage = new Outage();
   const world = new World({ DB: outage.database(env.DB), FILES: outage.bucket(env.FILES) });
@@ -132,11 +125,12 @@ it('is the same file when every other call is the last of a process (parts of tr
   await fillLog(await account.agent(), 1_100, 5_000);
   const reference = await makeReference({ world, account }, CSV);
   await env.FILES.delete(await listObjects());
-  for (let call = 1, calls = call; call <= calls; call += 2) {
+  const stride = strideOf(4);
+  for (let call = 1, calls = call; call <= calls; call += stride) {
     const id = await startExport(account, CSV);
     outage.arm({ call, mode: 'kill after' });
     await world.work(sizes);
-    calls = Math.max(calls, outage.calls + 2);
+    calls = Math.max(calls, outage.calls + stride);
     if (outage.calls < call) break;
     outage.arm(null);
     const shown = await finishFile(world, () => readExport(account, id), sizes);
@@ -310,14 +304,14 @@ it.each([
   ['all that is left', 100],
 ])(
   'is the same file though a worker outlives its lease in any one call, while another makes %s',
-  LONG,
+  FAULTS_TIMEOUT,
   async (_, slices) => {
     const scene = await makeScene();
     const { world, account, outage, bucket } = scene;
     const reference = await makeReference(scene, CSV);
     await bucket.binding.delete(bucket.fileKeys);
     const calls = await countCalls(scene, CSV);
-    for (let call = 1; call <= calls; call++) {
+    for (const call of failingCalls(calls, 4, slices)) {
       const id = await startExport(account, CSV);
       outage.before(call, async () => {
         world.advance(30 * SECOND);
@@ -454,7 +448,7 @@ it('fails when R2 refuses its parts time and again, and leaves nothing behind', 
   expect([bucket.fileKeys, bucket.openUploads]).toEqual([[], []]);
 });
 
-describe('an agent or account that is deleted while its export is being made', LONG, () => {
+describe('an agent or account that is deleted while its export is being made', FAULTS_TIMEOUT, () => {
   async function remove({ world, account }: Scene, what: string): Promise<void> {
     if (what === 'account') {
       await world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, { token: env.ADMIN_TOKEN });
@@ -472,7 +466,7 @@ describe('an agent or account that is deleted while its export is being made', L
   }
 
   it.each(['agent', 'account'])('leaves nothing when its process died (%s)', async (what) => {
-    for (let call = 2; call < 20; call += 3) {
+    for (const call of failingCalls(20, 3, 1)) {
       const scene = await makeScene();
       const { world, account, outage, bucket } = scene;
       const id = await startExport(account, CSV);
@@ -494,7 +488,8 @@ describe('an agent or account that is deleted while its export is being made', L
   });
 
   it.each(['agent', 'account'])('leaves nothing when its worker goes on after the sweep (%s)', async (what) => {
-    for (let call = 1, calls = 1; call <= calls; call++) {
+    const stride = strideOf(4);
+    for (let call = 1, calls = 1; call <= calls; call += stride) {
       const scene = await makeScene(70, 500);
       const { world, account, outage } = scene;
       const id = await startExport(account, CSV);
@@ -507,7 +502,7 @@ describe('an agent or account that is deleted while its export is being made', L
       await deliver(message, world.env, world.runtime, { ...SMALL, slices: 100 });
       const wasHeldUp = world.now > Date.UTC(2026, 0, 31, 12);
       if (!wasHeldUp) break;
-      calls += 1;
+      calls += stride;
       world.advance(20 * MINUTE);
       await world.sweep();
       await world.sweep();

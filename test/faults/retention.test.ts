@@ -1,17 +1,16 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { openErasure } from './support/agent-erasure';
-import { agentNumbers, fillWithDenials } from './support/bulk-log';
-import { checkErasure } from './support/erasure';
-import { Outage, type OutageMode } from './support/outage';
-import { sealLogs } from './support/seal';
-import { countRows, emptyTables } from './support/tables';
-import { type Json, type TestAccount, World } from './support/world';
+import { openErasure } from '../support/agent-erasure';
+import { agentNumbers, fillWithDenials } from '../support/bulk-log';
+import { checkErasure } from '../support/erasure';
+import { FAULTS_TIMEOUT, MODES, strideOf } from '../support/failing-calls';
+import { Outage, type OutageMode } from '../support/outage';
+import { sealLogs } from '../support/seal';
+import { countRows, emptyTables } from '../support/tables';
+import { type Json, type TestAccount, World } from '../support/world';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** On a busy machine. */
-const LONG = { timeout: 240_000 };
 /** Some slices. */
 const ENTRIES = 450;
 
@@ -37,9 +36,6 @@ async function makeScene(): Promise<Scene & { agent: string }> {
   return { world, outage, account, agent: first.id };
 }
 
-/** Each mode takes every so manyth call. */
-const STRIDE = 3;
-
 /** Lets calls of a piece of work fail in turn, and looks at what it leaves behind, at once and in the end. */
 async function failEachCall(
   mode: OutageMode,
@@ -48,7 +44,7 @@ async function failEachCall(
   expectEnd: (scene: Scene) => Promise<void>,
 ): Promise<void> {
   // The first time undisturbed, then every other call of some fails.
-  for (let call = 1, calls = 1; call <= calls; call += call === 1 ? 1 : STRIDE) {
+  for (let call = 1, calls = 1; call <= calls; call += call === 1 ? 1 : strideOf(10)) {
     await emptyTables(env.DB);
     const scene = await makeScene();
     await prepare(scene);
@@ -84,7 +80,7 @@ async function erasedSequences(): Promise<number> {
   return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0);
 }
 
-describe.each<OutageMode>(['before', 'after', 'kill before', 'kill after'])('when a call fails (%s)', LONG, (mode) => {
+describe.each(MODES)('when a call fails (%s)', FAULTS_TIMEOUT, (mode) => {
   it('retention goes on where it was', async () => {
     await failEachCall(
       mode,
@@ -98,7 +94,7 @@ describe.each<OutageMode>(['before', 'after', 'kill before', 'kill after'])('whe
   });
 });
 
-describe.each<OutageMode>(['before', 'kill after'])('when a call fails (%s)', LONG, (mode) => {
+describe.each<OutageMode>(['before', 'kill after'])('when a call fails (%s)', FAULTS_TIMEOUT, (mode) => {
   it('the erasure of an agent goes on where it was, and takes nothing of another', async () => {
     await failEachCall(
       mode,
@@ -130,7 +126,7 @@ describe.each<OutageMode>(['before', 'kill after'])('when a call fails (%s)', LO
   });
 });
 
-describe('sweeps at the same time', LONG, () => {
+describe('sweeps at the same time', FAULTS_TIMEOUT, () => {
   it('erase everything that expired once', async () => {
     const { world } = await makeScene();
     world.advance(7 * DAY);
@@ -144,7 +140,7 @@ describe('sweeps at the same time', LONG, () => {
 
   it('erase an agent, each entry in one of them, and record it once', async () => {
     // Another sweep comes right before any of the calls.
-    for (let call = 1, isDone = true; isDone; call += 2) {
+    for (let call = 1, isDone = true; isDone; call += strideOf(4)) {
       await emptyTables(env.DB);
       const { world, outage, account, agent } = await makeScene();
       await account.must(204, 'DELETE', `/v1/agents/${agent}`);
