@@ -5,12 +5,14 @@ import { SECOND } from './lib/time';
 
 /** Until a message that failed comes again, in milliseconds, at most. */
 const MAX_DELAY = 60 * SECOND;
-/** For so long the next message waits for what could go on without it, in milliseconds. */
+/** For so long the next message waits for what gets no further, in milliseconds. */
 const PATIENCE = 250;
 
 /** What is left to do for a message, and may go on while the next one has its turn. */
 export interface Rest {
   rest: Promise<void>;
+  /** How far it is: a number that grows. */
+  progress: () => number;
 }
 
 /** Keeps an invocation alive until something is over. */
@@ -20,7 +22,8 @@ export type GoOn = (rest: Promise<void>) => void;
  * Does what the messages of a queue hint at, each by itself: one that fails comes again later. Of each the log tells in
  * one line, when it is over.
  * @param describe what the log tells of a message
- * @param goOn takes a rest that lasts; its message is done with then, and does not come again. Without it each is waited for
+ * @param goOn takes a rest that gets no further; its message is done with then, and does not come again. Without it each
+ *   is waited for
  */
 export async function consume<M>(
   batch: MessageBatch<M>,
@@ -38,12 +41,12 @@ export async function consume<M>(
       const succeed = () => log('job', { outcome: 'done', ...fields() });
       const fail = (error: unknown) => logFailure('job', error, { outcome: 'failed', ...fields() });
       try {
-        const { rest } = (await work(body, cost)) ?? {};
-        const lasts = rest && goOn && !(await endsSoon(rest, runtime));
-        if (lasts) goOn(rest.then(succeed, fail));
-        else await rest;
+        const left = await work(body, cost);
+        const isStuck = left && goOn && !(await endsInTime(left, runtime));
+        if (isStuck) goOn(left.rest.then(succeed, fail));
+        else await left?.rest;
         message.ack();
-        if (!lasts) succeed();
+        if (!isStuck) succeed();
       } catch (error) {
         message.retry({ delaySeconds: Math.min(2 ** attempts, MAX_DELAY / SECOND) });
         fail(error);
@@ -52,6 +55,12 @@ export async function consume<M>(
   }
 }
 
-async function endsSoon(rest: Promise<void>, runtime: Runtime): Promise<boolean> {
-  return Promise.race([rest.then(() => true), runtime.sleep(PATIENCE).then(() => false)]);
+/** Waits for a rest as long as it gets further. */
+async function endsInTime({ rest, progress }: Rest, runtime: Runtime): Promise<boolean> {
+  const isOver = rest.then(() => true);
+  for (let before = -1; before < progress(); ) {
+    before = progress();
+    if (await Promise.race([isOver, runtime.sleep(PATIENCE).then(() => false)])) return true;
+  }
+  return false;
 }

@@ -18,8 +18,8 @@ const SLICES = 20;
 
 /**
  * Makes and sends the deliveries that the messages hint at. What the queues lose the sweep finds.
- * @param goOn takes the sending that lasts, so that a receiver that is slow keeps no other message waiting, not even the
- *   first time
+ * @param goOn takes the sending of which no answer comes, so that a receiver that is slow keeps no other message waiting,
+ *   not even the first time
  */
 export async function runWebhooks(
   batch: MessageBatch<WebhookMessage>,
@@ -44,9 +44,14 @@ async function runMessage(
   const database = openShard(env, shard, cost);
   if (!database) return undefined;
   const { config } = settings;
-  const context = { shard, reader: database, ledger: new Ledger(database), runtime, config, presenters: PRESENTERS };
+  let answers = 0;
+  const fetch: Runtime['fetch'] = (url, options) => runtime.fetch(url, options).finally(() => (answers += 1));
+  const context = {
+    ...{ shard, reader: database, ledger: new Ledger(database), config, presenters: PRESENTERS },
+    runtime: { ...runtime, fetch },
+  };
   const next = webhook ?? (await makeDeliveries(context, account));
-  return next === null ? undefined : { rest: send(context, config, account, next) };
+  return next === null ? undefined : { rest: send(context, config, account, next), progress: () => answers };
 }
 
 /**
