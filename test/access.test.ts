@@ -101,7 +101,7 @@ function aim(route: string, scene: Scene) {
   const bodies: Record<string, unknown> = {
     'POST /v1/admin/users': { email: 'new@example.com' },
     'PATCH /v1/admin/users/:id': { name: 'Changed' },
-    'PUT /v1/admin/users/:id/log/restoration': { restored_to: '2026-01-01T00:00:00Z' },
+    'PUT /v1/admin/users/:id/log/restoration': { shard: '00', restored_to: '2026-01-01T00:00:00Z' },
     'POST /v1/agents': { name: 'Another' },
     'PUT /v1/agents/:id': { name: 'Changed' },
     'POST /v1/permissions': { action: 'file.read', resource: 'file:a' },

@@ -127,8 +127,11 @@ const ENDPOINTS: Record<string, Endpoint> = {
     method: 'PUT',
     path: ({ account }) => `/v1/admin/users/${account.id}/log/restoration`,
     by: 'operator',
-    base: { restored_to: '2026-01-31T12:00:00Z' },
-    fields: { restored_to: { ...values.pastField, required: true } },
+    base: { shard: '00', restored_to: '2026-01-31T12:00:00Z' },
+    fields: {
+      shard: { good: ['00', '01', 'zZ'], bad: ['', '0', '000', '-1', 'ä1', 0, null, true, {}, []], required: true },
+      restored_to: { ...values.pastField, required: true },
+    },
     owned: ['id', 'set_aside', 'has_more', 'size', 'due_at', 'held_until'],
   },
   'create token by the operator': {

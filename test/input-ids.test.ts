@@ -14,7 +14,7 @@ const ROUTES = new World().app.routes
   .filter((route, i, all) => route !== SIGNED && all.indexOf(route) === i);
 
 const BODIES: Record<string, unknown> = { POST: {}, PUT: { name: 'Stolen' }, PATCH: { name: 'Stolen' } };
-const RESTORATION_BODIES: Record<string, unknown> = { PUT: { restored_to: '2026-01-01T00:00:00Z' } };
+const RESTORATION_BODIES: Record<string, unknown> = { PUT: { shard: '00', restored_to: '2026-01-01T00:00:00Z' } };
 const WEBHOOK_BODIES: Record<string, unknown> = { POST: {}, PUT: { description: 'Stolen' } };
 const SUFFIX = '01h455vb4pex5vsknk084sn02q';
 const MALFORMED = [

@@ -55,10 +55,10 @@ async function contentOf(bucket: TestBucket, key: string): Promise<string> {
   return sha256(new Uint8Array((await object?.arrayBuffer()) ?? []));
 }
 
-function ask({ world, account }: Pick<Scene, 'world' | 'account'>, restoredTo: number): Promise<Answer> {
+function ask({ world, account }: Pick<Scene, 'world' | 'account'>, restoredTo: number, shard = '00'): Promise<Answer> {
   return world.call('PUT', `/v1/admin/users/${account.id}/log/restoration`, {
     token: world.env.ADMIN_TOKEN ?? '',
-    body: { restored_to: new Date(restoredTo).toISOString() },
+    body: { shard, restored_to: new Date(restoredTo).toISOString() },
   });
 }
 
@@ -224,15 +224,16 @@ describe('nothing is set aside', () => {
     expect((await ask(scene, restoredTo + HOUR + MINUTE)).status).toBe(200);
   });
 
-  /** A log of 300 entries that somebody shortened in the database to an older head of 10, which was signed. */
-  async function shortened(): Promise<Scene> {
+  /** A log that somebody shortened in the database to an older head of 10 entries, which was signed. */
+  async function shortened(lost = 300, prepare = ''): Promise<Scene> {
     const scene = await makeScene();
     const { world, account } = scene;
     await addEntries(account, 10);
     await world.sweep();
     const row = await env.DB.prepare('select * from trees').first<Record<string, unknown>>();
     world.advance(HOUR);
-    await addEntries(account, 300);
+    await addEntries(account, lost);
+    if (prepare) await env.DB.prepare(prepare).run();
     await world.sweep();
     world.advance(HOUR);
     const { account: number, ...columns } = row ?? {};
@@ -251,6 +252,19 @@ describe('nothing is set aside', () => {
     // Where no head was kept meanwhile, the tiles tell.
     await scene.bucket.binding.delete(`trees/${scene.account.id}/checkpoints/0000000000000310`);
     expect((await askInVain(scene, scene.world.now)).body.code).toBe('conflict');
+    expect(await isRefused(scene)).toBe(true);
+  });
+
+  it('of a log that somebody shortened, though they made its heads tell of a later time', async () => {
+    // Too few to fill a tile.
+    const scene = await shortened(100, `update trees set sealed_at = ${Date.UTC(2100, 0)}`);
+    expect(await isRefused(scene)).toBe(true);
+    expect((await askInVain(scene, scene.world.now)).body.code).toBe('conflict');
+  });
+
+  it('of a log on another shard than the one that was put back', async () => {
+    const { restoredTo, ...scene } = await putBack();
+    expect((await ask(scene, restoredTo, '01')).body).toEqual({ set_aside: 0, has_more: false });
     expect(await isRefused(scene)).toBe(true);
   });
 

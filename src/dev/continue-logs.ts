@@ -4,10 +4,11 @@ import { Complaint, runProgram } from './complaint.ts';
 import { findInstance } from './instance.ts';
 import { ensureLocalSettings } from './secrets.ts';
 
-const USAGE = `Usage: npm run continue-logs -- [address of the service] <moment> [user id …]
+const USAGE = `Usage: npm run continue-logs -- [address of the service] <shard> <moment> [user id …]
 
-Has the logs of accounts signed again whose database was put back to a moment (2026-01-31T12:00:00Z): sets aside what R2
-keeps of them from after that. Without user ids it looks at every account; a log that is as R2 knows it stays as it is. May
+Has the logs of accounts signed again whose database, that of a shard (00 for the first), was put back to a moment
+(2026-01-31T12:00:00Z): sets aside what R2 keeps of them from after that. Without user ids it looks at every account; a log
+that is as R2 knows it, or on another shard, stays as it is. May
 be stopped and run again. The service is the one that runs from this folder, or the one at the address; its operator's
 token is then in the variable ADMIN_TOKEN.`;
 
@@ -18,6 +19,7 @@ const TRIES = 60;
 
 interface Work {
   operator: Api;
+  shard: string;
   moment: string;
 }
 
@@ -26,9 +28,9 @@ type Outcome = 'nothing to set aside' | 'goes on' | 'stays refused';
 /** @returns whether no log stays refused */
 async function continueLogs(words: string[]): Promise<boolean> {
   const address = words[0]?.match(/^https?:\/\//) ? words[0] : null;
-  const [moment, ...ids] = address === null ? words : words.slice(1);
-  if (moment === undefined || Number.isNaN(Date.parse(moment))) throw new Complaint(USAGE);
-  const work = { operator: signIn(address), moment };
+  const [shard, moment, ...ids] = address === null ? words : words.slice(1);
+  if (shard === undefined || moment === undefined || Number.isNaN(Date.parse(moment))) throw new Complaint(USAGE);
+  const work = { operator: signIn(address), shard, moment };
   const counts: Record<Outcome, number> = { 'nothing to set aside': 0, 'goes on': 0, 'stays refused': 0 };
   const accounts = ids.length > 0 ? ids.values() : listAccounts(work.operator);
   const next = async () => {
@@ -65,16 +67,20 @@ async function* listAccounts(operator: Api): AsyncGenerator<string> {
   }
 }
 
-async function continueLog({ operator, moment }: Work, id: string): Promise<Outcome> {
+async function continueLog({ operator, shard, moment }: Work, id: string): Promise<Outcome> {
   type Continuation = { set_aside: number; has_more: boolean };
   const path = `/v1/admin/users/${id}/log/restoration`;
   let moved = 0;
   for (let tries = 1; ; ) {
-    const answer = await operator.ask<Continuation & Refusal>('PUT', path, { restored_to: moment });
+    const answer = await operator.ask<Continuation & Refusal>('PUT', path, { shard, restored_to: moment });
     const { status, body } = answer;
     if (status === 200) {
       moved += body.set_aside;
-      if (body.has_more) continue;
+      if (body.has_more) {
+        // R2 is slow: nothing was done in time.
+        if (body.set_aside === 0) await sleep(1_000);
+        continue;
+      }
       if (moved > 0) console.log(`${id}: ${moved} objects set aside`);
       return moved > 0 ? 'goes on' : 'nothing to set aside';
     }

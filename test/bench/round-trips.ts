@@ -38,7 +38,7 @@ async function callAccounts(operator: Client, user: Client, id: string): Promise
   await operator.expect(200, 'PATCH', `/v1/admin/users/${id}`, { audit_retention_days: 30 });
   await operator.expect(400, 'PATCH', `/v1/admin/users/${id}`, { audit_retention_days: 0 });
   await operator.expect(201, 'POST', `/v1/admin/users/${id}/tokens`, { name: 'second' });
-  const restoration = { restored_to: '2026-01-01T00:00:00Z' };
+  const restoration = { shard: '00', restored_to: '2026-01-01T00:00:00Z' };
   await operator.expect(200, 'PUT', `/v1/admin/users/${id}/log/restoration`, restoration);
   await user.expect(200, 'GET', '/v1/me');
   await user.expect(200, 'GET', '/v1/me/tokens');

@@ -192,7 +192,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
 
   /** Has the logs signed again that were put back, all or one; gives what the program says. */
   async function continueLogs(moment: number, ...owners: Owner[]): Promise<{ code: number; lines: string[] }> {
-    const words = [service.origin, new Date(moment).toISOString(), ...owners.map(({ id }) => id)];
+    const words = [service.origin, '00', new Date(moment).toISOString(), ...owners.map(({ id }) => id)];
     const env = { ...process.env, ADMIN_TOKEN };
     const result = await promisify(execFile)(process.execPath, [CONTINUE_LOGS, ...words], { env }).then(
       ({ stdout }) => ({ code: 0, stdout }),

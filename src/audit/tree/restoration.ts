@@ -30,11 +30,15 @@ const DELAY = MINUTE;
 export const LogRestoration = later(() =>
   z
     .strictObject({
+      shard: z
+        .string()
+        .regex(/^[0-9A-Za-z]{2}$/, 'must be the two characters of a shard, `00` for the first')
+        .meta({ description: 'The shard whose database was put back. Logs on other shards are left as they are.' }),
       restored_to: dateTime.meta({ description: 'The moment to which the database was put back. Not in the future.' }),
     })
     .meta({
       id: 'LogRestoration',
-      examples: [{ restored_to: EXAMPLE.time }],
+      examples: [{ shard: '00', restored_to: EXAMPLE.time }],
     }),
 );
 
@@ -49,6 +53,8 @@ export const LogContinuation = later(() =>
 );
 
 export type LogContinuation = z.output<ReturnType<typeof LogContinuation>>;
+
+const NOTHING: LogContinuation = { set_aside: 0, has_more: false };
 
 /** The tree of the account that the path names, on whichever shard it lives; without a row of its own it is empty. */
 function treeOfPath(c: Incoming, reader: Reader) {
@@ -93,23 +99,24 @@ function locatedTree(loaded: { shard: Shard; loaded: TreeRow[] | undefined }[]):
 export async function continueRestoredLog(
   { config, runtime }: OperatorContext,
   { shard, row }: LocatedTree,
-  restoredTo: number,
+  { shard: restored, restored_to: restoredTo }: z.output<ReturnType<typeof LogRestoration>>,
 ): Promise<LogContinuation> {
   const { files: bucket, keyring, publicUrl } = config;
-  const began = runtime.now();
-  if (restoredTo > began) {
+  if (restoredTo > runtime.now()) {
     throw invalidRequest([{ path: 'body.restored_to', message: 'must not be in the future' }]);
   }
+  if (shard.name !== restored) return NOTHING;
   const size = row.size ?? 0;
   const leftovers = await findLeftovers(bucket, row.id, size);
   const { tiles, heads } = leftovers;
-  if (tiles.length + heads.length === 0) return { set_aside: 0, has_more: false };
+  if (tiles.length + heads.length === 0) return NOTHING;
   const signed = { bucket, signer: await LogSigner.open(keyring, publicUrl) };
   const head = { account: row.id, size, root: row.root ?? new Uint8Array() };
   if (size > 0 && !(await isVouchedFor(signed, head, row.note))) {
     throw new Problem('conflict', 'The head of the log in the database was not signed by this service.');
   }
   await refuseOlder(bucket, leftovers, size, restoredTo);
+  const began = runtime.now();
   await hold(shard, row, began);
   // What is deleted later could be what was sealed anew.
   const mayGoOn = () => runtime.now() < began + WORK;
@@ -128,13 +135,14 @@ export async function continueRestoredLog(
  */
 async function refuseOlder(
   bucket: R2Bucket,
-  { tiles, heads: [first] }: Leftovers,
+  { tiles, heads }: Leftovers,
   size: number,
   restoredTo: number,
 ): Promise<void> {
-  const times = tiles.map(({ writtenAt }) => writtenAt);
+  const times = [...tiles, ...heads].map(({ writtenAt }) => writtenAt);
+  const [first] = heads;
   if (first) {
-    // Of a later head the time is later.
+    // It may have been sealed an hour before it was kept.
     const time = await sealingTime(bucket, first);
     if (time === null) throw unavailable();
     times.push(time);
@@ -188,7 +196,7 @@ export const logRestoration = new Hono().put(
       'Sets aside what R2 keeps of the log from after that time: tiles and signed heads, 300 of them at most. They stay ' +
       'under `trees/{id}/set-aside/`, where nothing reads them. Send it again while `has_more` is true; two minutes ' +
       'after the last one the log is signed again, from what the database holds. A log of which R2 keeps nothing more ' +
-      'than the database knows is left as it is.',
+      'than the database knows is left as it is, and so is one on another shard.',
     success: ok(LogContinuation),
     pathId: 'user',
     problems: ['conflict'],
@@ -196,6 +204,5 @@ export const logRestoration = new Hono().put(
   operatorAccess(treeOfPath),
   noQuery(),
   body(LogRestoration),
-  async (c) =>
-    answer(c, await continueRestoredLog(c.var.operator, locatedTree(c.var.loaded), c.req.valid('json').restored_to)),
+  async (c) => answer(c, await continueRestoredLog(c.var.operator, locatedTree(c.var.loaded), c.req.valid('json'))),
 );

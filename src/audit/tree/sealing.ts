@@ -71,14 +71,10 @@ export async function sealTrees(context: SealingContext, now: number): Promise<b
   );
   const grown: TreeGrowth[] = [];
   const failed: Postponement[] = [];
-  const sealOne = async (tree: UnsealedTree): Promise<void> => {
+  const sealOne = async (tree: UnsealedTree) => {
     try {
-      grown.push(await seal(context, tree, now));
+      grown.push(await sealShare(context, tree, now));
     } catch (error) {
-      if (error instanceof ShareTooSmall) {
-        const [alone] = await findTrees(context.reader, eq(trees.account, tree.account));
-        if (alone) return sealOne(alone);
-      }
       failed.push(describeFailure(tree, error, now));
     }
   };
@@ -162,6 +158,19 @@ function describeFailure({ account, accountId, heldUntil }: UnsealedTree, error:
   const isRefused = error instanceof TreeForked;
   logFailure(isRefused ? 'tree_refused' : 'tree_not_sealed', error, { account: accountId });
   return { account, until: now + (isRefused ? REFUSED : RETRY), heldUntil };
+}
+
+/** Seals a log's share, or as much as if it were alone where only that shows whether it is the one that was sealed before. */
+async function sealShare(context: SealingContext, tree: UnsealedTree, now: number): Promise<TreeGrowth> {
+  try {
+    return await seal(context, tree, now);
+  } catch (error) {
+    const [alone] =
+      error instanceof ShareTooSmall ? await findTrees(context.reader, eq(trees.account, tree.account)) : [];
+    if (!alone) throw error;
+    // Whoever holds the tree by now is to find it as it was.
+    return seal(context, { ...alone, heldUntil: tree.heldUntil }, now);
+  }
 }
 
 /** @throws TreeForked when the log is not the one that was sealed before; ShareTooSmall when more of it has to be sealed */

@@ -11,8 +11,11 @@ import type { ChunkResult, DeliveryResult } from './settlement';
 const CONNECTIONS = 6;
 /** A receiver that takes longer is slow, in milliseconds, and so is a name that takes longer to be looked up. */
 const SLOW = SECOND;
-/** After so long nothing more of a chunk is begun, in milliseconds, so that it ends before its lease. */
-const BUDGET = 10 * SECOND;
+/**
+ * After so long nothing more is begun when a turn is over, in milliseconds: so that what is begun ends before the lease does,
+ * and before an invocation that is waited for no longer is cut off, 30 seconds after.
+ */
+const GRACE = 3 * SECOND;
 const GONE = 410;
 
 const NOT_KEPT = 'The audit entry is not kept any more.';
@@ -20,14 +23,16 @@ const NOT_KEPT = 'The audit entry is not kept any more.';
 /**
  * Sends deliveries to one webhook, a few at a time. One that is not known as slow is left alone as soon as an attempt
  * fails or takes long; the rest is for the queue of those that are.
+ * @param turnEnd when the turn is over that this is a part of, in milliseconds since the epoch
  */
 export async function sendChunk(
   runtime: Runtime,
   sender: Sender,
   { isSlow, failingSince }: Pick<WebhookRow, 'isSlow' | 'failingSince'>,
   due: readonly DueDelivery[],
+  turnEnd: number,
 ): Promise<ChunkResult> {
-  const end = runtime.now() + BUDGET;
+  const end = turnEnd + GRACE;
   const waiting = due.values();
   const chunk: ChunkResult = { results: [], isSlow, failingSince, disabledReason: null };
   let hasTrouble = sender.delay > SLOW;

@@ -49,7 +49,7 @@ export async function dispatch(
   for (;;) {
     const part = due.splice(0, health.isSlow ? SLOW_CHUNK : CHUNK);
     const chunk = sender
-      ? await sendChunk(runtime, sender, health, part)
+      ? await sendChunk(runtime, sender, health, part, end)
       : { ...health, results: [], disabledReason: null };
     const mayGoOn = await written;
     const now = runtime.now();
