@@ -7,6 +7,7 @@ import { moves } from './db/schema';
 import { listShards, openShard } from './db/shards';
 import type { Env, Runtime } from './env';
 import { cleanFiles, resumeFiles } from './files/sweep';
+import { SERVICE } from './ledger/authority';
 import type { SignErasure } from './ledger/erased';
 import { AgentErasure, eraseAccounts, eraseWebhooks } from './ledger/erasure';
 import { FileLedger } from './ledger/file-ledger';
@@ -95,7 +96,7 @@ async function findMoves(shards: readonly MoverShard[]): Promise<Moves> {
 }
 
 function listWork(cron: string, shard: string, database: Database, env: Env, runtime: Runtime): Work[] {
-  const ledger = new Ledger(database);
+  const ledger = new Ledger(database, SERVICE);
   const context = { reader: database, ledger, runtime };
   const hints = () => {
     const queues = { queue: bound(env.WEBHOOK_QUEUE), slowQueue: bound(env.SLOW_WEBHOOK_QUEUE) };

@@ -6,6 +6,7 @@ import type { FileKind } from './db/schema';
 import { openShard } from './db/shards';
 import { type Config, type Env, type Runtime, readConfig, type WebhookMessage } from './env';
 import { sendHint, sendHints } from './http/webhook-hint';
+import { SERVICE } from './ledger/authority';
 import { Ledger } from './ledger/ledger';
 import { dispatch } from './webhooks/dispatch/dispatch';
 import { type FanOutContext, type FilePresenter, fanOut } from './webhooks/dispatch/fan-out';
@@ -47,7 +48,7 @@ async function runMessage(
   let answers = 0;
   const fetch: Runtime['fetch'] = (url, options) => runtime.fetch(url, options).finally(() => (answers += 1));
   const context = {
-    ...{ shard, reader: database, ledger: new Ledger(database), config, presenters: PRESENTERS },
+    ...{ shard, reader: database, ledger: new Ledger(database, SERVICE), config, presenters: PRESENTERS },
     runtime: { ...runtime, fetch },
   };
   const next = webhook ?? (await makeDeliveries(context, account));

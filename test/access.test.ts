@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { requestLine, watchLog } from './support/log';
-import { makeWebhook } from './support/webhooks';
+import { aim, makeScene, type Scene } from './support/scene';
 import { World } from './support/world';
 
 const log = watchLog();
@@ -77,87 +77,6 @@ const rules: Record<string, string[]> = {
   'GET /docs': ['everybody'],
   'GET /docs/:version/:file': ['everybody'],
 };
-
-/** What the page at /docs loads first. */
-const FILE = /"(\/docs\/.+?)"/.exec((await new World().call('GET', '/docs')).text)?.[1] ?? '';
-
-/** A path whose `:id` belongs to the scene's account, and a body that is good enough to get past validation. */
-function aim(route: string, scene: Scene) {
-  const [method = '', pattern = ''] = route.split(' ');
-  const ids: [RegExp, string][] = [
-    [/^\/v1\/admin\/users/, scene.account.id],
-    [/^\/v1\/me\/tokens/, scene.spareToken],
-    [/^\/v1\/agents/, scene.agent.id],
-    [/^\/v1\/permissions/, scene.permission.id],
-    [/^\/v1\/audit\/export/, scene.export],
-    [/^\/v1\/audit\/reports/, scene.report],
-    [/^\/v1\/audit/, scene.entry],
-    [/^\/v1\/downloads/, scene.download],
-    [/^\/v1\/policies/, scene.policy],
-    [/^\/v1\/webhooks/, scene.webhook],
-  ];
-  const id = ids.find(([start]) => start.test(pattern))?.[1] ?? '';
-  const needed = pattern === '/v1/audit/consistency' ? '?from=0&to=0' : '';
-  const bodies: Record<string, unknown> = {
-    'POST /v1/admin/users': { email: 'new@example.com' },
-    'PATCH /v1/admin/users/:id': { name: 'Changed' },
-    'PUT /v1/admin/users/:id/log/restoration': { shard: '00', restored_to: '2026-01-01T00:00:00Z' },
-    'POST /v1/agents': { name: 'Another' },
-    'PUT /v1/agents/:id': { name: 'Changed' },
-    'POST /v1/permissions': { action: 'file.read', resource: 'file:a' },
-    'POST /v1/audit/export': EXPORT,
-    'POST /v1/audit/reports/compliance': REPORT,
-    'POST /v1/webhooks': { url: 'https://hooks.example.com/' },
-    'PUT /v1/webhooks/:id': { description: 'Changed' },
-    'POST /v1/policies': POLICY,
-    'PUT /v1/policies/:id': { name: 'Changed' },
-    'POST /v1/policies/simulate': { action: 'file.read', resource: 'file:a' },
-    'POST /v1/tokens/use': { token: scene.token },
-    'POST /v1/tokens/introspect': { token: scene.token },
-    'POST /v1/tokens/revoke': { token: scene.token },
-  };
-  const path = pattern.replace('/docs/:version/:file', FILE).replace(':id', id).replace(':delivery_id', scene.delivery);
-  return { method, path: path + needed, ...(bodies[route] !== undefined && { body: bodies[route] }) };
-}
-
-const EXPORT = { start_date: '2026-01-01', end_date: '2026-12-31' };
-const REPORT = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' }, format: 'json' };
-const POLICY = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
-
-type Scene = Awaited<ReturnType<typeof makeScene>>;
-
-async function makeScene(world = new World()) {
-  const account = await world.account({ plan: 'enterprise' });
-  const agent = await account.agent();
-  const granted = await agent.approved({ max_uses: 5 });
-  const permission = await agent.request();
-  const [entry] = await account.log();
-  const { body: policy } = await account.must(201, 'POST', '/v1/policies', POLICY);
-  const { body: exported } = await account.must(202, 'POST', '/v1/audit/export', EXPORT);
-  const { body: reported } = await account.must(202, 'POST', '/v1/audit/reports/compliance', REPORT);
-  await world.work();
-  await world.sweep();
-  const { body: finished } = await account.must(200, 'GET', `/v1/audit/export/${exported.export_id}`);
-  const webhook = await makeWebhook(account);
-  const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
-  const { body: spare } = await account.must(201, 'POST', '/v1/me/tokens', {});
-  return {
-    world,
-    account,
-    agent,
-    permission,
-    token: granted.token.value,
-    entry: entry.id,
-    spareToken: spare.id,
-    policy: policy.id,
-    webhook: webhook.id,
-    delivery: delivery.id,
-    export: finished.export_id,
-    report: reported.report_id,
-    /** The last part of its path, and its query. */
-    download: finished.download_url.split('/').at(-1),
-  };
-}
 
 it('has a rule for every route, and no rule for another', () => {
   expect(Object.keys(rules).toSorted()).toEqual(routes.toSorted());

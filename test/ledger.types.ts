@@ -1,7 +1,10 @@
 // Compiled, never run: what must not compile. A line that compiles after all fails `npm run check`.
+
+import type { Database } from '../src/db/database';
 import { accounts, agentStatistics, auditEntries, permissions } from '../src/db/schema';
 import type { UserContext } from '../src/http/context';
 import type { Entry } from '../src/ledger/entry';
+import { Ledger } from '../src/ledger/ledger';
 import type { Note } from '../src/ledger/note';
 
 /** Ways to change a state without its entry. */
@@ -35,4 +38,6 @@ export async function forbidden({ reader, ledger }: UserContext, entry: Entry, n
   // @ts-expect-error a state change without what the client is told of it
   await ledger.commit({ changes, entries: [entry] });
   await ledger.commit({ answer, changes, entries: [entry] });
+  // @ts-expect-error a ledger that does not know by whose authority it writes
+  new Ledger({} as Database);
 }

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
+import { decodeJwt, exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, inject, it, vi } from 'vitest';
 import { FaultyDatabase } from './support/faults';
 import { AUDIENCE, CLIENT } from './support/identity-client';
@@ -379,6 +379,46 @@ describe('the scope claim', () => {
     await scene.must(403, token, 'POST', '/v1/me/tokens', { scopes: ['agents:write'] });
     const { body } = await scene.must(201, token, 'POST', '/v1/me/tokens', {});
     expect(body.scopes.toSorted()).toEqual(['account:write', 'agents:read']);
+  });
+
+  it('is outlived by no user token that it makes', async () => {
+    const scene = await Scene.open();
+    const token = await scene.token();
+    const { exp } = decodeJwt(token);
+    const end = new Date((exp ?? 0) * 1_000);
+    expect((await scene.must(201, token, 'POST', '/v1/me/tokens', {})).body.expires_at).toBe(end.toISOString());
+    const later = new Date(end.getTime() + 1).toISOString();
+    const { body } = await scene.must(400, token, 'POST', '/v1/me/tokens', { expires_at: later });
+    expect(body.errors[0].path).toBe('body.expires_at');
+  });
+
+  it('writes nothing once its account is switched off, or it has expired, while a request is in flight', async () => {
+    const first = new FaultyDatabase(env.DB);
+    const scene = await Scene.open({ DB: first.binding });
+    const token = await scene.token();
+    const { body: account } = await scene.must(200, token);
+    const elsewhere = new World();
+    elsewhere.now = scene.world.now;
+    const setActive = (isActive: boolean) =>
+      elsewhere.must(200, 'PATCH', `/v1/admin/users/${account.id}`, {
+        token: env.ADMIN_TOKEN,
+        body: { is_active: isActive },
+      });
+    first.before(2, () => setActive(false));
+    const refused = await scene.must(403, token, 'POST', '/v1/agents', { name: 'Mailer' });
+    expect(refused.body.code).toBe('account_inactive');
+    await setActive(true);
+    expect((await scene.must(200, token, 'GET', '/v1/agents')).body.data).toEqual([]);
+    const { body: agent } = await scene.must(201, token, 'POST', '/v1/agents', { name: 'Mailer' });
+    const ask = { token: agent.api_key, body: { action: 'file.read', resource: 'file:a', expires_in: 86_400 } };
+    const { body: permission } = await elsewhere.must(201, 'POST', '/v1/permissions', ask);
+    first.before(2, async () => {
+      elsewhere.now = (decodeJwt(token).exp ?? 0) * 1_000;
+      await elsewhere.must(201, 'POST', '/v1/permissions', ask);
+    });
+    await scene.must(503, token, 'POST', `/v1/permissions/${permission.id}/approve`);
+    const { body: pending } = await elsewhere.must(200, 'GET', `/v1/permissions/${permission.id}`, ask);
+    expect(pending.status).toBe('pending');
   });
 });
 

@@ -26,7 +26,8 @@ it('takes no use of a token once its account is switched off', async () => {
   const { world, account, agent, other, meanwhile } = await makeScene();
   const { token } = await agent.approved();
   meanwhile(() => setActive(other, account, false));
-  expect((await account.call('POST', '/v1/tokens/use', { token: token.value })).status).toBe(503);
+  const answer = await account.call('POST', '/v1/tokens/use', { token: token.value });
+  expect([answer.status, answer.body.code]).toEqual([403, 'account_inactive']);
   await setActive(world, account, true);
   expect(await account.log('&event_type=use')).toEqual([]);
   await account.must(200, 'POST', '/v1/tokens/use', { token: token.value });
@@ -44,14 +45,14 @@ it('takes no use of a token once its agent is switched off', async () => {
 });
 
 it.each([
-  ['switched off', (id: string) => ['PUT', `/v1/agents/${id}`, { is_active: false }] as const],
-  ['deleted', (id: string) => ['DELETE', `/v1/agents/${id}`, undefined] as const],
-])('takes no request of an agent once it is %s', async (_, end) => {
+  ['switched off', (id: string) => ['PUT', `/v1/agents/${id}`, { is_active: false }] as const, [403, 'agent_inactive']],
+  ['deleted', (id: string) => ['DELETE', `/v1/agents/${id}`, undefined] as const, [401, 'unauthorized']],
+])('takes no request of an agent once it is %s', async (_, end, refusal) => {
   const { account, agent, other, meanwhile } = await makeScene();
   const [method, path, body] = end(agent.id);
   meanwhile(() => other.call(method, path, { token: account.token, ...(body && { body }) }));
   const answer = await agent.call('POST', '/v1/permissions', { action: 'file.read', resource: 'file:a' });
-  expect([answer.status, answer.body.code]).toEqual([403, 'agent_inactive']);
+  expect([answer.status, answer.body.code]).toEqual(refusal);
   expect(await account.log()).toEqual([]);
 });
 

@@ -39,6 +39,23 @@ describe('a user token', () => {
     await account.world.must(201, 'POST', '/v1/me/tokens', { token: asking, body: { scopes: ['audit:read'] } });
   });
 
+  it('cannot outlive the token that makes it', async () => {
+    const account = await new World().account();
+    const { world } = account;
+    const end = '2026-01-31T13:00:00.000Z';
+    const { token: asking } = (await account.must(201, 'POST', '/v1/me/tokens', { expires_at: end })).body;
+    const make = (body: unknown) => world.call('POST', '/v1/me/tokens', { token: asking, body });
+    const refused = await make({ expires_at: '2026-01-31T13:00:00.001Z' });
+    expect([refused.status, refused.body.code]).toEqual([400, 'invalid_request']);
+    expect(refused.body.errors).toEqual([
+      { path: 'body.expires_at', message: `must not be after ${end}, when the credential that asks ends` },
+    ]);
+    expect((await make({})).body.expires_at).toBe(end);
+    expect((await make({ expires_at: end })).body.expires_at).toBe(end);
+    expect((await make({ expires_at: '2026-01-31T12:30:00Z' })).body.expires_at).toBe('2026-01-31T12:30:00.000Z');
+    expect((await account.must(201, 'POST', '/v1/me/tokens', {})).body.expires_at).toBeNull();
+  });
+
   it.each([[[]], [['everything']], [['audit:read', 'AUDIT:READ']]])('cannot have the scopes %j', async (scopes) => {
     const account = await new World().account();
     const answer = await account.call('POST', '/v1/me/tokens', { scopes });

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { type OperatorContext, SCOPES } from '../http/context';
+import type { OperatorContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { accountNumber, noteOfOperator } from '../http/note';
 import { answer, created, operation } from '../http/operation';
@@ -10,6 +10,7 @@ import {
   issueUserToken,
   refuseFullAccount,
   tokenLocation,
+  UNLIMITED,
   UserTokenCreation,
   type UserTokenInput,
 } from './user-token';
@@ -20,7 +21,7 @@ export async function createAccountToken(
   { shard, row }: LocatedAccount,
   input: UserTokenInput,
 ): Promise<CreatedUserToken> {
-  const { token, store } = await issueUserToken(context, shard.name, row.id, input, SCOPES);
+  const { token, store } = await issueUserToken(context, shard.name, row.id, input, UNLIMITED);
   await shard.ledger
     .change({
       note: noteOfOperator(context, 'user_token.created', token.id, accountNumber(row.id)),

@@ -1,10 +1,11 @@
 import { Hono } from 'hono';
-import { Problem } from '../errors';
+import { invalidRequest, Problem } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { noteOfUser } from '../http/note';
 import { answer, created, operation } from '../http/operation';
+import { formatTime } from '../lib/time';
 import {
   CreatedUserToken,
   issueUserToken,
@@ -15,18 +16,22 @@ import {
 } from './user-token';
 
 /**
- * Makes a user token with the scopes that are named, or with those of the token that asks.
- * @throws Problem `insufficient_scope` for a scope that the asking token lacks
+ * Makes a user token with the scopes and the end that are named, or with those of the credential that asks.
+ * @throws Problem `insufficient_scope` for a scope that the credential lacks; `invalid_request` for an end after its own
  */
 export async function createUserToken(context: UserContext, input: UserTokenInput): Promise<CreatedUserToken> {
-  const { account, scopes, shard } = context.principal;
+  const { account, scopes, shard, expiresAt } = context.principal;
   const foreign = input.scopes?.filter((scope) => !scopes.includes(scope)) ?? [];
   if (foreign.length > 0) {
     throw new Problem('insufficient_scope', `The user token lacks what it would grant: ${foreign.join(', ')}.`, {
       errors: [{ path: 'body.scopes', message: 'must be among the scopes of the token that asks' }],
     });
   }
-  const { token, store } = await issueUserToken(context, shard, account.id, input, scopes);
+  if (expiresAt !== null && (input.expires_at ?? 0) > expiresAt) {
+    const message = `must not be after ${formatTime(expiresAt)}, when the credential that asks ends`;
+    throw invalidRequest([{ path: 'body.expires_at', message }]);
+  }
+  const { token, store } = await issueUserToken(context, shard, account.id, input, { scopes, expiresAt });
   await context.ledger
     .change({
       note: noteOfUser(context, 'user_token.created', token.id),
@@ -43,7 +48,7 @@ export const userTokenCreation = new Hono().post(
     id: 'createUserToken',
     tag: 'Account',
     summary: 'Create a user token',
-    description: 'It cannot have a scope that the asking token lacks.',
+    description: 'It can neither have a scope that the asking credential lacks, nor outlive it.',
     success: created(CreatedUserToken, tokenLocation),
     problems: ['conflict'],
   }),

@@ -25,7 +25,9 @@ export const UserTokenCreation = later(() =>
         description: 'By default those of the token that asks; all of them where the operator asks.',
       }),
       expires_at: dateTime.optional().meta({
-        description: 'When it ends; must lie in the future. By default never.',
+        description:
+          'When it ends; must lie in the future, and not after the end of the credential that asks. By default it ends ' +
+          'with that credential, or never.',
         examples: ['2126-01-31T12:00:00Z'],
       }),
     })
@@ -109,9 +111,12 @@ export interface IssuedToken {
   store: (write: RecordWriter) => Batch[number];
 }
 
+/** What the operator's tokens are where the input says nothing else: they have every scope, and never end. */
+export const UNLIMITED = { scopes: SCOPES, expiresAt: null };
+
 /**
  * Makes a user token for an account of a shard.
- * @param defaultScopes the scopes it gets when the input names none
+ * @param defaults the scopes and the end that it gets where the input names none
  * @throws Problem `invalid_request` for an expiry that is not in the future
  */
 export async function issueUserToken(
@@ -119,13 +124,13 @@ export async function issueUserToken(
   shard: string,
   account: Id<'user'>,
   input: UserTokenInput,
-  defaultScopes: readonly Scope[],
+  defaults: { scopes: readonly Scope[]; expiresAt: number | null },
 ): Promise<IssuedToken> {
   const now = runtime.now();
   if (input.expires_at !== undefined && input.expires_at <= now) {
     throw invalidRequest([{ path: 'body.expires_at', message: 'must lie in the future' }]);
   }
-  const wanted = input.scopes ?? defaultScopes;
+  const wanted = input.scopes ?? defaults.scopes;
   const secret = makeCredential('user', shard, runtime.random);
   const [hash] = await hashCredential(config.keyring, secret);
   const row = {
@@ -133,7 +138,7 @@ export async function issueUserToken(
     name: input.name ?? null,
     prefix: displayPrefix(secret),
     scopes: SCOPES.filter((scope) => wanted.includes(scope)),
-    expiresAt: input.expires_at ?? null,
+    expiresAt: input.expires_at ?? defaults.expiresAt,
     lastUsedAt: null,
     createdAt: now,
   };

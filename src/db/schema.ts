@@ -391,6 +391,12 @@ export const storedAnswers = sqliteTable(
   ],
 );
 
+/**
+ * Always empty. A transaction that depends on a condition inserts a NULL here where that does not hold: the schema
+ * refuses it, and everything is rolled back.
+ */
+export const guards = sqliteTable('guards', { holds: integer().notNull() });
+
 export const FILE_KINDS = ['export', 'report'] as const;
 export const FILE_STATUSES = ['processing', 'completed', 'failed', 'expired'] as const;
 export const FILE_FORMATS = ['csv', 'json', 'parquet', 'pdf'] as const;

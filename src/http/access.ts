@@ -2,6 +2,7 @@ import type { SQL } from 'drizzle-orm';
 import { createMiddleware } from 'hono/factory';
 import type { Database, Query, Reader } from '../db/database';
 import { Problem } from '../errors';
+import type { CredentialBasis } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
 import { idBytes } from '../lib/typeid';
@@ -76,7 +77,7 @@ function accountAccess<P extends Principal, Q extends Query>(
     const credential = await bearerCredential(c);
     // One that is malformed is refused before anything is asked, and counts as a failure of its sender's.
     if (isWellFormed(c, credential)) await limitCredential(c, credential);
-    const { database, key, stored, loaded, ...admission } = await admit(c, credential, preload);
+    const { database, basis, key, stored, loaded, ...admission } = await admit(c, credential, preload);
     c.set('database', database);
     c.set('caller', describeCaller(admission.principal));
     const principal = judge(admission.principal);
@@ -89,8 +90,12 @@ function accountAccess<P extends Principal, Q extends Query>(
     const announce = (account: number) => {
       c.executionCtx.waitUntil(sendHint(config.webhooks, { shard: principal.shard, account }));
     };
-    const ledger = new Ledger(database, keyed, announce);
-    c.set('context', { principal, config, runtime, origin, reader: database, ledger });
+    const now = once(() => runtime.now());
+    const ledger = new Ledger(database, { ...basis, now }, keyed, announce);
+    c.set('context', { principal, config, runtime: { ...runtime, now }, origin, reader: database, ledger });
+    c.set('authenticateAgain', async () => {
+      judge((await admit(c, credential)).principal);
+    });
     c.set('loaded', loaded);
     c.set('reload', async () => {
       const again = await admit(c, credential, preload);
@@ -104,6 +109,7 @@ function accountAccess<P extends Principal, Q extends Query>(
 /** A caller who may pass, and what came with the authentication. */
 interface Admission {
   principal: Principal;
+  basis: CredentialBasis;
   database: Database;
   key: Uint8Array | null;
   /** The answer that the key was given before. */
@@ -117,12 +123,21 @@ async function admit<Q extends Query>(c: Incoming, credential: string, preload?:
   }
   const key = await idempotencyKey(c);
   const now = c.var.runtime.now();
-  const { principal, database, loaded } = await authenticate(c, credential, async (reader, { id, account }) => {
+  const { principal, basis, database, loaded } = await authenticate(c, credential, async (reader, { id, account }) => {
     const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
     return [stored, (await preload?.(c, reader, account))?.query ?? null];
   });
   const [stored] = (loaded[0] ?? []) as StoredAnswer[];
-  return { principal, database, key, stored, loaded: loaded[1] };
+  return { principal, basis, database, key, stored, loaded: loaded[1] };
+}
+
+/** Computes a value when it is first asked for, and gives the same from then on. */
+function once<T>(compute: () => T): () => T {
+  let computed: { value: T } | undefined;
+  return () => {
+    computed ??= { value: compute() };
+    return computed.value;
+  };
 }
 
 function answerKey(principal: Principal, key: Uint8Array) {

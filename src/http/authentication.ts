@@ -2,6 +2,7 @@ import { type Database, loadPresent } from '../db/database';
 import { listShards, openShard } from '../db/shards';
 import { Problem } from '../errors';
 import { noteAgentActivity, noteTokenUse } from '../ledger/activity';
+import type { CredentialBasis } from '../ledger/authority';
 import { equalBytes } from '../lib/bytes';
 import { type CredentialKind, parseCredential } from '../lib/credential';
 import type { Incoming, Principal, Scope } from './context';
@@ -20,6 +21,8 @@ import { refuse } from './refusal';
 /** Who calls, their account's database, and what the fellow queries found in the same round trip. */
 export interface Authentication {
   principal: Principal;
+  /** What their right to write rests on. */
+  basis: CredentialBasis;
   database: Database;
   loaded: unknown[];
 }
@@ -67,7 +70,9 @@ export async function authenticate(
     const note = noteTokenUse(database, account.number, row.token, row.lastUsedAt, now);
     if (note) database.takeAlong(note);
     const scopes = row.scopes as Scope[];
-    return { principal: { kind: 'user', shard, account, token: row.token, scopes }, database, loaded };
+    const basis = { kind: 'user_token' as const, account: account.number, hash: row.hash };
+    const { token, expiresAt } = row;
+    return { principal: { kind: 'user', shard, account, token, scopes, expiresAt }, basis, database, loaded };
   }
   if (!row.agentIsActive) {
     throw new Problem('agent_inactive', 'The agent is switched off; its account can set `is_active` to true again.');
@@ -75,7 +80,12 @@ export async function authenticate(
   const note = noteAgentActivity(database, row.agentNumber, row.lastActivityAt, now);
   if (note) database.takeAlong(note);
   const agent = { number: row.agentNumber, id: row.agentId };
-  return { principal: { kind: 'agent', shard, account, agent }, database, loaded };
+  return {
+    principal: { kind: 'agent', shard, account, agent },
+    basis: { kind: 'agent_key', account: account.number, hash: row.hash },
+    database,
+    loaded,
+  };
 }
 
 /**

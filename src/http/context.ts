@@ -49,6 +49,8 @@ export interface UserPrincipal {
   /** Null for somebody who signed in with the identity provider. */
   token: Id<'utok'> | null;
   scopes: readonly Scope[];
+  /** When the credential ends, in milliseconds since the epoch; null where it never does. */
+  expiresAt: number | null;
 }
 
 /** An agent, by its key. */
@@ -72,6 +74,7 @@ export type Caller =
 export interface Context<P extends Principal = Principal> {
   principal: P;
   config: Config;
+  /** Its clock stands still once it was read: everything that a request writes bears one time. */
   runtime: Runtime;
   reader: Reader;
   ledger: Ledger;
@@ -136,6 +139,8 @@ export interface App {
     database?: Database;
     /** Writes what the operation yields as the answer that it declares. */
     writeAnswer?: (value: object) => SentAnswer;
+    /** Authenticates the caller again, as if the request came now. */
+    authenticateAgain?: () => Promise<void>;
     /** Answers a request with an idempotency key as the same request was answered that was faster. */
     answerLikeRival?: () => Promise<Response>;
   };

@@ -30,6 +30,7 @@ export function findUserToken(reader: Reader, hashes: Uint8Array[]) {
   return reader
     .select({
       ...accountColumns,
+      hash: userTokens.hash,
       token: userTokens.id,
       scopes: userTokens.scopes,
       expiresAt: userTokens.expiresAt,
@@ -45,6 +46,7 @@ export function findAgentKey(reader: Reader, hashes: Uint8Array[]) {
   return reader
     .select({
       ...accountColumns,
+      hash: agentKeys.hash,
       agentNumber: named(agents.number, 'agent_number'),
       agentId: named(agents.id, 'agent_id'),
       agentIsActive: named(agents.isActive, 'agent_is_active'),

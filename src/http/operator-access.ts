@@ -3,6 +3,7 @@ import { type Cost, type Database, loadPresent, type Query, type Reader } from '
 import { listShards, openShard } from '../db/shards';
 import type { Env } from '../env';
 import { Problem } from '../errors';
+import { SERVICE } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer } from '../ledger/stored-answer';
 import { ACCESS_PROBLEMS } from './access';
@@ -47,7 +48,7 @@ export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
     const found = await ask(preload);
     const keyed = await openKeyed(c, answerKey, storedIn(found), async () => storedIn(await ask()));
     if (keyed instanceof Response) return keyed;
-    const shards = opened.map(({ name, database }) => makeShard(name, database, new Ledger(database, keyed)));
+    const shards = opened.map(({ name, database }) => makeShard(name, database, new Ledger(database, SERVICE, keyed)));
     c.set('operator', { config, runtime, origin, key, shards: shards as unknown as OperatorContext['shards'] });
     c.set(
       'loaded',

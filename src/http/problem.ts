@@ -1,7 +1,8 @@
 import type { Context as HonoContext } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { PROBLEMS, Problem } from '../errors';
+import { PROBLEMS, Problem, unavailable } from '../errors';
 import { AnsweredBefore } from '../ledger/answer';
+import { AuthorityLost } from '../ledger/authority';
 import { logFailure, stackOf } from '../lib/log';
 import type { App } from './context';
 
@@ -28,11 +29,22 @@ export function problemResponse(problem: Problem, c: HonoContext<App>): Response
 
 /**
  * Maps whatever a handler threw to an answer. What is not a {@link Problem} is told to the log, never to the client. A
- * request that was answered before gets that answer again.
+ * request that was answered before gets that answer again. One whose credential ended before it was written is answered
+ * as it would be if it came now.
  */
 export async function answerError(error: Error, c: HonoContext<App>): Promise<Response> {
-  if (!(error instanceof AnsweredBefore && c.var.answerLikeRival)) return answerFailure(error, c);
-  return c.var.answerLikeRival().catch((failure: Error) => answerFailure(failure, c));
+  const { answerLikeRival, authenticateAgain } = c.var;
+  try {
+    if (error instanceof AnsweredBefore && answerLikeRival) return await answerLikeRival();
+    if (error instanceof AuthorityLost) {
+      await authenticateAgain?.();
+      // It was switched off and on again, or its account has moved.
+      throw unavailable();
+    }
+  } catch (failure) {
+    return answerFailure(failure as Error, c);
+  }
+  return answerFailure(error, c);
 }
 
 function answerFailure(error: Error, c: HonoContext<App>): Response {

@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { codeOf } from '../db/columns';
 import { EVENT_TYPES } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
+import { type Authority, isValidAt } from './authority';
 import type { Entry } from './entry';
 
 /** Sequence numbers of one account stay below this; `pos` is account number × this + sequence. */
@@ -44,23 +44,25 @@ export function draftRows(entries: readonly Entry[]): SQL {
   )`;
 }
 
+/** The time at which a draft is written: no entry is older than the one before it. */
+const writtenAt = sql`max(draft.at, coalesce(head.created_at, 0), coalesce(accounts.erased_at, 0))`;
+
 /**
- * Appends the drafts to their accounts' logs. `agent` is NOT NULL and comes from the state row, found only if this very
- * transition won, of an agent that still exists and an account that is switched on (what runs out by itself also runs
- * out while it is off): otherwise the statement fails, and the batch with it. The sequence is the account's highest + 1
- * and time never runs backwards, in the statement itself: no gap, no lock.
+ * Appends the drafts to their accounts' logs. Two columns that are NOT NULL decide whether the statement succeeds, and
+ * the batch with it. `id` is there only if the credential is still valid at the time that its first entry bears.
+ * `agent` comes from the state row, found only if this very transition won, of an agent that still exists. The sequence
+ * is the account's highest + 1 and time never runs backwards, in the statement itself: no gap, no lock.
  */
-export function appendEntries(drafts: SQL): SQL {
+export function appendEntries(drafts: SQL, authority: Authority): SQL {
+  const isValid = authority.kind === 'service' ? sql`1` : isValidAt(authority, writtenAt);
   return sql`
     insert into audit_entries
       (pos, id, agent, permission, event, action, created_at, ip_address, user_agent, details, salt)
     select
       draft.account * ${span}
         + max(coalesce(head.pos - draft.account * ${span}, 0), coalesce(accounts.erased_sequence, 0)) + draft.rank,
-      draft.id,
-      case when accounts.is_active or draft.event = ${codeOf(EVENT_TYPES, 'expire')} then agents.number end,
-      draft.permission, draft.event, draft.action,
-      max(draft.at, coalesce(head.created_at, 0), coalesce(accounts.erased_at, 0)),
+      iif(draft.rank > 1 or ${isValid}, draft.id, null), agents.number,
+      draft.permission, draft.event, draft.action, ${writtenAt},
       draft.ip_address, draft.user_agent, draft.details, draft.salt
     from ${drafts} as draft
     left join accounts on accounts.number = draft.account

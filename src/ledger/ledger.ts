@@ -27,6 +27,7 @@ import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
 import { type Answer, AnsweredBefore, type AnswerKeeper } from './answer';
 import { appendEntries, draftRows } from './append';
+import { type Authority, AuthorityLost, requireValid } from './authority';
 import type { Entry } from './entry';
 import { accountsOf, markFeeds, markTrees } from './news';
 import type { Note } from './note';
@@ -82,6 +83,7 @@ export interface Transition<C extends Batch> {
 export interface RecordChange<C extends Batch> {
   /** Null only where the account itself goes, and its notes with it, or where the service acts by itself. */
   note: Note | null;
+
   changes: (write: RecordWriter) => C;
   /** As of a {@link Transition}. */
   answer: Answer | null;
@@ -89,14 +91,19 @@ export interface RecordChange<C extends Batch> {
 
 declare const build: DrizzleD1Database;
 
+/** What the schema refuses when a credential is not valid any more: see `appendEntries` and `requireValid`. */
+const LOST_AUTHORITY = ['audit_entries.id', 'guards.holds'];
+
 /** The one road to a change of the database: nothing changes state without its entry in the audit log. */
 export class Ledger {
   /**
+   * @param authority by which everything is written: a credential is checked again in each transaction
    * @param keeper stores the answer with the change, for a request that may be sent again
    * @param announce is called when the account with this number has new entries that webhooks wait for
    */
   constructor(
     private readonly database: Database,
+    private readonly authority: Authority,
     private readonly keeper: AnswerKeeper | null = null,
     private readonly announce: ((account: number) => void) | null = null,
   ) {}
@@ -105,7 +112,7 @@ export class Ledger {
    * Commits a state change together with its audit entries and counters, in one transaction.
    * @returns the answers of the changes, or null when the transition lost: a guard matched nothing, and nothing at all
    *   was written
-   * @throws AnsweredBefore
+   * @throws AnsweredBefore; AuthorityLost
    */
   async commit<const C extends Batch>(transition: Transition<C>): Promise<BatchResponse<C> | null> {
     const changes: readonly Statement[] = transition.changes(this.database.build);
@@ -114,7 +121,7 @@ export class Ledger {
     try {
       const statements = [
         ...changes,
-        build.run(appendEntries(drafts)),
+        build.run(appendEntries(drafts, this.authority)),
         build.run(countEvents(drafts)),
         markTrees(build, transition.entries),
         markRetention(build, accountsOf(transition.entries), transition.entries[0].at),
@@ -149,12 +156,16 @@ export class Ledger {
 
   /**
    * Changes records of the account (agents, credentials, policies, settings) and notes it, in one transaction.
-   * @throws ConstraintError when what was to be changed is not there: nothing is written; AnsweredBefore
+   * @throws ConstraintError when what was to be changed is not there: nothing is written; AnsweredBefore; AuthorityLost
    */
   async change<const C extends Batch>({ note, changes, answer }: RecordChange<C>): Promise<BatchResponse<C>> {
-    const statements: readonly Statement[] = changes(this.database.build as unknown as RecordWriter);
-    if (!note) return (await this.run(statements, answer)) as unknown as BatchResponse<C>;
     const { build } = this.database;
+    const statements: readonly Statement[] = changes(build as unknown as RecordWriter);
+    const guard = this.authority.kind === 'service' ? [] : [build.run(requireValid(this.authority))];
+    if (!note) {
+      const results = await this.run([...guard, ...statements], answer);
+      return results.slice(guard.length) as unknown as BatchResponse<C>;
+    }
     const record = [
       build.insert(activity).values(note),
       markRetention(build, sql`(${note.account})`, note.createdAt),
@@ -162,8 +173,8 @@ export class Ledger {
     // A change or deletion is noted while its target is as it was found, a creation once it is there.
     const isCreation = note.action.endsWith('.created');
     const batch = isCreation ? [...statements, ...record] : [...record, ...statements];
-    const results = await this.run(batch, answer);
-    const first = isCreation ? 0 : record.length;
+    const results = await this.run([...guard, ...batch], answer);
+    const first = guard.length + (isCreation ? 0 : record.length);
     return results.slice(first, first + statements.length) as unknown as BatchResponse<C>;
   }
 
@@ -174,8 +185,9 @@ export class Ledger {
       const results: readonly unknown[] = await this.database.run([...keeping, ...statements] as unknown as Batch);
       return results.slice(keeping.length);
     } catch (error) {
-      const isRepeated = error instanceof ConstraintError && error.subject.startsWith('stored_answers.');
-      throw isRepeated ? new AnsweredBefore() : error;
+      if (!(error instanceof ConstraintError)) throw error;
+      if (error.subject.startsWith('stored_answers.')) throw new AnsweredBefore();
+      throw LOST_AUTHORITY.includes(error.subject) ? new AuthorityLost() : error;
     }
   }
 }

@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
+import type { Runtime } from '../env';
 import { sharedAccess } from '../http/access';
 import type { Context } from '../http/context';
 import { queryNumber } from '../http/fields';
@@ -33,23 +34,25 @@ const LAST_PAUSE = 5 * SECOND;
  * Shows a permission, at once or, with `wait` seconds, as soon as it is decided.
  * @param loaded what the authentication brought of it
  * @param reload authenticates anew and brings it again: whoever waits may have lost the right to it meanwhile
+ * @param clock goes on while the request waits
  */
 export async function getPermission(
   context: Context,
   loaded: PermissionRow[] | undefined,
   reload: () => Promise<PermissionRow[] | undefined>,
+  clock: Pick<Runtime, 'now' | 'sleep'>,
   { wait }: z.output<ReturnType<typeof PermissionQuery>>,
 ): Promise<Permission> {
-  const { runtime, principal } = context;
+  const { principal } = context;
   let row = visiblePermission(loaded, principal);
   let left = wait * SECOND;
-  for (let look = 0; left > 0 && statusAt(row, runtime.now()) === 'pending'; look++) {
+  for (let look = 0; left > 0 && statusAt(row, clock.now()) === 'pending'; look++) {
     const pause = Math.min(PAUSES[look] ?? LAST_PAUSE, left);
-    await runtime.sleep(pause);
+    await clock.sleep(pause);
     left -= pause;
     row = visiblePermission(await reload(), principal);
   }
-  const now = runtime.now();
+  const now = clock.now();
   const values = await tokenValues(context, [row], now);
   return presentPermission(row, now, values.get(row.id));
 }
@@ -66,5 +69,8 @@ export const permissionDetail = new Hono().get(
   }),
   sharedAccess('permissions:read', permissionOfPath),
   query(PermissionQuery),
-  async (c) => answer(c, await getPermission(c.var.context, c.var.loaded, c.var.reload, c.req.valid('query'))),
+  async (c) => {
+    const { context, loaded, reload, runtime } = c.var;
+    return answer(c, await getPermission(context, loaded, reload, runtime, c.req.valid('query')));
+  },
 );

@@ -5,6 +5,7 @@ import { Cost } from '../../src/db/database';
 import { openShard } from '../../src/db/shards';
 import { type Env, type JobMessage, systemRuntime } from '../../src/env';
 import { runJobs } from '../../src/jobs';
+import { SERVICE } from '../../src/ledger/authority';
 import { Ledger } from '../../src/ledger/ledger';
 import { TreeLedger } from '../../src/ledger/tree-ledger';
 import { expireSlice } from '../../src/permissions/expiry';
@@ -112,7 +113,7 @@ async function expire(env: Env): Promise<Response> {
   const cost = new Cost();
   const database = openShard(env, '00', cost);
   if (!database) throw new Error('no database');
-  const more = await expireSlice({ reader: database, ledger: new Ledger(database), runtime: systemRuntime });
+  const more = await expireSlice({ reader: database, ledger: new Ledger(database, SERVICE), runtime: systemRuntime });
   return Response.json({ more }, { headers: { 'Server-Timing': cost.toString() } });
 }
 

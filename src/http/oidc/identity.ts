@@ -4,8 +4,10 @@ import { roomiest } from '../../db/placement';
 import { accounts, identities } from '../../db/schema';
 import { listShards, openShard } from '../../db/shards';
 import { unavailable } from '../../errors';
+import { SERVICE } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
 import { sha256 } from '../../lib/bytes';
+import { SECOND } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import { type AccountRef, type Incoming, newId, SCOPES, type Scope, type UserPrincipal } from '../context';
 import { accountColumns, activeAccount, type FellowQueries, type UnknownCaller } from '../credentials';
@@ -50,8 +52,7 @@ export async function authenticateIdentity(c: Incoming, token: string, fellows: 
   if (!claims) return refuse(c);
   await limitIdentity(c, key);
   if (known?.shard === DIRECTORY && known.accountNumber !== null) {
-    const principal = principalOf(activeAccount(known as AccountRow), DIRECTORY, claims);
-    return { principal, database: directory, loaded };
+    return { ...admitTo(activeAccount(known as AccountRow), DIRECTORY, claims), database: directory, loaded };
   }
   const home = known && known.shard !== DIRECTORY ? known : await register(c, directory, key, claims);
   const entered = await enter(c, home, fellows);
@@ -91,8 +92,7 @@ async function enter(c: Incoming, { account, shard }: Home, fellows: FellowQueri
     ...(await fellows(database, caller)),
   ]);
   const admit = (claims: Claims) => {
-    const principal = principalOf(activeAccount(row as AccountRow), shard, claims);
-    return { principal, database, loaded };
+    return { ...admitTo(activeAccount(row as AccountRow), shard, claims), database, loaded };
   };
   return { row, admit };
 }
@@ -113,7 +113,7 @@ async function register(c: Incoming, directory: Database, key: Uint8Array, claim
   const { runtime, cost } = c.var;
   const now = runtime.now();
   const chosen = { account: newId(runtime, 'user'), shard: await chooseShard(c) };
-  const [[home = chosen]] = await new Ledger(directory).change({
+  const [[home = chosen]] = await new Ledger(directory, SERVICE).change({
     note: null,
     changes: (write) => [
       write
@@ -136,7 +136,7 @@ async function register(c: Incoming, directory: Database, key: Uint8Array, claim
     createdAt: now,
     updatedAt: now,
   };
-  await new Ledger(database).change({
+  await new Ledger(database, SERVICE).change({
     note: null,
     changes: (write) => [write.insert(accounts).values(row).onConflictDoNothing()],
     answer: null,
@@ -149,8 +149,18 @@ function readEmail({ email }: Claims): string {
   return typeof email === 'string' && email.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(email) ? email : '';
 }
 
-function principalOf(account: AccountRef, shard: string, { scope }: Claims): UserPrincipal {
-  return { kind: 'user', shard, account, token: null, scopes: grantedScopes(scope) };
+/** Lets a person into an account, for as long as their JWT is valid. */
+function admitTo(account: AccountRef, shard: string, { scope, exp }: Claims) {
+  const expiresAt = exp * SECOND;
+  const principal: UserPrincipal = {
+    kind: 'user',
+    shard,
+    account,
+    token: null,
+    scopes: grantedScopes(scope),
+    expiresAt,
+  };
+  return { principal, basis: { kind: 'identity_token' as const, account: account.number, expiresAt } };
 }
 
 /** What a `scope` claim (RFC 8693 section 4.2) leaves of everything. */

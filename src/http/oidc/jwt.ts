@@ -22,7 +22,7 @@ const MAX_LENGTH = 8_192;
 const MAX_SUBJECT_LENGTH = 255;
 
 /** The claims of a JWT that was verified. */
-export type Claims = JWTPayload & { sub: string };
+export type Claims = JWTPayload & { sub: string; exp: number };
 
 /**
  * Reads whom a JWT claims to be of, with nothing of it verified: enough to look for their account. Null for a text that

@@ -4,6 +4,7 @@ import type { Batch, Database, Reader } from '../../db/database';
 import { providerKeys } from '../../db/schema';
 import type { OidcConfig, Runtime } from '../../env';
 import { unavailable } from '../../errors';
+import { SERVICE } from '../../ledger/authority';
 import { claimProvider, settleProvider } from '../../ledger/identity';
 import { Ledger, type RecordWriter } from '../../ledger/ledger';
 import { logFailure } from '../../lib/log';
@@ -93,5 +94,5 @@ async function awaitKeys(runtime: Runtime, directory: Database, { issuer }: Oidc
 }
 
 function change<const C extends Batch>(directory: Database, changes: (write: RecordWriter) => C) {
-  return new Ledger(directory).change({ note: null, changes, answer: null });
+  return new Ledger(directory, SERVICE).change({ note: null, changes, answer: null });
 }

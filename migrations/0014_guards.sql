@@ -1,0 +1,3 @@
+CREATE TABLE `guards` (
+	`holds` integer NOT NULL
+);
