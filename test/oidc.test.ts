@@ -417,7 +417,9 @@ describe('the scope claim', () => {
       await elsewhere.must(201, 'POST', '/v1/permissions', ask);
     });
     await scene.must(503, token, 'POST', `/v1/permissions/${permission.id}/approve`);
-    const { body: pending } = await elsewhere.must(200, 'GET', `/v1/permissions/${permission.id}`, ask);
+    const { body: pending } = await elsewhere.must(200, 'GET', `/v1/permissions/${permission.id}`, {
+      token: agent.api_key,
+    });
     expect(pending.status).toBe('pending');
   });
 });
