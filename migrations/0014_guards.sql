@@ -1,3 +1,3 @@
 CREATE TABLE `guards` (
-	`holds` integer NOT NULL
-);
+	`condition` text PRIMARY KEY NOT NULL
+) WITHOUT ROWID;

@@ -12,6 +12,7 @@ export interface Env {
   RATE_LIMITS?: string;
   CREDENTIAL_LIMITER?: RateLimit;
   ADDRESS_LIMITER?: RateLimit;
+  ACCOUNT_LIMITER?: RateLimit;
   FILES?: R2Bucket;
   JOB_QUEUE?: Queue<JobMessage>;
   WEBHOOK_QUEUE?: Queue<WebhookMessage>;
@@ -73,7 +74,7 @@ export interface Config {
   publicUrl: string;
   exposeCost: boolean;
   /** Null where rate limits are switched off. */
-  limiters: { credential: RateLimit; address: RateLimit } | null;
+  limiters: { credential: RateLimit; address: RateLimit; account: RateLimit } | null;
   files: R2Bucket;
   jobs: Queue<JobMessage>;
   webhooks: WebhookConfig;
@@ -110,7 +111,8 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
   if (!env.PUBLIC_URL) faults.push('the variable PUBLIC_URL is not set');
   else if (!publicUrl) faults.push('the variable PUBLIC_URL is not an http or https origin');
   const limiters = readLimiters(env);
-  if (limiters === undefined) faults.push('the rate limiters CREDENTIAL_LIMITER and ADDRESS_LIMITER are not bound');
+  if (limiters === undefined)
+    faults.push('the rate limiters CREDENTIAL_LIMITER, ADDRESS_LIMITER and ACCOUNT_LIMITER are not all bound');
   const { ADMIN_TOKEN: adminToken, FILES: files, JOB_QUEUE: jobs } = env;
   if (!files) faults.push('the bucket FILES is not bound');
   if (!jobs) faults.push('the queue JOB_QUEUE is not bound');
@@ -156,9 +158,10 @@ function readWebhookConfig(env: Env): WebhookConfig | null {
 }
 
 /** Undefined where they are wanted and missing. */
-function readLimiters({ RATE_LIMITS, CREDENTIAL_LIMITER, ADDRESS_LIMITER }: Env): Config['limiters'] | undefined {
-  if (RATE_LIMITS === 'off') return null;
-  return CREDENTIAL_LIMITER && ADDRESS_LIMITER && { credential: CREDENTIAL_LIMITER, address: ADDRESS_LIMITER };
+function readLimiters(env: Env): Config['limiters'] | undefined {
+  if (env.RATE_LIMITS === 'off') return null;
+  const { CREDENTIAL_LIMITER: credential, ADDRESS_LIMITER: address, ACCOUNT_LIMITER: account } = env;
+  return credential && address && account && { credential, address, account };
 }
 
 function parseOrigin(text: string): string | null {

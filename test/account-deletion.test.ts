@@ -77,7 +77,14 @@ it('leaves no row of a deleted account in any table once the sweep has passed', 
   const lived = await countRows(env.DB);
   const untouched = Object.keys(lived).filter((table) => lived[table] === before[table]);
   // Those who sign in with an identity provider have tests of their own.
-  expect(untouched.toSorted()).toEqual(['erased_entries', 'erasures', 'identities', ...OF_MOVES, 'provider_keys']);
+  expect(untouched.toSorted()).toEqual([
+    'erased_entries',
+    'erasures',
+    'guards',
+    'identities',
+    ...OF_MOVES,
+    'provider_keys',
+  ]);
   expect((await env.FILES.list({ prefix: 'files/' })).objects).toHaveLength(1);
   await deleteAccount(account);
   await world.must(404, 'GET', download);

@@ -212,10 +212,10 @@ async function sealAndSweep(world: World): Promise<void> {
 }
 
 /**
- * The rows of every table but those of what people did to the account, which remembers the agent's id, and of the log's
- * tree and the gaps in it.
+ * The rows of every table but those of what people did to the account, which remembers the agent's id, of the log's tree
+ * and the gaps in it, and the account's counter of pending permissions.
  */
 async function countHistory(): Promise<Record<string, number>> {
-  const { activity: _, trees: __, erased_entries: ___, ...rows } = await countRows(env.DB);
+  const { activity: _, trees: __, erased_entries: ___, pending_permissions: ____, ...rows } = await countRows(env.DB);
   return rows;
 }

@@ -4,13 +4,19 @@ import { expect, it } from 'vitest';
 import { RATE_LIMITS } from '../src/http/rate-limit';
 import { makeCredential } from '../src/lib/credential';
 import { networkOf } from '../src/lib/network';
+import { dumpTables } from './support/tables';
 import { type Answer, type Call, World } from './support/world';
 
-/** A service whose limiters allow three requests a minute. */
-function makeLimited(overrides: { CREDENTIAL_LIMITER?: RateLimit; ADDRESS_LIMITER?: RateLimit } = {}) {
-  const limiters = { CREDENTIAL_LIMITER: env.LIMITER_OF_3, ADDRESS_LIMITER: env.LIMITER_OF_3 };
-  return new World({ RATE_LIMITS: 'on', ...limiters, ...overrides });
+/** A service that allows a credential, and an address, three requests a minute. */
+function makeLimited(overrides: Partial<typeof LIMITERS> = {}) {
+  return new World({ RATE_LIMITS: 'on', ...LIMITERS, ...overrides });
 }
+
+const LIMITERS = {
+  CREDENTIAL_LIMITER: env.LIMITER_OF_3,
+  ADDRESS_LIMITER: env.LIMITER_OF_3,
+  ACCOUNT_LIMITER: env.ACCOUNT_LIMITER,
+};
 
 const unlimited = new World();
 
@@ -56,6 +62,28 @@ it('limits no other credential with it', async () => {
   await callFive(world, '/v1/me', { token: account.token });
   await world.must(429, 'GET', '/v1/me', { token: account.token });
   await world.must(200, 'GET', '/v1/me', { token: await account.limitedToken('account:read') });
+});
+
+it('limits an account as a whole, before anything is written, however many credentials it has', async () => {
+  const world = makeLimited({ ACCOUNT_LIMITER: env.LIMITER_OF_3 });
+  const account = await unlimited.account();
+  const agent = await account.agent();
+  const tokens = [account.token, await account.limitedToken('account:read'), agent.key, agent.key];
+  const paths = ['/v1/me', '/v1/me', '/v1/permissions', '/v1/permissions'];
+  const answers = [];
+  for (const [i, path] of paths.entries()) answers.push(await world.call('GET', path, { token: tokens[i] ?? '' }));
+  expect(statuses(answers)).toEqual([200, 200, 200, 429]);
+  const before = await dumpTables(env.DB);
+  const body = { action: 'email.send', resource: 'mailbox:support' };
+  const refused = await world.must(429, 'POST', '/v1/permissions', { token: agent.key, body });
+  const header = (name: string) => refused.headers.get(name);
+  expect([header('Retry-After'), header('RateLimit-Policy'), header('RateLimit')]).toEqual([
+    '10',
+    '"account";q=10000;w=10',
+    '"account";r=0;t=10',
+  ]);
+  expect(await dumpTables(env.DB)).toEqual(before);
+  await world.must(200, 'GET', '/v1/me', { token: (await unlimited.account()).token });
 });
 
 it('limits the operator too', async () => {
@@ -141,10 +169,10 @@ it('shows a limiter no credential', async () => {
     },
   };
   const { token } = await unlimited.account();
-  const world = makeLimited({ CREDENTIAL_LIMITER: watching, ADDRESS_LIMITER: watching });
+  const world = makeLimited({ CREDENTIAL_LIMITER: watching, ADDRESS_LIMITER: watching, ACCOUNT_LIMITER: watching });
   await world.must(200, 'GET', '/v1/me', { token });
   await world.must(401, 'GET', '/v1/me', { token: `${token}x` });
-  expect(keys.length).toBe(2);
+  expect(keys.length).toBe(3);
   for (const form of [token, new TextEncoder().encode(token).toHex(), btoa(token)])
     expect(keys.join()).not.toContain(form);
 });
@@ -152,7 +180,7 @@ it('shows a limiter no credential', async () => {
 it('serves on when a limiter fails', async () => {
   const broken = { limit: () => Promise.reject(new Error('broken')) };
   const { token } = await unlimited.account();
-  const world = makeLimited({ CREDENTIAL_LIMITER: broken, ADDRESS_LIMITER: broken });
+  const world = makeLimited({ CREDENTIAL_LIMITER: broken, ADDRESS_LIMITER: broken, ACCOUNT_LIMITER: broken });
   expect(statuses(await callFive(world, '/v1/me', { token }))).toEqual([200, 200, 200, 200, 200]);
   expect(statuses(await callFive(world, '/v1/me', {}))).toEqual([401, 401, 401, 401, 401]);
 });
@@ -167,19 +195,18 @@ it('never asks the database about a malformed credential', async () => {
 });
 
 it('limits nobody where rate limits are off', async () => {
-  const world = new World({ CREDENTIAL_LIMITER: env.LIMITER_OF_3, ADDRESS_LIMITER: env.LIMITER_OF_3 });
+  const world = new World(LIMITERS);
   const account = await world.account();
   expect(statuses(await callFive(world, '/v1/me', { token: account.token }))).toEqual([200, 200, 200, 200, 200]);
   expect(statuses(await callFive(world, '/v1/me', {}))).toEqual([401, 401, 401, 401, 401]);
 });
 
 it.each(['on', ''])('does not serve with RATE_LIMITS %j and a limiter too few', async (RATE_LIMITS) => {
-  const limiters = { CREDENTIAL_LIMITER: env.LIMITER_OF_3, ADDRESS_LIMITER: env.LIMITER_OF_3 };
-  const { CREDENTIAL_LIMITER, ADDRESS_LIMITER } = limiters;
-  for (const bound of [{}, { CREDENTIAL_LIMITER }, { ADDRESS_LIMITER }]) {
+  for (const missing of Object.keys(LIMITERS)) {
+    const { [missing as keyof typeof LIMITERS]: _, ...bound } = LIMITERS;
     expect((await new World({ RATE_LIMITS, ...bound }).call('GET', '/healthz')).status).toBe(503);
   }
-  expect((await new World({ RATE_LIMITS, ...limiters }).call('GET', '/healthz')).status).toBe(200);
+  expect((await new World({ RATE_LIMITS, ...LIMITERS }).call('GET', '/healthz')).status).toBe(200);
 });
 
 it('tells clients what wrangler.toml allows', () => {
@@ -187,10 +214,11 @@ it('tells clients what wrangler.toml allows', () => {
     ratelimits: { name: string; simple: { limit: number; period: number } }[];
   };
   const allowed = ratelimits.map(({ name, simple }) => [name, simple.limit, simple.period]);
-  const { credential, address } = RATE_LIMITS;
+  const { credential, address, account } = RATE_LIMITS;
   expect(allowed).toEqual([
     ['CREDENTIAL_LIMITER', credential.quota, credential.window],
     ['ADDRESS_LIMITER', address.quota, address.window],
+    ['ACCOUNT_LIMITER', account.quota, account.window],
   ]);
 });
 

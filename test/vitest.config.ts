@@ -76,7 +76,7 @@ function workerd(mode: string) {
           FAULTS: mode === 'faults' ? 'all' : '',
           WRANGLER: readFileSync(`${root}/wrangler.toml`, 'utf8'),
         },
-        ratelimits: { LIMITER_OF_3: { namespace_id: '4103', simple: { limit: 3, period: 60 } } },
+        ratelimits: { LIMITER_OF_3: { namespace_id: '4199', simple: { limit: 3, period: 60 } } },
       },
     };
   });

@@ -171,6 +171,12 @@ export const permissions = sqliteTable(
   ],
 );
 
+/** How many permissions of each account are pending. Triggers on `permissions` count them, whatever changes a row. */
+export const pendingPermissions = sqliteTable('pending_permissions', {
+  account: integer().primaryKey(),
+  count: integer().notNull(),
+});
+
 export const POLICY_EFFECTS = ['approve', 'deny'] as const;
 
 /** Rules that decide requests on the spot. */
@@ -395,7 +401,7 @@ export const storedAnswers = sqliteTable(
  * Always empty. A transaction that depends on a condition inserts a NULL here where that does not hold: the schema
  * refuses it, and everything is rolled back.
  */
-export const guards = sqliteTable('guards', { holds: integer().notNull() });
+export const guards = sqliteTable('guards', { condition: text().primaryKey() });
 
 export const FILE_KINDS = ['export', 'report'] as const;
 export const FILE_STATUSES = ['processing', 'completed', 'failed', 'expired'] as const;

@@ -10,7 +10,7 @@ import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from '.
 import type { AgentPrincipal, App, Caller, Context, Incoming, Principal, Scope, UserPrincipal } from './context';
 import { idempotencyKey, openKeyed } from './idempotency';
 import { describe } from './operation';
-import { limitCredential } from './rate-limit';
+import { limitAccount, limitCredential } from './rate-limit';
 import { sendHint } from './webhook-hint';
 
 /**
@@ -81,6 +81,7 @@ function accountAccess<P extends Principal, Q extends Query>(
     c.set('database', database);
     c.set('caller', describeCaller(admission.principal));
     const principal = judge(admission.principal);
+    await limitAccount(c, principal.account.id);
     const keyed = await openKeyed(c, key && answerKey(principal, key), stored, async () => {
       const again = await admit(c, credential);
       judge(again.principal);

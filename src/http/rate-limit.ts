@@ -2,11 +2,13 @@ import { Problem } from '../errors';
 import { sha256, toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
 import { networkOf } from '../lib/network';
+import type { Id } from '../lib/typeid';
 import type { Incoming } from './context';
 
 /** What the bindings in `wrangler.toml` allow: so many requests in a window of so many seconds. */
 export const RATE_LIMITS = {
   credential: { quota: 2_000, window: 10 },
+  account: { quota: 10_000, window: 10 },
   address: { quota: 1_000, window: 60 },
 } as const;
 
@@ -26,6 +28,14 @@ export async function limitCredential(c: Incoming, credential: string): Promise<
  */
 export async function limitIdentity(c: Incoming, identity: Uint8Array): Promise<void> {
   await count(c, 'credential', `identity ${toHex(identity)}`);
+}
+
+/**
+ * Counts a request by its account, once that is known: many credentials do not multiply an account's share.
+ * @throws Problem `rate_limited`
+ */
+export async function limitAccount(c: Incoming, account: Id<'user'>): Promise<void> {
+  await count(c, 'account', account);
 }
 
 /**

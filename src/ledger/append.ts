@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../db/columns';
 import { EVENT_TYPES } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
@@ -9,6 +10,9 @@ import type { Entry } from './entry';
 export const LOG_SPAN = 2 ** 32;
 
 const span = sql.raw(String(LOG_SPAN));
+
+/** The events that an agent can repeat at will. Of the others a few at most follow each. */
+const GROWING = sql`(${codeOf(EVENT_TYPES, 'request')}, ${codeOf(EVENT_TYPES, 'use')})`;
 
 /**
  * Entries as rows of a JSON array. `rank` is an entry's place among those of its account, from 1. `mark` is the id that the permission's `last_entry` must have: that of the last
@@ -44,16 +48,27 @@ export function draftRows(entries: readonly Entry[]): SQL {
   )`;
 }
 
+/**
+ * Places of an account's log between its first and its last entry that are kept. From here on nothing new is asked for or
+ * used; what was asked for can be decided, revoked and run out.
+ */
+export const MAX_LOG_LENGTH = 5_000_000;
+
 /** The time at which a draft is written: no entry is older than the one before it. */
 const writtenAt = sql`max(draft.at, coalesce(head.created_at, 0), coalesce(accounts.erased_at, 0))`;
 
 /**
- * Appends the drafts to their accounts' logs. Two columns that are NOT NULL decide whether the statement succeeds, and
- * the batch with it. `id` is there only if the credential is still valid at the time that its first entry bears.
+ * Appends the drafts to their accounts' logs. Three columns that are NOT NULL decide whether the statement succeeds, and
+ * the batch with it. `id` is there only if the credential is still valid at the time that its first entry bears,
+ * and `action` only while the log has room for it.
  * `agent` comes from the state row, found only if this very transition won, of an agent that still exists. The sequence
  * is the account's highest + 1 and time never runs backwards, in the statement itself: no gap, no lock.
  */
 export function appendEntries(drafts: SQL, authority: Authority): SQL {
+  const start = sql`draft.account * ${span}`;
+  const hasRoom = sql`draft.event not in ${GROWING} or coalesce(head.pos - (
+    select pos from audit_entries where pos > ${start} and pos < ${start} + ${span} order by pos limit 1
+  ), 0) < ${MAX_LOG_LENGTH - 1}`;
   const isValid = authority.kind === 'service' ? sql`1` : isValidAt(authority, writtenAt);
   return sql`
     insert into audit_entries
@@ -62,7 +77,7 @@ export function appendEntries(drafts: SQL, authority: Authority): SQL {
       draft.account * ${span}
         + max(coalesce(head.pos - draft.account * ${span}, 0), coalesce(accounts.erased_sequence, 0)) + draft.rank,
       iif(draft.rank > 1 or ${isValid}, draft.id, null), agents.number,
-      draft.permission, draft.event, draft.action, ${writtenAt},
+      draft.permission, draft.event, iif(${hasRoom}, draft.action, null), ${writtenAt},
       draft.ip_address, draft.user_agent, draft.details, draft.salt
     from ${drafts} as draft
     left join accounts on accounts.number = draft.account

@@ -51,7 +51,7 @@ function endsAfter(credential: Credential, time: number | SQL): SQL {
 /** A statement that fails, and its batch with it, unless a credential is valid at the time of its request. */
 export function requireValid(credential: Credential): SQL {
   return sql`
-    insert into ${guards} (holds) select null where not exists (
+    insert into ${guards} (condition) select null where not exists (
       select 1 from ${accounts}
       where ${accounts.number} = ${credential.account} and ${isValidAt(credential, credential.now())})`;
 }

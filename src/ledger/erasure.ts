@@ -11,6 +11,7 @@ import {
   erasures,
   FILE_STATUSES,
   fileOutcomes,
+  pendingPermissions,
   policies,
   userTokens,
   webhookFeeds,
@@ -277,6 +278,7 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
     build.delete(agentKeys).where(sql`${agentKeys.agent} in ${slice}`),
     build.delete(agents).where(sql`${agents.number} in ${slice}`),
     build.delete(userTokens).where(eq(userTokens.account, next.number)),
+    build.delete(pendingPermissions).where(eq(pendingPermissions.account, next.number)),
     build.delete(policies).where(eq(policies.account, next.number)),
     build.run(sql`insert into erasures (kind, number)
       select ${webhookKind}, number from webhooks where account = ${next.number}`),

@@ -23,10 +23,11 @@ import type {
   webhooks,
 } from '../db/schema';
 import { activity } from '../db/schema';
+import { Problem } from '../errors';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
 import { type Answer, AnsweredBefore, type AnswerKeeper } from './answer';
-import { appendEntries, draftRows } from './append';
+import { appendEntries, draftRows, MAX_LOG_LENGTH } from './append';
 import { type Authority, AuthorityLost, requireValid } from './authority';
 import type { Entry } from './entry';
 import { accountsOf, markFeeds, markTrees } from './news';
@@ -91,8 +92,16 @@ export interface RecordChange<C extends Batch> {
 
 declare const build: DrizzleD1Database;
 
+function logFull(): Problem {
+  return new Problem(
+    'conflict',
+    `The audit log holds ${MAX_LOG_LENGTH} entries, the most it can. It has room again when its oldest entries are erased ` +
+      'by age; the operator can change for how many days they are kept.',
+  );
+}
+
 /** What the schema refuses when a credential is not valid any more: see `appendEntries` and `requireValid`. */
-const LOST_AUTHORITY = ['audit_entries.id', 'guards.holds'];
+const LOST_AUTHORITY = ['audit_entries.id', 'guards.condition'];
 
 /** The one road to a change of the database: nothing changes state without its entry in the audit log. */
 export class Ledger {
@@ -112,7 +121,7 @@ export class Ledger {
    * Commits a state change together with its audit entries and counters, in one transaction.
    * @returns the answers of the changes, or null when the transition lost: a guard matched nothing, and nothing at all
    *   was written
-   * @throws AnsweredBefore; AuthorityLost
+   * @throws AnsweredBefore; AuthorityLost; Problem `conflict` when the log is full
    */
   async commit<const C extends Batch>(transition: Transition<C>): Promise<BatchResponse<C> | null> {
     const changes: readonly Statement[] = transition.changes(this.database.build);
@@ -187,6 +196,7 @@ export class Ledger {
     } catch (error) {
       if (!(error instanceof ConstraintError)) throw error;
       if (error.subject.startsWith('stored_answers.')) throw new AnsweredBefore();
+      if (error.subject === 'audit_entries.action') throw logFull();
       throw LOST_AUTHORITY.includes(error.subject) ? new AuthorityLost() : error;
     }
   }

@@ -1,6 +1,8 @@
+import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { permissions } from '../db/schema';
+import { pendingPermissions, permissions } from '../db/schema';
+import { Problem } from '../errors';
 import { agentAccess } from '../http/access';
 import { type AgentContext, newId } from '../http/context';
 import { EXAMPLE } from '../http/examples';
@@ -39,10 +41,14 @@ const PermissionRequest = later(() =>
 
 type Input = z.output<ReturnType<typeof PermissionRequest>>;
 
+/** Requests of one account that can be pending at the same time. */
+const MAX_PENDING = 10_000;
+
 /**
  * Asks for permission to do one thing. A policy decides it on the spot; where none applies, it waits for a person until
  * it runs out.
  * @param policies those of the account that are switched on
+ * @throws Problem `conflict` when as many requests of the account are pending as can be, or its log is full
  */
 export async function requestPermission(
   context: AgentContext,
@@ -76,12 +82,25 @@ export async function requestPermission(
   };
   const values = await tokenValues(context, [row], now);
   const permission = presentPermission(row, now, values.get(row.id));
-  await ledger.commit({
-    changes: (write) => [write.insert(permissions).values(row)],
+  // NOT NULL: finds no agent where as many requests of the account wait as can, and nothing is written.
+  const requester = row.status === 'pending' ? unlessTooManyWait(agent.number, account.number) : agent.number;
+  const committed = await ledger.commit({
+    changes: (write) => [write.insert(permissions).values({ ...row, agent: requester })],
     entries: decision ? [request, decision.entry] : [request],
     answer: { value: permission, subject: agent.id },
   });
+  if (!committed) {
+    throw new Problem(
+      'conflict',
+      `${MAX_PENDING} requests of the account are pending, the most that can be. Have some of them decided, or wait until they expire.`,
+    );
+  }
   return permission;
+}
+
+function unlessTooManyWait(agent: number, account: number) {
+  const pending = sql`select count from ${pendingPermissions} where account = ${account}`;
+  return sql<number>`iif(coalesce((${pending}), 0) < ${MAX_PENDING}, ${agent}, null)`;
 }
 
 const UNDECIDED = {
@@ -135,6 +154,7 @@ export const permissionRequest = new Hono().post(
     summary: 'Ask for permission',
     description: 'A policy may decide it on the spot; otherwise it waits for a person.',
     success: created(Permission),
+    problems: ['conflict'],
   }),
   agentAccess(activePolicies),
   noQuery(),

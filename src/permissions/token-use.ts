@@ -79,7 +79,7 @@ export type UsedToken = z.output<ReturnType<typeof UsedToken>>;
 /**
  * Takes one use of a token.
  * @param loaded the permission of the token, as the authentication brought it
- * @throws Problem `token_not_active`, with the reason
+ * @throws Problem `token_not_active`, with the reason; `conflict` when the account's log is full
  */
 export async function useToken(
   context: Context,
@@ -207,7 +207,7 @@ export const tokenUse = new Hono().post(
     description:
       'Takes one use of it, atomically, and tells what it allows. Whoever guards a resource calls this before acting.',
     success: ok(UsedToken),
-    problems: ['token_not_active'],
+    problems: ['token_not_active', 'conflict'],
   }),
   sharedAccess('tokens:use', permissionOfToken(readJson)),
   noQuery(),

@@ -1,5 +1,8 @@
 /** What belongs to an account, and what to an agent, by their numbers. */
-const OF_ACCOUNTS = ['user_tokens', 'policies', 'activity', 'webhooks', 'webhook_feeds', 'file_outcomes', 'agents'];
+const OF_ACCOUNTS = [
+  ...['user_tokens', 'policies', 'activity', 'webhooks', 'webhook_feeds', 'file_outcomes', 'agents'],
+  'pending_permissions',
+];
 const OF_AGENTS = ['permissions', 'audit_entries', 'agent_statistics'];
 
 const [AGENT, ACCOUNT, WEBHOOK] = [0, 1, 2];

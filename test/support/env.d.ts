@@ -15,6 +15,7 @@ declare global {
       RATE_LIMITS: string;
       /** `all` lets every call of every job fail in turn, and not a sample of them. */
       FAULTS: string;
+      ACCOUNT_LIMITER: RateLimit;
       LIMITER_OF_3: RateLimit;
       /** The text of `wrangler.toml`. */
       WRANGLER: string;
