@@ -7,7 +7,17 @@ import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
 import { idBytes } from '../lib/typeid';
 import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from './authentication';
-import type { AgentPrincipal, App, Caller, Context, Incoming, Principal, Scope, UserPrincipal } from './context';
+import {
+  type AgentPrincipal,
+  type App,
+  type Caller,
+  type Context,
+  type Incoming,
+  type Principal,
+  type Scope,
+  type UserPrincipal,
+  withOneTime,
+} from './context';
 import { idempotencyKey, openKeyed } from './idempotency';
 import { describe } from './operation';
 import { limitAccount, limitCredential } from './rate-limit';
@@ -91,9 +101,9 @@ function accountAccess<P extends Principal, Q extends Query>(
     const announce = (account: number) => {
       c.executionCtx.waitUntil(sendHint(config.webhooks, { shard: principal.shard, account }));
     };
-    const now = once(() => runtime.now());
-    const ledger = new Ledger(database, { ...basis, now }, keyed, announce);
-    c.set('context', { principal, config, runtime: { ...runtime, now }, origin, reader: database, ledger });
+    const settled = withOneTime(runtime);
+    const ledger = new Ledger(database, { ...basis, now: settled.now }, keyed, announce);
+    c.set('context', { principal, config, runtime: settled, origin, reader: database, ledger });
     c.set('authenticateAgain', async () => {
       judge((await admit(c, credential)).principal);
     });
@@ -130,15 +140,6 @@ async function admit<Q extends Query>(c: Incoming, credential: string, preload?:
   });
   const [stored] = (loaded[0] ?? []) as StoredAnswer[];
   return { principal, basis, database, key, stored, loaded: loaded[1] };
-}
-
-/** Computes a value when it is first asked for, and gives the same from then on. */
-function once<T>(compute: () => T): () => T {
-  let computed: { value: T } | undefined;
-  return () => {
-    computed ??= { value: compute() };
-    return computed.value;
-  };
 }
 
 function answerKey(principal: Principal, key: Uint8Array) {

@@ -74,7 +74,7 @@ export type Caller =
 export interface Context<P extends Principal = Principal> {
   principal: P;
   config: Config;
-  /** Its clock stands still once it was read: everything that a request writes bears one time. */
+  /** With one time for the whole request: see {@link withOneTime}. */
   runtime: Runtime;
   reader: Reader;
   ledger: Ledger;
@@ -102,6 +102,16 @@ export interface Shard {
 
 export type UserContext = Context<UserPrincipal>;
 export type AgentContext = Context<AgentPrincipal>;
+
+/** The same runtime with a clock that stands still once it was read, so that all that a request writes bears one time. */
+export function withOneTime(runtime: Runtime): Runtime {
+  let time: number | undefined;
+  const now = () => {
+    time ??= runtime.now();
+    return time;
+  };
+  return { ...runtime, now };
+}
 
 /** Makes an identifier that sorts by the present time. */
 export function newId<P extends Prefix>(runtime: Runtime, prefix: P): Id<P> {

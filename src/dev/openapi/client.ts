@@ -46,6 +46,7 @@ export function explain(
   switch (problem.code) {
     case 'token_not_active':
       return problem.reason;
+    case 'conflict':
     case 'insufficient_scope':
     case 'agent_inactive':
     case 'account_inactive':
