@@ -221,7 +221,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
       scope: objectField(2 * 1024),
       reason: textField(0, 1_000),
       expires_in: numberField(60, 604_800),
-      token_ttl: numberField(30, 86_400),
+      token_ttl: numberField(30, 604_800),
       max_uses: numberField(1, 1_000),
     },
     owned: ['id', 'agent_id', 'status', 'granted_scope', 'decided_by', 'policy_id', 'token', 'expires_at', 'user_id'],
@@ -233,7 +233,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
     fields: {
       reason: textField(0, 1_000),
       scope: objectField(2 * 1024),
-      token_ttl: numberField(30, 86_400),
+      token_ttl: numberField(30, 604_800),
       max_uses: numberField(1, 1_000),
     },
     owned: ['id', 'status', 'decided_by', 'policy_id', 'granted_scope', 'expires_in', 'action'],

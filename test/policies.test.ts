@@ -94,7 +94,7 @@ describe('a policy', () => {
     ['conditions.amount.min', { conditions: { amount: { min: 6, max: 5 } } }],
     ['conditions.amount.in', { conditions: { amount: { in: [] } } }],
     ['token_ttl', { token_ttl: 29 }],
-    ['token_ttl', { token_ttl: 86_401 }],
+    ['token_ttl', { token_ttl: 604_801 }],
     ['max_uses', { max_uses: 0 }],
     ['reason', { reason: 'x'.repeat(1_001) }],
     ['priority', { priority: 1.5 }],
@@ -170,7 +170,7 @@ describe('a request that a policy decides', () => {
 
   it('is never given more than it asked for', async () => {
     const { account, agent } = await makeScene();
-    await makePolicy(account, { token_ttl: 86_400, max_uses: 1_000 });
+    await makePolicy(account, { token_ttl: 604_800, max_uses: 1_000 });
     const { token } = await agent.request({ token_ttl: 30, max_uses: 1 });
     expect(token).toMatchObject({ max_uses: 1, expires_at: '2026-01-31T12:00:30.000Z' });
   });

@@ -26,6 +26,6 @@ export const permissionFields = later(() => ({
   scope: jsonObject('Upper limits: of a number the largest allowed, of a list the members allowed.', 2 * 1024),
   reason: text(0, 1_000),
   expires_in: wholeNumber(60, 604_800).meta({ description: 'Seconds after which it expires where nobody decides.' }),
-  token_ttl: wholeNumber(30, 86_400).meta({ description: 'Seconds that the token lives, at most.' }),
+  token_ttl: wholeNumber(30, 604_800).meta({ description: 'Seconds that the token lives, at most.' }),
   max_uses: wholeNumber(1, 1_000).meta({ description: 'How often the token can be used, at most.' }),
 }));

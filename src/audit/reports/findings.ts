@@ -32,7 +32,7 @@ function findDesign({ configuration, staleKeys, summary, reach, firstAndLast, as
     ),
     limits: bare(
       'A token is for one action on one resource, carries the limits that were granted, a number of uses and an expiry of ' +
-        'at most 24 hours. An approver can narrow what was asked for, and cannot widen it. The number of uses and a revocation ' +
+        'at most 7 days. An approver can narrow what was asked for, and cannot widen it. The number of uses and a revocation ' +
         'hold where the service is asked: a system that checks the signature and the expiry alone does not learn of them.',
     ),
     policies: bare(
