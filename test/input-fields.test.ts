@@ -276,7 +276,7 @@ async function makeScene(): Promise<Scene> {
   const world = new World();
   const account = await world.account({ plan: 'enterprise' });
   const agent = await account.agent();
-  const { id } = await agent.request({ token_ttl: 86_400, max_uses: 1_000 });
+  const { id } = await agent.request({ token_ttl: 604_800, max_uses: 1_000 });
   const webhook = await makeWebhook(account);
   return { world, account, agent, pending: id, webhook: webhook.id };
 }
