@@ -134,6 +134,28 @@ it.each(userRoutes)('%s succeeds with the same credential when nothing ends it',
   expect((await makeCall(route, credential)()).status).toBeLessThan(300);
 });
 
+describe.each(['before', 'after'] as const)('when the database fails %s its work as well', (mode) => {
+  it.each([2, 3])('writes nothing once the credential has ended: call %s', async (call) => {
+    for (const route of ['POST /v1/agents', 'POST /v1/permissions/:id/approve', 'POST /v1/tokens/use']) {
+      await restore();
+      const { id, credential } = await userToken();
+      let ended: unknown;
+      database.arm({ call, mode });
+      database.before(2, async () => {
+        await byOwner(204, 'DELETE', `/v1/me/tokens/${id}`);
+        ended = await dumpTables(env.DB);
+      });
+      const answer = await makeCall(route, credential)();
+      database.arm(null);
+      expect(ended).toBeDefined();
+      // What fails before it is refused leaves nothing to be said of the credential.
+      const isRefused = call === 2 && mode === 'after';
+      expect(outcome(answer)).toEqual(isRefused ? [401, 'unauthorized'] : [503, 'unavailable']);
+      expect(await dumpTables(env.DB)).toEqual(ended);
+    }
+  });
+});
+
 describe('a credential that expires while a request is in flight', () => {
   const LOGGED = ['POST /v1/permissions/:id/approve', 'POST /v1/permissions/:id/deny', ...AGENT_ROUTES];
 
