@@ -471,14 +471,53 @@ describe('sealing', () => {
     expect((await expectTree(account)).tree_size).toBe(600);
   });
 
-  it('of an account ends with it: nothing of its tree is left in R2', async () => {
-    const { world, account, bucket } = await makeScene();
-    await addEntries(account, 300);
-    await world.sweep();
-    expect(bucket.keys.length).toBeGreaterThan(0);
-    await world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, { token: world.env.ADMIN_TOKEN ?? '' });
-    world.advance(20 * MINUTE);
-    await world.sweep();
-    expect(bucket.keys).toEqual([]);
+  describe('of a deleted account', () => {
+    const deleteAccount = ({ world, id }: TestAccount) =>
+      world.must(202, 'DELETE', `/v1/admin/users/${id}`, { token: world.env.ADMIN_TOKEN ?? '' });
+
+    it('leaves nothing in R2 after 21 minutes, and touches no other tree', async () => {
+      // R2 lists two objects at a time: the tree takes several slices of a sweep.
+      const bucket = new TestBucket(1, 2);
+      const { world, account } = await makeScene({ FILES: bucket.binding });
+      const other = await world.account();
+      for (const owner of [account, other]) await addEntries(owner, 600);
+      await world.sweep();
+      const keysOf = ({ id }: TestAccount) => bucket.keys.filter((key) => key.includes(id));
+      const [kept, others] = [keysOf(account), keysOf(other)];
+      expect(kept).toHaveLength(3);
+      const aside = `trees/${account.id}/set-aside/2026-01-01T00:00:00.000Z/tiles/0/9/2026-01-02T00:00:00.000Z`;
+      await bucket.binding.put(aside, Uint8Array.of(1));
+      await deleteAccount(account);
+      for (let minute = 1; minute < 20; minute++) {
+        world.advance(MINUTE);
+        await world.sweep();
+      }
+      // Whoever began to seal it before might still write.
+      expect(keysOf(account)).toEqual([...kept, aside].toSorted());
+      world.advance(2 * MINUTE);
+      await world.sweep();
+      expect([keysOf(account), keysOf(other)]).toEqual([[], others]);
+      const { results } = await env.DB.prepare('select * from erasures').all();
+      expect(results).toEqual([]);
+    });
+
+    it('leaves nothing in R2 where it was deleted while it was sealed, at whatever moment', async () => {
+      const outage = new Outage();
+      const bucket = new TestBucket(1, 1_000);
+      const { world } = await makeScene({ DB: outage.database(env.DB), FILES: outage.bucket(bucket.binding) });
+      let written = 0;
+      for (let call = 1; call <= 8; call++) {
+        const account = await world.account();
+        await addEntries(account, 600);
+        outage.before(call, () => deleteAccount(account));
+        await errorsDuring(() => world.sweep());
+        outage.arm(null);
+        if (bucket.keys.length > 0) written += 1;
+        world.advance(21 * MINUTE);
+        await world.sweep();
+        expect([call, bucket.keys]).toEqual([call, []]);
+      }
+      expect(written).toBeGreaterThan(0);
+    });
   });
 });
