@@ -58,6 +58,12 @@ export const PROBLEMS = {
       'The account holds as many as it can, it was changed at the same time, the thing is switched off or gone, or what ' +
       'is kept speaks against it.',
   },
+  log_refused: {
+    status: 409,
+    title: 'Log refused',
+    meaning:
+      'What the database holds of the log contradicts what was signed of it, so nothing more of it is signed or proven.',
+  },
   download_expired: {
     status: 410,
     title: 'Download expired',

@@ -243,12 +243,13 @@ export const trees = sqliteTable(
     account: integer().primaryKey(),
     /** Leaves under the newest head. */
     size: integer().notNull().default(0),
-    /** The root hash of these, and when they were sealed; null where none ever was. */
+    /** The root hash of these; null where none ever was sealed. */
     root: bytesColumn(),
+    /** When they were sealed, for whoever looks into the database: the time that counts is in the note. */
     sealedAt: integer('sealed_at'),
     /** The tiles at the right edge that are not full, level by level from the leaves: 32 bytes a hash. */
     edge: bytesColumn().notNull().default(sql`x''`),
-    /** The newest head as it was signed; null where none ever was. What is not signed is not believed. */
+    /** The newest head as it was signed, which the columns above have to agree with; null where none ever was. */
     note: text(),
     /** The newest head that was put into R2. */
     publishedSize: integer('published_size').notNull().default(0),

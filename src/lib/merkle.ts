@@ -94,6 +94,24 @@ export function inclusionPath(leaf: number, size: number): LeafRange[] {
   return path.reverse();
 }
 
+/**
+ * The root to which the inclusion proof of a leaf leads (section 2.1.3.2).
+ * @param path as {@link inclusionPath} gives it, and the hashes of these nodes
+ */
+export async function rootOfInclusion(
+  leaf: number,
+  hash: Hash,
+  path: readonly LeafRange[],
+  hashes: readonly Hash[],
+): Promise<Hash> {
+  let root = hash;
+  for (const [i, { start }] of path.entries()) {
+    const sibling = hashes[i] as Hash;
+    root = await (start > leaf ? hashChildren(root, sibling) : hashChildren(sibling, root));
+  }
+  return root;
+}
+
 /** The nodes of the consistency proof between two sizes of a tree (section 2.1.4.1); none for an empty or the same tree. */
 export function consistencyPath(from: number, to: number): LeafRange[] {
   if (from === 0 || from === to) return [];

@@ -67,6 +67,13 @@ export function idBytes(id: string): Uint8Array {
   return TypeID.fromString(id).toUUIDBytes();
 }
 
+/** When an identifier was made, in milliseconds since the epoch (RFC 9562 section 5.7). */
+export function timeOfId(id: string): number {
+  const bytes = idBytes(id);
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  return view.getUint16(0) * 2 ** 32 + view.getUint32(2);
+}
+
 /** The 128 bits of an identifier, as a regular expression. */
 const BITS = '[0-7][0-9a-hjkmnp-tv-z]{25}';
 const BITS_ALONE = new RegExp(`^${BITS}$`);

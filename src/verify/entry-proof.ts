@@ -50,6 +50,7 @@ export function checkEntry(proof: JsonObject, entry: Json): { report: Report; ch
     limits: ['The proof of one entry says nothing about others.'],
     unchecked: [],
     faults,
+    refused: false,
   };
   return { report, checkpoint };
 }

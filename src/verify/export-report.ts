@@ -29,6 +29,7 @@ export function reportExport(check: ExportCheck, complete: boolean): Report {
     ],
     unchecked: [],
     faults,
+    refused: false,
   };
 }
 

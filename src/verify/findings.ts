@@ -1,5 +1,17 @@
-/** What can be wrong: an entry, the file or its proof as a whole, a checkpoint, or the log compared with what it was. */
-export type FaultKind = 'changed' | 'missing' | 'added' | 'swapped' | 'file' | 'proof' | 'checkpoint' | 'history';
+/**
+ * What can be wrong: an entry, the file or its proof as a whole, a checkpoint, the log compared with what it was, or that
+ * the service itself refuses the log.
+ */
+export type FaultKind =
+  | 'changed'
+  | 'missing'
+  | 'added'
+  | 'swapped'
+  | 'file'
+  | 'proof'
+  | 'checkpoint'
+  | 'history'
+  | 'refused';
 
 export interface FaultDetails {
   /** The entry's place in the log, where one entry is at fault. */
@@ -43,6 +55,9 @@ export function entryFault(kind: FaultKind, how: string, details: FaultDetails &
 /** Why nothing can be said: a wrong call, a file that is not there, a service that does not answer. */
 export class CannotCheck extends Error {}
 
+/** The service refuses the log: it answers `log_refused`, and proves nothing. */
+export class LogRefused extends Error {}
+
 /** What a verification found. */
 export interface Report {
   /** The log by its own name. */
@@ -58,6 +73,8 @@ export interface Report {
   unchecked: string[];
   /** What is wrong, the first entry that is wrong before everything else. */
   faults: Fault[];
+  /** Whether the service itself refuses the log. */
+  refused: boolean;
 }
 
 /** Whole numbers as people read them. */

@@ -8,7 +8,9 @@ export interface HistoryOptions {
   keys: VerifierKey[];
   /** Roots at some sizes, computed from the entries and hashes of a proof that leads to the checkpoint. */
   roots: Map<number, Buffer>;
-  /** Asks for a consistency proof between two sizes; absent offline. */
+  /** Whether the checkpoint is the newest of its log, so that no larger one can have been kept. */
+  isNewest: boolean;
+  /** Asks for a consistency proof between two sizes; absent offline, and where the service refuses the log. */
   askConsistency?: (from: number, to: number) => Promise<Buffer[]>;
 }
 
@@ -28,7 +30,7 @@ export async function compareHistory(
     try {
       if (signerOf(one, options.keys, one.where) === null) unknown.push(one);
       requireSameLog(one, checkpoint);
-      if (one.size > checkpoint.size && !options.askConsistency) later.push(one);
+      if (one.size > checkpoint.size && !options.isNewest) later.push(one);
       else if (await isPast(one, checkpoint, options)) agreed.push(one);
       else beyondProof.push(one);
     } catch (error) {
@@ -52,7 +54,12 @@ export async function compareHistory(
     if (what.length > 0) report.limits.push(`${count(what.length, 'kept checkpoint')} ${why}`);
   };
   say(later, 'of a larger log cannot be compared with this older proof.');
-  say(beyondProof, 'cannot be compared offline: this proof has no leaves around their sizes.');
+  say(
+    beyondProof,
+    options.isNewest
+      ? 'of a smaller log cannot be compared: the service gives no consistency proof.'
+      : 'cannot be compared offline: this proof has no leaves around their sizes.',
+  );
   say(unknown, 'with a signature by a key that is not among those given now: compared, but not as signed.');
 }
 

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,13 +7,14 @@ import { readHashes } from './entry-proof.ts';
 import { judgeErasures } from './erasure.ts';
 import { checkExport, type ExportCheck } from './export-check.ts';
 import { reportExport } from './export-report.ts';
-import { CannotCheck, count, Fault, type Report } from './findings.ts';
+import { CannotCheck, count, Fault, LogRefused, type Report } from './findings.ts';
 import { compareHistory, inconsistent, shorter } from './history.ts';
 import type { JsonObject } from './json.ts';
 import { KeptCheckpoints } from './kept-checkpoints.ts';
 import { readKeys } from './keys.ts';
 import { growsInto } from './merkle.ts';
 import type { VerifierKey } from './note.ts';
+import { judgeRefusal } from './refusal.ts';
 import { download, Service } from './web.ts';
 
 export interface LiveOptions {
@@ -32,34 +33,44 @@ const DAY = 24 * 60 * 60 * 1_000;
 const POLL = 1_000;
 const LONGEST_WAIT = 30 * 60 * 1_000;
 
-/** Verifies the whole log of an account, as the service has it now, and that it grew out of what was kept of it. */
+/**
+ * Verifies the whole log of an account, as the service has it now, and that it grew out of what was kept of it. Where the
+ * service itself refuses the log, judges what it shows all the same.
+ */
 export async function verifyService({ address, token, key, checkpoints, tell }: LiveOptions): Promise<Report> {
   const service = new Service(address, token);
   const kept = checkpoints === undefined ? null : await KeptCheckpoints.open(checkpoints);
   const account = await service.get('/v1/me');
   const keys = await readKeys(key ?? `${service.origin}/.well-known/jwks.json`);
-  // What this head covers was in the log before the export is asked for, and so has to be in it.
-  const before = await askCheckpoint(service, keys);
-  if (!before.origin.endsWith(`/${account.id}`)) {
-    throw new Fault('checkpoint', `The log is named ${before.origin}, the account is ${account.id}`);
-  }
   const folder = await mkdtemp(join(tmpdir(), 'countersign-verify-'));
+  const files = { file: join(folder, 'export.json'), proof: join(folder, 'proof.json') };
+  let before: Checkpoint | null = null;
+  let order: JsonObject | null = null;
   let report: Report | null = null;
   try {
-    const [file, proof] = [join(folder, 'export.json'), join(folder, 'proof.json')];
-    const order = await makeExport(service, account, tell);
-    await download(textOf(order, 'download_url'), file);
-    await download(textOf(order, 'proof_url'), proof);
+    // What this head covers was in the log before the export is asked for, and so has to be in it.
+    before = await askCheckpoint(service, keys);
+    if (!before.origin.endsWith(`/${account.id}`)) {
+      throw new Fault('checkpoint', `The log is named ${before.origin}, the account is ${account.id}`);
+    }
+    order = await makeExport(service, account, tell);
+    await download(textOf(order, 'download_url'), files.file);
+    await download(proofAddress(order), files.proof);
     tell('Checking it.');
     const sizes = [before.size, ...(kept?.all ?? []).map(({ size }) => size)];
-    const check = await checkExport(file, proof, { sizes, completeTo: before.size });
+    const check = await checkExport(files.file, files.proof, { sizes, completeTo: before.size });
     report = reportExport(check, true);
     report.faults.push(...compareOrder(check, order));
     await judge(report, check, { service, keys, before, kept });
     return report;
+  } catch (error) {
+    if (!(error instanceof LogRefused)) throw error;
+    report = await judgeRefusal({ why: error.message, shown: before, kept: kept?.all ?? [], keys, order, ...files });
+    return report;
   } finally {
+    const isEmpty = (await readdir(folder)).length === 0;
     // What was found to be wrong is evidence.
-    if (report && report.faults.length === 0) await rm(folder, { recursive: true });
+    if (isEmpty || report?.faults.length === 0) await rm(folder, { recursive: true });
     else tell(`What was downloaded is in ${folder}`);
   }
 }
@@ -91,7 +102,7 @@ async function judge(report: Report, check: ExportCheck, circumstances: Circumst
       );
       return;
     }
-    await compareHistory(report, kept.all, now, { keys, roots: check.roots, askConsistency });
+    await compareHistory(report, kept.all, now, { keys, roots: check.roots, isNewest: true, askConsistency });
     if (report.faults.length === 0 && (await kept.keep(now))) {
       report.proven.push(`The checkpoint of ${now.time} with ${count(now.size, 'entry', 'entries')} was kept.`);
     }
@@ -126,7 +137,7 @@ async function requireGrowth(
   if (!growsInto(first, second, path)) throw inconsistent(first, second, `that of ${first.time}`);
 }
 
-/** Asks for an export of everything, and waits until its file and proof are there. */
+/** Asks for an export of everything, and waits until it is made. */
 async function makeExport(
   service: Service,
   account: JsonObject,
@@ -144,9 +155,19 @@ async function makeExport(
     if (order.status === 'failed' || order.status === 'expired') {
       throw new CannotCheck(`The export ${order.export_id} is ${order.status} (${order.error}); run this again`);
     }
-    if (order.status === 'completed' && order.proof_url) return order;
+    if (order.status === 'completed') return order;
   }
-  throw new CannotCheck(`The export ${order.export_id} has no file with a proof after half an hour`);
+  throw new CannotCheck(`The export ${order.export_id} is not made after half an hour`);
+}
+
+/** @throws LogRefused where the service made no proof of an export, as it refuses the log */
+function proofAddress({ export_id, proof_url, proof_error }: JsonObject): string {
+  if (typeof proof_url === 'string') return proof_url;
+  const reason = typeof proof_error === 'string' ? proof_error : 'no reason is given';
+  if (typeof proof_error !== 'string' || proof_error === 'log_refused') {
+    throw new LogRefused(`the export ${export_id} was made without a proof: ${reason}`);
+  }
+  throw new CannotCheck(`The export ${export_id} was made without a proof: ${reason}`);
 }
 
 /** What a proof of another export, or of another question, gives away. */

@@ -25,6 +25,7 @@ log with the checkpoints that were kept; it needs a token with account:read, aud
   --help         this
 
 Exit codes: 0 proven, 1 something is wrong, 2 it could not be checked.
+A log that the service itself refuses is 1 where what it shows or what was kept proves it wrong, and 2 otherwise.
 `;
 
 const options = {

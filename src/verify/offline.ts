@@ -38,7 +38,7 @@ export async function verifyFile({ file, proof, key, checkpoints, patience }: Of
   const keys = await checkSignature(report, checkpoint, key);
   if (check && report.faults.length === 0) judgeErasures(report, check.head.erased, checkpoint, keys);
   if (report.faults.length === 0) {
-    await compareHistory(report, kept, checkpoint, { keys, roots: check?.roots ?? new Map() });
+    await compareHistory(report, kept, checkpoint, { keys, roots: check?.roots ?? new Map(), isNewest: false });
   }
   return report;
 }

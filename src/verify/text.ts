@@ -22,13 +22,17 @@ export function describeReport(report: Report): string {
     '',
   ];
   if (faults.length > 0) return [...head, describeFailure(faults)].join('\n');
-  const verdict =
-    unchecked.length > 0 ? 'Not proven. File and proof fit together, but not everything could be checked:' : 'Proven.';
+  const verdict = report.refused
+    ? 'Not proven.'
+    : unchecked.length > 0
+      ? 'Not proven. File and proof fit together, but not everything could be checked:'
+      : 'Proven.';
+  const condition = report.refused ? 'What holds all the same:' : 'If that is in order, then:';
   return [
     ...head,
     verdict,
     ...unchecked.map((text) => `  ${text}`),
-    ...(unchecked.length > 0 ? ['', 'If that is in order, then:'] : []),
+    ...(unchecked.length > 0 && proven.length > 0 ? ['', condition] : []),
     ...proven.map((text) => `  ${text}`),
     ...(limits.length > 0 ? ['', 'What this does not show:'] : []),
     ...limits.map((text) => `  ${text}`),

@@ -1,13 +1,14 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CannotCheck } from './findings.ts';
-import { type Json, type JsonObject, parseJson } from './json.ts';
+import { CannotCheck, LogRefused } from './findings.ts';
+import { isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
 
 const TIMEOUT = 60_000;
 
 /**
  * Fetches JSON.
+ * @throws LogRefused where the answer is the problem `log_refused`
  * @throws CannotCheck where there is no answer, or not one of JSON
  */
 export async function fetchJson(address: string, init: RequestInit = {}): Promise<Json> {
@@ -15,11 +16,23 @@ export async function fetchJson(address: string, init: RequestInit = {}): Promis
   const body = await response.text().catch((error) => {
     throw new CannotCheck(`${address} broke off: ${causeOf(error)}`);
   });
+  if (isRefusal(response, body)) throw new LogRefused(`${address} was answered 409 log_refused`);
   if (!response.ok) throw new CannotCheck(`${address} was answered ${response.status}: ${body.slice(0, 500)}`);
   try {
     return parseJson(body);
   } catch (error) {
     throw new CannotCheck(`${address} was not answered with JSON: ${(error as Error).message}`);
+  }
+}
+
+/** Whether an answer is the problem (RFC 9457) that says that the log is refused. */
+function isRefusal({ status }: Response, body: string): boolean {
+  if (status !== 409) return false;
+  try {
+    const problem = parseJson(body);
+    return isJsonObject(problem) && problem.code === 'log_refused';
+  } catch {
+    return false;
   }
 }
 

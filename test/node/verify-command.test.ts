@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -23,6 +23,8 @@ const folder = mkdtempSync(join(tmpdir(), 'countersign-verify-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const TOKEN = 'csu_of_the_tests';
+/** The problem that answers for a log that is refused. */
+const REFUSED = Buffer.from(JSON.stringify({ status: 409, code: 'log_refused', title: 'Log refused' }));
 const KEY = new LogKey();
 
 /** Runs the command as npm does, from another folder than that of the package. */
@@ -126,8 +128,10 @@ describe('npm run verify on a service', () => {
   /** What the service shows instead of the truth. */
   let lies: {
     export?: (parts: SealedExport) => SealedExport;
-    consistency?: (answer: JsonObject) => JsonObject;
-    checkpoints?: SealedLog[];
+    consistency?: (answer: JsonObject) => Json | Uint8Array;
+    checkpoints?: (SealedLog | JsonObject | typeof REFUSED)[];
+    /** What the export says beside having no proof. */
+    refusal?: JsonObject;
   };
   let server: Server;
   let origin: string;
@@ -141,7 +145,7 @@ describe('npm run verify on a service', () => {
       request.on('end', () => {
         const url = new URL(request.url ?? '', origin);
         const body = answer(url, Buffer.concat(chunks).toString(), request.headers.authorization);
-        response.statusCode = body === null ? 404 : 200;
+        response.statusCode = body === null ? 404 : body === REFUSED ? 409 : 200;
         response.end(body instanceof Uint8Array ? body : JSON.stringify(body));
       });
     });
@@ -165,7 +169,10 @@ describe('npm run verify on a service', () => {
     if (url.pathname === '/proof') return files.proof;
     if (authorization !== `Bearer ${TOKEN}`) return null;
     if (url.pathname === '/v1/me') return { id: USER, created_at: '2026-01-01T00:00:00.000Z' };
-    if (url.pathname === '/v1/audit/checkpoint') return (lies.checkpoints?.shift() ?? log).checkpoint();
+    if (url.pathname === '/v1/audit/checkpoint') {
+      const shown = lies.checkpoints?.shift() ?? log;
+      return shown instanceof SealedLog ? shown.checkpoint() : shown;
+    }
     if (url.pathname === '/v1/audit/consistency') {
       const [from = 0, to = 0] = ['from', 'to'].map((name) => Number(url.searchParams.get(name)));
       const path = consistencyPath(from, log.leaves.slice(0, to)).map((hash) => hash.toString('hex'));
@@ -183,13 +190,15 @@ describe('npm run verify on a service', () => {
     }
     if (++polls === 1) return { status: 'processing', proof_url: null };
     const digest = sha256(files.file).toString('hex');
-    const links = { download_url: `${origin}/file`, proof_url: `${origin}/proof` };
+    const links = { download_url: `${origin}/file`, proof_url: `${origin}/proof`, proof_error: null };
     return {
       export_id: 'export_01m7x1kd4rfd295j3kx3gjdnpe',
       status: 'completed',
+      created_at: '2026-07-01T00:00:00.000Z',
       ...request,
       sha256: digest,
       ...links,
+      ...lies.refusal,
     };
   }
 
@@ -335,6 +344,112 @@ describe('npm run verify on a service', () => {
       },
       { kind: 'proof', message: 'The proof is not of the export that was asked for' },
     ));
+
+  describe('that refuses the log', () => {
+    const refusal = { proof_url: null, proof_error: 'log_refused' };
+    const begun = () => performance.now();
+
+    it.each([
+      ['as its export says', refusal],
+      ['as an older service says it', { proof_url: null, proof_error: undefined } as unknown as JsonObject],
+    ])('says so at once, %s, and what it means', async (_, how) => {
+      lies.refusal = how;
+      const start = begun();
+      const { code, report } = await verify('--checkpoints', kept);
+      expect(begun() - start).toBeLessThan(15_000);
+      expect([code, report.verdict, report.refused, report.faults]).toEqual([2, 'unchecked', true, []]);
+      expect(report.unchecked).toEqual([
+        expect.stringMatching(/^The service itself refuses the log .*contradicts what/),
+      ]);
+      const people = await run([origin], { COUNTERSIGN_TOKEN: TOKEN });
+      expect(people.code).toBe(2);
+      expect(people.stdout).toContain('Not proven.\n  The service itself refuses the log');
+      expect(people.stdout).not.toContain('fit together');
+      expect(existsSync(kept)).toBe(false);
+    });
+
+    it('says what an export without a proof for another reason says', async () => {
+      lies.refusal = { proof_url: null, proof_error: 'out_of_paper' };
+      const { code, report } = await verify();
+      expect([code, report.unchecked]).toEqual([2, [expect.stringContaining('without a proof: out_of_paper')]]);
+    });
+
+    it('names entries that are gone without a signed record', async () => {
+      lies.refusal = refusal;
+      lies.export = () => newLog(makeEntries(38)).erase([4, 6], [9, 9]).export(request);
+      const { code, report } = await verify();
+      expect(code).toBe(2);
+      expect(report.unchecked[1]).toContain('Of the 40 entries under the checkpoint 6 are not in the export');
+      expect(report.unchecked[1]).toContain(': 4-6, 9, 39-40.');
+    });
+
+    it.each([
+      ['is larger', () => newLog(makeEntries(39)), 'The log got shorter: 40 entries once, now 39'],
+      ['differs', () => rewritten(), 'The log was rewritten'],
+    ])('is wrong where a kept checkpoint %s', (_, change, message) =>
+      expectFault(
+        () => {
+          log = change();
+          lies.refusal = refusal;
+        },
+        { kind: 'history', message: expect.stringContaining(message) },
+      ),
+    );
+
+    it('is wrong with the refusal named beside the evidence', async () => {
+      expect((await verify('--checkpoints', kept)).code).toBe(0);
+      log = rewritten();
+      lies.refusal = refusal;
+      const { code, stdout } = await run([origin, '--checkpoints', kept], { COUNTERSIGN_TOKEN: TOKEN });
+      expect(code).toBe(1);
+      expect(stdout).toMatch(
+        /WRONG\.\n {2}The log was rewritten.*\n[\s\S]*The service itself refuses the log .*\[refused\]/,
+      );
+    });
+
+    it('says that a smaller kept checkpoint cannot be compared', async () => {
+      expect((await verify('--checkpoints', kept)).code).toBe(0);
+      log = newLog(makeEntries(55));
+      lies.refusal = refusal;
+      const { code, report } = await verify('--checkpoints', kept);
+      expect([code, report.limits]).toEqual([
+        2,
+        [expect.stringContaining('1 kept checkpoint of a smaller log cannot')],
+      ]);
+    });
+
+    it('is wrong where it shows a head of a time that has not come', async () => {
+      lies.checkpoints = [log.checkpoint(40, '2036-07-01T00:00:00.000Z')];
+      lies.refusal = refusal;
+      const { code, report } = await verify();
+      expect([code, report.faults[0].kind]).toEqual([1, 'checkpoint']);
+      expect(report.faults[0].message).toContain('a time that has not come');
+    });
+
+    it('and shows no head is wrong where one was kept, and cannot be checked otherwise', async () => {
+      lies.checkpoints = [REFUSED];
+      const { code, report } = await verify();
+      expect([code, report.faults]).toEqual([2, []]);
+      expect(report.unchecked).toEqual([
+        expect.stringMatching(/^The service itself refuses the log .*It shows no signed/),
+      ]);
+      expect((await verify('--checkpoints', kept)).code).toBe(0);
+      lies.checkpoints = [REFUSED];
+      const later = await verify('--checkpoints', kept);
+      expect([later.code, later.report.faults[0].message]).toEqual([
+        1,
+        expect.stringContaining('40 entries were signed on 2026-07-01'),
+      ]);
+    });
+
+    it('while this runs is told from one that is proven', async () => {
+      lies.checkpoints = [newLog(makeEntries(38))];
+      lies.consistency = () => REFUSED;
+      const { code, report } = await verify();
+      expect([code, report.refused]).toEqual([2, true]);
+      expect(report.unchecked[0]).toContain('was answered 409 log_refused');
+    });
+  });
 
   it('takes entries that come meanwhile for what they are', async () => {
     const [shorter, longer] = [newLog(makeEntries(38)), newLog(makeEntries(40))];

@@ -46,7 +46,16 @@ export const AuditExport = later(() =>
         .meta({
           description:
             'Of an export with details in JSON or Parquet: where the proof is that its entries are under a signed head of ' +
-            'the log. Needs no credential. Null while there is nothing to download, and where the log could not be sealed.',
+            'the log. Needs no credential. Null while there is nothing to download, and where the log is refused.',
+        }),
+      proof_error: z
+        .string()
+        .nullable()
+        .optional()
+        .meta({
+          description:
+            'Why a finished export has no proof, beside every `proof_url`: `log_refused` where what the database holds ' +
+            'of the log contradicts what was signed of it. Null otherwise.',
         }),
     })
     .meta({
@@ -84,6 +93,11 @@ export function hasProof(file: Pick<FileRow, 'format' | 'request'>): boolean {
   return file.format !== 'csv' && exportRequest(file).include_details;
 }
 
+/** Whether a file that should have a proof was finished without one. */
+function isRefused({ completedAt, proofSize }: ShownFile): boolean {
+  return completedAt !== null && proofSize === null;
+}
+
 /** Makes the answer that shows an export at a moment. */
 export async function presentExport(
   config: Config,
@@ -104,6 +118,6 @@ export async function presentExport(
     ...(row.rowCount !== null && { row_count: row.rowCount }),
     sha256,
     ...fields,
-    ...(hasProof(row) && { proof_url: proofUrl }),
+    ...(hasProof(row) && { proof_url: proofUrl, proof_error: isRefused(row) ? 'log_refused' : null }),
   };
 }

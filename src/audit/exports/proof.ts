@@ -14,11 +14,11 @@ import { formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import { logStart } from '../entry';
 import { selectRange } from '../page-query';
-import { type Head, signCheckpoint } from '../tree/checkpoint';
+import { presentHead, readHead, type SignedHead } from '../tree/checkpoint';
 import { signHidden } from '../tree/erasure-note';
 import type { SealingContext } from '../tree/sealing';
-import { tileReader } from '../tree/storage';
-import { sealedTree, signHead } from '../tree/tree';
+import { LogRefused, tileReader } from '../tree/storage';
+import { sealedTree } from '../tree/tree';
 import { exportRequest } from './export';
 import { type Note, readNotes } from './notes';
 
@@ -29,9 +29,8 @@ const ERASURES = 50;
 /** The head that is proven against, as it is saved, and how far the proof is. */
 interface Saved {
   account: Id<'user'>;
-  size: number;
-  root: string;
-  sealedAt: number;
+  /** The head's signed note. */
+  head: string;
   edge: string;
   /** The last hidden entry that was written, by position; null once all are. */
   hidden: number | null;
@@ -46,7 +45,7 @@ interface Saved {
 
 /**
  * Begins the proof of an export, or goes on with it: the log is sealed as far as the export reaches.
- * @returns null where it must not be sealed; `later` where there is more to seal
+ * @returns null where the log is refused; `later` where there is more to seal
  */
 export async function openProof(
   sealing: SealingContext,
@@ -69,16 +68,16 @@ async function begin(
     reader.select({ id: accounts.id }).from(accounts).where(eq(accounts.number, file.account)),
   ]);
   if (!account) throw new Error('the account of a file is gone');
-  const tree = await sealedTree(sealing, file.account, account.id, now);
-  if (!tree) return 'later';
-  const { head, edge } = tree;
-  if (head.size < file.snapshot || !(await signHead(sealing, tree))) return null;
+  const tree = await sealedTree(sealing, { number: file.account, id: account.id }, now).catch((error: unknown) => {
+    if (error instanceof LogRefused) return 'refused' as const;
+    throw error;
+  });
+  if (tree === null) return 'later';
+  if (tree === 'refused' || tree.head.size < file.snapshot) return null;
   return {
     account: account.id,
-    size: head.size,
-    root: toHex(head.root),
-    sealedAt: head.sealedAt,
-    edge: toHex(edge),
+    head: tree.head.note,
+    edge: toHex(tree.edge),
     hidden: 0,
     erasure: 0,
     hasErasures: false,
@@ -93,6 +92,7 @@ async function begin(
  */
 class ProofProduction implements Production {
   rows = 0;
+  private readonly head: SignedHead;
   private readonly read: ReadTile;
   private hasBegun: boolean;
   private notes: Note[] | null = null;
@@ -103,7 +103,10 @@ class ProofProduction implements Production {
     private readonly file: MadeFile,
     private readonly state: Saved,
   ) {
-    const edge = TreeEdge.parse(state.size, Uint8Array.fromHex(state.edge));
+    const head = readHead(state.account, state.head);
+    if (!head) throw new Error('what was saved of a proof holds no head of its log');
+    this.head = head;
+    const edge = TreeEdge.parse(head.size, Uint8Array.fromHex(state.edge));
     this.read = tileReader(sealing.bucket, state.account, edge);
     this.hasBegun = state.hidden !== 0;
   }
@@ -133,7 +136,7 @@ class ProofProduction implements Production {
     const { state } = this;
     const { reader, file, batchRows } = this.order;
     const start = logStart({ number: file.account });
-    const head = this.hasBegun ? '' : await this.describe();
+    const head = this.hasBegun ? '' : this.describe();
     this.hasBegun = true;
     const [rows, oldest, kept] = await reader.load([
       selectHidden(reader, Math.max(after, start), start + file.snapshot, batchRows),
@@ -169,7 +172,7 @@ class ProofProduction implements Production {
   /** The record of what waits for its erasure; null of nothing. */
   private async hide(reason: Reason, ranges: SequenceRanges): Promise<string | null> {
     if (ranges.length === 0) return null;
-    const { account, sealedAt } = this.state;
+    const { account, sealedAt } = this.head;
     return record(reason, null, ranges, await signHidden(this.sealing.signer, { account, reason, ranges }, sealedAt));
   }
 
@@ -183,12 +186,9 @@ class ProofProduction implements Production {
     return between + lines.join(',\n');
   }
 
-  private async describe(): Promise<string> {
+  private describe(): string {
     const { file } = this.order;
-    const { account, size, root, sealedAt } = this.state;
     const { start_date, end_date, agent_id, event_types } = exportRequest(file);
-    const head: Head = { account, size, root: Uint8Array.fromHex(root), sealedAt };
-    const checkpoint = await signCheckpoint(this.sealing.signer, head);
     const members = {
       version: 1,
       export_id: fileId(file),
@@ -196,7 +196,7 @@ class ProofProduction implements Production {
       sha256: this.file.sha256,
       row_count: this.file.rows,
       request: { start_date, end_date, agent_id, event_types },
-      checkpoint,
+      checkpoint: presentHead(this.head),
     };
     const lines = Object.entries(members).map(([name, value]) => `"${name}":${JSON.stringify(value)},\n`);
     return `{${lines.join('')}"erased":[`;
@@ -205,6 +205,7 @@ class ProofProduction implements Production {
   /** The leaves up to the last of a batch of entries; after the last of all entries, the rest of the tree. */
   private async nextLeaves(): Promise<{ text: string; ended: boolean }> {
     const { state } = this;
+    const { size } = this.head;
     const notes = await this.nextNotes();
     const isLast = notes.length === 0;
     const gaps: LeafRange[] = [];
@@ -213,12 +214,12 @@ class ProofProduction implements Production {
       gaps.push({ start: leaf, end: sequence - 1 });
       leaf = sequence;
     }
-    gaps.push({ start: leaf, end: isLast ? state.size : leaf });
+    gaps.push({ start: leaf, end: isLast ? size : leaf });
     const spans = gaps.map(coverLeaves);
     const [nodes, leaves] = await Promise.all([hashRanges(spans.flat(), this.read), this.readLeaves(notes)]);
     const lines = writeLines(notes, leaves, spans, nodes);
     const isFirst = state.leaf === 0;
-    state.leaf = isLast ? state.size : (notes.at(-1)?.sequence ?? state.leaf);
+    state.leaf = isLast ? size : (notes.at(-1)?.sequence ?? state.leaf);
     this.rows += lines.length;
     const text = lines.length > 0 ? `${isFirst ? '\n' : ',\n'}${lines.join(',\n')}` : '';
     return { text: isLast ? `${text}\n]}\n` : text, ended: isLast };

@@ -6,7 +6,8 @@ import { hashRanges } from '../../lib/tiles';
 import { logStart } from '../entry';
 import { type FileOwner, findSpan, type Span } from '../span';
 import type { SealingContext } from '../tree/sealing';
-import { sealedTree, signHead, type Tree } from '../tree/tree';
+import { LogRefused } from '../tree/storage';
+import { sealedTree, type Tree } from '../tree/tree';
 import { readChanges } from './changes';
 import { composeReport } from './compose';
 import { type Configuration, readConfiguration } from './configuration';
@@ -46,11 +47,25 @@ async function begin(
   { reader, file }: FileOrder,
 ): Promise<Saved | 'later'> {
   const { span, owner } = await findSpan(reader, file, reportRequest(file));
-  const tree = await sealedTree(sealing, file.account, owner.id, now);
-  if (!tree) return 'later';
-  const isSealed = tree.head.size >= file.snapshot && (await signHead(sealing, tree)) !== null;
-  const integrity = isSealed ? await describeTree(tree, file.snapshot) : null;
-  return { owner, span, reached: span.low, figures: emptyFigures(), integrity };
+  const integrity = await readTree(sealing, { number: file.account, id: owner.id }, file.snapshot, now);
+  return integrity === 'later' ? integrity : { owner, span, reached: span.low, figures: emptyFigures(), integrity };
+}
+
+/** The tree of the first entries of a log; null where the log is refused. */
+async function readTree(
+  sealing: SealingContext,
+  account: Parameters<typeof sealedTree>[1],
+  size: number,
+  now: () => number,
+): Promise<TreeOfLog | null | 'later'> {
+  try {
+    const tree = await sealedTree(sealing, account, now);
+    if (!tree) return 'later';
+    return tree.head.size >= size ? await describeTree(tree, size) : null;
+  } catch (error) {
+    if (error instanceof LogRefused) return null;
+    throw error;
+  }
 }
 
 async function describeTree({ read }: Tree, size: number): Promise<TreeOfLog> {

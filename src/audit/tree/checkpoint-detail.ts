@@ -3,14 +3,14 @@ import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { Checkpoint } from './checkpoint';
-import { openTree, presentHead, selectTree } from './tree';
+import { Checkpoint, presentHead } from './checkpoint';
+import { getHead, selectTree } from './tree';
 
 /** Gets the newest signed head of the account's log. */
 export async function getCheckpoint(context: UserContext): Promise<Checkpoint> {
   const { account } = context.principal;
   const [[row]] = await context.reader.load([selectTree(context.reader, account.number)]);
-  return presentHead(context, await openTree(context.config.files, account.id, row));
+  return presentHead(await getHead(context, row));
 }
 
 export const checkpointDetail = new Hono().get(
@@ -21,8 +21,10 @@ export const checkpointDetail = new Hono().get(
     summary: 'Get the newest signed head of the log',
     description:
       'Every entry is under a signed head within two minutes. Keep some of them: whoever holds an old head can tell, ' +
-      'with a consistency proof, that the log has only grown since.',
+      'with a consistency proof, that the log has only grown since. Of a log that is refused it is the last head that ' +
+      'was signed.',
     success: ok(Checkpoint),
+    problems: ['log_refused'],
   }),
   userAccess('audit:read'),
   noQuery(),

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { shownCount, shownTime } from '../../http/shown';
-import { toHex } from '../../lib/bytes';
+import { equalBytes, toHex } from '../../lib/bytes';
 import { later } from '../../lib/later';
 import type { Hash } from '../../lib/merkle';
 import { formatTime, parseDateTime } from '../../lib/time';
@@ -15,6 +15,11 @@ export interface Head {
   root: Hash;
   /** Milliseconds since the epoch. */
   sealedAt: number;
+}
+
+/** A head with the note that was signed of it. */
+export interface SignedHead extends Head {
+  note: string;
 }
 
 const EXAMPLE_HASH = 'f2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2';
@@ -61,31 +66,40 @@ export const Checkpoint = later(() =>
 
 export type Checkpoint = z.output<ReturnType<typeof Checkpoint>>;
 
-/** Signs a head. The same head gives the same checkpoint, byte for byte, as long as the key is the same. */
-export async function signCheckpoint(signer: LogSigner, head: Head): Promise<Checkpoint> {
+/** Signs a head. The same head gives the same note, byte for byte, as long as the key is the same. */
+export async function signHead(signer: LogSigner, head: Head): Promise<SignedHead> {
   const origin = signer.originOf(head.account);
-  const timestamp = formatTime(head.sealedAt);
+  const text = `${origin}\n${head.size}\n${head.root.toBase64()}\ntime ${formatTime(head.sealedAt)}\n`;
+  return { ...head, note: await signer.sign(origin, text) };
+}
+
+/** The lines of a signed head: origin, size, root and time, and the name that signed (tlog-checkpoint, "Note text"). */
+const NOTE = /^(\S+)\n(0|[1-9]\d{0,15})\n([A-Za-z0-9+/]{43}=)\ntime (\S+)\n\n— (\S+) \S+\n$/;
+
+/**
+ * Reads what a note says of an account's log; who signed it is another matter. The log may bear the name of a host under
+ * which the service was reached before.
+ * @returns null for a note of anything else, heads of other logs included
+ */
+export function readHead(account: Id<'user'>, note: string): SignedHead | null {
+  const [, origin = '', size, root = '', time = '', name] = NOTE.exec(note) ?? [];
+  const sealedAt = parseDateTime(time);
+  if (name !== origin || !origin.endsWith(`/${account}`) || sealedAt === null) return null;
+  return { account, size: Number(size), root: Uint8Array.fromBase64(root), sealedAt, note };
+}
+
+/** Whether two heads are of the same tree. */
+export function isSameTree(one: Pick<Head, 'size' | 'root'>, other: Pick<Head, 'size' | 'root'>): boolean {
+  return one.size === other.size && equalBytes(one.root, other.root);
+}
+
+/** Makes the answer that shows a head, as it was signed. */
+export function presentHead({ size, root, sealedAt, note }: SignedHead): Checkpoint {
   return {
-    origin,
-    tree_size: head.size,
-    root_hash: toHex(head.root),
-    timestamp,
-    note: await signer.sign(origin, `${origin}\n${headLines(head)}time ${timestamp}\n`),
+    origin: note.slice(0, note.indexOf('\n')),
+    tree_size: size,
+    root_hash: toHex(root),
+    timestamp: formatTime(sealedAt),
+    note,
   };
-}
-
-/** Whether a note tells of a head, under whatever name and with whichever key it was signed. */
-export function tellsOf(note: string, head: Pick<Head, 'size' | 'root'>): boolean {
-  return note.slice(note.indexOf('\n') + 1).startsWith(headLines(head));
-}
-
-/** When a note says that its head was sealed, in milliseconds since the epoch; null where it does not say so. */
-export function sealedAtOf(note: string): number | null {
-  const [, time] = /^.+\n\d+\n.+\ntime (.+)\n/.exec(note) ?? [];
-  return time === undefined ? null : parseDateTime(time);
-}
-
-/** Size and root, as a note has them after its origin (tlog-checkpoint, "Note text"). */
-function headLines({ size, root }: Pick<Head, 'size' | 'root'>): string {
-  return `${size}\n${root.toBase64()}\n`;
 }

@@ -8,12 +8,13 @@ import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { shownCount } from '../../http/shown';
 import { LOG_SPAN } from '../../ledger/append';
-import { toHex } from '../../lib/bytes';
+import { equalBytes, toHex } from '../../lib/bytes';
 import { later } from '../../lib/later';
-import { consistencyPath } from '../../lib/merkle';
+import { consistencyPath, type Hash } from '../../lib/merkle';
 import { hashRanges } from '../../lib/tiles';
 import { exampleCheckpoint, shownHash } from './checkpoint';
-import { openTree, selectTree } from './tree';
+import { LogRefused } from './storage';
+import { answerFromTree, selectTree, type Tree } from './tree';
 
 const Sizes = later(() =>
   z.strictObject({
@@ -57,19 +58,26 @@ export const ConsistencyProof = later(() =>
 export type ConsistencyProof = z.output<ReturnType<typeof ConsistencyProof>>;
 
 /** Proves that the account's log of one size begins with the log of an older size (RFC 9162 section 2.1.4). */
-export async function proveConsistency(context: UserContext, { from, to }: Input): Promise<ConsistencyProof> {
+export async function proveConsistency(context: UserContext, sizes: Input): Promise<ConsistencyProof> {
   const { account } = context.principal;
   const [[row]] = await context.reader.load([selectTree(context.reader, account.number)]);
-  const { head, read } = await openTree(context.config.files, account.id, row);
+  return answerFromTree(context, row, (tree) => prove(tree, sizes));
+}
+
+async function prove({ head, read }: Tree, { from, to }: Input): Promise<ConsistencyProof> {
   if (to > head.size) refuse('query.to', `must be at most ${head.size}, the size of the newest head`);
   if (from > to) refuse('query.from', 'must be at most `to`');
   const roots = [from, to].map((size) => ({ start: 0, end: size }));
-  const [fromRoot, toRoot, ...path] = await hashRanges([...roots, ...consistencyPath(from, to)], read);
+  const hashes = await hashRanges([...roots, ...consistencyPath(from, to)], read);
+  const [fromRoot, toRoot, ...path] = hashes as [Hash, Hash, ...Hash[]];
+  if (to === head.size && !equalBytes(toRoot, head.root)) {
+    throw new LogRefused(`the tiles of ${to} leaves do not lead to the root that was signed`);
+  }
   return {
     from,
     to,
-    from_root_hash: toHex(fromRoot as Uint8Array),
-    to_root_hash: toHex(toRoot as Uint8Array),
+    from_root_hash: toHex(fromRoot),
+    to_root_hash: toHex(toRoot),
     consistency_path: path.map(toHex),
   };
 }
@@ -86,6 +94,7 @@ export const consistencyProof = new Hono().get(
     summary: 'Prove that the log has only grown',
     description: 'A consistency proof of RFC 9162 between two sizes of the log.',
     success: ok(ConsistencyProof),
+    problems: ['log_refused'],
   }),
   userAccess('audit:read'),
   query(Sizes),

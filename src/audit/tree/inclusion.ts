@@ -7,15 +7,16 @@ import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { shownCount, shownInteger } from '../../http/shown';
-import { toHex } from '../../lib/bytes';
+import { equalBytes, toHex } from '../../lib/bytes';
 import { later } from '../../lib/later';
-import { hashBytes, inclusionPath } from '../../lib/merkle';
+import { hashBytes, inclusionPath, rootOfInclusion } from '../../lib/merkle';
 import { hashRanges } from '../../lib/tiles';
 import { parseId } from '../../lib/typeid';
-import { entryAgent, entryColumns, isKeptEntry, presentEntry } from '../entry';
-import { Checkpoint, exampleCheckpoint, shownHash } from './checkpoint';
+import { type AuditEntry, entryAgent, entryColumns, isKeptEntry, presentEntry } from '../entry';
+import { Checkpoint, exampleCheckpoint, presentHead, shownHash } from './checkpoint';
 import { entryLeafInput } from './leaf';
-import { openTree, presentHead, selectTree } from './tree';
+import { LogRefused } from './storage';
+import { answerFromTree, selectTree, type Tree } from './tree';
 
 /** Shows that an entry is under a signed head. */
 export const InclusionProof = later(() =>
@@ -53,10 +54,10 @@ export type InclusionProof = z.output<ReturnType<typeof InclusionProof>>;
 
 /**
  * Proves that an entry is under the newest head of the account's log (RFC 9162 section 2.1.3).
- * @throws Problem `not_found`; `conflict` where the entry is not sealed yet
+ * @throws Problem `not_found`; `conflict` where the entry is not sealed yet; `log_refused` where it was changed since
  */
 export async function proveInclusion(context: UserContext, id: string): Promise<InclusionProof> {
-  const { reader, principal, config, runtime } = context;
+  const { reader, principal, runtime } = context;
   const { account } = principal;
   const entry = parseId('audit', id);
   if (!entry) throw notFound('audit entry');
@@ -69,22 +70,29 @@ export async function proveInclusion(context: UserContext, id: string): Promise<
     selectTree(reader, account.number),
   ]);
   if (!row) throw notFound('audit entry');
-  const tree = await openTree(config.files, account.id, treeRow);
-  const { head, read } = tree;
-  const shown = presentEntry(account, row);
-  if (shown.sequence > head.size) {
+  return answerFromTree(context, treeRow, (tree) => prove(tree, presentEntry(account, row), row.salt));
+}
+
+async function prove({ head, read }: Tree, entry: AuditEntry, salt: Uint8Array): Promise<InclusionProof> {
+  const { sequence } = entry;
+  if (sequence > head.size) {
     throw new Problem('conflict', 'The entry is not sealed yet. That takes two minutes at most: try again then.');
   }
-  const input = entryLeafInput(shown, row.salt);
-  const path = await hashRanges(inclusionPath(shown.sequence - 1, head.size), read);
-  const checkpoint = await presentHead(context, tree);
+  const input = entryLeafInput(entry, salt);
+  const leaf = await hashBytes(input);
+  const path = inclusionPath(sequence - 1, head.size);
+  const hashes = await hashRanges(path, read);
+  if (!equalBytes(await rootOfInclusion(sequence - 1, leaf, path, hashes), head.root)) {
+    throw new LogRefused(`entry ${sequence} is not the one that was sealed`);
+  }
+  const checkpoint = presentHead(head);
   return {
-    sequence: shown.sequence,
-    leaf_hash: toHex(await hashBytes(input)),
+    sequence,
+    leaf_hash: toHex(leaf),
     leaf_input: input.toBase64(),
     tree_size: checkpoint.tree_size,
     root_hash: checkpoint.root_hash,
-    inclusion_path: path.map(toHex),
+    inclusion_path: hashes.map(toHex),
     checkpoint,
   };
 }
@@ -98,7 +106,7 @@ export const inclusionProof = new Hono().get(
     description: 'An inclusion proof of RFC 9162: that the entry, as it is now, is under the newest signed head.',
     success: ok(InclusionProof),
     pathId: 'audit',
-    problems: ['conflict'],
+    problems: ['conflict', 'log_refused'],
   }),
   userAccess('audit:read'),
   noQuery(),

@@ -1,7 +1,7 @@
 import { reachesBeyond } from '../../lib/tiles';
 import { formatTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
-import { sealedAtOf } from './checkpoint';
+import { readHead } from './checkpoint';
 import { checkpointFolder, checkpointKey, putOnce, tileFolder, treeFolder } from './storage';
 
 /** Objects that are on their way at a time. */
@@ -52,9 +52,9 @@ async function list(
 }
 
 /** When a head says that it was sealed, in milliseconds since the epoch; null where it is gone, or does not say so. */
-export async function sealingTime(bucket: R2Bucket, { key }: Leftover): Promise<number | null> {
+export async function sealingTime(bucket: R2Bucket, account: Id<'user'>, { key }: Leftover): Promise<number | null> {
   const object = await bucket.get(key);
-  return object && sealedAtOf(await object.text());
+  return (object && readHead(account, await object.text())?.sealedAt) ?? null;
 }
 
 /**

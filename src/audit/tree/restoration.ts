@@ -17,7 +17,9 @@ import { formatTime, MINUTE } from '../../lib/time';
 import { type Id, parseId } from '../../lib/typeid';
 import { findLeftovers, type Leftover, type Leftovers, sealingTime, setAside } from './leftovers';
 import { LogSigner } from './signer';
-import { isVouchedFor } from './storage';
+import { LogRefused } from './storage';
+import { treeColumns } from './tree';
+import { trustHead } from './trust';
 
 /** Objects that one request sets aside: each takes two of the 1,000 calls of R2 that a Worker may make. */
 const MOST = 300;
@@ -59,17 +61,9 @@ const NOTHING: LogContinuation = { set_aside: 0, has_more: false };
 /** The tree of the account that the path names, on whichever shard it lives; without a row of its own it is empty. */
 function treeOfPath(c: Incoming, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
-  const columns = {
-    id: accounts.id,
-    number: accounts.number,
-    size: trees.size,
-    root: trees.root,
-    note: trees.note,
-    heldUntil: trees.heldUntil,
-  };
   const found = () =>
     reader
-      .select(columns)
+      .select({ ...treeColumns, id: accounts.id, number: accounts.number })
       .from(accounts)
       .leftJoin(trees, eq(trees.account, accounts.number))
       .where(eq(accounts.id, id as Id<'user'>));
@@ -106,16 +100,15 @@ export async function continueRestoredLog(
     throw invalidRequest([{ path: 'body.restored_to', message: 'must not be in the future' }]);
   }
   if (shard.name !== restored) return NOTHING;
-  const size = row.size ?? 0;
-  const leftovers = await findLeftovers(bucket, row.id, size);
+  const leftovers = await findLeftovers(bucket, row.id, row.size);
   const { tiles, heads } = leftovers;
   if (tiles.length + heads.length === 0) return NOTHING;
-  const signed = { bucket, signer: await LogSigner.open(keyring, publicUrl) };
-  const head = { account: row.id, size, root: row.root ?? new Uint8Array() };
-  if (size > 0 && !(await isVouchedFor(signed, head, row.note))) {
-    throw new Problem('conflict', 'The head of the log in the database was not signed by this service.');
-  }
-  await refuseOlder(bucket, leftovers, size, restoredTo);
+  const signer = await LogSigner.open(keyring, publicUrl);
+  await trustHead({ bucket, signer }, row.id, row, runtime.now()).catch((error: unknown) => {
+    if (!(error instanceof LogRefused)) throw error;
+    throw new Problem('conflict', `The head of the log in the database is not one that was signed: ${error.message}.`);
+  });
+  await refuseOlder(bucket, row, leftovers, restoredTo);
   const began = runtime.now();
   await hold(shard, row, began);
   // What is deleted later could be what was sealed anew.
@@ -135,15 +128,15 @@ export async function continueRestoredLog(
  */
 async function refuseOlder(
   bucket: R2Bucket,
+  { id, size }: TreeRow,
   { tiles, heads }: Leftovers,
-  size: number,
   restoredTo: number,
 ): Promise<void> {
   const times = [...tiles, ...heads].map(({ writtenAt }) => writtenAt);
   const [first] = heads;
   if (first) {
     // It may have been sealed an hour before it was kept.
-    const time = await sealingTime(bucket, first);
+    const time = await sealingTime(bucket, id, first);
     if (time === null) throw unavailable();
     times.push(time);
   }
@@ -162,7 +155,7 @@ async function refuseOlder(
  * @throws Problem `unavailable` where it is sealed further meanwhile, or gone
  */
 async function hold({ ledger }: Shard, { number, size, heldUntil }: TreeRow, now: number): Promise<void> {
-  const until = Math.max(now + HOLD, (heldUntil ?? 0) + 1);
+  const until = Math.max(now + HOLD, heldUntil + 1);
   // Null, which the column refuses, where the account is gone.
   const held = sql<number>`(select ${until} from ${accounts} where ${eq(accounts.number, number)})`;
   const holding = ledger.change({
@@ -174,7 +167,7 @@ async function hold({ ledger }: Shard, { number, size, heldUntil }: TreeRow, now
         .onConflictDoUpdate({
           target: trees.account,
           set: { heldUntil: until, dueAt: until },
-          setWhere: eq(trees.size, size ?? 0),
+          setWhere: eq(trees.size, size),
         })
         .returning({ account: trees.account }),
     ],

@@ -6,14 +6,14 @@ import { logHead } from '../../ledger/feed';
 import { type Postponement, PUBLICATION_PAUSE, type TreeGrowth, type TreeLedger } from '../../ledger/tree-ledger';
 import { logFailure } from '../../lib/log';
 import { hashBytes } from '../../lib/merkle';
-import { hashRanges, type ReadTile, TreeEdge } from '../../lib/tiles';
+import type { ReadTile, Tile, TreeEdge } from '../../lib/tiles';
 import { formatTime, HOUR, MINUTE } from '../../lib/time';
 import { formatId, type Id } from '../../lib/typeid';
 import { type EntryRow, entryAgent, entryColumns, logStart, presentEntry } from '../entry';
-import { signCheckpoint, tellsOf } from './checkpoint';
+import { type SignedHead, signHead } from './checkpoint';
 import { entryLeafInput, MISSING_LEAF_INPUT } from './leaf';
-import type { LogSigner } from './signer';
-import { findCheckpoint, isVouchedFor, putCheckpoint, putTile, TreeForked, tileReader } from './storage';
+import { LogRefused, putCheckpoint, putTile, tileReader } from './storage';
+import { findKept, requireGrowth, type TrustContext, trustHead, underKnownKey } from './trust';
 
 const span = sql.raw(String(LOG_SPAN));
 
@@ -26,30 +26,27 @@ const RETRY = MINUTE;
 const REFUSED = HOUR;
 
 /** Everything that sealing takes. */
-export interface SealingContext {
+export interface SealingContext extends TrustContext {
   reader: Reader;
   ledger: TreeLedger;
-  bucket: R2Bucket;
-  signer: LogSigner;
 }
 
 /**
- * Puts what is new in an account's log under its tree, some thousand entries at most, unless it must not be sealed.
+ * Puts what is new in an account's log under its tree, some thousand entries at most.
  * @returns whether there is more to seal
- * @throws Error where it could not be sealed this time
+ * @throws LogRefused where it must not be sealed; Error where it could not be sealed this time
  */
 export async function sealSlice(context: SealingContext, account: number, now: number): Promise<boolean> {
   const [tree] = await findTrees(context.reader, eq(trees.account, account));
-  if (!tree || tree.head === tree.size) return false;
+  if (!tree || tree.end === tree.size) return false;
   refuseHeld(tree.heldUntil, now);
   try {
     const growth = await seal(context, tree, now);
     await context.ledger.grow([growth], now);
-    return growth.size < tree.head;
+    return growth.size < tree.end;
   } catch (error) {
-    if (!(error instanceof TreeForked)) throw error;
-    await context.ledger.putOff([describeFailure(tree, error, now)]);
-    return false;
+    if (error instanceof LogRefused) await context.ledger.putOff([describeFailure(tree, error, now)]);
+    throw error;
   }
 }
 
@@ -81,7 +78,7 @@ export async function sealTrees(context: SealingContext, now: number): Promise<b
   await Promise.all(due.map(sealOne));
   if (grown.length > 0) await context.ledger.grow(grown, now);
   if (failed.length > 0) await context.ledger.putOff(failed);
-  return due.length === TREES || due.some(({ size, head, share }) => head - size > share);
+  return due.length === TREES || due.some(({ size, end, share }) => end - size > share);
 }
 
 /** A longer tree was kept than the share of a log makes: by whoever sealed more at once, and died before the row changed. */
@@ -108,10 +105,10 @@ async function findTrees(reader: Reader, which: SQL | undefined) {
     .where(isChosen)
     .as('due');
   const start = sql`${due.account} * ${span} + ${due.size}`;
-  const head = sql<number>`${logHead(trees.account)} - ${trees.account} * ${span}`;
+  const end = sql<number>`${logHead(trees.account)} - ${trees.account} * ${span}`;
   const [rows, entries] = await reader.load([
     reader
-      .select({ ...getTableColumns(trees), accountId: accounts.id, head })
+      .select({ ...getTableColumns(trees), accountId: accounts.id, end })
       .from(trees)
       .innerJoin(accounts, eq(accounts.number, trees.account))
       .where(isChosen),
@@ -155,7 +152,7 @@ async function findDeletedAgents(reader: Reader, numbers: Set<number>): Promise<
 
 /** When to look again at a tree that could not be sealed. */
 function describeFailure({ account, accountId, heldUntil }: UnsealedTree, error: unknown, now: number): Postponement {
-  const isRefused = error instanceof TreeForked;
+  const isRefused = error instanceof LogRefused;
   logFailure(isRefused ? 'tree_refused' : 'tree_not_sealed', error, { account: accountId });
   return { account, until: now + (isRefused ? REFUSED : RETRY), heldUntil };
 }
@@ -173,56 +170,75 @@ async function sealShare(context: SealingContext, tree: UnsealedTree, now: numbe
   }
 }
 
-/** @throws TreeForked when the log is not the one that was sealed before; ShareTooSmall when more of it has to be sealed */
+/** @throws LogRefused when the log is not the one that was sealed before; ShareTooSmall when more of it has to be sealed */
 async function seal(context: SealingContext, tree: UnsealedTree, now: number): Promise<TreeGrowth> {
   const { bucket, signer } = context;
-  const { account, accountId, size: from, head, heldUntil } = tree;
-  if (head < from) throw new TreeForked(`the log ends at ${head}, and was sealed up to ${from}`);
-  const edge = TreeEdge.parse(from, tree.edge);
-  await refuseUnsigned(context, tree, await edge.root());
-  const tiles = await edge.append(await hashEntries(tree, Math.min(head, from + tree.share)));
+  const { account, accountId, size: from, heldUntil } = tree;
+  const { before, kept, edge, tiles, read } = await extend(context, tree, now, () => from + tree.share);
   const { size } = edge;
-  await refuseOther(bucket, tree, size, tileReader(bucket, accountId, edge, tiles));
+  if (kept && kept.size > size && kept.size <= tree.end && tree.share < ENTRIES_OF_ONE) throw new ShareTooSmall();
+  if (kept) await requireGrowth(kept, size, read);
   await Promise.all(tiles.map((tile) => putTile(bucket, accountId, tile)));
-  const root = await edge.root();
-  const earlier = tree.sealedAt ?? now;
-  const sealedAt = size > from ? Math.max(now, earlier) : earlier;
-  const treeHead = { account: accountId, size, root, sealedAt };
-  const { note } = await signCheckpoint(signer, treeHead);
+  const sign = async () => {
+    const sealedAt = Math.max(now, before.sealedAt, kept?.sealedAt ?? now);
+    return signHead(signer, { account: accountId, size, root: await edge.root(), sealedAt });
+  };
+  // What was signed before is not signed again, with another time.
+  const known = size === from ? before : kept?.size === size ? await underKnownKey(signer, kept) : null;
+  const head = known ?? (await sign());
   const isPublished = size > tree.publishedSize && now >= tree.publishedAt + PUBLICATION_PAUSE;
-  if (isPublished) await putCheckpoint(bucket, accountId, size, note, (existing) => tellsOf(existing, treeHead));
+  const { root, sealedAt, note } = isPublished ? await putCheckpoint(bucket, head) : head;
   return { account, from, size, root, edge: edge.bytes(), sealedAt, note, isPublished, heldUntil };
 }
 
-/**
- * Makes sure that what the row has of the tree was written by the service: whoever can write to the database must not
- * have anything signed by it.
- * @throws TreeForked
- */
-async function refuseUnsigned(context: SealingContext, tree: UnsealedTree, root: Uint8Array): Promise<void> {
-  const { accountId, size, note } = tree;
-  if (size === 0 || (await isVouchedFor(context, { account: accountId, size, root }, note))) return;
-  throw new TreeForked(`the head of ${size} leaves is not one that was signed`);
+/** A tree that goes on, in memory, from what was sealed of it. */
+interface ExtendedTree {
+  /** The head that it goes on from. */
+  before: SignedHead;
+  /** The newest head that R2 keeps. */
+  kept: SignedHead | null;
+  edge: TreeEdge;
+  /** The tiles that were filled. */
+  tiles: Tile[];
+  read: ReadTile;
 }
 
 /**
- * Makes sure that a tree goes on from every head that was kept. The row knows of all of them, unless whoever kept one
- * died before the row changed, the database was put back to an earlier time, or somebody wrote to the row.
- * @throws TreeForked; ShareTooSmall where that can be told only once more is sealed
+ * Puts entries under a tree in memory, as far as the log goes at most.
+ * @param chooseSize up to which sequence, by the newest head that R2 keeps
+ * @throws LogRefused
  */
-async function refuseOther(bucket: R2Bucket, tree: UnsealedTree, size: number, read: ReadTile): Promise<void> {
-  const kept = await findCheckpoint(bucket, tree.accountId, tree.publishedSize);
-  if (!kept) {
-    if (tree.publishedSize === 0) return;
-    throw new TreeForked(`the head of ${tree.publishedSize} leaves that was kept is gone`);
-  }
-  if (kept.size > size && kept.size <= tree.head && tree.share < ENTRIES_OF_ONE) throw new ShareTooSmall();
-  if (kept.size > size)
-    throw new TreeForked(`a tree of ${size} leaves is shorter than one that was signed: ${kept.size}`);
-  const [root] = await hashRanges([{ start: 0, end: kept.size }], read);
-  if (!tellsOf(kept.note, { size: kept.size, root: root as Uint8Array })) {
-    throw new TreeForked(`the log up to ${kept.size} is another than the one that was signed`);
-  }
+async function extend(
+  context: TrustContext,
+  tree: UnsealedTree,
+  now: number,
+  chooseSize: (kept: SignedHead | null) => number,
+): Promise<ExtendedTree> {
+  const { bucket } = context;
+  const { accountId, end, publishedSize } = tree;
+  const { head: before, edge } = await trustHead(context, accountId, tree, now);
+  const kept = await findKept(context, accountId, publishedSize, now);
+  const size = Math.max(before.size, Math.min(end, before.size + tree.share, chooseSize(kept)));
+  const tiles = await edge.append(await hashEntries(tree, size));
+  return { before, kept, edge, tiles, read: tileReader(bucket, accountId, edge, tiles) };
+}
+
+/**
+ * Opens the tree of a log of which R2 keeps a newer head than its row knows of: whoever sealed it is about to write that
+ * down, or died before.
+ * @throws LogRefused where the log does not lead to that head
+ */
+export async function openUnrecorded(
+  context: TrustContext & { reader: Reader },
+  account: number,
+  now: number,
+): Promise<{ head: SignedHead; edge: Uint8Array; read: ReadTile }> {
+  const [tree] = await findTrees(context.reader, eq(trees.account, account));
+  if (!tree) throw new LogRefused('the row of the tree is gone');
+  const { before, kept, edge, read } = await extend(context, tree, now, (kept) => kept?.size ?? 0);
+  if (kept) await requireGrowth(kept, edge.size, read);
+  const head = kept && kept.size > before.size ? await underKnownKey(context.signer, kept) : before;
+  return { head, edge: edge.bytes(), read };
 }
 
 /** The leaves after those that are sealed, up to a sequence. */

@@ -7,7 +7,8 @@ import type { Id } from '../../lib/typeid';
 
 const ED25519 = 1;
 const KEY_ID_LENGTH = 4;
-const SIGNATURE = /^([\s\S]*\n)\n— (\S+) ([A-Za-z0-9+/]+=*)\n$/;
+/** A text, and a signature of 64 bytes after the key's id, in base64. */
+const SIGNATURE = /^([\s\S]*\n)\n— (\S+) ([A-Za-z0-9+/]{91}=)\n$/;
 
 /** Signs what is said of a deployment's logs, as notes of https://c2sp.org/signed-note. */
 export class LogSigner {
@@ -41,8 +42,8 @@ export class LogSigner {
     return `${text}\n— ${name} ${signed}\n`;
   }
 
-  /** Whether a note was signed here, with any of the keys and under whatever name, and with nothing else. */
-  async isOwn(note: string): Promise<boolean> {
+  /** Whether any of the keys signed a note, under the name that it bears, and nothing else did. */
+  async hasSigned(note: string): Promise<boolean> {
     const [, text, name, encoded] = SIGNATURE.exec(note) ?? [];
     if (text === undefined || name === undefined || encoded === undefined) return false;
     const signed = Uint8Array.fromBase64(encoded);

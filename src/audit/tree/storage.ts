@@ -1,11 +1,10 @@
 import { equalBytes } from '../../lib/bytes';
 import type { ReadTile, Tile, TileKey, TreeEdge } from '../../lib/tiles';
 import type { Id } from '../../lib/typeid';
-import { type Head, tellsOf } from './checkpoint';
-import type { LogSigner } from './signer';
+import { isSameTree, readHead, type SignedHead } from './checkpoint';
 
-/** A tree that R2 remembers otherwise: somebody took entries out of the log, or changed them before they were sealed. */
-export class TreeForked extends Error {}
+/** The log is refused: what is stored of it contradicts what was signed of it. */
+export class LogRefused extends Error {}
 
 /** As many digits as the largest size has. */
 const DIGITS = 16;
@@ -46,37 +45,30 @@ export function tileReader(bucket: R2Bucket, account: Owner, edge: TreeEdge, fil
 
 /**
  * Keeps a full tile for good.
- * @throws TreeForked when another one is there
+ * @throws LogRefused when another one is there
  */
 export async function putTile(bucket: R2Bucket, account: Owner, tile: Tile): Promise<void> {
   const key = tileKey(account, tile);
   const existing = await putOnce(bucket, key, tile.bytes);
-  if (existing && !equalBytes(existing, tile.bytes)) throw new TreeForked(`the tile ${key} holds other hashes`);
+  if (existing && !equalBytes(existing, tile.bytes)) throw new LogRefused(`the tile ${key} holds other hashes`);
 }
 
 /**
  * Keeps a signed head for good.
- * @param isSame whether the note that is there already tells of the same head
- * @throws TreeForked when it does not
+ * @returns the head that is kept: where another signed the same tree before, that one
+ * @throws LogRefused when one of another tree is there
  */
-export async function putCheckpoint(
-  bucket: R2Bucket,
-  account: Owner,
-  size: number,
-  note: string,
-  isSame: (existing: string) => boolean,
-): Promise<void> {
-  const key = checkpointKey(account, size);
-  const existing = await putOnce(bucket, key, new TextEncoder().encode(note));
-  if (existing && !isSame(new TextDecoder().decode(existing))) throw new TreeForked(`${key} tells of another head`);
+export async function putCheckpoint(bucket: R2Bucket, head: SignedHead): Promise<SignedHead> {
+  const key = checkpointKey(head.account, head.size);
+  const existing = await putOnce(bucket, key, new TextEncoder().encode(head.note));
+  if (!existing) return head;
+  const kept = readHead(head.account, new TextDecoder().decode(existing));
+  if (kept && isSameTree(kept, head)) return kept;
+  throw new LogRefused(`${key} is of another tree`);
 }
 
 /** The largest tree whose head is kept, of those of at least a size; null where there is none. */
-export async function findCheckpoint(
-  bucket: R2Bucket,
-  account: Owner,
-  atLeast: number,
-): Promise<{ size: number; note: string } | null> {
+export async function findCheckpoint(bucket: R2Bucket, account: Owner, atLeast: number): Promise<SignedHead | null> {
   let last: string | undefined;
   for (;;) {
     const startAfter = last ?? checkpointKey(account, Math.max(0, atLeast - 1));
@@ -85,24 +77,21 @@ export async function findCheckpoint(
     if (!truncated) break;
   }
   if (last === undefined) return null;
-  const object = await bucket.get(last);
-  if (!object) throw new Error(`${last} is listed and not there`);
-  return { size: Number(last.slice(-DIGITS)), note: await object.text() };
+  const head = await readCheckpoint(bucket, account, last);
+  if (!head) throw new Error(`${last} is listed and not there`);
+  return head;
 }
 
 /**
- * Whether a head is one that the service made: its note is signed, or where the key is no longer known, the same head is
- * kept in R2.
- * @param note as the database has it
+ * Reads a head that is kept; null where it is not there.
+ * @throws LogRefused for what is no head of the log
  */
-export async function isVouchedFor(
-  { bucket, signer }: { bucket: R2Bucket; signer: LogSigner },
-  head: Pick<Head, 'account' | 'size' | 'root'>,
-  note: string | null,
-): Promise<boolean> {
-  if (note !== null && tellsOf(note, head) && (await signer.isOwn(note))) return true;
-  const kept = await bucket.get(checkpointKey(head.account, head.size));
-  return kept !== null && tellsOf(await kept.text(), head);
+export async function readCheckpoint(bucket: R2Bucket, account: Owner, key: string): Promise<SignedHead | null> {
+  const object = await bucket.get(key);
+  if (!object) return null;
+  const head = readHead(account, await object.text());
+  if (!head) throw new LogRefused(`${key} is no head of the log`);
+  return head;
 }
 
 /** Writes an object unless it is there; gives what is there. */

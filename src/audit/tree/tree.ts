@@ -1,26 +1,27 @@
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { accounts, trees } from '../../db/schema';
-import { unavailable } from '../../errors';
-import type { Context, UserPrincipal } from '../../http/context';
+import { Problem, unavailable } from '../../errors';
+import type { AccountRef, Context } from '../../http/context';
+import { LOG_SPAN } from '../../ledger/append';
+import { logHead } from '../../ledger/feed';
 import { logFailure } from '../../lib/log';
-import { hashBytes } from '../../lib/merkle';
-import { type ReadTile, TreeEdge } from '../../lib/tiles';
-import type { Id } from '../../lib/typeid';
-import { type Checkpoint, type Head, signCheckpoint } from './checkpoint';
-import { refuseHeld, type SealingContext, sealSlice } from './sealing';
+import type { ReadTile } from '../../lib/tiles';
+import type { SignedHead } from './checkpoint';
+import { openUnrecorded, refuseHeld, type SealingContext, sealSlice } from './sealing';
 import { LogSigner } from './signer';
-import { isVouchedFor, tileReader } from './storage';
+import { LogRefused, tileReader } from './storage';
+import { findKept, findLastSigned, requireGrowth, type TrustContext, trustHead } from './trust';
 
-/** The columns of a {@link TreeRow}. */
-const treeColumns = {
-  size: trees.size,
+/** The columns of a tree that is joined to its account; without a row of its own it is empty. */
+export const treeColumns = {
+  size: sql<number>`coalesce(${trees.size}, 0)`,
   root: trees.root,
-  sealedAt: trees.sealedAt,
   edge: trees.edge,
   note: trees.note,
-  heldUntil: trees.heldUntil,
-  createdAt: accounts.createdAt,
+  publishedSize: sql<number>`coalesce(${trees.publishedSize}, 0)`,
+  heldUntil: sql<number>`coalesce(${trees.heldUntil}, 0)`,
+  end: sql<number>`${logHead(accounts.number)} - ${accounts.number} * ${sql.raw(String(LOG_SPAN))}`,
 };
 
 /** Finds the tree of an account, as far as it is sealed. */
@@ -34,24 +35,43 @@ export function selectTree(reader: Reader, account: number) {
 
 export type TreeRow = Awaited<ReturnType<typeof selectTree>>[number];
 
-/** An account's tree as it was read. */
+/** An account's tree whose head this service signed. */
 export interface Tree {
-  head: Head;
+  head: SignedHead;
   /** The tiles that are not full, as {@link TreeEdge} reads them. */
   edge: Uint8Array;
   read: ReadTile;
-  /** The head as it was signed when it was sealed. */
-  note: string | null;
 }
 
-/** Makes a tree of its row; one of which nothing was ever sealed is empty since the account was made. */
-export async function openTree(bucket: R2Bucket, account: Id<'user'>, row: TreeRow | undefined): Promise<Tree> {
-  const size = row?.size ?? 0;
-  const root = row?.root ?? (await hashBytes(new Uint8Array()));
-  const sealedAt = row?.sealedAt ?? row?.createdAt ?? 0;
-  const edge = row?.edge ?? new Uint8Array();
-  const read = tileReader(bucket, account, TreeEdge.parse(size, edge));
-  return { head: { account, size, root, sealedAt }, edge, read, note: row?.note ?? null };
+/**
+ * Opens the tree of an account: the only way from a row to anything that is shown, proven or signed.
+ * @param now milliseconds since the epoch
+ * @throws LogRefused where the database contradicts what was signed
+ */
+export async function openTree(
+  context: TrustContext & { reader: Reader },
+  { number, id }: Pick<AccountRef, 'number' | 'id'>,
+  row: TreeRow | undefined,
+  now: number,
+): Promise<Tree> {
+  if (!row) throw new Error('the account is gone');
+  const { head, edge } = await trustHead(context, id, row, now);
+  const kept = await findKept(context, id, row.publishedSize, now);
+  if (kept && kept.size > head.size) return openUnrecorded(context, number, now);
+  const read = readOnce(tileReader(context.bucket, id, edge));
+  if (kept) await requireGrowth(kept, head.size, read);
+  return { head, edge: edge.bytes(), read };
+}
+
+/** Reads each tile once. */
+function readOnce(read: ReadTile): ReadTile {
+  const tiles = new Map<string, Promise<Uint8Array>>();
+  return (key) => {
+    const name = `${key.level}/${key.index}`;
+    const tile = tiles.get(name) ?? read(key);
+    tiles.set(name, tile);
+    return tile;
+  };
 }
 
 /** How far sealing goes at a time, in slices: what makes files has a lease on its work. */
@@ -59,43 +79,81 @@ const SLICES = 8;
 
 /**
  * Seals an account's log, some slices of it, and gives its tree.
- * @returns null where there is more to seal; a tree that does not go as far as the log is one that must not be sealed
- * @throws Error where it could not be sealed this time
+ * @returns null where there is more to seal
+ * @throws LogRefused where it must not be sealed; Error where it could not be sealed this time
  */
 export async function sealedTree(
   sealing: SealingContext,
-  number: number,
-  id: Id<'user'>,
+  account: Pick<AccountRef, 'number' | 'id'>,
   now: () => number,
 ): Promise<Tree | null> {
-  for (let slice = 1; await sealSlice(sealing, number, now()); slice++) if (slice === SLICES) return null;
-  const [[row]] = await sealing.reader.load([selectTree(sealing.reader, number)]);
+  const { reader } = sealing;
+  for (let slice = 1; await sealSlice(sealing, account.number, now()); slice++) if (slice === SLICES) return null;
+  const [[row]] = await reader.load([selectTree(reader, account.number)]);
   // Whoever began to hold it meanwhile has undone what was sealed.
   refuseHeld(row?.heldUntil ?? 0, now());
-  return openTree(sealing.bucket, id, row);
+  return openTree(sealing, account, row, now());
+}
+
+/** What it takes to answer a request with something of a tree. */
+type TreeContext = Pick<Context, 'principal' | 'config' | 'reader' | 'runtime'>;
+
+/**
+ * Answers a request with something of the account's tree.
+ * @throws Problem `log_refused` where the database contradicts what was signed; `unavailable` where R2 does not answer
+ */
+export async function answerFromTree<T>(
+  context: TreeContext,
+  row: TreeRow | undefined,
+  answer: (tree: Tree) => Promise<T>,
+): Promise<T> {
+  return withProblems(context, async (trust) => answer(await openRequested(context, trust, row)));
 }
 
 /**
- * The signed head of a tree, by the newest key.
- * @returns null for one that nobody vouches for: what stands in the database is signed by sealing alone
+ * The newest head of the account's log; of a log that is refused, the last one that was signed.
+ * @throws Problem `log_refused` where none is known; `unavailable` where R2 does not answer
  */
-export async function signHead(
-  signed: { bucket: R2Bucket; signer: LogSigner },
-  { head, note }: Tree,
-): Promise<Checkpoint | null> {
-  const checkpoint = await signCheckpoint(signed.signer, head);
-  if (head.size === 0 || note === checkpoint.note) return checkpoint;
-  return (await isVouchedFor(signed, head, note)) ? checkpoint : null;
+export async function getHead(context: TreeContext, row: TreeRow | undefined): Promise<SignedHead> {
+  return withProblems(context, async (trust) => {
+    try {
+      return (await openRequested(context, trust, row)).head;
+    } catch (error) {
+      if (!(error instanceof LogRefused)) throw error;
+      const { account } = context.principal;
+      const last = await findLastSigned(trust, account.id, row?.note ?? null);
+      if (!last) throw error;
+      logFailure('tree_refused', error, { account: account.id });
+      return last;
+    }
+  });
 }
 
-/**
- * The signed head of a tree, for a request.
- * @throws Problem `unavailable`
- */
-export async function presentHead({ config }: Context<UserPrincipal>, tree: Tree): Promise<Checkpoint> {
-  const { keyring, publicUrl, files: bucket } = config;
-  const checkpoint = await signHead({ bucket, signer: await LogSigner.open(keyring, publicUrl) }, tree);
-  if (checkpoint) return checkpoint;
-  logFailure('tree_refused', 'the head in the database is not one that was signed', { account: tree.head.account });
-  throw unavailable();
+function openRequested(
+  { principal, reader, runtime }: TreeContext,
+  trust: TrustContext,
+  row: TreeRow | undefined,
+): Promise<Tree> {
+  return openTree({ ...trust, reader }, principal.account, row, runtime.now());
+}
+
+/** Tells the log why nothing of a tree can be answered, and the client what to do. */
+async function withProblems<T>(
+  { principal, config }: TreeContext,
+  answer: (trust: TrustContext) => Promise<T>,
+): Promise<T> {
+  const signer = await LogSigner.open(config.keyring, config.publicUrl);
+  try {
+    return await answer({ bucket: config.files, signer });
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    const isRefused = error instanceof LogRefused;
+    logFailure(isRefused ? 'tree_refused' : 'tree_not_read', error, { account: principal.account.id });
+    if (!isRefused) throw unavailable();
+    throw new Problem(
+      'log_refused',
+      'What the database holds of the log contradicts what was signed of it. Compare checkpoints that you kept with the ' +
+        'last one that was signed, `GET /v1/audit/checkpoint`, and ask whoever runs the service.',
+    );
+  }
 }

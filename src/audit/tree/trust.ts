@@ -1,0 +1,138 @@
+import { equalBytes } from '../../lib/bytes';
+import { hashRanges, type ReadTile, TreeEdge } from '../../lib/tiles';
+import { formatTime, MINUTE } from '../../lib/time';
+import { type Id, timeOfId } from '../../lib/typeid';
+import { isSameTree, readHead, type SignedHead, signHead } from './checkpoint';
+import type { LogSigner } from './signer';
+import { checkpointKey, findCheckpoint, LogRefused, readCheckpoint } from './storage';
+
+// Whoever can write to the database, and do nothing else, is to have nothing signed and nothing proven that contradicts
+// what was signed before. So a row of a tree counts for nothing by itself: its head is the one of its signed note, and R2,
+// which such a person cannot write to, has the last word on which heads there are.
+
+/** Where signed heads are kept, and what signs them. */
+export interface TrustContext {
+  bucket: R2Bucket;
+  signer: LogSigner;
+}
+
+/** What the database has of a tree. */
+export interface StoredTree {
+  size: number;
+  root: Uint8Array | null;
+  edge: Uint8Array | null;
+  note: string | null;
+  /** The size of the newest head that R2 should keep; 0 where there is none. */
+  publishedSize: number;
+  /** The last sequence of the log. */
+  end: number;
+}
+
+/** How far a signed time may be ahead of the clock, as the clocks of Workers differ; in milliseconds. */
+const CLOCK_SKEW = MINUTE;
+
+/**
+ * Reads the head of a stored tree, which this service signed for this log and for exactly this tree.
+ * @param now milliseconds since the epoch
+ * @throws LogRefused
+ */
+export async function trustHead(
+  context: TrustContext,
+  account: Id<'user'>,
+  tree: StoredTree,
+  now: number,
+): Promise<{ head: SignedHead; edge: TreeEdge }> {
+  const { size, end } = tree;
+  const edge = parseEdge(tree);
+  const root = await edge.root();
+  if (tree.root ? !equalBytes(tree.root, root) : size > 0) {
+    throw new LogRefused(`the edge of ${size} leaves is not that of the root`);
+  }
+  const head = await findSigned(context, { account, size, root }, tree.note);
+  refuseFuture(head, now);
+  if (end < size) throw new LogRefused(`the log ends at ${end}, and was sealed up to ${size}`);
+  return { head, edge };
+}
+
+function parseEdge({ size, edge }: StoredTree): TreeEdge {
+  try {
+    return TreeEdge.parse(size, edge ?? new Uint8Array());
+  } catch (error) {
+    throw new LogRefused('the edge is not that of a tree of this size', { cause: error });
+  }
+}
+
+/**
+ * Finds what was signed of a tree. A note that is signed is given as it is; nothing is signed twice but heads whose key
+ * is known no longer, and of these only such as R2 keeps.
+ * @throws LogRefused
+ */
+async function findSigned(
+  { bucket, signer }: TrustContext,
+  tree: Pick<SignedHead, 'account' | 'size' | 'root'>,
+  note: string | null,
+): Promise<SignedHead> {
+  const { account, size } = tree;
+  if (note === null && size === 0) return signHead(signer, { ...tree, sealedAt: timeOfId(account) });
+  if (note !== null) {
+    const head = readHead(account, note);
+    if (!head || !isSameTree(head, tree)) throw new LogRefused(`the note is not of the log with ${size} leaves`);
+    if (await signer.hasSigned(note)) return head;
+  }
+  const kept = await readCheckpoint(bucket, account, checkpointKey(account, size));
+  if (!kept || !isSameTree(kept, tree)) throw new LogRefused(`nobody signed the head of ${size} leaves`);
+  return underKnownKey(signer, kept);
+}
+
+/** A head that R2 keeps, signed by the newest key where its own is known no longer. */
+export async function underKnownKey(signer: LogSigner, kept: SignedHead): Promise<SignedHead> {
+  return (await signer.hasSigned(kept.note)) ? kept : signHead(signer, kept);
+}
+
+function refuseFuture({ size, sealedAt }: SignedHead, now: number): void {
+  if (sealedAt <= now + CLOCK_SKEW) return;
+  throw new LogRefused(`the head of ${size} leaves was signed for a time that has not come: ${formatTime(sealedAt)}`);
+}
+
+/**
+ * Finds the newest head that R2 keeps of a log, which its tree has to go on from.
+ * @param now milliseconds since the epoch
+ * @returns null where R2 keeps none, and should not
+ * @throws LogRefused
+ */
+export async function findKept(
+  { bucket }: Pick<TrustContext, 'bucket'>,
+  account: Id<'user'>,
+  publishedSize: number,
+  now: number,
+): Promise<SignedHead | null> {
+  const kept = await findCheckpoint(bucket, account, publishedSize);
+  if (kept) refuseFuture(kept, now);
+  if (kept || publishedSize === 0) return kept;
+  throw new LogRefused(`the head of ${publishedSize} leaves that was kept is gone`);
+}
+
+/**
+ * Makes sure that a tree goes on from a head that R2 keeps.
+ * @throws LogRefused
+ */
+export async function requireGrowth(kept: SignedHead, size: number, read: ReadTile): Promise<void> {
+  if (kept.size > size) {
+    throw new LogRefused(`a tree of ${size} leaves is shorter than one that was signed: ${kept.size}`);
+  }
+  const [root] = await hashRanges([{ start: 0, end: kept.size }], read);
+  if (isSameTree(kept, { size: kept.size, root: root as Uint8Array })) return;
+  throw new LogRefused(`the log up to ${kept.size} is another than the one that was signed`);
+}
+
+/** The last head that was signed of a log that is refused, as far as that is known; null where none is known. */
+export async function findLastSigned(
+  { bucket, signer }: TrustContext,
+  account: Id<'user'>,
+  note: string | null,
+): Promise<SignedHead | null> {
+  const kept = await findCheckpoint(bucket, account, 0);
+  const stored = note === null ? null : readHead(account, note);
+  if (stored && (kept?.size ?? -1) < stored.size && (await signer.hasSigned(stored.note))) return stored;
+  return kept && underKnownKey(signer, kept);
+}
