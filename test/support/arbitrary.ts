@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { HEAVY_MARKS } from './heavy';
 
 /** A JSON Schema (draft 2020-12), as far as the service's OpenAPI document uses it. */
 export interface JsonSchema {
@@ -117,26 +118,20 @@ const STRANGE: unknown[] = [
   {},
   { __proto__: null, constructor: 1 },
   nest(60),
-  nest(5_000),
-  nest(64, (inner) => [inner]),
-  nest(400_000, (inner) => [inner]),
-  'x'.repeat(1_000_000),
-  ' '.repeat(1_000_000),
-  Array.from({ length: 300_000 }, (_, i) => i),
   Array.from({ length: 60 }, () => ({ x: null })),
-  ...[19_000, 80_000].map((length) => Object.fromEntries(Array.from({ length }, (_, i) => [`n${i}`, 0]))),
-  { ['x'.repeat(900_000)]: {} },
+  Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`n${i}`, 0])),
 ];
 
-function nest(depth: number, around: (inner: unknown) => unknown = (a) => ({ a })): unknown {
-  let value: unknown = 1;
-  for (let level = 0; level < depth; level++) value = around(value);
-  return value;
+function nest(depth: number): unknown {
+  return depth === 0 ? 1 : { a: nest(depth - 1) };
 }
 
 /** The same values with one thing wrong somewhere: a member gone, one too many, or one that is something else. */
 export function brokenOf(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  const strange = fc.constantFrom(...STRANGE);
+  const strange = fc.oneof(
+    { weight: 5, arbitrary: fc.constantFrom(...STRANGE) },
+    { weight: 1, arbitrary: fc.constantFrom(...HEAVY_MARKS) },
+  );
   return fc
     .tuple(values, strange, fc.nat(), fc.constantFrom('drop', 'replace', 'add'))
     .map(([value, odd, which, how]) => breakValue(value, odd, which, how));

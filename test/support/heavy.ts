@@ -55,28 +55,38 @@ function heavyValues(size: number): Record<string, string> {
     'a path of the web': text('/..', 'https://a.co'),
     patterns: text('*a'),
     digits: text('0', '2026-01-01T00:00:00.'),
-    'a token': text('A', 'eyJhbGciOiJFZERTQSJ9.e30.'),
+    'a token': fill('A', '"eyJhbGciOiJFZERTQSJ9.', `.${'A'.repeat(86)}"`, size),
   };
 }
 
 /** What the rest of a body has room in. */
 const REST = 8 * 1024;
 const VALUES = Object.entries(heavyValues(MEBIBYTE - REST));
-/** The bodies of all values at all fields are too many for a test: of each field there is every fourth value. */
-const STRIDE = 4;
+/** All values at all places are too many for a test: an operation's bodies are every second one, a field's every sixth. */
+const STRIDES = { body: 2, field: 6 };
+
+/** Stand for heavy values in a body, which would be as heavy to the test: see {@link writeHeavy}. */
+export const HEAVY_MARKS = VALUES.map(([name]) => `@heavy: ${name}@`);
+
+/** A body as JSON text, with the heavy value in the place of a mark. */
+export function writeHeavy(text: string): string {
+  return text.replace(/"@heavy: ([^"@]+)@"/, (mark, name) => VALUES.find(([other]) => other === name)?.[1] ?? mark);
+}
 
 /** JSON texts of bodies of 1 MiB in which one value is heavy: the whole, all that is unknown, or a field that there is. */
 export function* heavyBodies(schema: JsonSchema, resolve: Resolve, valid: object): Generator<[string, string]> {
-  for (const [name, value] of VALUES) yield [`body: ${name}`, value];
   const small = JSON.stringify({ ...valid, x: 0 });
+  // Another choice for each operation.
+  const turn = small.length;
+  const pick = (stride: number, offset: number) => VALUES.filter((_, i) => (i + offset) % stride === 0);
+  for (const [name, value] of pick(STRIDES.body, turn)) yield [`body: ${name}`, value];
   yield [
     'body: the valid one and much that is unknown',
     `${small.slice(0, -1)},${widen('0', MEBIBYTE - REST).slice(1)}`,
   ];
   const places = [...placesOf(schema, resolve, valid)];
   for (const [i, [place, wrap]] of places.entries()) {
-    const some = VALUES.filter((_, j) => (i + j) % STRIDE === 0);
-    for (const [name, value] of some) yield [`${place}: ${name}`, wrap(value)];
+    for (const [name, value] of pick(STRIDES.field, turn + i)) yield [`${place}: ${name}`, wrap(value)];
   }
 }
 
@@ -87,8 +97,9 @@ function* placesOf(schema: JsonSchema, resolve: Resolve, valid: object): Generat
   const { properties = {} } = schema.$ref ? resolve(schema.$ref) : schema;
   for (const [name, member] of Object.entries(properties)) {
     const wrap: Wrap = (value) => {
-      const others = Object.entries(valid).filter(([other]) => other !== name);
-      return `{${[...others.map(([other, kept]) => `${JSON.stringify(other)}:${JSON.stringify(kept)}`), `${JSON.stringify(name)}:${value}`].join()}}`;
+      const { [name]: _, ...others } = valid as Record<string, unknown>;
+      const members = Object.entries(others).map(([other, kept]) => `${JSON.stringify(other)}:${JSON.stringify(kept)}`);
+      return `{${[...members, `${JSON.stringify(name)}:${value}`].join()}}`;
     };
     yield [name, wrap];
     const inner = member.$ref ? resolve(member.$ref) : member;
