@@ -98,6 +98,7 @@ describe('a policy', () => {
     ['conditions.amount.max', { conditions: { amount: { max: '5' } } }],
     ['conditions.amount.min', { conditions: { amount: { min: 6, max: 5 } } }],
     ['conditions.amount.in', { conditions: { amount: { in: [] } } }],
+    ['conditions.amount', { conditions: { fine: {}, amount: { most: 5 }, other: { most: 5 } } }],
     ['conditions', { conditions: { amount: { equals: nest(9) } } }],
     ['conditions', { conditions: { amount: { equals: nest(60) } } }],
     ['conditions', { conditions: { amount: { equals: nest(6_000) } } }],

@@ -62,6 +62,8 @@ function heavyValues(size: number): Record<string, string> {
 /** What the rest of a body has room in. */
 const REST = 8 * 1024;
 const VALUES = Object.entries(heavyValues(MEBIBYTE - REST));
+/** Within what free-form data may have, so that more looks at them than at their size. */
+const FREE_FORM_VALUES = Object.entries(heavyValues(16 * 1024));
 /** All values at all places are too many for a test: an operation's bodies are every second one, a field's every sixth. */
 const STRIDES = { body: 2, field: 6 };
 
@@ -87,6 +89,8 @@ export function* heavyBodies(schema: JsonSchema, resolve: Resolve, valid: object
   const places = [...placesOf(schema, resolve, valid)];
   for (const [i, [place, wrap]] of places.entries()) {
     for (const [name, value] of pick(STRIDES.field, turn + i)) yield [`${place}: ${name}`, wrap(value)];
+    const isFreeForm = places.some(([other]) => other === `${place}.*`);
+    for (const [name, value] of isFreeForm ? FREE_FORM_VALUES : []) yield [`${place}: 16 KiB of ${name}`, wrap(value)];
   }
 }
 
