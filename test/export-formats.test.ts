@@ -25,7 +25,7 @@ const ODD_TEXTS = [
 async function makeOddLog(): Promise<TestAccount> {
   const account = await new World().account({ plan: 'enterprise' });
   const agent = await account.agent();
-  const deep = JSON.parse(`${'{"a":['.repeat(40)}{"b":"😀,\\"\\n"}${']}'.repeat(40)}`);
+  const deep = JSON.parse(`${'{"a":['.repeat(4)}{"b":"😀,\\"\\n"}${']}'.repeat(4)}`);
   for (const [i, text] of ODD_TEXTS.entries()) {
     account.world.advance(1_000);
     const scope = i === 0 ? deep : { [text]: text, limit: 1.5e-7, list: [text, null, true] };

@@ -146,15 +146,63 @@ describe('a body', () => {
 });
 
 it('answers much that is wrong with little', async () => {
-  const { account, agent } = await makeScene();
-  const unknown = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`field_${i}`, 0]));
+  const { account, agent, world } = await makeScene();
+  const names = (name: (i: number) => string, count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [name(i), 0]));
+  const wide = names((i) => `field_${i}`, 19_000);
+  const long = names((i) => `${i}${'😀'.repeat(10_000)}`, 20);
+  const control = names((i) => `${i}${'\u0001\ud800'.repeat(20_000)}`, 2);
+  const policy = { name: 'x', effect: 'deny', actions: ['*'], resources: ['*'] };
+  const limits = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`${i}${'\u0001'.repeat(12)}`, 9]));
+  const { id } = await agent.request({ scope: limits });
+  const raised = Object.fromEntries(Object.keys(limits).map((name) => [name, 10]));
+  const form = { token: account.token, headers: { 'Content-Type': 'application/x-www-form-urlencoded' } };
   const answers = [
-    await agent.call('POST', '/v1/permissions', unknown),
+    ...(await Promise.all([wide, long, control].map((body) => agent.call('POST', '/v1/permissions', body)))),
     await account.call('POST', '/v1/me/tokens', { scopes: Array.from({ length: 300_000 }, () => 0) }),
+    await account.call('POST', '/v1/me/tokens', { name: 5, ...wide }),
+    await account.call('POST', '/v1/policies', { ...policy, conditions: { a: long } }),
+    await account.call('POST', '/v1/policies', { ...policy, conditions: { a: names((i) => `${i}x`, 1_000) } }),
+    await account.call('POST', '/v1/policies', { ...policy, conditions: { ['x'.repeat(9_000)]: { max: 'x' } } }),
+    await account.call('POST', `/v1/permissions/${id}/approve`, { scope: raised }),
+    await account.call('GET', `/v1/agents?${'x'.repeat(16_000)}`),
+    await account.call('GET', `/v1/agents?${'x&'.repeat(8_000)}`),
+    await account.call('GET', `/v1/agents?${'y='.repeat(400_000)}`),
+    await account.call('GET', `/v1/agents?${Array.from({ length: 3_000 }, (_, i) => `n${i}`).join('&')}`),
+    await world.call('POST', '/v1/tokens/revoke', { ...form, raw: `${'x'.repeat(MEBIBYTE - 4)}=1` }),
+    await world.call('POST', '/v1/tokens/revoke', { ...form, raw: 'a=1&'.repeat(MEBIBYTE / 4) }),
+    await world.call('POST', '/v1/tokens/introspect', {
+      ...form,
+      raw: Array.from({ length: 100_000 }, (_, i) => `n${i}`).join('&'),
+    }),
   ];
-  for (const { status, body, text } of answers) {
-    expect([status, body.code]).toEqual([400, 'invalid_request']);
-    expect(body.errors.length).toBeLessThanOrEqual(50);
-    expect(text.length).toBeLessThan(16_384);
+  for (const [i, { status, body, text }] of answers.entries()) {
+    expect([i, status, ['invalid_request', 'scope_widened'].includes(body.code)]).toEqual([i, 400, true]);
+    expect([i, new TextEncoder().encode(text).length <= 8_192]).toEqual([i, true]);
+    expect([i, body.errors.length > 0]).toEqual([i, true]);
+    for (const { path, message } of body.errors)
+      expect([path, message].every((part) => part.isWellFormed())).toBe(true);
   }
+});
+
+it('names the field that is nested too deeply or holds too much', async () => {
+  const { account, agent, world } = await makeScene();
+  const deep = `${'['.repeat(65)}${']'.repeat(65)}`;
+  const cases: [string, string][] = [
+    [`{"resource":"\\"[{","scope":{"a":${deep}}}`, 'body.scope'],
+    [`{"a\\"b": ${deep} }`, 'body.a\\"b'],
+    [`[${deep}]`, 'body'],
+    [`{"x":{},"scope":[${'0,'.repeat(20_000)}0]}`, 'body.scope'],
+    [`{"x":[],${Array.from({ length: 20_000 }, (_, i) => `"${i}":0`).join()}}`, 'body'],
+    ['['.repeat(MEBIBYTE), 'body'],
+    [`{"scope":${'{"a":'.repeat(MEBIBYTE / 8)}`, 'body.scope'],
+  ];
+  for (const [raw, path] of cases) {
+    const answer = await world.call('POST', '/v1/permissions', { token: agent.key, raw, headers: JSON_TYPE });
+    expect([answer.status, answer.body.errors]).toEqual([400, [{ path, message: expect.stringMatching(/^must/) }]]);
+  }
+  const strings = `{"name":"x","metadata":{"a":"${'[{,'.repeat(5_000)}"}}`;
+  await world.must(201, 'POST', '/v1/agents', { token: account.token, raw: strings, headers: JSON_TYPE });
+  const full = `{"name":"x","metadata":{"a":[${'0,'.repeat(8_180)}0]}}`;
+  await world.must(201, 'POST', '/v1/agents', { token: account.token, raw: full, headers: JSON_TYPE });
 });

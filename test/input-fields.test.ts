@@ -156,7 +156,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
     fields: {
       name: { ...textField(1, 255), required: true },
       description: textField(0, 2_000),
-      metadata: objectField(16 * 1024, 10),
+      metadata: objectField(16 * 1024),
     },
     owned: ['id', 'user_id', 'api_key', 'api_key_prefix', 'is_active', 'last_activity_at', 'created_at', 'updated_at'],
   },
@@ -168,7 +168,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
     fields: {
       name: textField(1, 255),
       description: nullable(textField(0, 2_000)),
-      metadata: objectField(16 * 1024, 10),
+      metadata: objectField(16 * 1024),
       is_active: booleanField(),
     },
     owned: ['id', 'user_id', 'api_key', 'api_key_prefix', 'last_activity_at', 'created_at', 'updated_at'],

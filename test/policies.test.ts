@@ -9,6 +9,11 @@ async function makePolicy(account: TestAccount, fields: Record<string, unknown> 
   return (await account.must(201, 'POST', '/v1/policies', { ...MAIL, ...fields })).body;
 }
 
+/** An array that has so many levels. */
+function nest(levels: number): Json {
+  return JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+}
+
 async function makeScene() {
   const world = new World();
   const account = await world.account();
@@ -93,6 +98,12 @@ describe('a policy', () => {
     ['conditions.amount.max', { conditions: { amount: { max: '5' } } }],
     ['conditions.amount.min', { conditions: { amount: { min: 6, max: 5 } } }],
     ['conditions.amount.in', { conditions: { amount: { in: [] } } }],
+    ['conditions.amount', { conditions: { fine: {}, amount: { most: 5 }, other: { most: 5 } } }],
+    ['conditions', { conditions: { amount: { equals: nest(9) } } }],
+    ['conditions', { conditions: { amount: { equals: nest(60) } } }],
+    ['conditions', { conditions: { amount: { equals: nest(6_000) } } }],
+    ['conditions', { conditions: { ['x'.repeat(16_378)]: {} } }],
+    ['conditions', { conditions: Object.fromEntries(Array.from({ length: 19_000 }, (_, i) => [`${i}`, 0])) }],
     ['token_ttl', { token_ttl: 29 }],
     ['token_ttl', { token_ttl: 604_801 }],
     ['max_uses', { max_uses: 0 }],

@@ -65,7 +65,7 @@ export const accountFields = later(() => ({
   email: z
     .string()
     .trim()
-    .max(254, 'must be at most 254 characters long')
+    .max(254, { error: 'must be at most 254 characters long', abort: true })
     .check(z.email('must be an e-mail address'))
     .meta({ description: 'Need not be unique.', examples: [exampleAccount.email] }),
   name: text(1, 255),

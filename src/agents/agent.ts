@@ -48,7 +48,7 @@ export type Agent = z.output<ReturnType<typeof Agent>>;
 export const agentFields = later(() => ({
   name: text(1, 255),
   description: text(0, 2_000),
-  metadata: jsonObject('Free-form data, kept and shown as it is.', 16 * 1024, 10),
+  metadata: jsonObject('Free-form data, kept and shown as it is.', 16 * 1024),
 }));
 
 export function presentAgent(row: AgentRow): Agent {

@@ -14,7 +14,7 @@ audit log that is written in the same transaction as the step.
 **Credentials** are presented as \`Authorization: Bearer <credential>\`. A user token acts within its scopes:
 ${SCOPES.map((scope) => `\`${scope}\``).join(', ')}.
 
-**Bodies** are JSON in UTF-8, at most 1 MiB. Unknown fields and unknown query parameters are refused. Texts are trimmed;
+**Bodies** are JSON in UTF-8, at most 1 MiB, 64 levels and 20,000 values. Unknown fields and unknown query parameters are refused. Texts are trimmed;
 their lengths count Unicode code points. A text that holds NUL or a lone surrogate is refused. An absent body is \`{}\`.
 
 **Times** are ISO 8601 in UTC, with milliseconds. **Identifiers** are a prefix and 26 characters, and sort by time. A
@@ -24,7 +24,7 @@ malformed one in a path is answered like an unknown one; one of another account 
 What is added while a client pages causes neither a duplicate nor a gap.
 
 **Errors** are problem documents (RFC 9457), \`application/problem+json\`, with a stable \`code\`. \`detail\` says what to
-do about it; \`errors\` names the fields at fault.
+do about it; \`errors\` names the fields at fault. They have at most 8 KiB.
 
 **Sending again** is safe with an \`Idempotency-Key\`, for every POST. Every answer carries \`X-Request-Id\`.`.trim(),
 };

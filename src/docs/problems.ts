@@ -74,7 +74,7 @@ const fieldErrors = later(() =>
         message: z.string().meta({ description: 'What is wrong with it.' }),
       }),
     )
-    .meta({ description: 'The fields at fault.' }),
+    .meta({ description: 'The fields at fault: the first ones, where there are many. Long names are shortened.' }),
 );
 
 function allCodes(): ProblemCode[] {

@@ -1,11 +1,13 @@
 import * as z from 'zod';
 import { isJsonObject, type JsonObject, jsonDepth, jsonFault, jsonSize, textFault } from '../lib/json';
+import { isLongerThan } from '../lib/text';
 import { parseDate, parseDateTime } from '../lib/time';
 import { idPattern, type Prefix, parseId } from '../lib/typeid';
 import { exampleId } from './examples';
 
 // What requests are made of. Each field says what it accepts twice over: to Zod by its checks, and, where Zod cannot
-// tell of a check, to the API's description by `meta`.
+// tell of a check, to the API's description by `meta`. Checks come in the order of their cost, size first, and the first
+// that fails is the last that is made.
 
 const NO_NUL = '^[^\\u0000]*$';
 const NO_NUL_NOT_BLANK = '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$';
@@ -17,8 +19,9 @@ export function text(min: 0 | 1, max: number) {
     .superRefine((value, refinement) => refuse(refinement, textFault(value)))
     .trim()
     .superRefine((value, refinement) => {
-      const length = [...value].length;
-      if (length < min || length > max) refuse(refinement, `must be ${min} to ${max} characters long`);
+      if (value.length < min || isLongerThan(value, max)) {
+        refuse(refinement, `must be ${min} to ${max} characters long`);
+      }
     })
     .meta({ maxLength: max, ...(min === 0 ? { pattern: NO_NUL } : { minLength: min, pattern: NO_NUL_NOT_BLANK }) });
 }
@@ -27,8 +30,10 @@ export function text(min: 0 | 1, max: number) {
 export function plainText(max: number) {
   return z
     .string()
-    .refine((value) => [...value].length <= max, `must be at most ${max} characters long`)
-    .refine((value) => textFault(value) === null, 'must contain neither NUL nor a lone surrogate')
+    .superRefine((value, refinement) => {
+      if (isLongerThan(value, max)) refuse(refinement, `must be at most ${max} characters long`);
+    })
+    .superRefine((value, refinement) => refuse(refinement, textFault(value)))
     .meta({ maxLength: max, pattern: NO_NUL });
 }
 
@@ -48,20 +53,20 @@ export function listOf<M extends z.ZodType>(member: M, max: number) {
   return z.preprocess(refuseMany, z.array(member).min(1, 'must have at least one member').max(max, message));
 }
 
-/** Free-form data: a JSON object of at most `maxBytes` bytes and `maxDepth` levels; by default as many as fit. */
-export function jsonObject(description: string, maxBytes: number, maxDepth?: number) {
-  const levels = maxDepth === undefined ? '' : ` and ${maxDepth} levels, itself the first`;
+/** Levels of free-form data, the object itself being the first. */
+const MAX_LEVELS = 10;
+
+/** Free-form data: a JSON object of at most `maxBytes` bytes and {@link MAX_LEVELS} levels. */
+export function jsonObject(description: string, maxBytes: number) {
   return z
     .custom<JsonObject>(isJsonObject, 'must be a JSON object')
     .meta({
       type: 'object',
       additionalProperties: true,
-      description: `${description} At most ${maxBytes / 1024} KiB of compact JSON${levels}.`,
+      description: `${description} At most ${maxBytes / 1024} KiB of compact JSON and ${MAX_LEVELS} levels, itself the first.`,
     })
     .superRefine((value, refinement) => {
-      // Each level takes two bytes at least.
-      const depth = maxDepth ?? maxBytes / 2;
-      if (jsonDepth(value) > depth) refuse(refinement, `must be at most ${depth} levels deep`);
+      if (jsonDepth(value) > MAX_LEVELS) refuse(refinement, `must be at most ${MAX_LEVELS} levels deep`);
       else if (jsonSize(value) > maxBytes) refuse(refinement, `must be at most ${maxBytes} bytes of JSON`);
       else refuse(refinement, jsonFault(value));
     });
@@ -152,6 +157,7 @@ export const day = z
   })
   .meta({ format: 'date' });
 
+/** Finds fault with a value, if there is a message, and lets no further check look at it. */
 function refuse(refinement: z.core.$RefinementCtx, message: string | null): void {
-  if (message) refinement.addIssue({ code: 'custom', message });
+  if (message) refinement.addIssue({ code: 'custom', message, continue: false });
 }

@@ -1,11 +1,20 @@
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
 import { type FieldError, invalidRequest, Problem } from '../errors';
+import { findExcess } from '../lib/json-limits';
 import { later } from '../lib/later';
 import type { Incoming } from './context';
 import { describe } from './operation';
 
 const MAX_BODY_BYTES = 1024 * 1024;
+/**
+ * What a body holds is bounded before it is parsed, so that nothing after it needs to fear deep or wide values. No field
+ * takes nearly as much: free-form data has at most 16 KiB, which is 8,190 values, and few levels.
+ */
+const BODY_LIMITS = { levels: 64, values: 20_000 };
+const MAX_FORM_PARAMETERS = 100;
+/** What Cloudflare lets through of an address as a whole. */
+const MAX_QUERY_CHARACTERS = 16 * 1024;
 /** An answer must not grow with what was wrong. */
 const MAX_ERRORS = 50;
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;.*)?$/i;
@@ -38,16 +47,19 @@ function bodyReadBy<S extends z.ZodType>(read: BodyReader, schema: () => S) {
 export function query<S extends z.ZodType>(schema: () => S) {
   const validator = later(() => zValidator('query', schema(), refuseInvalid('query', schema())));
   const middleware: ReturnType<typeof validator> = (c, next) => {
-    requireNames(c.req.url);
+    checkQueryString(c.req.url);
     return validator()(c, next);
   };
   return describe(middleware, { query: schema, problems: ['invalid_request'] });
 }
 
-/** Refuses a parameter whose name is empty: Hono passes over those, and none is known. */
-function requireNames(url: string): void {
-  if (!new URL(url).searchParams.has('')) return;
-  throw invalidRequest([{ path: 'query.', message: 'must have a name' }]);
+/** Refuses a query string that is too long, or has a parameter without a name: Hono passes over those. */
+function checkQueryString(url: string): void {
+  const { search, searchParams } = new URL(url);
+  if (search.length > MAX_QUERY_CHARACTERS) {
+    throw invalidRequest([{ path: 'query', message: `must be at most ${MAX_QUERY_CHARACTERS} characters long` }]);
+  }
+  if (searchParams.has('')) throw invalidRequest([{ path: 'query.', message: 'must have a name' }]);
 }
 
 const noParameters = later(() => z.strictObject({}));
@@ -72,8 +84,8 @@ export type BodyReader = (c: Pick<Incoming, 'req'>) => Promise<unknown>;
 
 /**
  * Reads the body as JSON, once; later calls give the same value, or fail alike.
- * @throws Problem 413 over 1 MiB, counted as it is read; 415 for another content type; 400 for bytes that are not UTF-8
- *   or text that is not JSON
+ * @throws Problem 413 over 1 MiB, counted as it is read; 415 for another content type; 400 for bytes that are not UTF-8,
+ *   text that is not JSON, or more than {@link BODY_LIMITS}
  */
 export const readJson: BodyReader = (c) => readOnce(c, readJsonText);
 
@@ -93,6 +105,10 @@ export const readJsonOrForm: BodyReader = (c) =>
   });
 
 function parseForm(text: string): Record<string, string> {
+  const parts = text.split('&', MAX_FORM_PARAMETERS + 1);
+  if (parts.length > MAX_FORM_PARAMETERS) {
+    throw invalidRequest([{ path: 'body', message: `must have at most ${MAX_FORM_PARAMETERS} parameters` }]);
+  }
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(text)) {
     if (fields.has(name)) throw invalidRequest([{ path: `body.${name}`, message: 'must be given once' }]);
@@ -129,8 +145,21 @@ async function readOnce(
 async function readJsonText(c: Pick<Incoming, 'req'>): Promise<string> {
   const text = await readText(c.req.raw);
   if (text === '') return '{}';
-  if (JSON_TYPE.test(c.req.header('Content-Type') ?? '')) return text;
-  throw new Problem('unsupported_media_type', 'Send the body as JSON, with `Content-Type: application/json`.');
+  if (!JSON_TYPE.test(c.req.header('Content-Type') ?? '')) {
+    throw new Problem('unsupported_media_type', 'Send the body as JSON, with `Content-Type: application/json`.');
+  }
+  refuseExcess(text);
+  return text;
+}
+
+function refuseExcess(text: string): void {
+  const excess = findExcess(text, BODY_LIMITS);
+  if (!excess) return;
+  const message =
+    excess.limit === 'levels'
+      ? `must be at most ${BODY_LIMITS.levels} levels deep`
+      : `must hold at most ${BODY_LIMITS.values} values`;
+  throw invalidRequest([{ path: excess.member === null ? 'body' : `body.${excess.member}`, message }]);
 }
 
 async function readText(request: Request): Promise<string> {
@@ -188,5 +217,5 @@ function fieldErrors(place: Place, known: string, issue: z.core.$ZodIssue): Fiel
   const path = [place, ...issue.path.map(String)].join('.');
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
   const message = `is not a ${NOUNS[place]} of this endpoint, which takes ${known || `no ${NOUNS[place]}s`}`;
-  return issue.keys.map((key) => ({ path: `${path}.${key}`, message }));
+  return issue.keys.slice(0, MAX_ERRORS).map((key) => ({ path: `${path}.${key}`, message }));
 }

@@ -2,6 +2,7 @@ import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
 import * as z from 'zod';
 import type { ProblemCode } from '../errors';
+import { writeJson } from '../lib/json';
 import { type Prefix, parseId } from '../lib/typeid';
 import type { App, Scope, SentAnswer } from './context';
 
@@ -125,7 +126,7 @@ export function operation<T>(description: OperationDescription<T>) {
 
 /** Writes what an operation yields as the answer that it declares. */
 export function writeAnswer<T>({ status, schema, location }: Success<T>, path: string, value: T): SentAnswer {
-  return { status, body: schema && JSON.stringify(value), location: location?.(path, value) ?? null };
+  return { status, body: schema && writeJson(value), location: location?.(path, value) ?? null };
 }
 
 /** An answer as an HTTP response. */

@@ -1,12 +1,24 @@
 import type { Context as HonoContext } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { PROBLEMS, Problem, unavailable } from '../errors';
+import { type FieldError, PROBLEMS, Problem, unavailable } from '../errors';
 import { AnsweredBefore } from '../ledger/answer';
 import { AuthorityLost } from '../ledger/authority';
+import { jsonSize } from '../lib/json';
 import { logFailure, stackOf } from '../lib/log';
+import { shorten } from '../lib/text';
 import type { App } from './context';
 
-/** Writes a problem as an answer of RFC 9457, `application/problem+json`. */
+/** Bytes that the document of a problem may have. */
+const MAX_BYTES = 8 * 1024;
+/** Characters of each text: a path and a message may repeat names that the client sent. */
+const MAX_DETAIL = 1_000;
+const MAX_PATH = 200;
+const MAX_MESSAGE = 400;
+
+/**
+ * Writes a problem as an answer of RFC 9457, `application/problem+json`, of at most {@link MAX_BYTES}. Long texts are
+ * shortened, and as many errors are told as there is room for.
+ */
 export function problemResponse(problem: Problem, c: HonoContext<App>): Response {
   c.set('problem', problem.code);
   const { status, title } = PROBLEMS[problem.code];
@@ -15,16 +27,28 @@ export function problemResponse(problem: Problem, c: HonoContext<App>): Response
     type: `urn:countersign:problem:${problem.code}`,
     title,
     status,
-    detail: problem.detail,
+    detail: shorten(problem.detail, MAX_DETAIL),
     code: problem.code,
     request_id: c.var.requestId,
     ...members,
-    ...(errors && { errors }),
   };
-  return Response.json(document, {
+  return Response.json(errors ? { ...document, errors: fitErrors(errors, document) } : document, {
     status,
     headers: { ...headers, 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' },
   });
+}
+
+/** The first errors, as many as a document has room for. */
+function fitErrors(errors: FieldError[], document: object): FieldError[] {
+  const fitting: FieldError[] = [];
+  let size = jsonSize({ ...document, errors: [] });
+  for (const { path, message } of errors) {
+    const error = { path: shorten(path, MAX_PATH), message: shorten(message, MAX_MESSAGE) };
+    size += jsonSize(error) + ','.length;
+    if (size > MAX_BYTES) break;
+    fitting.push(error);
+  }
+  return fitting;
 }
 
 /**

@@ -9,7 +9,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 /** Levels of nesting: 0 for a scalar, 1 for an object or array of scalars. */
 export function jsonDepth(value: unknown): number {
   let depth = 0;
-  // Level by level: a body of the allowed size can be nested deeper than the stack reaches.
+  // Level by level: a stored value may be nested deeper than the stack reaches.
   for (let level = containers([value]); level.length > 0; level = containers(level.flatMap(Object.values))) depth++;
   return depth;
 }
@@ -28,14 +28,23 @@ export function jsonSize(value: unknown): number {
  * storage, and a number beyond the range of a double (`1e999`) was lost in parsing.
  */
 export function jsonFault(value: unknown): string | null {
-  if (typeof value === 'string') return textFault(value);
-  if (typeof value === 'number') return Number.isFinite(value) ? null : 'a number is out of range';
-  if (typeof value !== 'object' || value === null) return null;
-  for (const [key, member] of Object.entries(value)) {
-    const fault = textFault(key) ?? jsonFault(member);
-    if (fault) return fault;
+  for (let level = [value]; level.length > 0; level = level.flatMap(namesAndMembers)) {
+    for (const member of level) {
+      const fault = scalarFault(member);
+      if (fault) return fault;
+    }
   }
   return null;
+}
+
+function namesAndMembers(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value;
+  return isJsonObject(value) ? Object.entries(value).flat() : [];
+}
+
+function scalarFault(value: unknown): string | null {
+  if (typeof value === 'string') return textFault(value);
+  return typeof value === 'number' && !Number.isFinite(value) ? 'a number is out of range' : null;
 }
 
 /** What is wrong with a text, in words; null when nothing is. */
@@ -44,12 +53,51 @@ export function textFault(text: string): string | null {
   return text.isWellFormed() ? null : 'must not contain a lone surrogate';
 }
 
-/** A value as JSON text that does not depend on the order of keys. */
-export function canonicalJson(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;
-  if (!isJsonObject(value)) return JSON.stringify(value);
-  const members = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] as Json)}`);
-  return `{${members.join()}}`;
+/** Whether two JSON values are equal in everything but the order of names. Goes no deeper than the shallower of the two. */
+export function equalJson(a: Json, b: Json): boolean {
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((member, i) => equalJson(member, b[i] as Json));
+  }
+  if (!isJsonObject(a)) return a === b;
+  if (!isJsonObject(b)) return false;
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && equalJson(a[name] as Json, b[name] as Json))
+  );
+}
+
+/** A value as JSON text, however deep it is. `JSON.stringify` alone fails at some thousand levels. */
+export function writeJson(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof RangeError) return writeDeepJson(value);
+    throw error;
+  }
+}
+
+function writeDeepJson(root: unknown): string {
+  let text = '';
+  const pending: Piece[] = [{ value: root }];
+  for (let piece = pending.pop(); piece; piece = pending.pop()) {
+    if ('text' in piece) text += piece.text;
+    else if (typeof piece.value !== 'object' || piece.value === null) text += JSON.stringify(piece.value);
+    else for (const inner of piecesOf(piece.value).reverse()) pending.push(inner);
+  }
+  return text;
+}
+
+/** A part of a JSON text: as it is, or still to be written. */
+type Piece = { text: string } | { value: unknown };
+
+function piecesOf(container: object): Piece[] {
+  if (Array.isArray(container)) {
+    const members = container.flatMap((value, i): Piece[] => [{ text: i > 0 ? ',' : '' }, { value }]);
+    return [{ text: '[' }, ...members, { text: ']' }];
+  }
+  const members = Object.entries(container)
+    .filter(([, value]) => value !== undefined)
+    .flatMap(([name, value], i): Piece[] => [{ text: `${i > 0 ? ',' : ''}${JSON.stringify(name)}:` }, { value }]);
+  return [{ text: '{' }, ...members, { text: '}' }];
 }

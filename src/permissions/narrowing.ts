@@ -1,10 +1,11 @@
 import type { FieldError } from '../errors';
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../lib/json';
+import { equalJson, isJsonObject, type Json, type JsonObject } from '../lib/json';
 
 /**
  * Where a granted scope goes beyond the requested one, and how. A scope states upper limits: a number may only fall, an
  * array only lose members (not all of them; order is free and duplicates count), an object is compared member by member,
- * any other value stays equal. At the top level a key may be added, which is one more limit; none may be removed.
+ * any other value stays equal. At the top level a key may be added, which is one more limit; none may be removed. Goes no
+ * deeper than the granted scope.
  */
 export function findWidenings(requested: JsonObject, granted: JsonObject, path = 'body.scope'): FieldError[] {
   return compareMembers(requested, granted, path);
@@ -40,9 +41,9 @@ function compareValues(requested: Json, granted: Json, path: string): FieldError
 /** Whether an array is another one with members taken out: a member counts as often as it stands there. */
 function isSubset(granted: Json[], requested: Json[]): boolean {
   if (granted.length === 0) return requested.length === 0;
-  const left = requested.map(canonicalJson);
+  const left = [...requested];
   return granted.every((member) => {
-    const place = left.indexOf(canonicalJson(member));
+    const place = left.findIndex((other) => equalJson(other, member));
     if (place < 0) return false;
     left.splice(place, 1);
     return true;

@@ -13,7 +13,7 @@ const RESOURCE = '^[a-z0-9_-]+:[^\\u0000]+$';
 export const permissionFields = later(() => ({
   action: z
     .string()
-    .max(MAX_ACTION_LENGTH, `must be at most ${MAX_ACTION_LENGTH} characters long`)
+    .max(MAX_ACTION_LENGTH, { error: `must be at most ${MAX_ACTION_LENGTH} characters long`, abort: true })
     .regex(ACTION, 'must be dotted, such as email.send')
     .meta({ description: 'What the agent wants to do: dotted words.', examples: [EXAMPLE.action] }),
   resource: plainText(MAX_RESOURCE_LENGTH)

@@ -50,6 +50,7 @@ async function readTokenId(c: Incoming, readBody: BodyReader) {
   }
   if (!isJsonObject(body)) return null;
   if (typeof body.token === 'string') {
+    if (body.token.length > MAX_TOKEN_LENGTH) return null;
     const signer = await TokenSigner.open(keyring, publicUrl);
     return parseId('token', (await signer.readTokenId(body.token)) ?? '');
   }

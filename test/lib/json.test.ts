@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isJsonObject, jsonDepth, jsonFault, jsonSize } from '../../src/lib/json';
+import { equalJson, isJsonObject, type Json, jsonDepth, jsonFault, jsonSize, writeJson } from '../../src/lib/json';
 
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
@@ -76,5 +77,58 @@ describe('a JSON object', () => {
   it('is neither array nor null nor scalar', () => {
     const answers = ['{}', '[]', 'null', '1', '"{}"', 'true'].map((text) => isJsonObject(JSON.parse(text)));
     expect(answers).toEqual([true, false, false, false, false, false]);
+  });
+});
+
+describe('two JSON values', () => {
+  it('are equal whatever the order of their names', () => {
+    const equal = [
+      ['{"a": 1, "b": [{"c": null, "d": ""}]}', '{"b": [{"d": "", "c": null}], "a": 1}'],
+      ['{"__proto__": 1}', '{"__proto__": 1}'],
+      ['-0', '0'],
+      ['1.0', '1'],
+      ['[]', '[]'],
+    ];
+    for (const [a = '', b = ''] of equal) expect([a, equalJson(JSON.parse(a), JSON.parse(b))]).toEqual([a, true]);
+    const different = [
+      ['{"a": 1}', '{"a": 2}'],
+      ['{"a": 1}', '{"a": 1, "b": 1}'],
+      ['{"a": 1, "b": 1}', '{"a": 1}'],
+      ['{"toString": null}', '{"a": null}'],
+      ['{"__proto__": {}}', '{"a": {}}'],
+      ['[1, 2]', '[2, 1]'],
+      ['[]', '{}'],
+      ['{"0": 1}', '[1]'],
+      ['null', '{}'],
+      ['1', '"1"'],
+      ['false', '0'],
+    ];
+    for (const [a = '', b = ''] of different) {
+      expect([a, equalJson(JSON.parse(a), JSON.parse(b))]).toEqual([a, false]);
+      expect([b, equalJson(JSON.parse(b), JSON.parse(a))]).toEqual([b, false]);
+    }
+  });
+
+  it('are compared as deep as the shallower goes', () => {
+    expect(equalJson(nested(100_000) as Json, nested(5) as Json)).toBe(false);
+    expect(equalJson(nested(5) as Json, nested(100_000) as Json)).toBe(false);
+  });
+});
+
+describe('JSON that is written', () => {
+  it('is as JSON.stringify writes it, also where that fails', () => {
+    const inner = fc.jsonValue({ maxDepth: 4 });
+    fc.assert(
+      fc.property(inner, fc.constantFrom(0, 4_000), (value, levels) => {
+        const text = `${'{"0":['.repeat(levels)}${JSON.stringify(value)}${']}'.repeat(levels)}`;
+        expect(writeJson(JSON.parse(text))).toBe(text);
+      }),
+      { numRuns: 200 },
+    );
+    const deep = JSON.parse(`${'{"0":'.repeat(8_000)}1${'}'.repeat(8_000)}`);
+    expect(() => JSON.stringify(deep)).toThrow(RangeError);
+    expect(writeJson({ a: undefined, deep, b: 'ü\n' })).toBe(
+      `{"deep":${'{"0":'.repeat(8_000)}1${'}'.repeat(8_000)},"b":"ü\\n"}`,
+    );
   });
 });

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { HEAVY_MARKS } from './heavy';
 
 /** A JSON Schema (draft 2020-12), as far as the service's OpenAPI document uses it. */
 export interface JsonSchema {
@@ -117,23 +118,35 @@ const STRANGE: unknown[] = [
   {},
   { __proto__: null, constructor: 1 },
   nest(60),
+  Array.from({ length: 60 }, () => ({ x: null })),
+  Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`n${i}`, 0])),
 ];
 
 function nest(depth: number): unknown {
   return depth === 0 ? 1 : { a: nest(depth - 1) };
 }
 
-/** The same values with one thing wrong: a member gone, one too many, or one that is something else. */
+/** The same values with one thing wrong somewhere: a member gone, one too many, or one that is something else. */
 export function brokenOf(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  const strange = fc.constantFrom(...STRANGE);
+  const strange = fc.oneof(
+    { weight: 5, arbitrary: fc.constantFrom(...STRANGE) },
+    { weight: 1, arbitrary: fc.constantFrom(...HEAVY_MARKS) },
+  );
   return fc
     .tuple(values, strange, fc.nat(), fc.constantFrom('drop', 'replace', 'add'))
-    .map(([value, odd, which, how]) => {
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) return odd;
-      const names = Object.keys(value);
-      const name = names[which % Math.max(1, names.length)];
-      if (how === 'add' || name === undefined) return { ...value, unheard_of: odd };
-      if (how === 'replace') return { ...value, [name]: odd };
-      return Object.fromEntries(Object.entries(value).filter(([other]) => other !== name));
-    });
+    .map(([value, odd, which, how]) => breakValue(value, odd, which, how));
+}
+
+function breakValue(value: unknown, odd: unknown, which: number, how: 'drop' | 'replace' | 'add'): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return odd;
+  const names = Object.keys(value);
+  const name = names[which % Math.max(1, names.length)];
+  if (name === undefined) return { ...value, unheard_of: odd };
+  const member = (value as Record<string, unknown>)[name];
+  const rest = Math.floor(which / names.length);
+  const isInner = typeof member === 'object' && member !== null && rest % 2 === 0;
+  if (isInner) return { ...value, [name]: breakValue(member, odd, Math.floor(rest / 2), how) };
+  if (how === 'add') return { ...value, unheard_of: odd };
+  if (how === 'replace') return { ...value, [name]: odd };
+  return Object.fromEntries(Object.entries(value).filter(([other]) => other !== name));
 }

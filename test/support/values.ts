@@ -51,21 +51,20 @@ export function booleanField(): Field {
   return { good: [true, false], bad: ['true', '', 0, 1, null, [], {}, HUGE] };
 }
 
-/** A JSON object of so many bytes, and levels where there is a bound. */
-export function objectField(bytes: number, levels?: number): Field {
+/** A JSON object of so many bytes and levels. */
+export function objectField(bytes: number, levels = 10): Field {
   const sized = (size: number) => ({ a: 'x'.repeat(size - 8) });
   const nested = (depth: number) => JSON.parse(`${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`);
   const mixed = (depth: number) => ({ a: JSON.parse('['.repeat(depth - 1) + ']'.repeat(depth - 1)) });
   const wide = { a: '😀'.repeat((bytes - 8) / 4) };
   return {
-    good: [{}, sized(bytes), wide, ...(levels ? [nested(levels), mixed(levels)] : [nested(60)])],
+    good: [{}, sized(bytes), wide, nested(levels), mixed(levels)],
     bad: [
       ...[1, true, null, 'x', '{}', [], [{}], HUGE],
       ...[sized(bytes + 1), { ...wide, b: 'é' }],
       ...UNKEPT_TEXTS.flatMap((text) => [{ a: text }, { [text]: 1 }, { a: [{ b: { [text]: 1 } }] }, { a: [[text]] }]),
       ...[{ a: HUGE }, { a: [1, { b: `-${HUGE}` }] }],
-      ...(levels ? [nested(levels + 1), mixed(levels + 1)] : []),
-      mixed(50_000),
+      ...[levels + 1, 64, 1_000, 50_000].flatMap((depth) => [nested(depth), mixed(depth)]),
     ],
   };
 }

@@ -6,6 +6,7 @@ import type { FileRow } from '../../ledger/file-ledger';
 import { formatHexId, type Id } from '../../lib/typeid';
 import { logStart } from '../entry';
 import type { Span } from '../span';
+import { storedDetail } from '../stored-detail';
 import { exportRequest, hasProof } from './export';
 
 /** An audit entry on its way into a file. */
@@ -122,7 +123,7 @@ function selectEntries(file: FileRow, low: number, high: number): SQL {
   // One text a row: every column of a row costs time on its way here.
   const columns = sql`
     pos, json_array(pos, agent, event, created_at, ${ids}, action, ip_address, user_agent,
-      ${include_details ? sql`details` : sql`details ->> 'resource'`}) as row`;
+      ${include_details ? sql`details` : storedDetail('resource')}) as row`;
   const within = sql`pos >= ${low} and pos < ${high}`;
   if (file.agent === null && !event_types) {
     return sql`select ${columns} from audit_entries not indexed where ${within} order by pos`;

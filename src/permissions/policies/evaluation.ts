@@ -1,4 +1,4 @@
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../lib/json';
+import { equalJson, isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { matchesPattern } from '../../lib/pattern';
 import type { Id } from '../../lib/typeid';
 import type { Condition, PolicyRow } from './policy';
@@ -86,7 +86,7 @@ function holds(condition: Condition, value: Json): boolean | null {
 
 function isOneOf(value: Json, wanted: Json[]): boolean | null {
   if (!wanted.some((member) => typeName(member) === typeName(value))) return null;
-  return wanted.some((member) => canonicalJson(member) === canonicalJson(value));
+  return wanted.some((member) => equalJson(member, value));
 }
 
 function typeName(value: Json): string {

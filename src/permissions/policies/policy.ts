@@ -52,10 +52,12 @@ const conditions = later(() =>
       for (const [key, condition] of Object.entries(value)) {
         const { error } = Condition().safeParse(condition);
         for (const issue of error?.issues ?? []) {
-          const names = issue.code === 'unrecognized_keys' ? issue.keys : [];
-          const message = names.length > 0 ? `takes min, max, equals and in, not ${names.join(', ')}` : issue.message;
+          const [name] = issue.code === 'unrecognized_keys' ? issue.keys : [];
+          const message = name === undefined ? issue.message : `takes min, max, equals and in, not ${name}`;
           refinement.addIssue({ code: 'custom', path: [key, ...issue.path], message });
         }
+        // To judge one that is wrong takes long beside one that is right: the first is enough.
+        if (error) return;
       }
     })
     .meta({ additionalProperties: { $ref: `#/components/schemas/${CONDITION}` } }),

@@ -1,0 +1,76 @@
+/** How much a JSON text may hold. */
+export interface JsonLimits {
+  /** Of nesting: 1 for an object or array of scalars. */
+  levels: number;
+  /** Members of objects and arrays, of all of them together. */
+  values: number;
+}
+
+/** How a JSON text exceeds its limits. */
+export interface Excess {
+  limit: keyof JsonLimits;
+  /** The name of the outermost object's member in which it does, as it is written; null where it is none. */
+  member: string | null;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPENING_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+
+/**
+ * Finds out whether a JSON text exceeds limits, before it is parsed; null when it does not. Reads each character once, as
+ * far as the first excess, and does not call itself. Says nothing of whether the text is JSON.
+ */
+export function findExcess(text: string, limits: JsonLimits): Excess | null {
+  let level = 0;
+  let values = 0;
+  /** The last string of the outermost object, and the last that was a name there, as places in the text. */
+  let string: [start: number, end: number] = [0, 0];
+  let name: [start: number, end: number] | null = null;
+  const excess = (limit: Excess['limit']): Excess => ({
+    limit,
+    member: name && level > 1 ? text.slice(...name) : null,
+  });
+  for (let i = 0; i < text.length; i++) {
+    switch (text.charCodeAt(i)) {
+      case QUOTE: {
+        const end = endOfString(text, i);
+        if (level === 1) string = [i + 1, end - 1];
+        i = end - 1;
+        break;
+      }
+      case COLON:
+        if (level === 1) name = string;
+        break;
+      case OPENING_BRACE:
+      case OPENING_BRACKET:
+        level++;
+        values++;
+        if (level > limits.levels) return excess('levels');
+        break;
+      case CLOSING_BRACE:
+      case CLOSING_BRACKET:
+        level--;
+        break;
+      case COMMA:
+        values++;
+        break;
+    }
+    if (values > limits.values) return excess('values');
+  }
+  return null;
+}
+
+/** The place after the quote that ends the string which starts at a place. */
+function endOfString(text: string, start: number): number {
+  let i = start + 1;
+  for (let code = text.charCodeAt(i); i < text.length && code !== QUOTE; code = text.charCodeAt(i)) {
+    i += code === BACKSLASH ? 2 : 1;
+  }
+  return i + 1;
+}

@@ -1,0 +1,46 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { jsonDepth } from '../../src/lib/json';
+import { findExcess } from '../../src/lib/json-limits';
+
+/** Members of all objects and arrays in a value, an empty one counting as a member of its own. */
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const members = Object.values(value);
+  return Math.max(1, members.length) + members.reduce((sum, member) => sum + countMembers(member), 0);
+}
+
+describe('the excess of a JSON text', () => {
+  it('is found by the levels and values that parsing finds', () => {
+    const values = fc.jsonValue({ maxDepth: 6 });
+    fc.assert(
+      fc.property(values, fc.boolean(), (value, isSpaced) => {
+        const text = JSON.stringify(value, null, isSpaced ? 2 : 0);
+        const [levels, members] = [jsonDepth(value), countMembers(value)];
+        expect(findExcess(text, { levels, values: members })).toBeNull();
+        if (levels > 0) expect(findExcess(text, { levels: levels - 1, values: members })?.limit).toBe('levels');
+        if (members > 0) expect(findExcess(text, { levels, values: members - 1 })?.limit).toBe('values');
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it.each<[string, string | null]>([
+    ['{"a":1,"b":[[]]}', 'b'],
+    ['{"a":1,"b" : [[]]}', 'b'],
+    ['{"a":"b:","c":{"d":[]}}', 'c'],
+    ['{"a":0,"b":0,"c":0,"d":0,"e":0,"f":0}', null],
+    ['{"\\"":[[]]}', '\\"'],
+    ['{"\\\\":[[]]}', '\\\\'],
+    ['[{"a":[]}]', null],
+    ['[[[', null],
+  ])('in %s is of the member %j', (text, member) => {
+    expect(findExcess(text, { levels: 2, values: 5 })).toMatchObject({ member });
+  });
+
+  it('is nothing of what stands in texts', () => {
+    for (const text of ['"[[[,,,"', '{"[[":",,,"}', '"\\"[[[["', '"\\\\\\"[[[["', '"[[[[', '"\\']) {
+      expect(findExcess(text, { levels: 1, values: 1 })).toBeNull();
+    }
+  });
+});

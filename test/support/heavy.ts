@@ -1,0 +1,124 @@
+import type { JsonSchema, Resolve } from './arbitrary';
+
+/** What the service reads of a body, at most. */
+export const MEBIBYTE = 1024 * 1024;
+
+/** `text` as often as it fits between `before` and `after` in so many bytes. All are ASCII. */
+export function fill(text: string, before = '', after = '', size = MEBIBYTE): string {
+  return before + text.repeat(Math.floor((size - before.length - after.length) / text.length)) + after;
+}
+
+/** JSON text of a value that is nested as deeply as so many bytes allow. */
+export function nest(open: string, close: string, size: number): string {
+  const levels = Math.floor((size - 1) / (open.length + close.length));
+  return `${open.repeat(levels)}1${close.repeat(levels)}`;
+}
+
+/** JSON text of an object with names that differ. */
+export function widen(value: string, size: number): string {
+  const members: string[] = [];
+  for (let length = 2, i = 0; length < size - 16 - value.length; i++) {
+    const member = `"${i.toString(36)}":${value}`;
+    members.push(member);
+    length += member.length + 1;
+  }
+  return `{${members.join()}}`;
+}
+
+/** JSON texts of values that take much time to judge, by name, each of so many bytes. */
+function heavyValues(size: number): Record<string, string> {
+  const text = (part: string, before = '') => fill(part, `"${before}`, '"', size);
+  return {
+    'nested arrays': nest('[', ']', size),
+    'nested objects': nest('{"a":', '}', size),
+    'nested objects by number': nest('{"0":', '}', size),
+    'arrays and objects in turn': nest('[{"":', '}]', size),
+    'unfinished arrays': fill('[', '', '', size),
+    'many names': widen('0', size),
+    'many objects': widen('{}', size),
+    'many wrong conditions': widen('{"x":0}', size),
+    'one name many times': fill('"a":0,', '{', '"a":0}', size),
+    'a long name': fill('x', '{"', '":0}', size),
+    numbers: fill('0,', '[', '0]', size),
+    texts: fill('"",', '[', '""]', size),
+    objects: fill('{},', '[', '{}]', size),
+    'a long number': fill('9', '', '', size),
+    letters: text('x'),
+    spaces: text(' '),
+    escapes: text('\\"'),
+    'astral characters': text('\\ud83d\\ude00'),
+    'lone surrogates': text('\\ud800'),
+    words: text('a.', 'a'),
+    'an address of mail': text('a.', 'a@'),
+    'many signs of mail': text('a@'),
+    'an address of the web': text('a.', 'https://'),
+    'a path of the web': text('/..', 'https://a.co'),
+    patterns: text('*a'),
+    digits: text('0', '2026-01-01T00:00:00.'),
+    'a token': fill('A', '"eyJhbGciOiJFZERTQSJ9.', `.${'A'.repeat(86)}"`, size),
+  };
+}
+
+/** What the rest of a body has room in. */
+const REST = 8 * 1024;
+const VALUES = Object.entries(heavyValues(MEBIBYTE - REST));
+/** Within what free-form data may have, so that more looks at them than at their size. */
+const FREE_FORM_VALUES = Object.entries(heavyValues(16 * 1024));
+/** All values at all places are too many for a test: an operation's bodies are every second one, a field's every sixth. */
+const STRIDES = { body: 2, field: 6 };
+
+/** Stand for heavy values in a body, which would be as heavy to the test: see {@link writeHeavy}. */
+export const HEAVY_MARKS = VALUES.map(([name]) => `@heavy: ${name}@`);
+
+/** A body as JSON text, with the heavy value in the place of a mark. */
+export function writeHeavy(text: string): string {
+  return text.replace(/"@heavy: ([^"@]+)@"/, (mark, name) => VALUES.find(([other]) => other === name)?.[1] ?? mark);
+}
+
+/** JSON texts of bodies of 1 MiB in which one value is heavy: the whole, all that is unknown, or a field that there is. */
+export function* heavyBodies(schema: JsonSchema, resolve: Resolve, valid: object): Generator<[string, string]> {
+  const small = JSON.stringify({ ...valid, x: 0 });
+  // Another choice for each operation.
+  const turn = small.length;
+  const pick = (stride: number, offset: number) => VALUES.filter((_, i) => (i + offset) % stride === 0);
+  for (const [name, value] of pick(STRIDES.body, turn)) yield [`body: ${name}`, value];
+  yield [
+    'body: the valid one and much that is unknown',
+    `${small.slice(0, -1)},${widen('0', MEBIBYTE - REST).slice(1)}`,
+  ];
+  const places = [...placesOf(schema, resolve, valid)];
+  for (const [i, [place, wrap]] of places.entries()) {
+    for (const [name, value] of pick(STRIDES.field, turn + i)) yield [`${place}: ${name}`, wrap(value)];
+    const isFreeForm = places.some(([other]) => other === `${place}.*`);
+    for (const [name, value] of isFreeForm ? FREE_FORM_VALUES : []) yield [`${place}: 16 KiB of ${name}`, wrap(value)];
+  }
+}
+
+type Wrap = (value: string) => string;
+
+/** Every field of a body, and of the objects in it; each with the body's text around a value of it. */
+function* placesOf(schema: JsonSchema, resolve: Resolve, valid: object): Generator<[string, Wrap]> {
+  const { properties = {} } = schema.$ref ? resolve(schema.$ref) : schema;
+  for (const [name, member] of Object.entries(properties)) {
+    const wrap: Wrap = (value) => {
+      const { [name]: _, ...others } = valid as Record<string, unknown>;
+      const members = Object.entries(others).map(([other, kept]) => `${JSON.stringify(other)}:${JSON.stringify(kept)}`);
+      return `{${[...members, `${JSON.stringify(name)}:${value}`].join()}}`;
+    };
+    yield [name, wrap];
+    const inner = member.$ref ? resolve(member.$ref) : member;
+    const within = (valid as Record<string, unknown>)[name];
+    if (inner.properties) {
+      const rest = typeof within === 'object' && within !== null ? within : {};
+      for (const [place, around] of placesOf(inner, resolve, rest)) {
+        yield [`${name}.${place}`, (value) => wrap(around(value))];
+      }
+    }
+    if (inner.additionalProperties) yield [`${name}.*`, (value) => wrap(`{"a":${value}}`)];
+    const { additionalProperties: members } = inner;
+    const condition = typeof members === 'object' && members.$ref ? resolve(members.$ref) : undefined;
+    for (const limit of Object.keys(condition?.properties ?? {})) {
+      yield [`${name}.*.${limit}`, (value) => wrap(`{"a":{"${limit}":${value}}}`)];
+    }
+  }
+}
