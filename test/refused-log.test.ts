@@ -145,15 +145,30 @@ describe('a head', () => {
   });
 
   it('of a time that has not come is refused until it comes', async () => {
-    const { world, account, head } = await sealed(5);
+    // The head that R2 keeps is a minute older.
+    const { world, account, head } = await sealedTwice();
     const { now } = world;
     world.now = now - MINUTE;
-    await account.must(200, 'GET', '/v1/audit/consistency?from=0&to=5');
+    await account.must(200, 'GET', '/v1/audit/consistency?from=0&to=7');
     world.now = now - MINUTE - 1;
     await expectRefused(account, head);
     world.now = now + 2 * HOUR;
     await world.sweep();
     expect((await expectTree(account)).tree_size).toBeGreaterThan(head.tree_size);
+  });
+
+  it('of a time that has not come is refused where R2 alone knows of it', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const { world, account } = await sealed(5, { DB: database.binding });
+    world.advance(2 * HOUR);
+    await addEntries(account, 2);
+    database.refuse(/^\s*update trees set\s+size/);
+    await world.sweep().catch(() => undefined);
+    database.refuse(null);
+    const head = await expectTree(account);
+    expect(head.tree_size).toBe(7);
+    world.advance(-HOUR);
+    await expectRefused(account, head);
   });
 
   it('is never signed again: each answer has the note of its sealing', async () => {
@@ -357,6 +372,29 @@ it('a log that is signed while it is looked at is never taken for a refused one'
     outage.before(call, () => world.sweep());
     const { status, body } = await account.call('GET', `/v1/audit/${entry.id}/proof`);
     expect([call, status, body.code]).toEqual([call, 200, undefined]);
+    outage.arm(null);
+  }
+  expect(log.of('tree_refused')).toEqual([]);
+});
+
+it('a log of which R2 does not tell is unavailable, and not refused', async () => {
+  const outage = new Outage();
+  const bucket: TestBucket = new TestBucket(1, 1_000, () => world.now);
+  const world: World = new World({ FILES: outage.bucket(bucket.binding) });
+  const account = await world.account();
+  await addEntries(account, 300);
+  await world.sweep();
+  const [entry] = await account.log();
+  for (const path of ['checkpoint', `${entry.id}/proof`, 'consistency?from=1&to=300']) {
+    outage.arm(null);
+    await account.must(200, 'GET', `/v1/audit/${path}`);
+    const { calls } = outage;
+    expect(calls).toBeGreaterThan(1);
+    for (let call = 1; call <= calls; call++) {
+      outage.arm({ call, mode: 'before' });
+      const { status, body } = await account.call('GET', `/v1/audit/${path}`);
+      expect([path, call, status, body.code]).toEqual([path, call, 503, 'unavailable']);
+    }
     outage.arm(null);
   }
   expect(log.of('tree_refused')).toEqual([]);

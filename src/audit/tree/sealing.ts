@@ -179,16 +179,23 @@ async function seal(context: SealingContext, tree: UnsealedTree, now: number): P
   if (kept && kept.size > size && kept.size <= tree.end && tree.share < ENTRIES_OF_ONE) throw new ShareTooSmall();
   if (kept) await requireGrowth(kept, size, read);
   await Promise.all(tiles.map((tile) => putTile(bucket, accountId, tile)));
-  const sign = async () => {
-    const sealedAt = Math.max(now, before.sealedAt, kept?.sealedAt ?? now);
-    return signHead(signer, { account: accountId, size, root: await edge.root(), sealedAt });
-  };
-  // What was signed before is not signed again, with another time.
-  const known = size === from ? before : kept?.size === size ? await underKnownKey(signer, kept) : null;
-  const head = known ?? (await sign());
+  const sealedAt = Math.max(now, before.sealedAt, kept?.sealedAt ?? now);
+  const grown = { account: accountId, size, root: await edge.root(), sealedAt };
+  // What was signed before is not signed again.
+  const head = size === from ? before : await signHead(signer, grown);
   const isPublished = size > tree.publishedSize && now >= tree.publishedAt + PUBLICATION_PAUSE;
-  const { root, sealedAt, note } = isPublished ? await putCheckpoint(bucket, head) : head;
-  return { account, from, size, root, edge: edge.bytes(), sealedAt, note, isPublished, heldUntil };
+  const signed = isPublished ? await putCheckpoint(bucket, head) : head;
+  return {
+    account,
+    from,
+    size,
+    root: signed.root,
+    edge: edge.bytes(),
+    sealedAt: signed.sealedAt,
+    note: signed.note,
+    isPublished,
+    heldUntil,
+  };
 }
 
 /** A tree that goes on, in memory, from what was sealed of it. */
@@ -225,7 +232,7 @@ async function extend(
 
 /**
  * Opens the tree of a log of which R2 keeps a newer head than its row knows of: whoever sealed it is about to write that
- * down, or died before.
+ * down, or died before. Hashes the entries in between, and takes one or two round trips to the database.
  * @throws LogRefused where the log does not lead to that head
  */
 export async function openUnrecorded(
