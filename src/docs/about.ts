@@ -14,8 +14,9 @@ audit log that is written in the same transaction as the step.
 **Credentials** are presented as \`Authorization: Bearer <credential>\`. A user token acts within its scopes:
 ${SCOPES.map((scope) => `\`${scope}\``).join(', ')}.
 
-**Bodies** are JSON in UTF-8, at most 1 MiB, 64 levels and 20,000 values. Unknown fields and unknown query parameters are refused. Texts are trimmed;
-their lengths count Unicode code points. A text that holds NUL or a lone surrogate is refused. An absent body is \`{}\`.
+**Bodies** are JSON in UTF-8, at most 1 MiB, 64 levels and 20,000 values. Unknown fields and unknown query parameters
+are refused. Texts are trimmed; their lengths count Unicode code points. A text that holds NUL or a lone surrogate is
+refused. An absent body is \`{}\`.
 
 **Times** are ISO 8601 in UTC, with milliseconds. **Identifiers** are a prefix and 26 characters, and sort by time. A
 malformed one in a path is answered like an unknown one; one of another account too.
@@ -23,8 +24,8 @@ malformed one in a path is answered like an unknown one; one of another account 
 **Lists** are \`{data, has_more, next_cursor}\`. A cursor is opaque, and good for the same account and the same filters.
 What is added while a client pages causes neither a duplicate nor a gap.
 
-**Errors** are problem documents (RFC 9457), \`application/problem+json\`, with a stable \`code\`. \`detail\` says what to
-do about it; \`errors\` names the fields at fault. They have at most 8 KiB.
+**Errors** are problem documents (RFC 9457), \`application/problem+json\`, of at most 8 KiB, with a stable \`code\`.
+\`detail\` says what to do about it; \`errors\` names the fields at fault.
 
 **Sending again** is safe with an \`Idempotency-Key\`, for every POST. Every answer carries \`X-Request-Id\`.`.trim(),
 };

@@ -8,8 +8,9 @@ import { describe } from './operation';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 /**
- * What a body holds is bounded before it is parsed, so that nothing after it needs to fear deep or wide values. No field
- * takes nearly as much: free-form data has at most 16 KiB, which is 8,190 values, and few levels.
+ * What a body may hold, judged before it is parsed: nothing that reads it meets a value too deep for the stack, or more
+ * values than it takes a moment to look at. Valid bodies stay below: free-form data has at most 16 KiB, which is 8,190
+ * values, and 10 levels.
  */
 const BODY_LIMITS = { levels: 64, values: 20_000 };
 const MAX_FORM_PARAMETERS = 100;

@@ -9,7 +9,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 /** Levels of nesting: 0 for a scalar, 1 for an object or array of scalars. */
 export function jsonDepth(value: unknown): number {
   let depth = 0;
-  // Level by level: a stored value may be nested deeper than the stack reaches.
+  // Level by level: no depth is too much for the stack.
   for (let level = containers([value]); level.length > 0; level = containers(level.flatMap(Object.values))) depth++;
   return depth;
 }
