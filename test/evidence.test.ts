@@ -133,8 +133,8 @@ const lives = fc.record({
   reason: texts(1_000),
   decision: texts(1_000),
   userAgent: fc.oneof(
-    fc.constantFrom('', '=1+1', '"a", b', '-x', "'", 'x'.repeat(5_000)),
-    fc.string({ unit: fc.integer({ min: 0x20, max: 0xff }).map((code) => String.fromCharCode(code)), maxLength: 60 }),
+    fc.constantFrom('', '=1+1', '"a", b', '-x', "'", 'Zoë', 'x'.repeat(5_000)),
+    fc.string({ unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)), maxLength: 60 }),
   ),
   narrows: fc.boolean(),
   fate: fc.constantFrom('wait', 'approve', 'use', 'revoke', 'unused', 'undecided', 'deny'),
@@ -222,7 +222,7 @@ let runs = 0;
 it('whatever an agent may send, its account can list, export, report, prove and be notified of', {
   timeout: 60_000,
 }, async () => {
-  const anyLives = fc.array(lives, { minLength: 10, maxLength: 16 });
+  const anyLives = fc.array(lives, { minLength: 14, maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(anyLives, async (some) => {
       const world = new World();
@@ -252,7 +252,7 @@ it('whatever an agent may send, its account can list, export, report, prove and 
       const told = new Map(messages.map(({ data }) => [data.id, canonicalize(data.details)]));
       expect(told).toEqual(new Map(log.map(({ id, details }) => [id, canonicalize(details)])));
     }),
-    { numRuns: 3, seed: 20_261_122, endOnFailure: true },
+    { numRuns: 2, seed: 20_261_122, endOnFailure: true },
   );
   expect(await checkIntegrity(env.DB)).toEqual([]);
 });
