@@ -30,9 +30,13 @@ export async function compareHistory(
     try {
       if (signerOf(one, options.keys, one.where) === null) unknown.push(one);
       requireSameLog(one, checkpoint);
-      if (one.size > checkpoint.size && !options.isNewest) later.push(one);
-      else if (await isPast(one, checkpoint, options)) agreed.push(one);
-      else beyondProof.push(one);
+      if (one.size > checkpoint.size && !options.isNewest) {
+        later.push(one);
+        continue;
+      }
+      const isProven = await isPast(one, checkpoint, options);
+      if (options.isNewest) requireEarlier(one, checkpoint);
+      (isProven ? agreed : beyondProof).push(one);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       const last = agreed.at(-1);
@@ -67,6 +71,15 @@ export async function compareHistory(
 function requireSameLog(kept: Kept, { origin }: Checkpoint): void {
   if (kept.origin === origin) return;
   throw new Fault('history', `${kept.where} is a checkpoint of another log: ${kept.origin}, not ${origin}`);
+}
+
+/** @throws Fault where a checkpoint was signed for a later time than the newest one */
+function requireEarlier({ time, where }: Kept, newest: Checkpoint): void {
+  if (time <= newest.time) return;
+  const evidence = { time_kept: time, time_now: newest.time };
+  throw new Fault('history', `The time of the log ran backwards: ${where} is later than its newest checkpoint`, {
+    evidence,
+  });
 }
 
 /**

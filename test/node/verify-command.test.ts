@@ -277,6 +277,15 @@ describe('npm run verify on a service', () => {
       { kind: 'history', message: 'The log got shorter: 40 entries once, now 39' },
     ));
 
+  it('finds a head that is signed again for an earlier time', () =>
+    expectFault(
+      () => {
+        const earlier = log.checkpoint(40, '2026-06-30T00:00:00.000Z');
+        lies.checkpoints = [earlier, earlier];
+      },
+      { kind: 'history', message: expect.stringContaining('The time of the log ran backwards') },
+    ));
+
   it('finds a log that grew out of another, where only a consistency proof can tell', () =>
     expectFault(
       () => {
