@@ -5,14 +5,14 @@ import { SECOND } from './lib/time';
 
 /** Until a message that failed comes again, in milliseconds, at most. */
 const MAX_DELAY = 60 * SECOND;
-/** For so long the next message waits for what gets no further, in milliseconds. */
-const PATIENCE = 250;
 
 /** What is left to do for a message, and may go on while the next one has its turn. */
 export interface Rest {
   rest: Promise<void>;
   /** How far it is: a number that grows. */
   progress: () => number;
+  /** How long the next message waits while it gets no further, in milliseconds. */
+  patience: number;
 }
 
 /** Keeps an invocation alive until something is over. */
@@ -56,11 +56,11 @@ export async function consume<M>(
 }
 
 /** Waits for a rest as long as it gets further. */
-async function endsInTime({ rest, progress }: Rest, runtime: Runtime): Promise<boolean> {
+async function endsInTime({ rest, progress, patience }: Rest, runtime: Runtime): Promise<boolean> {
   const isOver = rest.then(() => true);
   for (let before = -1; before < progress(); ) {
     before = progress();
-    if (await Promise.race([isOver, runtime.sleep(PATIENCE).then(() => false)])) return true;
+    if (await Promise.race([isOver, runtime.sleep(patience).then(() => false)])) return true;
   }
   return false;
 }

@@ -19,7 +19,7 @@ import { TreeLedger } from './ledger/tree-ledger';
 import { logFailure } from './lib/log';
 import { SECOND } from './lib/time';
 import { expireSlice } from './permissions/expiry';
-import { hintAtDeliveries, hintAtNews } from './webhooks/dispatch/sweep';
+import { hintAtDeliveries, hintAtNews, UpcomingHints } from './webhooks/dispatch/sweep';
 import { type Slice, Work } from './work';
 
 export const SWEEP_CRON = '* * * * *';
@@ -100,8 +100,9 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
   const context = { reader: database, ledger, runtime };
   const hints = () => {
     const queues = { queue: bound(env.WEBHOOK_QUEUE), slowQueue: bound(env.SLOW_WEBHOOK_QUEUE) };
-    return { shard, ledger, queues, now: runtime.now() };
+    return { shard, reader: database, ledger, queues, now: runtime.now() };
   };
+  const upcoming = new UpcomingHints(hints);
   let signer: Promise<LogSigner> | undefined;
   const open = () => {
     signer ??= openSigner(env);
@@ -121,6 +122,7 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
     },
     'erase trees': () => eraseTrees({ reader: database, ledger, bucket: bound(env.FILES) }, runtime.now()),
     'erase accounts': () => eraseAccounts(database, runtime.now()),
+    'hint at what is due soon': () => upcoming.sendSlice(),
     'hint at news': () => hintAtNews(hints()),
     'hint at deliveries': () => hintAtDeliveries(hints()),
     'erase webhooks': () => eraseWebhooks(database),

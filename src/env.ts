@@ -92,7 +92,7 @@ export interface OidcConfig {
 /** How webhooks are delivered. */
 export interface WebhookConfig {
   queue: Queue<WebhookMessage>;
-  /** For webhooks whose last attempt failed or took long. */
+  /** For webhooks that have still to answer quickly, or did not the last time. */
   slowQueue: Queue<WebhookMessage>;
   /** Whether targets may be `http`, and on this machine. */
   allowInsecure: boolean;

@@ -4,15 +4,22 @@ import { consume, type GoOn, type Rest } from './consumer';
 import type { Cost } from './db/database';
 import type { FileKind } from './db/schema';
 import { openShard } from './db/shards';
-import { type Config, type Env, type Runtime, readConfig, type WebhookMessage } from './env';
+import { type Env, type Runtime, readConfig, type WebhookMessage } from './env';
 import { sendHint, sendHints } from './http/webhook-hint';
 import { SERVICE } from './ledger/authority';
 import { Ledger } from './ledger/ledger';
 import { dispatch } from './webhooks/dispatch/dispatch';
 import { type FanOutContext, type FilePresenter, fanOut } from './webhooks/dispatch/fan-out';
+import { type TakenWebhook, takeWebhook } from './webhooks/dispatch/lease';
 
 /** How files of each kind are shown. */
 const PRESENTERS: Record<FileKind, FilePresenter> = { export: presentExport, report: presentReport };
+
+/**
+ * How long the webhooks of an account together keep a queue waiting while none of them answers, in milliseconds. Each has
+ * an equal part: however many an account has, and whatever they do, another account's message waits no longer.
+ */
+const ACCOUNT_PATIENCE = 250;
 
 /** Slices of deliveries that one message makes, at most. */
 const SLICES = 20;
@@ -51,8 +58,11 @@ async function runMessage(
     ...{ shard, reader: database, ledger: new Ledger(database, SERVICE), config, presenters: PRESENTERS },
     runtime: { ...runtime, fetch },
   };
-  const next = webhook ?? (await makeDeliveries(context, account));
-  return next === null ? undefined : { rest: send(context, config, account, next), progress: () => answers };
+  const number = webhook ?? (await makeDeliveries(context, account));
+  const taken = number === null ? null : await takeWebhook(context, { account, number });
+  if (!taken) return undefined;
+  const patience = Math.floor(ACCOUNT_PATIENCE / taken.siblings);
+  return { rest: send(context, taken), progress: () => answers, patience };
 }
 
 /**
@@ -80,7 +90,8 @@ async function makeDeliveries(context: FanOutContext, account: number): Promise<
   return own;
 }
 
-async function send(context: FanOutContext, config: Config, account: number, number: number): Promise<void> {
-  const next = await dispatch(context, { account, number });
-  if (next) await sendHint(config.webhooks, { shard: context.shard, account, webhook: number }, next);
+async function send(context: FanOutContext, taken: TakenWebhook): Promise<void> {
+  const { account, number } = taken.leased.row;
+  const next = await dispatch(context, taken);
+  if (next) await sendHint(context.config.webhooks, { shard: context.shard, account, webhook: number }, next);
 }

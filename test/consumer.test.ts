@@ -25,7 +25,7 @@ async function take(pauses: number, progressOf: (pause: number) => number) {
     batch,
     { ...runtime, sleep },
     () => ({}),
-    async () => ({ rest, progress: () => progressOf(waited) }),
+    async () => ({ rest, progress: () => progressOf(waited), patience: 250 }),
     (work) => behind.push(work),
   );
   const { explicitAcks } = await getQueueResult(batch, createExecutionContext());

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { startExport } from './support/exports';
 import { type FaultMode, FaultyDatabase } from './support/faults';
 import { deliverHint } from './support/queue';
-import { listDeliveries, makeWebhook, readDelivery } from './support/webhooks';
+import { listDeliveries, makeProvenWebhook, makeWebhook, readDelivery } from './support/webhooks';
 import { type Json, type TestAccount, World } from './support/world';
 
 const MINUTE = 60_000;
@@ -37,7 +37,7 @@ async function makeScene() {
   const world = new World({ DB: database.binding });
   const account = await world.account();
   const agent = await account.agent();
-  const webhooks = [await makeWebhook(account), await makeWebhook(account)] as const;
+  const webhooks = [await makeProvenWebhook(account), await makeProvenWebhook(account)] as const;
   for (let i = 0; i < 3; i++) await agent.request();
   return { database, world, account, webhooks };
 }

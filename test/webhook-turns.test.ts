@@ -5,7 +5,7 @@ import { fillLog } from './support/exports';
 import { FaultyDatabase } from './support/faults';
 import { answers, type Receiver } from './support/internet';
 import { deliverHint } from './support/queue';
-import { listDeliveries, makeWebhook, readWebhook } from './support/webhooks';
+import { listDeliveries, makeProvenWebhook, readWebhook } from './support/webhooks';
 import { World } from './support/world';
 
 const MINUTE = 60_000;
@@ -25,7 +25,7 @@ async function open() {
   const world = new World({ DB: database.binding });
   const account = await world.account({ plan: 'pro' });
   const agent = await account.agent();
-  const webhook = await makeWebhook(account);
+  const webhook = await makeProvenWebhook(account);
   const change = (fields: object) => account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, fields);
   return { database, world, account, agent, webhook, change };
 }
@@ -162,7 +162,7 @@ describe('while something is sent to it, a webhook', () => {
     const row = await env.DB.prepare(
       'select is_slow, failing_since from webhooks order by number desc limit 1',
     ).first();
-    expect(row).toEqual({ is_slow: 0, failing_since: null });
+    expect(row).toEqual({ is_slow: 1, failing_since: null });
     await recover(world);
     world.advance(5 * MINUTE);
     await recover(world);

@@ -496,7 +496,7 @@ export const webhooks = sqliteTable(
     generation: integer().notNull().default(0),
     /** Whether there may be such deliveries whose rows do not say so yet. */
     hasVoid: integer('has_void', { mode: 'boolean' }).notNull().default(false),
-    /** Whether its last attempt failed or took long: such ones have a queue of their own. */
+    /** Whether it has still to answer quickly, or did not the last time: such webhooks have a queue of their own. */
     isSlow: integer('is_slow', { mode: 'boolean' }).notNull().default(false),
     /** When the first of the attempts failed that have failed since its last success. */
     failingSince: integer('failing_since'),

@@ -1,4 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+
+/** How long a request is repeated that the service cannot answer, in milliseconds. */
+const RETRY_LIMIT = 60_000;
 
 /** An answer of the service. */
 export interface Answer<T> {
@@ -30,20 +34,27 @@ export class Api {
     this.#credential = credential;
   }
 
-  /** Sends a request and answers whatever comes; waits and repeats where the service asks to slow down. */
+  /**
+   * Sends a request, and answers whatever comes.
+   *
+   * Repeats it after `Retry-After`: for as long as the service limits the rate, and for a minute while it cannot answer,
+   * as when another program has its database locked. A POST carries an idempotency key, so that a repetition changes
+   * nothing a second time.
+   */
   async ask<T>(method: string, path: string, body?: object): Promise<Answer<T>> {
-    for (;;) {
-      const response = await fetch(this.#origin + path, {
-        method,
-        headers: {
-          Authorization: `Bearer ${this.#credential}`,
-          ...(body && { 'Content-Type': 'application/json' }),
-        },
-        ...(body && { body: JSON.stringify(body) }),
-      });
+    const headers = {
+      Authorization: `Bearer ${this.#credential}`,
+      ...(body && { 'Content-Type': 'application/json' }),
+      ...(method === 'POST' && { 'Idempotency-Key': randomUUID() }),
+    };
+    const request = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+    for (const deadline = Date.now() + RETRY_LIMIT; ; ) {
+      const response = await fetch(this.#origin + path, request);
       const text = await response.text();
-      if (response.status === 429) await sleep(1_000 * Number(response.headers.get('Retry-After') ?? 1));
-      else return { status: response.status, body: text === '' ? null : JSON.parse(text) };
+      const wait = 1_000 * Number(response.headers.get('Retry-After') ?? 1);
+      const isRepeated = response.status === 429 || (response.status === 503 && Date.now() + wait <= deadline);
+      if (!isRepeated) return { status: response.status, body: text === '' ? null : JSON.parse(text) };
+      await sleep(wait);
     }
   }
 

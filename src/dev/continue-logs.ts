@@ -14,8 +14,6 @@ token is then in the variable ADMIN_TOKEN.`;
 
 /** Accounts that are looked at at a time. */
 const AT_ONCE = 5;
-/** How often a log is tried that is sealed at the same time, with pauses of a second. */
-const TRIES = 60;
 
 interface Work {
   operator: Api;
@@ -71,7 +69,7 @@ async function continueLog({ operator, shard, moment }: Work, id: string): Promi
   type Continuation = { set_aside: number; has_more: boolean };
   const path = `/v1/admin/users/${id}/log/restoration`;
   let moved = 0;
-  for (let tries = 1; ; ) {
+  for (;;) {
     const answer = await operator.ask<Continuation & Refusal>('PUT', path, { shard, restored_to: moment });
     const { status, body } = answer;
     if (status === 200) {
@@ -84,9 +82,7 @@ async function continueLog({ operator, shard, moment }: Work, id: string): Promi
       if (moved > 0) console.log(`${id}: ${moved} objects set aside`);
       return moved > 0 ? 'goes on' : 'nothing to set aside';
     }
-    if (status === 503 && tries++ < TRIES) {
-      await sleep(1_000);
-    } else if (status === 404 || status === 409 || status === 503) {
+    if (status === 404 || status === 409 || status === 503) {
       console.log(`${id}: ${body.detail}`);
       return 'stays refused';
     } else {

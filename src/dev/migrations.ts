@@ -1,10 +1,9 @@
-import { text } from 'node:stream/consumers';
 import { Complaint } from './complaint.ts';
+import { runOnDatabase } from './database-run.ts';
 import type { Deployment } from './project.ts';
-import { runWrangler } from './wrangler.ts';
 
 /**
- * Brings a local D1 database up to date.
+ * Applies the migrations that a local D1 database lacks.
  * @param binding its name in the configuration
  * @throws Complaint with what wrangler said
  */
@@ -14,8 +13,7 @@ export async function applyMigrations(
   signal: AbortSignal,
 ): Promise<void> {
   const options = ['d1', 'migrations', 'apply', binding, '--local', '--config', config];
-  const { output, exit } = runWrangler(options, signal);
-  const [said, complained, code] = await Promise.all([...output.map((stream) => text(stream)), exit]);
+  const { said, complained, code } = await runOnDatabase(options, signal);
   if (code !== 0 && !signal.aborted) {
     throw new Complaint(`The migrations of the database ${binding} failed.\n${said}${complained}`);
   }

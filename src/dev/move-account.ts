@@ -60,7 +60,7 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
     await ask(
       home,
       `insert into moves (account, id, direction, shard, created_at)
-       select number, id, 0, '${target.name}', ${Date.now()} from accounts where id = ${bytes}`,
+       select number, id, 0, '${target.name}', ${Date.now()} from accounts where id = ${bytes} on conflict do nothing`,
     );
   }
   if (move?.from !== target) console.log(`${id} moves with the next sweeps …`);

@@ -1,7 +1,6 @@
-import { text } from 'node:stream/consumers';
 import { Complaint } from './complaint.ts';
+import { runOnDatabase } from './database-run.ts';
 import type { Deployment } from './project.ts';
-import { runWrangler } from './wrangler.ts';
 
 /** What wrangler answers with it takes for mere information. */
 const SPEAKING = { WRANGLER_LOG: 'log' };
@@ -12,7 +11,8 @@ type Row = Record<string, unknown>;
 type Printed = { results?: Row[] }[] | { error: { text?: string; notes?: { text?: string }[] } };
 
 /**
- * Runs one statement in a D1 database, and answers its rows.
+ * Runs one statement in a D1 database, and answers its rows. A local database that another process has locked is tried
+ * again: the statement must be safe to repeat.
  * @param binding its name in the configuration
  * @throws Complaint with what wrangler said
  */
@@ -24,8 +24,8 @@ export async function queryDatabase(
   signal: AbortSignal,
 ): Promise<Row[]> {
   const options = ['d1', 'execute', binding, place, '--config', config, '--json', '--yes'];
-  const { output, exit } = runWrangler([...options, '--command', sql.replaceAll(/\s+/g, ' ')], signal, SPEAKING);
-  const [said, complained, code] = await Promise.all([text(output[0]), text(output[1]), exit]);
+  const command = [...options, '--command', sql.replaceAll(/\s+/g, ' ')];
+  const { said, complained, code } = await runOnDatabase(command, signal, SPEAKING);
   signal.throwIfAborted();
   const printed = parsePrinted(said);
   if (code === 0 && Array.isArray(printed)) return printed[0]?.results ?? [];

@@ -3,7 +3,7 @@ import { logFailure } from '../lib/log';
 
 /**
  * Tells a queue that there is something to deliver. A hint that is lost is made good by the sweep.
- * @param isSlow whether the webhook's last attempt failed or took long
+ * @param isSlow whether the webhook has still to answer quickly, or did not the last time
  * @param delay milliseconds until it is due
  */
 export async function sendHint(

@@ -65,6 +65,7 @@ export async function createWebhook(
     agentIds: input.agent_ids,
     isActive: input.is_active,
     disabledReason: null,
+    isSlow: true,
     secret: encrypted,
     startsAfter: logHead(account),
     startsAfterOutcome: outcomeHead(account),

@@ -80,8 +80,8 @@ export async function updateWebhook(
 }
 
 /**
- * What a webhook becomes that leads elsewhere, or was off: nothing bad is known of it, and whoever still sends to what it
- * was has nothing more to say about it.
+ * The state of a webhook whose URL changes, or that is switched on again: that of a new one. It goes to the queue of slow
+ * webhooks until it has answered, and the worker that still sends to what it was records nothing more about it.
  */
 function startedAnew({ url, is_active: isActive }: Input, now: number) {
   const isElsewhere = url === undefined ? sql`0` : sql`${webhooks.url} <> ${url}`;
@@ -89,7 +89,7 @@ function startedAnew({ url, is_active: isActive }: Input, now: number) {
   const ifAnew = (value: SQL | number | null, otherwise: SQL) =>
     sql`iif(${isElsewhere} or ${wasOff}, ${value}, ${otherwise})`;
   return {
-    isSlow: ifAnew(0, sql`${webhooks.isSlow}`),
+    isSlow: ifAnew(1, sql`${webhooks.isSlow}`),
     failingSince: ifAnew(null, sql`${webhooks.failingSince}`),
     lease: ifAnew(null, sql`${webhooks.lease}`),
     dueAt: ifAnew(sql`iif(${webhooks.lease} is null, ${webhooks.dueAt}, ${now})`, sql`${webhooks.dueAt}`),

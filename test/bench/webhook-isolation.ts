@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { Client } from './client.ts';
 import type { Receiver } from './receiver.ts';
 import type { Report } from './report.ts';
 import { type Service, startService } from './service.ts';
@@ -14,6 +15,12 @@ const WARM_UP = 3;
 /** After so long no further one is measured, in milliseconds. */
 const BUDGET = 40_000;
 const LIMIT = 2;
+
+/** Webhooks of the account that attacks, which is as many as it can have, and how often it does so in each way. */
+const ATTACKING = 50;
+const ATTACKS = 3;
+/** How late another account's message may be beside them, in milliseconds. */
+const MAX_DELAY = 1_000;
 
 /** A service whose webhooks are told of events. */
 interface Side {
@@ -92,6 +99,119 @@ export async function measureIsolation(
     for (const response of hanging) response.destroy();
     for (const service of services) await service.stop();
   }
+}
+
+/** An account with webhooks that hang whenever it likes. */
+interface Attacker {
+  service: Service;
+  tenant: Tenant;
+  user: Client;
+  webhooks: string[];
+}
+
+/** The ways in which all webhooks of an account can be made to hang at once that did not hang before. */
+const WAYS: Record<string, (attacker: Attacker, round: number, url: (name: string) => string) => Promise<unknown>> = {
+  'that are new': async (attacker, round, url) => {
+    const { user, service, tenant } = attacker;
+    for (const id of attacker.webhooks.splice(0)) await user.expect(204, 'DELETE', `/v1/webhooks/${id}`);
+    for (let i = 0; i < ATTACKING; i++) {
+      const webhook = { url: url(`new/${round}/${i}`) };
+      attacker.webhooks.push((await user.expect<{ id: string }>(201, 'POST', '/v1/webhooks', webhook)).body.id);
+    }
+    await requestPermission(service, tenant);
+  },
+  'at another address': async ({ service, tenant, user, webhooks }, round, url) => {
+    for (const id of webhooks)
+      await user.expect(200, 'PUT', `/v1/webhooks/${id}`, { url: url(`moved/${round}/${id}`) });
+    await requestPermission(service, tenant);
+  },
+  'that are switched on again': async ({ service, tenant, user, webhooks }) => {
+    for (const is_active of [false, true]) {
+      for (const id of webhooks) await user.expect(200, 'PUT', `/v1/webhooks/${id}`, { is_active });
+    }
+    await requestPermission(service, tenant);
+  },
+  'that answered before': ({ service, tenant }) => requestPermission(service, tenant),
+  'that are sent a test each': ({ user, webhooks }) =>
+    Promise.all(webhooks.map((id) => user.expect(202, 'POST', `/v1/webhooks/${id}/test`))),
+};
+
+/**
+ * Measures how late another account hears of an event, by a webhook that has answered before and by a new one, while all
+ * webhooks of one account hang that did not hang before. The local service has one consumer a queue, so that what holds
+ * a queue holds everybody.
+ */
+export async function measureFirstHang(
+  report: Report,
+  prepare: (name: string) => Promise<string>,
+  receiver: Receiver,
+): Promise<void> {
+  const healthy = receiver.behave;
+  const arrivals = new Map<string, Map<string, number>>();
+  const hanging: ServerResponse[] = [];
+  let isHanging = false;
+  receiver.behave = (path, body, response) => {
+    if (isHanging && path.startsWith('/attack')) return void hanging.push(response);
+    const permission = permissionOf(body);
+    arrivals.set(permission, (arrivals.get(permission) ?? new Map<string, number>()).set(path, performance.now()));
+    response.end();
+  };
+  const service = await startService(await prepare('first-hang'));
+  try {
+    const tenant = await createTenant(service.origin, 'team', 1);
+    const attacker: Attacker = { service, tenant, user: new Client(service.origin, tenant.token), webhooks: [] };
+    const other = await createTenant(service.origin, 'team', 1);
+    const arrivalsOf = async (webhooks: number) => {
+      const id = await requestPermission(service, other);
+      const committed = performance.now();
+      await until(() => arrivals.get(id)?.size === webhooks);
+      return [...(arrivals.get(id) ?? [])].map(([path, time]) => ({ path, delay: Math.max(0, time - committed) }));
+    };
+    await registerWebhooks(service, other, receiver, 1, '/proven');
+    await arrivalsOf(1);
+    let webhooks = 1;
+    for (const [way, attack] of Object.entries(WAYS)) {
+      const delays: Record<string, number[]> = { proven: [], fresh: [] };
+      for (let round = 0; round < ATTACKS; round++) {
+        const fresh = `/fresh/${webhooks}`;
+        await registerWebhooks(service, other, receiver, 1, fresh);
+        webhooks += 1;
+        // Those that there are answer quickly before they hang.
+        if (attacker.webhooks.length > 0) {
+          const proof = await requestPermission(service, tenant);
+          await until(() => arrivals.get(proof)?.size === ATTACKING);
+          await settled();
+        }
+        isHanging = true;
+        await attack(attacker, round, (name) => `${receiver.origin}/attack/${name}`);
+        for (const { path, delay } of await arrivalsOf(webhooks)) {
+          if (path.startsWith('/proven')) delays.proven?.push(delay);
+          if (path.startsWith(`${fresh}/`)) delays.fresh?.push(delay);
+        }
+        await until(() => hanging.length === ATTACKING);
+        isHanging = false;
+        for (const response of hanging.splice(0)) response.end();
+        await settled();
+      }
+      const worst = (figures: number[] = []) => Math.round(Math.max(...figures));
+      report.verdict(
+        worst(delays.proven) <= MAX_DELAY,
+        `beside 50 webhooks ${way} and hang, another account's message: ${worst(delays.proven)} ms to one that answered ` +
+          `before (at most ${MAX_DELAY}), ${worst(delays.fresh)} ms to a new one; worst of ${ATTACKS}`,
+      );
+    }
+  } catch (error) {
+    report.verdict(false, `beside 50 webhooks that hang for the first time: ${error}`);
+  } finally {
+    receiver.behave = healthy;
+    for (const response of hanging) response.destroy();
+    await service.stop();
+  }
+}
+
+/** What was answered last is written down a moment later. */
+async function settled(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
 }
 
 /** Lets something happen in each account, waits until all have heard of it who answer, and gives how late each did. */

@@ -6,7 +6,7 @@ import type { Report } from './report.ts';
 import { databaseFile, prepareState, type Service, startService } from './service.ts';
 import { createTenant, type Tenant } from './tenant.ts';
 import { permissionOf, quantile, registerWebhooks, requestPermission } from './webhook-events.ts';
-import { measureIsolation } from './webhook-isolation.ts';
+import { measureFirstHang, measureIsolation } from './webhook-isolation.ts';
 
 const ENTRIES = 10_000;
 const MIN_RATIO = 0.5;
@@ -28,6 +28,7 @@ export async function measureWebhooks(report: Report, folder: string): Promise<v
     for (const webhooks of [1, 10]) await measureBacklog(report, folder, receiver, webhooks, plain);
     await measureLatency(report, folder, receiver);
     await measureIsolation(report, (name) => freshState(folder, name), receiver);
+    await measureFirstHang(report, (name) => freshState(folder, name), receiver);
     await measureCrash(report, folder, receiver);
   } finally {
     await receiver.stop();

@@ -20,6 +20,8 @@ import {
 } from '../support/faulty-receiver';
 
 const MB = 2 ** 20;
+/** Within this time of a sweep what a killed worker had taken is sent again, in milliseconds. */
+const RECOVERY = 30_000;
 const HEAD = 'HTTP/1.1 200 OK\r\n';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-webhooks-'));
@@ -202,7 +204,7 @@ describe('beside a running service', () => {
   });
 });
 
-it('all arrive though the process is killed in the midst of a thousand deliveries', async () => {
+it('all arrive within 30 s of the next sweep though the process is killed in the midst of a thousand deliveries', async () => {
   const ENTRIES = 1_000;
   const prepared = await startService(folder);
   const tenant = await createTenant(prepared.origin, 'team', 1);
@@ -218,7 +220,10 @@ it('all arrive though the process is killed in the midst of a thousand deliverie
   expect(entries().size).toBeLessThan(ENTRIES);
   const service = await startService(folder);
   try {
-    await sweepUntil(service, () => entries().size === ENTRIES);
+    const started = Date.now();
+    await sweep(service);
+    while (entries().size < ENTRIES && Date.now() < started + RECOVERY) await pause(20);
+    expect(entries().size).toBe(ENTRIES);
     await pause(1_000);
   } finally {
     await service.stop();
@@ -257,7 +262,7 @@ function memoryOf({ pid }: Service): number {
   return Math.max(0, ...peaks.map(Number)) * 1_024;
 }
 
-/** Sweeps each second: the lease of who was killed has to be over before somebody else goes on. */
+/** Sweeps each second until something is done. */
 async function sweepUntil(service: Service, isDone: () => boolean): Promise<void> {
   for (const deadline = Date.now() + 90_000; !isDone() && Date.now() < deadline; ) {
     await sweep(service);

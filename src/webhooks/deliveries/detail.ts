@@ -1,8 +1,9 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
+import type { WebhookEvent } from '../../db/schema';
 import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
-import type { UserContext } from '../../http/context';
+import type { Scope, UserContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
@@ -28,7 +29,9 @@ export const DeliveryDetail = later(() =>
   Delivery()
     .extend({
       payload: shownObject.nullable().meta({
-        description: 'What is sent; null when the audit entry that it tells of is not kept any more.',
+        description:
+          'What is sent. Null without the scope `audit:read` for `audit.created`, without `audit:export` for events of ' +
+          'exports and reports, and when the audit entry is no longer kept.',
       }),
       attempt_history: z.array(Attempt()).meta({ description: 'Every attempt, in order.' }),
     })
@@ -50,10 +53,25 @@ export type DeliveryDetail = z.output<ReturnType<typeof DeliveryDetail>>;
 /** Parameters of a path that leads to a delivery. */
 export const deliveryPath = later(() => z.object({ id: shownId('webhook'), delivery_id: shownId('dlv') }));
 
-/** Shows a delivery, as the authentication found it. */
+/** The scope that guards what an event tells, beside the one that opens the call; null where it tells nothing. */
+const PAYLOAD_SCOPES: Record<WebhookEvent, Scope | null> = {
+  'audit.created': 'audit:read',
+  'audit.export.completed': 'audit:export',
+  'audit.export.failed': 'audit:export',
+  'report.completed': 'audit:export',
+  'report.failed': 'audit:export',
+  'webhook.test': null,
+};
+
+/**
+ * Shows a delivery; its payload only to a token that may also read the same elsewhere.
+ * @param row the delivery, as the authentication found it
+ */
 export function showDelivery({ principal, runtime }: UserContext, row: FoundDelivery | undefined): DeliveryDetail {
   if (!row) throw notFound('delivery');
-  const payload = payloadOf(row, principal.account, runtime.now());
+  const scope = PAYLOAD_SCOPES[row.event];
+  const mayRead = scope === null || principal.scopes.includes(scope);
+  const payload = mayRead ? payloadOf(row, principal.account, runtime.now()) : null;
   return {
     ...presentDelivery(row.webhookId, row),
     payload: payload === null ? null : (JSON.parse(payload) as JsonObject),

@@ -1,9 +1,8 @@
 import type { Runtime } from '../../env';
 import { SECOND } from '../../lib/time';
+import { RECEIVER_TIMEOUT } from './limits';
 import { readRetryAfter } from './schedule';
 
-/** How long a receiver may take, answer and all, in milliseconds. */
-const TIMEOUT = 15 * SECOND;
 /** How much of an answer is read. */
 const MAX_ANSWER_BYTES = 16 * 1024;
 
@@ -31,7 +30,7 @@ export async function attempt(
   body: string,
 ): Promise<Outcome> {
   const at = runtime.now();
-  const signal = runtime.timeout(TIMEOUT);
+  const signal = runtime.timeout(RECEIVER_TIMEOUT);
   let response: Response | null = null;
   let error: string | null;
   try {
@@ -94,7 +93,7 @@ function describeStatus(status: number): string | null {
 }
 
 function describeTimeout(response: Response | null): string {
-  const seconds = TIMEOUT / SECOND;
+  const seconds = RECEIVER_TIMEOUT / SECOND;
   return response ? `The answer was not whole within ${seconds} seconds.` : `No answer within ${seconds} seconds.`;
 }
 

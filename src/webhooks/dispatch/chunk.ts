@@ -3,6 +3,7 @@ import { formatTime, SECOND } from '../../lib/time';
 import type { WebhookRow } from '../webhook';
 import type { Outcome } from './attempt';
 import type { DueDelivery } from './due';
+import { GRACE } from './limits';
 import { nextWait, PATIENCE } from './schedule';
 import type { Sender } from './sender';
 import type { ChunkResult, DeliveryResult } from './settlement';
@@ -11,11 +12,6 @@ import type { ChunkResult, DeliveryResult } from './settlement';
 const CONNECTIONS = 6;
 /** A receiver that takes longer is slow, in milliseconds, and so is a name that takes longer to be looked up. */
 const SLOW = SECOND;
-/**
- * After so long nothing more is begun when a turn is over, in milliseconds: so that what is begun ends before the lease does,
- * and before an invocation that is waited for no longer is cut off, 30 seconds after.
- */
-const GRACE = 3 * SECOND;
 const GONE = 410;
 
 const NOT_KEPT = 'The audit entry is not kept any more.';

@@ -1,19 +1,12 @@
-import { MINUTE, SECOND } from '../../lib/time';
+import { MINUTE } from '../../lib/time';
 import { sendChunk } from './chunk';
 import type { DispatchContext } from './context';
-import { takeWebhook } from './lease';
+import type { TakenWebhook } from './lease';
+import { CHUNK, PAGE, SLOW_CHUNK, TURN } from './limits';
 import { Sender } from './sender';
 import { type ChunkResult, settle, writeResults } from './settlement';
 import { settleVoid } from './voiding';
 
-/** Deliveries that are read at once. */
-const PAGE = 400;
-/** Deliveries that are sent before it is written down what has become of them, which is done while the next are sent. */
-const CHUNK = 100;
-/** One at a time a connection, where each may take as long as a receiver may. */
-const SLOW_CHUNK = 6;
-/** After so long the next message goes on, in milliseconds, so that others get their turn. */
-const TURN = 5 * SECOND;
 /** Shorter waits are the queue's, longer ones the sweep's. */
 const LONGEST_HINT = 10 * MINUTE;
 
@@ -25,19 +18,13 @@ export interface NextTurn {
 }
 
 /**
- * Sends what is due to a webhook. May be called at any time, by several at once, and may die at any point: what was sent
- * and not written down is sent again.
+ * Sends what is due to a webhook that was taken. May die at any point: what was sent and not written down is sent again.
  * @returns when to go on; null when the sweep will see to it, or somebody else does, or nothing waits
  */
-export async function dispatch(
-  context: DispatchContext,
-  key: { account: number; number: number },
-): Promise<NextTurn | null> {
+export async function dispatch(context: DispatchContext, taken: TakenWebhook): Promise<NextTurn | null> {
   const { runtime } = context;
-  const end = runtime.now() + TURN;
-  const taken = await takeWebhook(context, key, PAGE);
-  if (!taken) return null;
   const { leased } = taken;
+  const end = taken.at + TURN;
   // What is left of it by then is the next turn's.
   while (leased.row.hasVoid && runtime.now() < end && (await settleVoid(context, leased)));
   const sender = taken.due.length > 0 ? await Sender.open(context, leased) : null;

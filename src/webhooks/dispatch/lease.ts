@@ -1,13 +1,12 @@
-import { and, eq, isNull, or, sql } from 'drizzle-orm';
+import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
 import { accounts, webhooks } from '../../db/schema';
 import type { Plan } from '../../lib/plans';
-import { MINUTE, SECOND } from '../../lib/time';
+import { MINUTE } from '../../lib/time';
 import type { WebhookRow } from '../webhook';
 import type { DispatchContext } from './context';
 import { type DueDelivery, findDue } from './due';
+import { LEASE, PAGE } from './limits';
 
-/** How long a webhook is left alone that somebody sends to, in milliseconds. Longer than a chunk of sending can take. */
-export const LEASE = 45 * SECOND;
 /** How long until somebody looks again at the webhooks of an account that is switched off. */
 const PAUSE = 5 * MINUTE;
 const LEASE_BYTES = 8;
@@ -20,15 +19,25 @@ export interface LeasedWebhook {
   token: Uint8Array;
 }
 
+/** A webhook that was taken, with what is due to it. */
+export interface TakenWebhook {
+  leased: LeasedWebhook;
+  due: DueDelivery[];
+  /** When it was taken, in milliseconds since the epoch. */
+  at: number;
+  /** How many webhooks the account has, this one included. */
+  siblings: number;
+}
+
 /**
- * Takes the right to send to a webhook, with what is due; null when somebody has it, the webhook is off with nothing to
- * be tidied up, or the account is off: what waits then waits on.
+ * Takes the right to send to a webhook, with what is due; null when another worker has it, the webhook is off with
+ * nothing to be tidied up, or the account is off: what waits then waits on. A lease that is over is taken from whoever
+ * held it.
  */
 export async function takeWebhook(
   { reader, ledger, runtime }: DispatchContext,
   key: { account: number; number: number },
-  limit: number,
-): Promise<{ leased: LeasedWebhook; due: DueDelivery[] } | null> {
+): Promise<TakenWebhook | null> {
   const now = runtime.now();
   const token = runtime.random(LEASE_BYTES);
   const isOwn = and(eq(webhooks.number, key.number), eq(webhooks.account, key.account));
@@ -42,7 +51,7 @@ export async function takeWebhook(
         .where(
           and(
             isOwn,
-            isNull(webhooks.lease),
+            or(isNull(webhooks.lease), lte(webhooks.dueAt, now)),
             or(eq(webhooks.isActive, true), eq(webhooks.hasVoid, true)),
             sql`exists (${owner})`,
           ),
@@ -53,12 +62,16 @@ export async function takeWebhook(
         .set({ dueAt: now + PAUSE })
         .where(and(isOwn, sql`${webhooks.dueAt} < ${now + PAUSE}`, sql`not exists (${owner})`)),
       reader
-        .select({ plan: accounts.plan, auditRetentionDays: accounts.auditRetentionDays })
+        .select({
+          plan: accounts.plan,
+          auditRetentionDays: accounts.auditRetentionDays,
+          siblings: sql<number>`(select count(*) from webhooks where account = ${key.account})`.as('siblings'),
+        })
         .from(accounts)
         .where(eq(accounts.number, key.account)),
-      findDue(reader, key.number, now, limit),
+      findDue(reader, key.number, now, PAGE),
     ],
     answer: null,
   });
-  return row && account ? { leased: { row, owner: account, token }, due } : null;
+  return row && account ? { leased: { row, owner: account, token }, due, at: now, siblings: account.siblings } : null;
 }

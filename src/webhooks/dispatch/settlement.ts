@@ -7,7 +7,8 @@ import { type Id, idBytes } from '../../lib/typeid';
 import { andIsFor, FRESH, RETRIED_BY_TIME } from '../deliveries/waiting';
 import type { DispatchContext } from './context';
 import { type DueDelivery, findDue } from './due';
-import { LEASE, type LeasedWebhook } from './lease';
+import type { LeasedWebhook } from './lease';
+import { LEASE } from './limits';
 
 /** What a chunk of sending came to. */
 export interface ChunkResult {

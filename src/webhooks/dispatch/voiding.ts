@@ -3,7 +3,8 @@ import { deliveries, webhooks } from '../../db/schema';
 import { VOID_ERROR } from '../deliveries/delivery';
 import { andIsVoidFor, FRESH, RETRIED } from '../deliveries/waiting';
 import type { DispatchContext } from './context';
-import { LEASE, type LeasedWebhook } from './lease';
+import type { LeasedWebhook } from './lease';
+import { LEASE } from './limits';
 
 /** Deliveries that one statement voids. */
 const VOIDED = 500;
