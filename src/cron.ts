@@ -11,7 +11,12 @@ import { SERVICE } from './ledger/authority';
 import type { SignErasure } from './ledger/erased';
 import { AgentErasure, eraseAccounts, eraseWebhooks } from './ledger/erasure';
 import { FileLedger } from './ledger/file-ledger';
-import { deleteExpiredKeys, deleteOldAnswers, deleteOldDeliveries, deleteOldStatistics } from './ledger/housekeeping';
+import {
+  deleteExpiredCredentials,
+  deleteOldAnswers,
+  deleteOldDeliveries,
+  deleteOldStatistics,
+} from './ledger/housekeeping';
 import { Ledger } from './ledger/ledger';
 import { heldShards, Mover, type MoverShard } from './ledger/mover';
 import { BACKLOG_AGE, Retention } from './ledger/retention';
@@ -129,7 +134,7 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
     'erase agents, oldest first': () => oldest.eraseSlice(),
     'erase agents, newest first': () => newest.eraseSlice(),
     'erase what expired long ago': () => overdue.eraseSlice(),
-    'delete expired keys': () => deleteExpiredKeys(database, runtime.now()),
+    'delete expired credentials': () => deleteExpiredCredentials(database, runtime.now()),
     'delete old answers': () => deleteOldAnswers(database, runtime.now()),
     'resume files': () => resumeFiles(database, bound(env.JOB_QUEUE), shard, runtime.now()),
     'clean files': () =>

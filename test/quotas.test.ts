@@ -15,7 +15,9 @@ async function pending(account: TestAccount): Promise<[counted: number, there: n
   const id = toHex(idBytes(account.id as Id<'user'>));
   const owner = `(select number from accounts where id = x'${id}')`;
   const [counted, there] = await env.DB.batch<{ n: number }>([
-    env.DB.prepare(`select coalesce(sum(count), 0) as n from pending_permissions where account = ${owner}`),
+    env.DB.prepare(
+      `select coalesce(sum(count), 0) as n from pending_permissions where account = ${owner} and agent = 0`,
+    ),
     env.DB.prepare(`select count(*) as n from permissions where account = ${owner} and status = 0`),
   ]);
   return [counted?.results[0]?.n ?? -1, there?.results[0]?.n ?? -1];

@@ -48,7 +48,7 @@ describe('a user token', () => {
     const refused = await make({ expires_at: '2026-01-31T13:00:00.001Z' });
     expect([refused.status, refused.body.code]).toEqual([400, 'invalid_request']);
     expect(refused.body.errors).toEqual([
-      { path: 'body.expires_at', message: `must not be after ${end}, when the credential that asks ends` },
+      { path: 'body.expires_at', message: `must not be after ${end}, when the calling credential expires` },
     ]);
     expect((await make({})).body.expires_at).toBe(end);
     expect((await make({ expires_at: end })).body.expires_at).toBe(end);

@@ -10,7 +10,7 @@ import { answer, created, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { later } from '../lib/later';
 import { Account, accountFields, exampleAccount, presentAccount } from './account';
-import { CreatedUserToken, exampleCreatedUserToken, issueUserToken, UNLIMITED } from './user-token';
+import { CreatedUserToken, exampleCreatedUserToken, issueUserToken, OPERATOR_TOKEN_DEFAULTS } from './user-token';
 
 const AccountCreation = later(() =>
   z
@@ -60,7 +60,7 @@ export async function createAccount(
     createdAt: now,
     updatedAt: now,
   };
-  const { token, store } = await issueUserToken(context, shard.name, row.id, {}, UNLIMITED);
+  const { token, store } = await issueUserToken(context, shard.name, row.id, {}, OPERATOR_TOKEN_DEFAULTS);
   const created = { ...presentAccount(row), token };
   await shard.ledger.change({
     note: noteOfOperator(context, 'user_token.created', token.id, accountNumber(row.id)),

@@ -8,9 +8,9 @@ import { accountOfPath, type LocatedAccount, locatedAccount } from './account';
 import {
   CreatedUserToken,
   issueUserToken,
+  OPERATOR_TOKEN_DEFAULTS,
   refuseFullAccount,
   tokenLocation,
-  UNLIMITED,
   UserTokenCreation,
   type UserTokenInput,
 } from './user-token';
@@ -21,7 +21,7 @@ export async function createAccountToken(
   { shard, row }: LocatedAccount,
   input: UserTokenInput,
 ): Promise<CreatedUserToken> {
-  const { token, store } = await issueUserToken(context, shard.name, row.id, input, UNLIMITED);
+  const { token, store } = await issueUserToken(context, shard.name, row.id, input, OPERATOR_TOKEN_DEFAULTS);
   await shard.ledger
     .change({
       note: noteOfOperator(context, 'user_token.created', token.id, accountNumber(row.id)),

@@ -16,8 +16,8 @@ import {
 } from './user-token';
 
 /**
- * Makes a user token with the scopes and the end that are named, or with those of the credential that asks.
- * @throws Problem `insufficient_scope` for a scope that the credential lacks; `invalid_request` for an end after its own
+ * Creates a user token with the given scopes and expiry, by default those of the calling credential.
+ * @throws Problem `insufficient_scope` for a scope that the caller lacks; `invalid_request` for an expiry after the caller's own
  */
 export async function createUserToken(context: UserContext, input: UserTokenInput): Promise<CreatedUserToken> {
   const { account, scopes, shard, expiresAt } = context.principal;
@@ -28,7 +28,7 @@ export async function createUserToken(context: UserContext, input: UserTokenInpu
     });
   }
   if (expiresAt !== null && (input.expires_at ?? 0) > expiresAt) {
-    const message = `must not be after ${formatTime(expiresAt)}, when the credential that asks ends`;
+    const message = `must not be after ${formatTime(expiresAt)}, when the calling credential expires`;
     throw invalidRequest([{ path: 'body.expires_at', message }]);
   }
   const { token, store } = await issueUserToken(context, shard, account.id, input, { scopes, expiresAt });
@@ -48,7 +48,7 @@ export const userTokenCreation = new Hono().post(
     id: 'createUserToken',
     tag: 'Account',
     summary: 'Create a user token',
-    description: 'It can neither have a scope that the asking credential lacks, nor outlive it.',
+    description: 'Its scopes and lifetime cannot exceed those of the calling credential.',
     success: created(CreatedUserToken, tokenLocation),
     problems: ['conflict'],
   }),

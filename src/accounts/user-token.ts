@@ -26,8 +26,8 @@ export const UserTokenCreation = later(() =>
       }),
       expires_at: dateTime.optional().meta({
         description:
-          'When it ends; must lie in the future, and not after the end of the credential that asks. By default it ends ' +
-          'with that credential, or never.',
+          'When the token expires. Must be in the future and not after the expiry of the calling credential. Defaults to ' +
+          'that expiry; without one the token never expires.',
         examples: ['2126-01-31T12:00:00Z'],
       }),
     })
@@ -111,12 +111,12 @@ export interface IssuedToken {
   store: (write: RecordWriter) => Batch[number];
 }
 
-/** What the operator's tokens are where the input says nothing else: they have every scope, and never end. */
-export const UNLIMITED = { scopes: SCOPES, expiresAt: null };
+/** Defaults for tokens that the operator creates: every scope, no expiry. */
+export const OPERATOR_TOKEN_DEFAULTS = { scopes: SCOPES, expiresAt: null };
 
 /**
  * Makes a user token for an account of a shard.
- * @param defaults the scopes and the end that it gets where the input names none
+ * @param defaults the scopes and the expiry that it gets where the input names none
  * @throws Problem `invalid_request` for an expiry that is not in the future
  */
 export async function issueUserToken(
@@ -145,7 +145,10 @@ export async function issueUserToken(
   // NOT NULL: finds no account when it is gone or holds its fill, and the batch fails.
   const owner = sql`(
     select ${accounts.number} from ${accounts} where ${accounts.id} = ${sql.param(account, accounts.id)}
-      and (select count(*) from ${userTokens} where ${userTokens.account} = ${accounts.number}) < ${MAX_TOKENS}
+      and (
+        select count(*) from ${userTokens}
+        where ${userTokens.account} = ${accounts.number} and coalesce(${userTokens.expiresAt} > ${now}, 1)
+      ) < ${MAX_TOKENS}
   )`;
   return {
     token: presentUserToken(row, secret),

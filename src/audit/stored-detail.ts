@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { LOG_SPAN } from '../ledger/append';
 
-/** Where a permission has what the entries on it tell. */
+/** SQL for the same value in the entry's row of `permissions`. */
 const IN_PERMISSION = {
   resource: sql`resource`,
   decided_by: sql`decided_by`,
@@ -10,8 +10,8 @@ const IN_PERMISSION = {
 } as const;
 
 /**
- * A member of an entry's details, as SQL. Where SQLite cannot parse the details, the entry's permission tells it: the JSON
- * functions refuse more than 1,000 levels, and a statement that meets a refusal fails for all rows.
+ * One member of an entry's details, as SQL. Details deeper than 1,000 levels make SQLite's JSON functions fail the whole
+ * statement; for those the value is read from the permission.
  * @param entry the name of `audit_entries` in the statement
  */
 export function storedDetail(name: keyof typeof IN_PERMISSION, entry = 'audit_entries'): SQL {

@@ -56,7 +56,10 @@ export const userTokens = sqliteTable(
     lastUsedAt: integer('last_used_at'),
     createdAt: integer('created_at').notNull(),
   },
-  (table) => [uniqueIndex('user_tokens_by_account').on(table.account, table.id)],
+  (table) => [
+    uniqueIndex('user_tokens_by_account').on(table.account, table.id),
+    index('user_tokens_by_expiry').on(table.expiresAt).where(sql`expires_at is not null`),
+  ],
 );
 
 /**
@@ -171,11 +174,16 @@ export const permissions = sqliteTable(
   ],
 );
 
-/** How many permissions of each account are pending. Triggers on `permissions` count them, whatever changes a row. */
-export const pendingPermissions = sqliteTable('pending_permissions', {
-  account: integer().primaryKey(),
-  count: integer().notNull(),
-});
+/** Number of pending permissions per agent and, under agent 0, per account; maintained by triggers on `permissions`. */
+export const pendingPermissions = sqliteTable(
+  'pending_permissions',
+  {
+    account: integer().notNull(),
+    agent: integer().notNull(),
+    count: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.account, table.agent] })],
+);
 
 export const POLICY_EFFECTS = ['approve', 'deny'] as const;
 
@@ -398,10 +406,7 @@ export const storedAnswers = sqliteTable(
   ],
 );
 
-/**
- * Always empty. A transaction that depends on a condition inserts a NULL here where that does not hold: the schema
- * refuses it, and everything is rolled back.
- */
+/** Always empty. A transaction aborts itself by inserting NULL here when a condition fails. */
 export const guards = sqliteTable('guards', { condition: text().primaryKey() });
 
 export const FILE_KINDS = ['export', 'report'] as const;

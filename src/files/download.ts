@@ -93,7 +93,8 @@ async function noteDownload(c: Incoming, { ledger, file, document }: Download): 
   if (document !== 'file' || file.downloadedAt !== null) return;
   const { runtime, origin } = c.var;
   const now = runtime.now();
-  const isFirst = and(isFile(file), isNull(files.downloadedAt));
+  const isOn = sql`exists (select 1 from ${accounts} where ${accounts.number} = ${files.account} and ${accounts.isActive})`;
+  const isFirst = and(isFile(file), isNull(files.downloadedAt), isOn);
   const note = {
     id: newId(runtime, 'act'),
     account: sql<number>`(select account from ${files} where ${isFirst})`,
@@ -109,7 +110,7 @@ async function noteDownload(c: Incoming, { ledger, file, document }: Download): 
   try {
     await ledger.change({ note, changes, answer: null });
   } catch (error) {
-    // Somebody else's download was the first.
+    // Another download was the first, or the account was switched off meanwhile.
     if (!(error instanceof ConstraintError)) throw error;
   }
 }

@@ -2,7 +2,7 @@ import type { SQL } from 'drizzle-orm';
 import { createMiddleware } from 'hono/factory';
 import type { Database, Query, Reader } from '../db/database';
 import { Problem } from '../errors';
-import type { CredentialBasis } from '../ledger/authority';
+import type { CredentialReference } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
 import { idBytes } from '../lib/typeid';
@@ -12,13 +12,15 @@ import {
   type App,
   type Caller,
   type Context,
+  freezeClock,
   type Incoming,
   type Principal,
   type Scope,
   type UserPrincipal,
-  withOneTime,
 } from './context';
+import type { FellowQueries } from './credentials';
 import { idempotencyKey, openKeyed } from './idempotency';
+import { claimedScope } from './oidc/identity';
 import { describe } from './operation';
 import { limitAccount, limitCredential } from './rate-limit';
 import { sendHint } from './webhook-hint';
@@ -87,32 +89,31 @@ function accountAccess<P extends Principal, Q extends Query>(
     const credential = await bearerCredential(c);
     // One that is malformed is refused before anything is asked, and counts as a failure of its sender's.
     if (isWellFormed(c, credential)) await limitCredential(c, credential);
-    const { database, basis, key, stored, loaded, ...admission } = await admit(c, credential, preload);
+    const { database, reference, key, stored, loaded, ...admission } = await admit(c, credential, preload);
     c.set('database', database);
     c.set('caller', describeCaller(admission.principal));
     const principal = judge(admission.principal);
-    await limitAccount(c, principal.account.id);
-    const keyed = await openKeyed(c, key && answerKey(principal, key), stored, async () => {
-      const again = await admit(c, credential);
+    await limitAccount(c, principal);
+    /** Authenticates the caller again, as if the request came now. */
+    const readmit = async (asked?: Preload<Q>) => {
+      const again = await admit(c, credential, asked, 'known');
       judge(again.principal);
-      return again.stored;
-    });
+      return again;
+    };
+    const lookAgain = async () => (await readmit()).stored;
+    const keyed = await openKeyed(c, key && answerKey(principal, key), stored, lookAgain);
     if (keyed instanceof Response) return keyed;
     const announce = (account: number) => {
       c.executionCtx.waitUntil(sendHint(config.webhooks, { shard: principal.shard, account }));
     };
-    const settled = withOneTime(runtime);
-    const ledger = new Ledger(database, { ...basis, now: settled.now }, keyed, announce);
-    c.set('context', { principal, config, runtime: settled, origin, reader: database, ledger });
+    const frozen = freezeClock(runtime);
+    const ledger = new Ledger(database, { ...reference, now: frozen.now }, keyed, announce);
+    c.set('context', { principal, config, runtime: frozen, origin, reader: database, ledger });
     c.set('authenticateAgain', async () => {
-      judge((await admit(c, credential)).principal);
+      await readmit();
     });
     c.set('loaded', loaded);
-    c.set('reload', async () => {
-      const again = await admit(c, credential, preload);
-      judge(again.principal);
-      return again.loaded;
-    });
+    c.set('reload', async () => (await readmit(preload)).loaded);
     return next();
   });
 }
@@ -120,7 +121,7 @@ function accountAccess<P extends Principal, Q extends Query>(
 /** A caller who may pass, and what came with the authentication. */
 interface Admission {
   principal: Principal;
-  basis: CredentialBasis;
+  reference: CredentialReference;
   database: Database;
   key: Uint8Array | null;
   /** The answer that the key was given before. */
@@ -128,18 +129,26 @@ interface Admission {
   loaded: unknown;
 }
 
-async function admit<Q extends Query>(c: Incoming, credential: string, preload?: Preload<Q>): Promise<Admission> {
+/** @param who whether a person who is not known yet gets an account */
+async function admit<Q extends Query>(
+  c: Incoming,
+  credential: string,
+  preload?: Preload<Q>,
+  who: 'known' | 'anybody' = 'anybody',
+): Promise<Admission> {
   if (await isOperatorToken(c, credential)) {
     throw new Problem('wrong_credential', 'The operator token opens /v1/admin alone; this endpoint takes another.');
   }
-  const key = await idempotencyKey(c);
+  // JWTs of one person share their keys only where they have the same scopes: an answer may hold a secret.
+  const key = await idempotencyKey(c, claimedScope(c, credential));
   const now = c.var.runtime.now();
-  const { principal, basis, database, loaded } = await authenticate(c, credential, async (reader, { id, account }) => {
+  const fellows: FellowQueries = async (reader, { id, account }) => {
     const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
     return [stored, (await preload?.(c, reader, account))?.query ?? null];
-  });
+  };
+  const { principal, reference, database, loaded } = await authenticate(c, credential, fellows, who);
   const [stored] = (loaded[0] ?? []) as StoredAnswer[];
-  return { principal, basis, database, key, stored, loaded: loaded[1] };
+  return { principal, reference, database, key, stored, loaded: loaded[1] };
 }
 
 function answerKey(principal: Principal, key: Uint8Array) {

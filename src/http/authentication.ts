@@ -2,7 +2,7 @@ import { type Database, loadPresent } from '../db/database';
 import { listShards, openShard } from '../db/shards';
 import { Problem } from '../errors';
 import { noteAgentActivity, noteTokenUse } from '../ledger/activity';
-import type { CredentialBasis } from '../ledger/authority';
+import type { CredentialReference } from '../ledger/authority';
 import { equalBytes } from '../lib/bytes';
 import { type CredentialKind, parseCredential } from '../lib/credential';
 import type { Incoming, Principal, Scope } from './context';
@@ -21,8 +21,8 @@ import { refuse } from './refusal';
 /** Who calls, their account's database, and what the fellow queries found in the same round trip. */
 export interface Authentication {
   principal: Principal;
-  /** What their right to write rests on. */
-  basis: CredentialBasis;
+  /** The credential, for the ledger to check again. */
+  reference: CredentialReference;
   database: Database;
   loaded: unknown[];
 }
@@ -48,6 +48,7 @@ export function isWellFormed(c: Incoming, credential: string): boolean {
 
 /**
  * Finds out who calls, in one round trip, two for a moved account, and none for a credential that is malformed.
+ * @param who whether a person whom the identity provider vouches for gets an account on first sight
  * @throws Problem `unauthorized` for a credential that is unknown, expired or malformed; `account_inactive`,
  *   `agent_inactive`; `rate_limited` in the place of `unauthorized`
  */
@@ -55,9 +56,10 @@ export async function authenticate(
   c: Incoming,
   credential: string,
   fellows: FellowQueries = async () => [],
+  who: 'known' | 'anybody' = 'anybody',
 ): Promise<Authentication> {
   const form = parseCredential(credential);
-  if (!form && isIdentityToken(c, credential)) return authenticateIdentity(c, credential, fellows);
+  if (!form && isIdentityToken(c, credential)) return authenticateIdentity(c, credential, fellows, who);
   if (!form) return refuse(c);
   const hashes = await hashCredential(c.var.config.keyring, credential);
   const found = await findCaller(c, form, hashes, fellows);
@@ -70,9 +72,9 @@ export async function authenticate(
     const note = noteTokenUse(database, account.number, row.token, row.lastUsedAt, now);
     if (note) database.takeAlong(note);
     const scopes = row.scopes as Scope[];
-    const basis = { kind: 'user_token' as const, account: account.number, hash: row.hash };
+    const reference = { kind: 'user_token' as const, account: account.number, hash: row.hash };
     const { token, expiresAt } = row;
-    return { principal: { kind: 'user', shard, account, token, scopes, expiresAt }, basis, database, loaded };
+    return { principal: { kind: 'user', shard, account, token, scopes, expiresAt }, reference, database, loaded };
   }
   if (!row.agentIsActive) {
     throw new Problem('agent_inactive', 'The agent is switched off; its account can set `is_active` to true again.');
@@ -82,7 +84,7 @@ export async function authenticate(
   const agent = { number: row.agentNumber, id: row.agentId };
   return {
     principal: { kind: 'agent', shard, account, agent },
-    basis: { kind: 'agent_key', account: account.number, hash: row.hash },
+    reference: { kind: 'agent_key', account: account.number, hash: row.hash },
     database,
     loaded,
   };

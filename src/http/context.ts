@@ -74,7 +74,7 @@ export type Caller =
 export interface Context<P extends Principal = Principal> {
   principal: P;
   config: Config;
-  /** With one time for the whole request: see {@link withOneTime}. */
+  /** Its clock is frozen: see {@link freezeClock}. */
   runtime: Runtime;
   reader: Reader;
   ledger: Ledger;
@@ -103,8 +103,8 @@ export interface Shard {
 export type UserContext = Context<UserPrincipal>;
 export type AgentContext = Context<AgentPrincipal>;
 
-/** The same runtime with a clock that stands still once it was read, so that all that a request writes bears one time. */
-export function withOneTime(runtime: Runtime): Runtime {
+/** A runtime whose clock stands still after its first reading, so that all rows that a request writes have one time. */
+export function freezeClock(runtime: Runtime): Runtime {
   let time: number | undefined;
   const now = () => {
     time ??= runtime.now();

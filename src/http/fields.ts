@@ -6,8 +6,7 @@ import { idPattern, type Prefix, parseId } from '../lib/typeid';
 import { exampleId } from './examples';
 
 // What requests are made of. Each field says what it accepts twice over: to Zod by its checks, and, where Zod cannot
-// tell of a check, to the API's description by `meta`. Checks come in the order of their cost, size first, and the first
-// that fails is the last that is made.
+// tell of a check, to the API's description by `meta`. A field's checks stop at the first failure.
 
 const NO_NUL = '^[^\\u0000]*$';
 const NO_NUL_NOT_BLANK = '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$';
@@ -157,7 +156,7 @@ export const day = z
   })
   .meta({ format: 'date' });
 
-/** Finds fault with a value, if there is a message, and lets no further check look at it. */
+/** Reports the message, if any, and skips the remaining checks. */
 function refuse(refinement: z.core.$RefinementCtx, message: string | null): void {
   if (message) refinement.addIssue({ code: 'custom', message, continue: false });
 }

@@ -12,10 +12,14 @@ import { sendAnswer } from './operation';
 
 const HEADER = 'Idempotency-Key';
 
-/** The idempotency key of a POST, hashed; null where there is none, or none that {@link openKeyed} would take. */
-export async function idempotencyKey(c: Incoming): Promise<Uint8Array | null> {
+/**
+ * The idempotency key of a POST, hashed; null where there is none, or none that {@link openKeyed} would take.
+ * @param rights of the caller, where callers with other rights must not be given the answer; null where there are none
+ */
+export async function idempotencyKey(c: Incoming, rights: string | null = null): Promise<Uint8Array | null> {
   const key = givenKey(c);
-  return key !== null && IDEMPOTENCY_KEY.test(key) ? sha256(key) : null;
+  if (key === null || !IDEMPOTENCY_KEY.test(key)) return null;
+  return sha256(rights === null ? key : JSON.stringify([key, rights]));
 }
 
 /**

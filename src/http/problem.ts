@@ -2,7 +2,8 @@ import type { Context as HonoContext } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { type FieldError, PROBLEMS, Problem, unavailable } from '../errors';
 import { AnsweredBefore } from '../ledger/answer';
-import { AuthorityLost } from '../ledger/authority';
+import { LogFull, MAX_LOG_LENGTH } from '../ledger/append';
+import { CredentialEnded } from '../ledger/authority';
 import { jsonSize } from '../lib/json';
 import { logFailure, stackOf } from '../lib/log';
 import { shorten } from '../lib/text';
@@ -53,18 +54,14 @@ function fitErrors(errors: FieldError[], document: object): FieldError[] {
 
 /**
  * Maps whatever a handler threw to an answer. What is not a {@link Problem} is told to the log, never to the client. A
- * request that was answered before gets that answer again. One whose credential ended before it was written is answered
- * as it would be if it came now.
+ * request that was answered before gets that answer again. If the credential ended before the write, the caller is
+ * authenticated again and gets that error.
  */
 export async function answerError(error: Error, c: HonoContext<App>): Promise<Response> {
   const { answerLikeRival, authenticateAgain } = c.var;
   try {
     if (error instanceof AnsweredBefore && answerLikeRival) return await answerLikeRival();
-    if (error instanceof AuthorityLost) {
-      await authenticateAgain?.();
-      // It was switched off and on again, or its account has moved.
-      throw unavailable();
-    }
+    if (error instanceof CredentialEnded) await authenticateAgain?.();
   } catch (failure) {
     return answerFailure(failure as Error, c);
   }
@@ -73,6 +70,9 @@ export async function answerError(error: Error, c: HonoContext<App>): Promise<Re
 
 function answerFailure(error: Error, c: HonoContext<App>): Response {
   if (error instanceof Problem) return problemResponse(error, c);
+  if (error instanceof LogFull) return problemResponse(logFull(), c);
+  // The credential is valid again: it was switched on, or its account has moved.
+  if (error instanceof CredentialEnded) return problemResponse(unavailable(), c);
   if (error instanceof HTTPException && error.status === 400) {
     return problemResponse(new Problem('invalid_request', 'The body cannot be read.'), c);
   }
@@ -80,5 +80,13 @@ function answerFailure(error: Error, c: HonoContext<App>): Response {
   return problemResponse(
     new Problem('internal', 'The service failed in a way that it did not foresee. Tell the operator the request id.'),
     c,
+  );
+}
+
+function logFull(): Problem {
+  return new Problem(
+    'conflict',
+    `The audit log has ${MAX_LOG_LENGTH} entries, the maximum. Space is freed as old entries reach the retention limit, ` +
+      'which the operator can change.',
   );
 }

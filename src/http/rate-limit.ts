@@ -2,8 +2,7 @@ import { Problem } from '../errors';
 import { sha256, toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
 import { networkOf } from '../lib/network';
-import type { Id } from '../lib/typeid';
-import type { Incoming } from './context';
+import type { Incoming, Principal } from './context';
 
 /** What the bindings in `wrangler.toml` allow: so many requests in a window of so many seconds. */
 export const RATE_LIMITS = {
@@ -31,11 +30,16 @@ export async function limitIdentity(c: Incoming, identity: Uint8Array): Promise<
 }
 
 /**
- * Counts a request by its account, once that is known: many credentials do not multiply an account's share.
+ * Counts a request against its account, so that more credentials do not raise its limit. People also have a share of
+ * their own: when the agents have used up the account's, its people can still stop them.
  * @throws Problem `rate_limited`
  */
-export async function limitAccount(c: Incoming, account: Id<'user'>): Promise<void> {
-  await count(c, 'account', account);
+export async function limitAccount(c: Incoming, { kind, account }: Principal): Promise<void> {
+  const keys = kind === 'user' ? [account.id, `${account.id} people`] : [account.id];
+  const limiter = c.var.config.limiters?.account;
+  if (!limiter) return;
+  const within = await Promise.all(keys.map((key) => isWithin(limiter, key)));
+  if (!within.includes(true)) throw rateLimited('account');
 }
 
 /**
@@ -48,12 +52,15 @@ export async function limitAddress(c: Incoming): Promise<void> {
   await count(c, 'address', networkOf(c.var.origin.ipAddress));
 }
 
-async function count(c: Incoming, kind: keyof typeof RATE_LIMITS, key: string): Promise<void> {
+async function count(c: Incoming, kind: 'credential' | 'address', key: string): Promise<void> {
   const limiter = c.var.config.limiters?.[kind];
-  if (!limiter || (await isWithin(limiter, key))) return;
+  if (limiter && !(await isWithin(limiter, key))) throw rateLimited(kind);
+}
+
+function rateLimited(kind: keyof typeof RATE_LIMITS): Problem {
   const { quota, window } = RATE_LIMITS[kind];
   // The binding does not say when the window ends: at the latest after its length.
-  throw new Problem('rate_limited', `Slow down, and go on after ${window} seconds at the latest.`, {
+  return new Problem('rate_limited', `Slow down, and go on after ${window} seconds at the latest.`, {
     headers: {
       'Retry-After': `${window}`,
       'RateLimit-Policy': `"${kind}";q=${quota};w=${window}`,

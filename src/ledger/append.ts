@@ -11,8 +11,8 @@ export const LOG_SPAN = 2 ** 32;
 
 const span = sql.raw(String(LOG_SPAN));
 
-/** The events that an agent can repeat at will. Of the others a few at most follow each. */
-const GROWING = sql`(${codeOf(EVENT_TYPES, 'request')}, ${codeOf(EVENT_TYPES, 'use')})`;
+/** Events that an agent can cause without limit. Each leads to at most a few others. */
+const UNBOUNDED_EVENTS = sql`(${codeOf(EVENT_TYPES, 'request')}, ${codeOf(EVENT_TYPES, 'use')})`;
 
 /**
  * Entries as rows of a JSON array. `rank` is an entry's place among those of its account, from 1. `mark` is the id that the permission's `last_entry` must have: that of the last
@@ -49,26 +49,41 @@ export function draftRows(entries: readonly Entry[]): SQL {
 }
 
 /**
- * Places of an account's log between its first and its last entry that are kept. From here on nothing new is asked for or
- * used; what was asked for can be decided, revoked and run out.
+ * Maximum entries that an account's log keeps. At the limit requests and uses are refused; what was requested before can
+ * still be decided, revoked or expire.
  */
 export const MAX_LOG_LENGTH = 5_000_000;
+
+/** The log of the account has reached {@link MAX_LOG_LENGTH}. Nothing was written. */
+export class LogFull extends Error {}
 
 /** The time at which a draft is written: no entry is older than the one before it. */
 const writtenAt = sql`max(draft.at, coalesce(head.created_at, 0), coalesce(accounts.erased_at, 0))`;
 
 /**
- * Appends the drafts to their accounts' logs. Three columns that are NOT NULL decide whether the statement succeeds, and
- * the batch with it. `id` is there only if the credential is still valid at the time that its first entry bears,
- * and `action` only while the log has room for it.
- * `agent` comes from the state row, found only if this very transition won, of an agent that still exists. The sequence
- * is the account's highest + 1 and time never runs backwards, in the statement itself: no gap, no lock.
+ * How many entries the log keeps, as SQL: the span from its first to its last entry and, only where that reaches the
+ * maximum, less the recorded gaps of deleted agents in it.
+ */
+const keptEntries = sql`(
+  select iif(head.pos - first.pos + 1 < ${MAX_LOG_LENGTH}, head.pos - first.pos + 1, head.pos - first.pos + 1 - (
+    select coalesce(sum(range.value ->> 1 - max(range.value ->> 0, first.pos % ${span}) + 1), 0)
+    from erased_entries indexed by erased_entries_by_account, json_each(erased_entries.ranges) as range
+    where erased_entries.account = draft.account and range.value ->> 1 >= first.pos % ${span}
+  ))
+  from (
+    select pos from audit_entries
+    where pos > draft.account * ${span} and pos < (draft.account + 1) * ${span} order by pos limit 1
+  ) as first
+)`;
+
+/**
+ * Appends the drafts to their accounts' logs, or aborts the transaction. Three columns that are NOT NULL decide: `id` is
+ * NULL if the credential is not valid at the time of its first entry, `agent` if this transition lost or its agent is
+ * gone, `action` if the log is full. The sequence is the account's highest + 1 and time never runs backwards, in the
+ * statement itself: no gap, no lock.
  */
 export function appendEntries(drafts: SQL, authority: Authority): SQL {
-  const start = sql`draft.account * ${span}`;
-  const hasRoom = sql`draft.event not in ${GROWING} or coalesce(head.pos - (
-    select pos from audit_entries where pos > ${start} and pos < ${start} + ${span} order by pos limit 1
-  ), 0) < ${MAX_LOG_LENGTH - 1}`;
+  const hasRoom = sql`draft.event not in ${UNBOUNDED_EVENTS} or coalesce(${keptEntries}, 0) < ${MAX_LOG_LENGTH}`;
   const isValid = authority.kind === 'service' ? sql`1` : isValidAt(authority, writtenAt);
   return sql`
     insert into audit_entries

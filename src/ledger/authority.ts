@@ -1,19 +1,19 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { accounts, agentKeys, agents, guards, userTokens } from '../db/schema';
 
-/** By whose authority something is written. A credential has to be valid still when it is written. */
+/** Who writes. A credential is checked again in the transaction that writes. */
 export type Authority =
-  /** The service by itself, the operator, or a signed address: nothing in the database can revoke them. */
+  /** The service itself, the operator, or a signed address: nothing in the database can revoke them. */
   { kind: 'service' } | Credential;
 
-/** A credential that was authenticated. It can end before what it asked for is written. */
-export type Credential = CredentialBasis & {
-  /** The time of the request in milliseconds since the epoch: one for everything that it writes. */
+/** An authenticated credential. It can end before its request is written. */
+export type Credential = CredentialReference & {
+  /** The time of the request in milliseconds since the epoch, the same at every call. */
   now: () => number;
 };
 
-/** What the validity of a credential rests on, beside its account: a row by its hash, or the end of a JWT. */
-export type CredentialBasis = { account: number } & (
+/** How the database finds a credential again: by its hash or, for a JWT, by its expiry. */
+export type CredentialReference = { account: number } & (
   | { kind: 'user_token'; hash: Uint8Array }
   | { kind: 'agent_key'; hash: Uint8Array }
   | { kind: 'identity_token'; expiresAt: number }
@@ -22,17 +22,17 @@ export type CredentialBasis = { account: number } & (
 export const SERVICE: Authority = { kind: 'service' };
 
 /**
- * The credential ended between its authentication and the write: it was deleted or has expired, or its agent or account
- * was switched off or deleted. Nothing was written.
+ * The credential ended between authentication and write: it was deleted, has expired, or its agent or account was switched
+ * off or deleted. Nothing was written.
  */
-export class AuthorityLost extends Error {}
+export class CredentialEnded extends Error {}
 
-/** The condition that a credential is valid at a time, as SQL on its row of `accounts`. */
+/** SQL condition on the account's row of `accounts`: whether a credential is valid at a time. */
 export function isValidAt(credential: Credential, time: number | SQL): SQL {
-  return sql`(${accounts.isActive} and ${endsAfter(credential, time)})`;
+  return sql`(${accounts.isActive} and ${isLiveAt(credential, time)})`;
 }
 
-function endsAfter(credential: Credential, time: number | SQL): SQL {
+function isLiveAt(credential: Credential, time: number | SQL): SQL {
   switch (credential.kind) {
     case 'user_token':
       return sql`exists (
@@ -48,8 +48,8 @@ function endsAfter(credential: Credential, time: number | SQL): SQL {
   }
 }
 
-/** A statement that fails, and its batch with it, unless a credential is valid at the time of its request. */
-export function requireValid(credential: Credential): SQL {
+/** A statement that aborts its transaction unless the credential is valid at the time of its request. */
+export function guardCredential(credential: Credential): SQL {
   return sql`
     insert into ${guards} (condition) select null where not exists (
       select 1 from ${accounts}

@@ -14,18 +14,18 @@ const HOURS_KEPT = 722;
 const WEBHOOKS = 20;
 
 /**
- * Deletes a slice of the agent keys whose grace is over. They opened nothing any more.
+ * Deletes a slice of the agent keys whose grace is over, and of the user tokens that have expired.
  * @returns whether there may be more
  */
-export async function deleteExpiredKeys(database: Database, now: number): Promise<boolean> {
-  const [{ meta }] = await database.run([
+export async function deleteExpiredCredentials(database: Database, now: number): Promise<boolean> {
+  const expired = (table: 'agent_keys' | 'user_tokens') =>
     database.build.run(sql`
-      delete from agent_keys where hash in (
-        select hash from agent_keys indexed by agent_keys_by_expiry
+      delete from ${sql.raw(table)} where hash in (
+        select hash from ${sql.raw(table)} indexed by ${sql.raw(`${table}_by_expiry`)}
         where expires_at is not null and expires_at <= ${now} limit ${SLICE}
-      )`),
-  ]);
-  return meta.changes >= SLICE;
+      )`);
+  const results = await database.run([expired('agent_keys'), expired('user_tokens')]);
+  return results.some(({ meta }) => meta.changes >= SLICE);
 }
 
 /**

@@ -23,12 +23,11 @@ import type {
   webhooks,
 } from '../db/schema';
 import { activity } from '../db/schema';
-import { Problem } from '../errors';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
 import { type Answer, AnsweredBefore, type AnswerKeeper } from './answer';
-import { appendEntries, draftRows, MAX_LOG_LENGTH } from './append';
-import { type Authority, AuthorityLost, requireValid } from './authority';
+import { appendEntries, draftRows, LogFull } from './append';
+import { type Authority, CredentialEnded, guardCredential } from './authority';
 import type { Entry } from './entry';
 import { accountsOf, markFeeds, markTrees } from './news';
 import type { Note } from './note';
@@ -84,7 +83,6 @@ export interface Transition<C extends Batch> {
 export interface RecordChange<C extends Batch> {
   /** Null only where the account itself goes, and its notes with it, or where the service acts by itself. */
   note: Note | null;
-
   changes: (write: RecordWriter) => C;
   /** As of a {@link Transition}. */
   answer: Answer | null;
@@ -92,16 +90,8 @@ export interface RecordChange<C extends Batch> {
 
 declare const build: DrizzleD1Database;
 
-function logFull(): Problem {
-  return new Problem(
-    'conflict',
-    `The audit log holds ${MAX_LOG_LENGTH} entries, the most it can. It has room again when its oldest entries are erased ` +
-      'by age; the operator can change for how many days they are kept.',
-  );
-}
-
-/** What the schema refuses when a credential is not valid any more: see `appendEntries` and `requireValid`. */
-const LOST_AUTHORITY = ['audit_entries.id', 'guards.condition'];
+/** The columns whose NOT NULL refuses a credential that has ended: see `appendEntries` and `guardCredential`. */
+const CREDENTIAL_ENDED = ['audit_entries.id', 'guards.condition'];
 
 /** The one road to a change of the database: nothing changes state without its entry in the audit log. */
 export class Ledger {
@@ -121,7 +111,7 @@ export class Ledger {
    * Commits a state change together with its audit entries and counters, in one transaction.
    * @returns the answers of the changes, or null when the transition lost: a guard matched nothing, and nothing at all
    *   was written
-   * @throws AnsweredBefore; AuthorityLost; Problem `conflict` when the log is full
+   * @throws AnsweredBefore; CredentialEnded; LogFull
    */
   async commit<const C extends Batch>(transition: Transition<C>): Promise<BatchResponse<C> | null> {
     const changes: readonly Statement[] = transition.changes(this.database.build);
@@ -165,12 +155,12 @@ export class Ledger {
 
   /**
    * Changes records of the account (agents, credentials, policies, settings) and notes it, in one transaction.
-   * @throws ConstraintError when what was to be changed is not there: nothing is written; AnsweredBefore; AuthorityLost
+   * @throws ConstraintError when what was to be changed is not there: nothing is written; AnsweredBefore; CredentialEnded
    */
   async change<const C extends Batch>({ note, changes, answer }: RecordChange<C>): Promise<BatchResponse<C>> {
     const { build } = this.database;
     const statements: readonly Statement[] = changes(build as unknown as RecordWriter);
-    const guard = this.authority.kind === 'service' ? [] : [build.run(requireValid(this.authority))];
+    const guard = this.authority.kind === 'service' ? [] : [build.run(guardCredential(this.authority))];
     if (!note) {
       const results = await this.run([...guard, ...statements], answer);
       return results.slice(guard.length) as unknown as BatchResponse<C>;
@@ -196,8 +186,8 @@ export class Ledger {
     } catch (error) {
       if (!(error instanceof ConstraintError)) throw error;
       if (error.subject.startsWith('stored_answers.')) throw new AnsweredBefore();
-      if (error.subject === 'audit_entries.action') throw logFull();
-      throw LOST_AUTHORITY.includes(error.subject) ? new AuthorityLost() : error;
+      if (error.subject === 'audit_entries.action') throw new LogFull();
+      throw CREDENTIAL_ENDED.includes(error.subject) ? new CredentialEnded() : error;
     }
   }
 }

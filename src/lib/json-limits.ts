@@ -2,14 +2,14 @@
 export interface JsonLimits {
   /** Of nesting: 1 for an object or array of scalars. */
   levels: number;
-  /** Members of objects and arrays, of all of them together. */
+  /** Members of all objects and arrays together. */
   values: number;
 }
 
 /** How a JSON text exceeds its limits. */
 export interface Excess {
   limit: keyof JsonLimits;
-  /** The name of the outermost object's member in which it does, as it is written; null where it is none. */
+  /** The top-level member that exceeds the limit, spelled as in the text; null if there is none. */
   member: string | null;
 }
 
@@ -24,7 +24,7 @@ const CLOSING_BRACE = 0x7d;
 
 /**
  * Finds out whether a JSON text exceeds limits, before it is parsed; null when it does not. Reads each character once, as
- * far as the first excess, and does not call itself. Says nothing of whether the text is JSON.
+ * far as the first excess, without recursion. Says nothing of whether the text is JSON.
  */
 export function findExcess(text: string, limits: JsonLimits): Excess | null {
   let level = 0;

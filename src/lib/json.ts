@@ -67,7 +67,7 @@ export function equalJson(a: Json, b: Json): boolean {
   );
 }
 
-/** A value as JSON text, however deep it is. `JSON.stringify` alone fails at some thousand levels. */
+/** A value as JSON text, however deep it is: `JSON.stringify` fails on stored values of several thousand levels. */
 export function writeJson(value: unknown): string {
   try {
     return JSON.stringify(value);

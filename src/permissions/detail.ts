@@ -34,7 +34,7 @@ const LAST_PAUSE = 5 * SECOND;
  * Shows a permission, at once or, with `wait` seconds, as soon as it is decided.
  * @param loaded what the authentication brought of it
  * @param reload authenticates anew and brings it again: whoever waits may have lost the right to it meanwhile
- * @param clock goes on while the request waits
+ * @param clock the running clock
  */
 export async function getPermission(
   context: Context,

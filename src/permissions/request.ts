@@ -41,8 +41,9 @@ const PermissionRequest = later(() =>
 
 type Input = z.output<ReturnType<typeof PermissionRequest>>;
 
-/** Requests of one account that can be pending at the same time. */
+/** Requests that can be pending at the same time: of an account, and of one agent, so that none takes all of them. */
 const MAX_PENDING = 10_000;
+const MAX_PENDING_OF_AGENT = 1_000;
 
 /**
  * Asks for permission to do one thing. A policy decides it on the spot; where none applies, it waits for a person until
@@ -82,25 +83,31 @@ export async function requestPermission(
   };
   const values = await tokenValues(context, [row], now);
   const permission = presentPermission(row, now, values.get(row.id));
-  // NOT NULL: finds no agent where as many requests of the account wait as can, and nothing is written.
-  const requester = row.status === 'pending' ? unlessTooManyWait(agent.number, account.number) : agent.number;
+  // NULL, which the column refuses, when the account is at its quota of pending requests.
+  const requester = row.status === 'pending' ? agentUnlessQuotaReached(agent.number, account.number) : agent.number;
   const committed = await ledger.commit({
     changes: (write) => [write.insert(permissions).values({ ...row, agent: requester })],
     entries: decision ? [request, decision.entry] : [request],
     answer: { value: permission, subject: agent.id },
   });
+  // Nothing else can refuse the agent's number: the credential was found valid before.
   if (!committed) {
     throw new Problem(
       'conflict',
-      `${MAX_PENDING} requests of the account are pending, the most that can be. Have some of them decided, or wait until they expire.`,
+      `The agent has ${MAX_PENDING_OF_AGENT} pending requests, or the account ${MAX_PENDING}: the maximum. Decide some, or ` +
+        'wait until they expire.',
     );
   }
   return permission;
 }
 
-function unlessTooManyWait(agent: number, account: number) {
-  const pending = sql`select count from ${pendingPermissions} where account = ${account}`;
-  return sql<number>`iif(coalesce((${pending}), 0) < ${MAX_PENDING}, ${agent}, null)`;
+function agentUnlessQuotaReached(agent: number, account: number) {
+  const pending = (of: number) => sql`coalesce((
+    select count from ${pendingPermissions} where account = ${account} and agent = ${of}
+  ), 0)`;
+  return sql<number>`iif(
+    ${pending(agent)} < ${MAX_PENDING_OF_AGENT} and ${pending(0)} < ${MAX_PENDING}, ${agent}, null
+  )`;
 }
 
 const UNDECIDED = {

@@ -1,4 +1,5 @@
 import { eq, sql } from 'drizzle-orm';
+import { decodeJwt } from 'jose';
 import { type Database, loadPresent, type Reader } from '../../db/database';
 import { roomiest } from '../../db/placement';
 import { accounts, identities } from '../../db/schema';
@@ -32,12 +33,22 @@ export function isIdentityToken(c: Incoming, credential: string): boolean {
   return oidc !== null && readSubject(credential, oidc) !== null;
 }
 
+/** The `scope` claim of a JWT as it is written, nothing of which is verified; null for every other credential. */
+export function claimedScope(c: Incoming, credential: string): string | null {
+  return isIdentityToken(c, credential) ? JSON.stringify(decodeJwt(credential).scope ?? null) : null;
+}
+
 /**
- * Finds out who presents a JWT of the provider, and lets their account be made on first sight. It takes one round trip
- * where the account is on the first shard, else two.
+ * Finds out who presents a JWT of the provider. It takes one round trip where the account is on the first shard, else two.
+ * @param who `anybody` for an account to be made on first sight; else a person without one is refused
  * @throws Problem `unauthorized`, `account_inactive`, `unavailable`
  */
-export async function authenticateIdentity(c: Incoming, token: string, fellows: FellowQueries) {
+export async function authenticateIdentity(
+  c: Incoming,
+  token: string,
+  fellows: FellowQueries,
+  who: 'known' | 'anybody',
+) {
   const { oidc } = c.var.config;
   const subject = oidc && readSubject(token, oidc);
   const directory = openShard(c.env, DIRECTORY, c.var.cost);
@@ -54,9 +65,12 @@ export async function authenticateIdentity(c: Incoming, token: string, fellows: 
   if (known?.shard === DIRECTORY && known.accountNumber !== null) {
     return { ...admitTo(activeAccount(known as AccountRow), DIRECTORY, claims), database: directory, loaded };
   }
-  const home = known && known.shard !== DIRECTORY ? known : await register(c, directory, key, claims);
+  const isElsewhere = known && known.shard !== DIRECTORY;
+  if (!isElsewhere && who === 'known') return refuse(c);
+  const home = isElsewhere ? known : await register(c, directory, key, claims);
   const entered = await enter(c, home, fellows);
   if (entered.row) return entered.admit(claims);
+  if (who === 'known') return refuse(c);
   // Deleted, or never made because somebody died in between.
   const again = await enter(c, await register(c, directory, key, claims), fellows);
   if (!again.row) throw unavailable();
@@ -160,7 +174,7 @@ function admitTo(account: AccountRef, shard: string, { scope, exp }: Claims) {
     scopes: grantedScopes(scope),
     expiresAt,
   };
-  return { principal, basis: { kind: 'identity_token' as const, account: account.number, expiresAt } };
+  return { principal, reference: { kind: 'identity_token' as const, account: account.number, expiresAt } };
 }
 
 /** What a `scope` claim (RFC 8693 section 4.2) leaves of everything. */
