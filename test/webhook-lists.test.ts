@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
 import { watchLog } from './support/log';
 import { countRows } from './support/tables';
-import { makeWebhook } from './support/webhooks';
+import { makeProvenWebhook } from './support/webhooks';
 import { type Json, type TestAccount, World } from './support/world';
 
 const MANY = 20_000;
@@ -20,7 +20,7 @@ type History = [state: State, count: number][];
 async function makeHistory(parts: History) {
   const world = new World();
   const account = await world.account();
-  const webhook = await makeWebhook(account);
+  const webhook = await makeProvenWebhook(account);
   const states: State[] = [];
   for (const [state, count] of parts) {
     const isTried = state !== 'fresh';

@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { named } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { agents, auditEntries, deliveries } from '../../db/schema';
@@ -11,7 +11,7 @@ import { writeEntryPayload } from '../payload';
 export type DueDelivery = ReturnType<typeof findDue>['_']['result'][number];
 
 /** Finds the deliveries of a webhook that are due, those that have waited longest first. */
-export function findDue(reader: Reader, webhook: number, now: number, limit: number) {
+export function findDue(reader: Reader, webhook: number, now: number, limit: number | SQL) {
   // What was never tried is due since the time in its identifier (RFC 9562 section 5.7): the index alone tells it.
   const due = sql`(
     select * from (

@@ -5,7 +5,7 @@ import { MINUTE } from '../../lib/time';
 import type { WebhookRow } from '../webhook';
 import type { DispatchContext } from './context';
 import { type DueDelivery, findDue } from './due';
-import { LEASE, PAGE } from './limits';
+import { LEASE, PAGE, SLOW_CHUNK } from './limits';
 
 /** How long until somebody looks again at the webhooks of an account that is switched off. */
 const PAUSE = 5 * MINUTE;
@@ -40,6 +40,7 @@ export async function takeWebhook(
 ): Promise<TakenWebhook | null> {
   const now = runtime.now();
   const token = runtime.random(LEASE_BYTES);
+  const page = sql`coalesce((select iif(is_slow, ${SLOW_CHUNK}, ${PAGE}) from webhooks where number = ${key.number}), 0)`;
   const isOwn = and(eq(webhooks.number, key.number), eq(webhooks.account, key.account));
   const owner = sql`select 1 from ${accounts} where ${accounts.number} = ${key.account} and ${accounts.isActive} = 1`;
   const [[row], , [account], due] = await ledger.change({
@@ -69,7 +70,7 @@ export async function takeWebhook(
         })
         .from(accounts)
         .where(eq(accounts.number, key.account)),
-      findDue(reader, key.number, now, PAGE),
+      findDue(reader, key.number, now, page),
     ],
     answer: null,
   });

@@ -6,13 +6,13 @@ import { SECOND } from '../../lib/time';
 export const PAGE = 400;
 /** Deliveries of a chunk: its results are written while the next chunk is sent. */
 export const CHUNK = 100;
-/** The same for a slow webhook: one for each connection, as each may take as long as a receiver may. */
+/** Both for a slow webhook: one for each connection, as each may take as long as a receiver may. */
 export const SLOW_CHUNK = 6;
 
 /** A turn begins no chunk after this. */
-export const TURN = 3 * SECOND;
-/** A chunk goes on for this long when its turn is over, and then begins no delivery. Longer than the look-up of a name. */
-export const GRACE = 3 * SECOND;
+export const TURN = 5 * SECOND;
+/** A chunk goes on for this long when its turn is over, and then begins no delivery: the look-up of a name may take a turn. */
+export const GRACE = 2 * SECOND;
 /** How long a receiver may take, answer and all. */
 export const RECEIVER_TIMEOUT = 15 * SECOND;
 /** How long the database may take to write the results. */
