@@ -156,6 +156,23 @@ describe.each(['before', 'after'] as const)('when the database fails %s its work
   });
 });
 
+it.each(AGENT_ROUTES)('%s succeeds with an agent key when nothing ends it', async (route) => {
+  expect((await makeCall(route, scene.agent.key)()).status).toBeLessThan(300);
+});
+
+it('records no download once the account is switched off', async () => {
+  const path = `/v1/downloads/${scene.download}`;
+  let before: unknown;
+  database.before(2, async () => {
+    await switchedOff();
+    before = await dumpTables(env.DB);
+  });
+  await world.call('GET', path);
+  expect(before).toBeDefined();
+  expect(await dumpTables(env.DB)).toEqual(before);
+  expect(outcome(await world.call('GET', path))).toEqual([403, 'account_inactive']);
+});
+
 describe('a credential that expires while a request is in flight', () => {
   const LOGGED = ['POST /v1/permissions/:id/approve', 'POST /v1/permissions/:id/deny', ...AGENT_ROUTES];
 

@@ -356,30 +356,6 @@ describe('a token of the provider', () => {
     const answer = await scene.must(403, await scene.token(), 'GET', '/v1/admin/users');
     expect(answer.body.code).toBe('wrong_credential');
   });
-});
-
-describe('the scope claim', () => {
-  it.each([
-    ['one of ours', 'agents:read', 200, 403],
-    ['foreign ones too', 'openid agents:read profile account:read', 200, 200],
-    ['none of ours', 'openid profile', 403, 403],
-    ['nothing', '', 403, 403],
-    ['no text', ['agents:read'], 403, 403],
-    ['no claim', undefined, 200, 200],
-  ])('that has %s limits the token', async (_, scope, agents, account) => {
-    const scene = await Scene.open();
-    const token = await scene.token({ scope });
-    await scene.must(agents, token, 'GET', '/v1/agents');
-    await scene.must(account, token, 'GET', '/v1/me');
-  });
-
-  it('limits what user tokens it can make', async () => {
-    const scene = await Scene.open();
-    const token = await scene.token({ scope: 'account:write agents:read' });
-    await scene.must(403, token, 'POST', '/v1/me/tokens', { scopes: ['agents:write'] });
-    const { body } = await scene.must(201, token, 'POST', '/v1/me/tokens', {});
-    expect(body.scopes.toSorted()).toEqual(['account:write', 'agents:read']);
-  });
 
   it('is outlived by no user token that it makes', async () => {
     const scene = await Scene.open();
@@ -421,6 +397,62 @@ describe('the scope claim', () => {
       token: agent.api_key,
     });
     expect(pending.status).toBe('pending');
+  });
+
+  it('with other scopes is given no answer of this one, whatever idempotency key it knows', async () => {
+    const scene = await Scene.open();
+    const sub = crypto.randomUUID();
+    const key = { 'Idempotency-Key': 'make-token' };
+    const whole = await scene.token({ sub });
+    const made = await scene.call(whole, 'POST', '/v1/me/tokens', {}, key);
+    const again = await scene.call(await scene.token({ sub }), 'POST', '/v1/me/tokens', {}, key);
+    expect([again.text, again.headers.get('Idempotent-Replayed')]).toEqual([made.text, 'true']);
+    const lesser = await scene.token({ sub, scope: 'account:write' });
+    const other = await scene.call(lesser, 'POST', '/v1/me/tokens', {}, key);
+    expect([other.status, other.body.scopes, other.headers.get('Idempotent-Replayed')]).toEqual([
+      201,
+      ['account:write'],
+      null,
+    ]);
+  });
+
+  it('makes no new account when its own is deleted while a request is in flight', async () => {
+    const first = new FaultyDatabase(env.DB);
+    const scene = await Scene.open({ DB: first.binding });
+    const token = await scene.token();
+    const { body: account } = await scene.must(200, token);
+    const path = `/v1/admin/users/${account.id}`;
+    let before = 0;
+    first.before(2, async () => {
+      await new World().must(202, 'DELETE', path, { token: env.ADMIN_TOKEN });
+      before = await countAccounts();
+    });
+    await scene.must(401, token, 'POST', '/v1/agents', { name: 'Mailer' });
+    expect(await countAccounts()).toBe(before);
+  });
+});
+
+describe('the scope claim', () => {
+  it.each([
+    ['one of ours', 'agents:read', 200, 403],
+    ['foreign ones too', 'openid agents:read profile account:read', 200, 200],
+    ['none of ours', 'openid profile', 403, 403],
+    ['nothing', '', 403, 403],
+    ['no text', ['agents:read'], 403, 403],
+    ['no claim', undefined, 200, 200],
+  ])('that has %s limits the token', async (_, scope, agents, account) => {
+    const scene = await Scene.open();
+    const token = await scene.token({ scope });
+    await scene.must(agents, token, 'GET', '/v1/agents');
+    await scene.must(account, token, 'GET', '/v1/me');
+  });
+
+  it('limits what user tokens it can make', async () => {
+    const scene = await Scene.open();
+    const token = await scene.token({ scope: 'account:write agents:read' });
+    await scene.must(403, token, 'POST', '/v1/me/tokens', { scopes: ['agents:write'] });
+    const { body } = await scene.must(201, token, 'POST', '/v1/me/tokens', {});
+    expect(body.scopes.toSorted()).toEqual(['account:write', 'agents:read']);
   });
 });
 

@@ -86,6 +86,19 @@ it('limits an account as a whole, before anything is written, however many crede
   await world.must(200, 'GET', '/v1/me', { token: (await unlimited.account()).token });
 });
 
+it('lets the people of an account stop its agents when these have used up its rate', async () => {
+  const world = makeLimited({ ACCOUNT_LIMITER: env.LIMITER_OF_3, CREDENTIAL_LIMITER: env.ACCOUNT_LIMITER });
+  const account = await unlimited.account();
+  const agent = await account.agent();
+  const list = () => world.call('GET', '/v1/permissions', { token: agent.key });
+  expect(statuses([await list(), await list(), await list(), await list()])).toEqual([200, 200, 200, 429]);
+  const { token } = account;
+  await world.must(200, 'PUT', `/v1/agents/${agent.id}`, { token, body: { is_active: false } });
+  await world.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, { token, body: { revoke_immediately: true } });
+  await world.must(204, 'DELETE', `/v1/agents/${agent.id}`, { token });
+  expect(statuses([await world.call('GET', '/v1/me', { token })])).toEqual([429]);
+});
+
 it('limits the operator too', async () => {
   const world = makeLimited();
   const answers = await callFive(world, '/v1/admin/users', { token: env.ADMIN_TOKEN });

@@ -141,6 +141,19 @@ describe('the tokens of an account', () => {
     expect((await create()).status).toBe(201);
   });
 
+  it('that have expired take no place, and are deleted', async () => {
+    const account = await new World().account();
+    const { world } = account;
+    const expires_at = new Date(world.now + 60_000).toISOString();
+    await Promise.all(Array.from({ length: 99 }, () => account.must(201, 'POST', '/v1/me/tokens', { expires_at })));
+    expect((await account.call('POST', '/v1/me/tokens', {})).body.code).toBe('conflict');
+    world.advance(60_000);
+    await account.must(201, 'POST', '/v1/me/tokens', {});
+    await world.sweep();
+    const { body } = await account.must(200, 'GET', '/v1/me/tokens?limit=100');
+    expect(body.data.map(({ expires_at }: Json) => expires_at)).toEqual([null, null]);
+  });
+
   it('are listed newest first, page by page, while more are made', async () => {
     const account = await new World().account();
     const made = [account.tokenId];
