@@ -5,7 +5,7 @@ import { FaultyDatabase } from './support/faults';
 import { requestLine, watchLog } from './support/log';
 import { deliver, deliverHint } from './support/queue';
 import { emptyTables } from './support/tables';
-import { makeWebhook } from './support/webhooks';
+import { makeProvenWebhook, makeWebhook } from './support/webhooks';
 import { World } from './support/world';
 
 const log = watchLog();
@@ -187,7 +187,7 @@ describe('the line of a job', () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
-    const { host } = await makeWebhook(account);
+    const { host } = await makeProvenWebhook(account);
     const answer = Promise.withResolvers<Response>();
     world.internet.on(host, () => answer.promise);
     await agent.request();

@@ -308,6 +308,7 @@ describe('a token of the provider', () => {
       RATE_LIMITS: 'on',
       CREDENTIAL_LIMITER: env.LIMITER_OF_3,
       ADDRESS_LIMITER: env.LIMITER_OF_3,
+      ACCOUNT_LIMITER: env.ACCOUNT_LIMITER,
     });
     const tokens = await Promise.all([1, 2, 3, 4, 5].map((jti) => scene.token({ sub: 'bea', jti: `${jti}` })));
     const key = { 'Idempotency-Key': 'once' };

@@ -185,7 +185,7 @@ it('shows a limiter no credential', async () => {
   const world = makeLimited({ CREDENTIAL_LIMITER: watching, ADDRESS_LIMITER: watching, ACCOUNT_LIMITER: watching });
   await world.must(200, 'GET', '/v1/me', { token });
   await world.must(401, 'GET', '/v1/me', { token: `${token}x` });
-  expect(keys.length).toBe(3);
+  expect(keys.length).toBe(4);
   for (const form of [token, new TextEncoder().encode(token).toHex(), btoa(token)])
     expect(keys.join()).not.toContain(form);
 });

@@ -139,14 +139,14 @@ describe('an account without webhooks', () => {
       await world.deliver();
     }
     const [without = 0, off, on = 0] = written;
-    expect([without, off]).toEqual([16, 16]);
+    expect([without, off]).toEqual([18, 18]);
     expect(on - without).toBeLessThanOrEqual(2);
     expect(world.webhookQueue.waiting).toEqual([]);
     expect(read[1]).toBe(read[0]);
     const agent = await watched.agent();
     await agent.request();
     const marked = await agent.must(201, 'POST', '/v1/permissions', body);
-    expect(marked.cost.written).toBe(16);
+    expect(marked.cost.written).toBe(18);
     expect(world.webhookQueue.waiting).toHaveLength(1);
   });
 
