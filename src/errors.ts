@@ -62,7 +62,7 @@ export const PROBLEMS = {
     status: 409,
     title: 'Log refused',
     meaning:
-      'What the database holds of the log contradicts what was signed of it, so nothing more of it is signed or proven.',
+      'The log in the database is inconsistent with its signed heads. The service signs and proves nothing more of it.',
   },
   download_expired: {
     status: 410,

@@ -219,7 +219,7 @@ async function expectListed(account: TestAccount, sent: Map<string, string>): Pr
 
 let runs = 0;
 
-it('whatever an agent may send, its account can list, export, report, prove and be notified of', {
+it('what an agent may send, odd and extreme, its account can list, export, report, prove and be notified of', {
   timeout: 60_000,
 }, async () => {
   const anyLives = fc.array(lives, { minLength: 14, maxLength: 20 });

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { formatHexId, type Id } from '../../src/lib/typeid';
 import type { TestBucket } from './bucket';
 import { checkLeftovers } from './check-leftovers';
+import { PENDING_CHECK } from './check-pending';
 import { checkRecords, isSignedText } from './check-records';
 import { checkWebhooks } from './check-webhooks';
 import { checkErasure } from './erasure';
@@ -54,6 +55,7 @@ async function checkStates(database: D1Database, now: number): Promise<string[]>
   const figures = (of: string) =>
     ['requests', 'approved', 'denied', 'expired', 'issued', 'used', 'revoked'].map((name) => `${of}.${name}`).join();
   const checks: [string, string][] = [
+    PENDING_CHECK,
     [
       'a permission whose events do not lead to its state',
       `select hex(id) as subject from (

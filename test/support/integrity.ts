@@ -1,3 +1,5 @@
+import { PENDING_CHECK } from './check-pending';
+
 /**
  * Compares the state of every permission and token in a database with the audit log, and the counters with both.
  * Reads the tables, not the service.
@@ -5,6 +7,7 @@
  */
 export async function checkIntegrity(database: D1Database): Promise<string[]> {
   const checks: [string, string][] = [
+    PENDING_CHECK,
     [
       'a state without its entry',
       `select hex(p.id) as subject from permissions p

@@ -49,13 +49,13 @@ export const AuditExport = later(() =>
             'the log. Needs no credential. Null while there is nothing to download, and where the log is refused.',
         }),
       proof_error: z
-        .string()
+        .enum(['log_refused'])
         .nullable()
         .optional()
         .meta({
           description:
-            'Why a finished export has no proof, beside every `proof_url`: `log_refused` where what the database holds ' +
-            'of the log contradicts what was signed of it. Null otherwise.',
+            'Why a finished export has no proof: `log_refused` where the log in the database is inconsistent with its ' +
+            'signed heads. Null otherwise. Present wherever `proof_url` is.',
         }),
     })
     .meta({
