@@ -182,7 +182,7 @@ export const pendingPermissions = sqliteTable(
     agent: integer().notNull(),
     count: integer().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.account, table.agent] })],
+  (table) => [primaryKey({ columns: [table.agent, table.account] })],
 );
 
 export const POLICY_EFFECTS = ['approve', 'deny'] as const;

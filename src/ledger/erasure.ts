@@ -1,4 +1,4 @@
-import { asc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../db/columns';
 import type { Batch, Database } from '../db/database';
 import { mergeSorted } from '../db/merge';
@@ -205,6 +205,7 @@ export class AgentErasure {
         select agent, unit, bucket from agent_statistics where agent in ${gone} limit ${SLICE})`),
       build.run(sql`delete from deliveries where (webhook, id) in (
         select webhook, id from deliveries indexed by deliveries_by_agent where agent in ${gone} limit ${SLICE})`),
+      build.run(sql`delete from pending_permissions where agent in ${gone}`),
       build.run(sql`delete from stored_answers where (principal, key) in (${answers})`),
       build.run(sql`delete from erasures where id in ${deletions}
         and not exists (select 1 from deliveries indexed by deliveries_by_agent where agent = erasures.number)
@@ -278,7 +279,9 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
     build.delete(agentKeys).where(sql`${agentKeys.agent} in ${slice}`),
     build.delete(agents).where(sql`${agents.number} in ${slice}`),
     build.delete(userTokens).where(eq(userTokens.account, next.number)),
-    build.delete(pendingPermissions).where(eq(pendingPermissions.account, next.number)),
+    build
+      .delete(pendingPermissions)
+      .where(and(eq(pendingPermissions.agent, 0), eq(pendingPermissions.account, next.number))),
     build.delete(policies).where(eq(policies.account, next.number)),
     build.run(sql`insert into erasures (kind, number)
       select ${webhookKind}, number from webhooks where account = ${next.number}`),
