@@ -719,13 +719,13 @@ describe('kept checkpoints', () => {
   it('of a former host of the service are of the same log, and the report says so', async () => {
     const before = new SealedLog(makeEntries(100), KEY, `former.test/${USER}`);
     const names = [7, 64, 100].map((size) => before.checkpoint(size, '2026-02-01T00:00:00.000Z'));
-    const report = await verifyParts(log.export(), { kept: [...names, ...kept] });
+    const report = await verifyParts(sealed(100).export(), { kept: [...names, ...kept] });
     expectProven(report);
     expect(report.proven.join()).toContain('10 kept checkpoints');
     expect(report.limits.join()).toContain(`3 kept checkpoints under another name of the log (former.test/${USER})`);
     const rewritten = new SealedLog(makeEntries(99), KEY, `former.test/${USER}`);
     rewritten.leaves[3] = sha256(Buffer.from('another entry'));
-    const { faults } = await verifyParts(log.export(), { kept: [rewritten.checkpoint()] });
+    const { faults } = await verifyParts(sealed(100).export(), { kept: [rewritten.checkpoint()] });
     expect(faults[0]?.message).toContain('The log was rewritten');
   });
 });
