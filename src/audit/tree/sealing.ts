@@ -78,7 +78,7 @@ export async function sealTrees(context: SealingContext, now: number): Promise<b
   return due.length === TREES || due.some(({ size, end, share }) => end - size > share);
 }
 
-/** R2 keeps a longer tree than what was read of the log makes: another sealer read a newer end of it, or sealed more at once. */
+/** R2 keeps a longer tree than the entries that were read make: another sealer read the log later, or sealed more at once. */
 class KeptIsLonger extends Error {
   constructor(readonly size: number) {
     super(`R2 keeps a head of ${size} leaves already`);
@@ -171,9 +171,12 @@ function sealAsKept(context: SealingContext, tree: UnsealedTree, now: number): P
 }
 
 /**
- * Does something with a tree, and again with what is read of it then where R2 keeps a longer one. Entries are written
- * before their head is: a tree that is read after R2 showed a head, and does not reach it, is not the one that was signed.
- * @throws LogRefused for such a tree; Error where it is held meanwhile, or sealed further each time that it is read
+ * Calls `act` with a tree, and calls it again with a fresh reading of the tree each time that R2 keeps a longer one.
+ *
+ * Entries are written before a head of them is. So a log that is read after R2 showed a head, and does not reach it, is
+ * not the log that was signed; one that was read before may only be an old reading.
+ * @throws LogRefused where a fresh reading does not reach the head; Error where the tree is held meanwhile, or another
+ *   sealer was faster each time
  */
 async function readAsKept<T>(reader: Reader, tree: UnsealedTree, act: (tree: UnsealedTree) => Promise<T>): Promise<T> {
   for (let [current, reading] = [tree, 1]; ; reading++) {
@@ -210,9 +213,9 @@ async function seal(context: SealingContext, tree: UnsealedTree, now: number): P
 }
 
 /**
- * Signs the head of a tree, unless that was done before, and puts it into R2 an hour after the one before. When that was
- * is what R2 says: whoever writes to the database does not decide which heads are kept.
- * @returns the head, and when it is to be put into R2; null where it is there, or of an empty log
+ * Signs the head of a tree, unless it was signed before, and puts it into R2 if the newest head there is an hour old. The
+ * time of that head is read from R2, so that whoever writes to the database does not decide which heads are kept.
+ * @returns the head, and when it is to be put into R2: null where it is there, or where the log is empty
  */
 async function publish(
   { bucket, signer }: TrustContext,
