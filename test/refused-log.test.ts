@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { endOfHold } from '../src/audit/tree/hold';
 import { formatHexId } from '../src/lib/typeid';
 import { TestBucket } from './support/bucket';
-import { makeExport } from './support/exports';
+import { makeExport, readExport, startExport } from './support/exports';
 import { FaultyDatabase } from './support/faults';
 import { watchLog } from './support/log';
 import { Outage } from './support/outage';
@@ -211,11 +212,90 @@ describe('a head', () => {
   });
 });
 
+describe('when a head is kept in R2', () => {
+  const checkpoints = (bucket: TestBucket) =>
+    bucket.keys.flatMap((key) => Number(/\/checkpoints\/(\d+)$/.exec(key)?.[1]) || []);
+
+  it.each([9e12, 0])('is an hour after the head before, whatever the database says (%d)', async (time) => {
+    const { world, bucket, account } = await sealed(5);
+    const began = world.now;
+    const publishedAt = () => write('update trees set published_at = ?', time);
+    await publishedAt();
+    world.advance(MINUTE);
+    await addEntries(account, 2);
+    await world.sweep();
+    expect(checkpoints(bucket)).toEqual([5]);
+    expect(await env.DB.prepare('select due_at from trees').first('due_at')).toBe(began + HOUR);
+    await publishedAt();
+    world.now = began + HOUR - 1;
+    await addEntries(account, 1);
+    await world.sweep();
+    expect(checkpoints(bucket)).toEqual([5]);
+    await publishedAt();
+    world.now = began + HOUR;
+    await world.sweep();
+    expect(checkpoints(bucket)).toEqual([5, 8]);
+    expect(await env.DB.prepare('select due_at, published_size from trees').first()).toEqual({
+      due_at: null,
+      published_size: 8,
+    });
+  });
+
+  it('leaves no time for another history: what is put back and changed is refused', async () => {
+    const { world, bucket, account } = await sealed(5);
+    const before = await env.DB.prepare('select root, edge from trees').first<Record<string, unknown>>();
+    for (let round = 0; round < 4; round++) {
+      await write('update trees set published_at = 9000000000000');
+      world.advance(30 * MINUTE);
+      await addEntries(account, 2);
+      await world.sweep();
+    }
+    expect(checkpoints(bucket)).toEqual([5, 9, 13]);
+    const head = await checkpointOf(account);
+    await write("update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = 7");
+    await write(
+      'update trees set size = 5, root = ?, edge = ?, note = null, published_size = 5, published_at = 0, due_at = 0',
+      before?.root,
+      before?.edge,
+    );
+    await expectRefused(account, head);
+  });
+});
+
+describe('a hold', () => {
+  const LONGEST = 3 * MINUTE;
+
+  it.each([
+    ['that ends when a request can have asked for keeps the log from being sealed', LONGEST, 5],
+    ["that ends later is nobody's", LONGEST + 1, 6],
+    ["that ends never is nobody's", YEAR * 1_000, 6],
+  ])('%s', async (_, time, size) => {
+    const { world, account } = await sealed(5);
+    await addEntries(account, 1);
+    await write('update trees set held_until = ?', world.now + time);
+    const id = await startExport(account, { format: 'json', include_details: true });
+    await world.work();
+    expect((await readExport(account, id)).status).toBe(size === 5 ? 'processing' : 'completed');
+    await world.sweep();
+    expect((await expectTree(account)).tree_size).toBe(size);
+    world.advance(LONGEST + MINUTE);
+    await write('update trees set due_at = 0');
+    await world.sweep();
+    expect((await expectTree(account)).tree_size).toBe(6);
+  });
+
+  it('that begins counts, whatever the database said, and ends later than the one before', () => {
+    const now = 1_000 * DAY;
+    const ends = [0, now, now + MINUTE, now + 2 * MINUTE, now + LONGEST + 1, 9e12];
+    expect(ends.map((end) => endOfHold(end, now) - now - 2 * MINUTE)).toEqual([0, 0, 0, 1, 0, 0]);
+  });
+});
+
 describe('a key that is known no longer', () => {
   const ROOT_SECRET = new Uint8Array(32).fill(9).toBase64();
 
   /** The account as the service knows it with the new secret alone. */
-  async function forget({ world, bucket, account }: Awaited<ReturnType<typeof sealed>>): Promise<TestAccount> {
+  async function forget({ world, bucket, account }: Awaited<ReturnType<typeof makeScene>>): Promise<TestAccount> {
     const other = new World({ FILES: bucket.binding, ROOT_SECRET });
     other.now = world.now;
     const path = `/v1/admin/users/${account.id}/tokens`;
@@ -239,6 +319,21 @@ describe('a key that is known no longer', () => {
     expect(note).not.toBe(scene.head.note);
     await expectSigned(account.world, { ...head, note });
     await expectSound(account, { ...head, note });
+  });
+
+  it('leaves an empty log as it is: its head is the same for whoever signs it', async () => {
+    const scene = await makeScene();
+    // As a request to go on with a restored log leaves it.
+    await write('insert into trees (account, due_at) values (?, 0)', await numberOf(scene.account));
+    await scene.world.sweep();
+    expect(await env.DB.prepare('select note from trees').first('note')).toEqual(expect.any(String));
+    const { note, ...before } = await checkpointOf(scene.account);
+    const account = await forget(scene);
+    log.clear();
+    const head = await checkpointOf(account);
+    expect(head).toMatchObject(before);
+    expect(head.note).not.toBe(note);
+    await expectSound(account, head);
   });
 
   it('leaves a head that R2 does not keep refused', async () => {
@@ -375,6 +470,140 @@ it('a log that is signed while it is looked at is never taken for a refused one'
     outage.arm(null);
   }
   expect(log.of('tree_refused')).toEqual([]);
+});
+
+describe('a log that another sealer seals at the same time', () => {
+  /** The service as it is, and beside it as another sees it whose calls nothing comes in between of. */
+  async function makeOverlap() {
+    const outage = new Outage();
+    const bucket: TestBucket = new TestBucket(1, 1_000, () => world.now);
+    const world: World = new World({ FILES: outage.bucket(bucket.binding) });
+    const account = await world.account({ plan: 'enterprise' });
+    await addEntries(account, 5);
+    await world.sweep();
+    /** Somebody asks, and another sweep seals it at once. */
+    const sealFurther = async (now = world.now) => {
+      const other = new World({ FILES: bucket.binding });
+      other.now = now;
+      await addEntries(account, 1);
+      await write('update trees set due_at = 0');
+      await other.sweep();
+    };
+    return { outage, bucket, world, account, sealFurther };
+  }
+
+  it('is not refused by a sweep, whenever that happens', async () => {
+    const { outage, world, account, sealFurther } = await makeOverlap();
+    world.advance(HOUR);
+    await addEntries(account, 4);
+    outage.arm(null);
+    await world.sweep();
+    const { calls } = outage;
+    for (let call = 1; call <= calls; call++) {
+      world.advance(HOUR);
+      await addEntries(account, 3);
+      outage.before(call, () => sealFurther());
+      await world.sweep();
+      expect([call, (await checkpointOf(account)).tree_size]).toEqual([call, 9 + 4 * call]);
+      expect(await env.DB.prepare('select due_at from trees').first('due_at')).toBe(null);
+    }
+    expect(calls).toBeGreaterThan(2);
+    expect(log.of('tree_refused')).toEqual([]);
+    expect(log.of('tree_not_sealed')).toEqual([]);
+    await expectTree(account);
+  });
+
+  it('is not refused by an export, whenever that happens', async () => {
+    const { outage, world, account, sealFurther } = await makeOverlap();
+    world.advance(HOUR);
+    await addEntries(account, 3);
+    outage.arm(null);
+    await makeExport(account, { format: 'json', include_details: true });
+    const { calls } = outage;
+    for (let call = 1; call <= calls; call++) {
+      world.advance(HOUR);
+      await addEntries(account, 3);
+      const id = await startExport(account, { format: 'json', include_details: true });
+      outage.before(call, () => sealFurther());
+      await world.work();
+      expect([call, await readExport(account, id)]).toEqual([
+        call,
+        expect.objectContaining({ status: 'completed', proof_error: null, proof_url: expect.any(String) }),
+      ]);
+    }
+    expect(calls).toBeGreaterThan(5);
+    expect(log.of('tree_refused')).toEqual([]);
+  });
+
+  it('is not refused by a report either', async () => {
+    const { outage, world, account, sealFurther } = await makeOverlap();
+    world.advance(HOUR);
+    await addEntries(account, 3);
+    outage.before(1, () => sealFurther());
+    expect((await makeReport(account)).integrity).toMatchObject({ tree_size: 8 });
+    expect(log.of('tree_refused')).toEqual([]);
+  });
+
+  it('is tried again, and not refused, where that happens each time that it is read', async () => {
+    const { outage, world, account, sealFurther } = await makeOverlap();
+    let { now } = world;
+    world.advance(DAY);
+    await addEntries(account, 3);
+    // Each reading of the log lists and reads its newest head: the other sealer keeps one an hour.
+    const again = async (): Promise<void> => {
+      now += HOUR;
+      await sealFurther(now);
+      outage.before(2, again);
+    };
+    outage.before(1, again);
+    await world.sweep();
+    outage.before(0, async () => undefined);
+    expect(log.of('tree_refused')).toEqual([]);
+    expect(log.of('tree_not_sealed')).toHaveLength(1);
+    await world.sweep();
+    await expectTree(account);
+  });
+
+  it('has the row that the other sealer wrote, whatever became of this one', async () => {
+    const { outage, world, account, sealFurther } = await makeOverlap();
+    world.advance(HOUR);
+    await addEntries(account, 3);
+    outage.before(1, async () => {
+      await sealFurther();
+      throw new Error('Network connection lost.');
+    });
+    await world.sweep();
+    expect(log.of('tree_not_sealed')).toHaveLength(1);
+    expect(await env.DB.prepare('select size, due_at from trees').first()).toEqual({ size: 9, due_at: null });
+  });
+
+  it('has the proof of an export where the other sealer was first, and sealed less', async () => {
+    const { world, account } = await makeOverlap();
+    const readRow = () => env.DB.prepare('select size, root, edge, note from trees').first<Record<string, unknown>>();
+    const writeRow = (row: Record<string, unknown> | null) =>
+      write('update trees set size = ?, root = ?, edge = ?, note = ?, due_at = 0', ...Object.values(row ?? {}));
+    const atFirst = await readRow();
+    world.advance(MINUTE);
+    await addEntries(account, 2);
+    await world.sweep();
+    const ofOther = await readRow();
+    await writeRow(atFirst);
+    await addEntries(account, 1);
+    const id = await startExport(account, { format: 'json', include_details: true });
+    const bucket = world.env.FILES as R2Bucket;
+    const { list } = bucket;
+    let before: unknown;
+    // The first thing that sealing does with R2.
+    bucket.list = async (options) => {
+      before = (await readRow())?.size;
+      await writeRow(ofOther);
+      bucket.list = list;
+      return list(options);
+    };
+    await world.work();
+    expect(before).toBe(5);
+    expect(await readExport(account, id)).toMatchObject({ status: 'completed', proof_error: null });
+  });
 });
 
 it('a log of which R2 does not tell is unavailable, and not refused', async () => {

@@ -1,11 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { Batch, Database, Statement } from '../db/database';
 import { toHex } from '../lib/bytes';
-import { HOUR } from '../lib/time';
 import { LOG_SPAN } from './append';
-
-/** How long a head may wait until it is kept in R2, in milliseconds. */
-export const PUBLICATION_PAUSE = HOUR;
 
 const span = sql.raw(String(LOG_SPAN));
 
@@ -22,8 +18,8 @@ export interface TreeGrowth {
   sealedAt: number;
   /** Its head, signed. */
   note: string;
-  /** Whether the head is kept in R2. */
-  isPublished: boolean;
+  /** When the head is to be kept in R2, in milliseconds since the epoch; null where it is there, or the log is empty. */
+  publishAt: number | null;
   /** Until when the tree was held, as it was read. */
   heldUntil: number;
 }
@@ -31,6 +27,8 @@ export interface TreeGrowth {
 /** A tree that is left alone until a time, in milliseconds since the epoch. */
 export interface Postponement {
   account: number;
+  /** Leaves under its head, as it was read. */
+  size: number;
   until: number;
   /** Until when the tree was held, as it was read. */
   heldUntil: number;
@@ -54,32 +52,33 @@ export class TreeLedger {
     await this.database.run(parts as unknown as Batch);
   }
 
-  /** Leaves trees alone until a time, as they cannot be sealed, unless they were held meanwhile. */
+  /** Leaves trees alone until a time, as they cannot be sealed, unless they were sealed further or held meanwhile. */
   async putOff(postponements: readonly Postponement[]): Promise<void> {
-    const rows = postponements.map(({ account, until, heldUntil }) => [account, until, heldUntil]);
+    const rows = postponements.map(({ account, size, until, heldUntil }) => [account, size, until, heldUntil]);
     await this.database.run([
       this.database.build.run(sql`
         update trees set due_at = later.until
         from (
-          select value ->> 0 as account, value ->> 1 as until, value ->> 2 as held_until
+          select value ->> 0 as account, value ->> 1 as size, value ->> 2 as until, value ->> 3 as held_until
           from json_each(${JSON.stringify(rows)})
         ) as later
-        where trees.account = later.account and trees.held_until = later.held_until`),
+        where trees.account = later.account and trees.size = later.size and trees.held_until = later.held_until`),
     ]);
   }
 
   private growPart(growths: readonly TreeGrowth[], now: number): Statement {
-    const rows = growths.map(({ account, from, size, root, edge, sealedAt, isPublished, note, heldUntil }) => [
+    const rows = growths.map(({ account, from, size, root, edge, sealedAt, publishAt, note, heldUntil }) => [
       account,
       from,
       size,
       toHex(root),
       toHex(edge),
       sealedAt,
-      isPublished ? 1 : 0,
+      publishAt,
       note,
       heldUntil,
     ]);
+    // published_at is for whoever looks into the database: what R2 keeps says when the next head is to be kept.
     return this.database.build.run(sql`
         update trees set
           size = growth.size,
@@ -87,18 +86,18 @@ export class TreeLedger {
           edge = growth.edge,
           sealed_at = growth.sealed_at,
           note = growth.note,
-          published_size = iif(growth.is_published, growth.size, published_size),
-          published_at = iif(growth.is_published, ${now}, published_at),
+          published_size = iif(growth.publish_at is null, growth.size, published_size),
+          published_at = iif(growth.publish_at is null, ${now}, published_at),
           due_at = case
             when exists (
               select 1 from audit_entries
               where pos > growth.account * ${span} + growth.size and pos < (growth.account + 1) * ${span}
             ) then ${now}
-            when not growth.is_published and growth.size > published_size then published_at + ${PUBLICATION_PAUSE}
+            else growth.publish_at
           end
         from (
           select value ->> 0 as account, value ->> 1 as was, value ->> 2 as size, unhex(value ->> 3) as root,
-            unhex(value ->> 4) as edge, value ->> 5 as sealed_at, value ->> 6 as is_published,
+            unhex(value ->> 4) as edge, value ->> 5 as sealed_at, value ->> 6 as publish_at,
             value ->> 7 as note, value ->> 8 as held_until
           from json_each(${JSON.stringify(rows)})
         ) as growth

@@ -51,6 +51,11 @@ export function readCheckpoint(value: Json, where: string): Checkpoint {
   return checkpoint;
 }
 
+/** The account in the name of a log, which follows the host. */
+export function accountOf(origin: string): string {
+  return origin.slice(origin.lastIndexOf('/') + 1);
+}
+
 /**
  * The key that signed a checkpoint; null where none of the keys did.
  * @throws Fault where it is forged: signed under a key's name, and not with it

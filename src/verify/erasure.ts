@@ -1,4 +1,4 @@
-import { type Checkpoint, signerOf } from './checkpoint.ts';
+import { accountOf, type Checkpoint, signerOf } from './checkpoint.ts';
 import { count, entryFault, Fault, type Report } from './findings.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
 import type { VerifierKey } from './note.ts';
@@ -78,10 +78,6 @@ function isSigned({ reason, time, ranges, note }: Erasure, checkpoint: Checkpoin
   // The service may have moved to another host since; the account is the same.
   if (accountOf(origin) !== accountOf(checkpoint.origin)) throw refuse('was signed for another log');
   return signerOf({ ...checkpoint, origin, note }, keys, 'the record of its erasure') !== null;
-}
-
-function accountOf(origin: string): string {
-  return origin.slice(origin.lastIndexOf('/') + 1);
 }
 
 /** How many entries are gone for which reasons, and when the last went. */

@@ -1,4 +1,4 @@
-import { type Checkpoint, signerOf } from './checkpoint.ts';
+import { accountOf, type Checkpoint, signerOf } from './checkpoint.ts';
 import { count, Fault, type Report } from './findings.ts';
 import type { Kept } from './kept-checkpoints.ts';
 import { growsInto, type TreeHead } from './merkle.ts';
@@ -64,12 +64,18 @@ export async function compareHistory(
       ? 'of a smaller log cannot be compared: the service gives no consistency proof.'
       : 'cannot be compared offline: this proof has no leaves around their sizes.',
   );
+  const renamed = kept.filter(({ origin }) => origin !== checkpoint.origin);
+  const names = [...new Set(renamed.map(({ origin }) => origin))].join(', ');
+  say(renamed, `under another name of the log (${names}): of the same account, on a host that the service had.`);
   say(unknown, 'with a signature by a key that is not among those given now: compared, but not as signed.');
 }
 
-/** @throws Fault */
+/**
+ * Compares the accounts alone: the service may have moved to another host since, under which the log goes on.
+ * @throws Fault
+ */
 function requireSameLog(kept: Kept, { origin }: Checkpoint): void {
-  if (kept.origin === origin) return;
+  if (accountOf(kept.origin) === accountOf(origin)) return;
   throw new Fault('history', `${kept.where} is a checkpoint of another log: ${kept.origin}, not ${origin}`);
 }
 

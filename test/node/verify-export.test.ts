@@ -707,13 +707,26 @@ describe('kept checkpoints', () => {
 
   it('of another log, or forged, are faults; of an old key, a remark', async () => {
     const judge = async (checkpoint: JsonObject) => await verifyParts(sealed(100).export(), { kept: [checkpoint] });
-    const other = new SealedLog(5, KEY, `elsewhere.test/${USER}`).checkpoint();
+    const other = new SealedLog(5, KEY, 'countersign.test/user_01m7x1kd4rfd295j3kx3gjdnpf').checkpoint();
     expect((await judge(other)).faults[0]?.message).toContain('another log');
     const note = kept[2]?.note.replace(/.{5}=\n$/, 'AAAAA=\n');
     expect((await judge({ ...(kept[2] as JsonObject), note: note ?? null })).faults[0]?.kind).toBe('checkpoint');
     const old = await judge(new SealedLog(5, new LogKey()).checkpoint());
     expectProven(old);
     expect(old.limits.join()).toContain('not among those given now');
+  });
+
+  it('of a former host of the service are of the same log, and the report says so', async () => {
+    const before = new SealedLog(makeEntries(100), KEY, `former.test/${USER}`);
+    const names = [7, 64, 100].map((size) => before.checkpoint(size, '2026-02-01T00:00:00.000Z'));
+    const report = await verifyParts(sealed(100).export(), { kept: [...names, ...kept] });
+    expectProven(report);
+    expect(report.proven.join()).toContain('10 kept checkpoints');
+    expect(report.limits.join()).toContain(`3 kept checkpoints under another name of the log (former.test/${USER})`);
+    const rewritten = new SealedLog(makeEntries(99), KEY, `former.test/${USER}`);
+    rewritten.leaves[3] = sha256(Buffer.from('another entry'));
+    const { faults } = await verifyParts(sealed(100).export(), { kept: [rewritten.checkpoint()] });
+    expect(faults[0]?.message).toContain('The log was rewritten');
   });
 });
 

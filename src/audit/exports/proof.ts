@@ -17,7 +17,7 @@ import { selectRange } from '../page-query';
 import { presentHead, readHead, type SignedHead } from '../tree/checkpoint';
 import { signHidden } from '../tree/erasure-note';
 import type { SealingContext } from '../tree/sealing';
-import { LogRefused, tileReader } from '../tree/storage';
+import { tileReader } from '../tree/storage';
 import { sealedTree } from '../tree/tree';
 import { exportRequest } from './export';
 import { type Note, readNotes } from './notes';
@@ -68,12 +68,9 @@ async function begin(
     reader.select({ id: accounts.id }).from(accounts).where(eq(accounts.number, file.account)),
   ]);
   if (!account) throw new Error('the account of a file is gone');
-  const tree = await sealedTree(sealing, { number: file.account, id: account.id }, now).catch((error: unknown) => {
-    if (error instanceof LogRefused) return 'refused' as const;
-    throw error;
-  });
-  if (tree === null) return 'later';
-  if (tree === 'refused' || tree.head.size < file.snapshot) return null;
+  const tree = await sealedTree(sealing, { number: file.account, id: account.id }, file.snapshot, now);
+  if (tree === 'later') return tree;
+  if (tree === 'refused') return null;
   return {
     account: account.id,
     head: tree.head.note,

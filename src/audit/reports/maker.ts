@@ -6,7 +6,6 @@ import { hashRanges } from '../../lib/tiles';
 import { logStart } from '../entry';
 import { type FileOwner, findSpan, type Span } from '../span';
 import type { SealingContext } from '../tree/sealing';
-import { LogRefused } from '../tree/storage';
 import { sealedTree, type Tree } from '../tree/tree';
 import { readChanges } from './changes';
 import { composeReport } from './compose';
@@ -47,27 +46,13 @@ async function begin(
   { reader, file }: FileOrder,
 ): Promise<Saved | 'later'> {
   const { span, owner } = await findSpan(reader, file, reportRequest(file));
-  const integrity = await readTree(sealing, { number: file.account, id: owner.id }, file.snapshot, now);
-  return integrity === 'later' ? integrity : { owner, span, reached: span.low, figures: emptyFigures(), integrity };
+  const tree = await sealedTree(sealing, { number: file.account, id: owner.id }, file.snapshot, now);
+  if (tree === 'later') return tree;
+  const integrity = tree === 'refused' ? null : await describeTree(tree, file.snapshot);
+  return { owner, span, reached: span.low, figures: emptyFigures(), integrity };
 }
 
-/** The tree of the first entries of a log; null where the log is refused. */
-async function readTree(
-  sealing: SealingContext,
-  account: Parameters<typeof sealedTree>[1],
-  size: number,
-  now: () => number,
-): Promise<TreeOfLog | null | 'later'> {
-  try {
-    const tree = await sealedTree(sealing, account, now);
-    if (!tree) return 'later';
-    return tree.head.size >= size ? await describeTree(tree, size) : null;
-  } catch (error) {
-    if (error instanceof LogRefused) return null;
-    throw error;
-  }
-}
-
+/** The tree of the first entries of a log. */
 async function describeTree({ read }: Tree, size: number): Promise<TreeOfLog> {
   const [root] = await hashRanges([{ start: 0, end: size }], read);
   return { tree_size: size, root_hash: toHex(root as Uint8Array) };

@@ -15,6 +15,7 @@ import { later } from '../../lib/later';
 import { log } from '../../lib/log';
 import { formatTime, MINUTE } from '../../lib/time';
 import { type Id, parseId } from '../../lib/typeid';
+import { endOfHold } from './hold';
 import { findLeftovers, type Leftover, type Leftovers, sealingTime, setAside } from './leftovers';
 import { LogSigner } from './signer';
 import { LogRefused } from './storage';
@@ -23,8 +24,7 @@ import { trustHead } from './trust';
 
 /** Objects that one request sets aside: each takes two of the 1,000 calls of R2 that a Worker may make. */
 const MOST = 300;
-/** For so long nothing is sealed from the beginning of a request on, and for so long it goes on itself, in milliseconds. */
-const HOLD = 2 * MINUTE;
+/** For so long a request goes on, in milliseconds: less than the log is held. */
 const WORK = MINUTE;
 /** Between the time that a head or a tile bears and the row that knows of it, at most, in milliseconds. */
 const DELAY = MINUTE;
@@ -155,7 +155,7 @@ async function refuseOlder(
  * @throws Problem `unavailable` where it is sealed further meanwhile, or gone
  */
 async function hold({ ledger }: Shard, { number, size, heldUntil }: TreeRow, now: number): Promise<void> {
-  const until = Math.max(now + HOLD, heldUntil + 1);
+  const until = endOfHold(heldUntil, now);
   // Null, which the column refuses, where the account is gone.
   const held = sql<number>`(select ${until} from ${accounts} where ${eq(accounts.number, number)})`;
   const holding = ledger.change({

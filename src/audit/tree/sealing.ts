@@ -3,14 +3,15 @@ import type { Reader } from '../../db/database';
 import { accounts, agents, auditEntries, erasures, trees } from '../../db/schema';
 import { LOG_SPAN } from '../../ledger/append';
 import { logHead } from '../../ledger/feed';
-import { type Postponement, PUBLICATION_PAUSE, type TreeGrowth, type TreeLedger } from '../../ledger/tree-ledger';
+import type { Postponement, TreeGrowth, TreeLedger } from '../../ledger/tree-ledger';
 import { logFailure } from '../../lib/log';
 import { hashBytes } from '../../lib/merkle';
 import type { ReadTile, Tile, TreeEdge } from '../../lib/tiles';
-import { formatTime, HOUR, MINUTE } from '../../lib/time';
+import { HOUR, MINUTE } from '../../lib/time';
 import { formatId, type Id } from '../../lib/typeid';
 import { type EntryRow, entryAgent, entryColumns, logStart, presentEntry } from '../entry';
 import { type SignedHead, signHead } from './checkpoint';
+import { notHeld, refuseHeld } from './hold';
 import { entryLeafInput, MISSING_LEAF_INPUT } from './leaf';
 import { LogRefused, putCheckpoint, putTile, tileReader } from './storage';
 import { findKept, requireGrowth, type TrustContext, trustHead, underKnownKey } from './trust';
@@ -24,6 +25,10 @@ const ENTRIES_OF_ONE = 2_048;
 /** After so long a tree that could not be sealed is tried again, and one that must not be, looked at again. */
 const RETRY = MINUTE;
 const REFUSED = HOUR;
+/** Milliseconds from the time of a head that R2 keeps to that at which the next one is kept. */
+const PUBLICATION_PAUSE = HOUR;
+/** How often a tree is read for one sealing, at most, as others seal it at the same time. */
+const READINGS = 4;
 
 /** Everything that sealing takes. */
 export interface SealingContext extends TrustContext {
@@ -41,18 +46,13 @@ export async function sealSlice(context: SealingContext, account: number, now: n
   if (!tree || tree.end === tree.size) return false;
   refuseHeld(tree.heldUntil, now);
   try {
-    const growth = await seal(context, tree, now);
+    const growth = await sealAsKept(context, tree, now);
     await context.ledger.grow([growth], now);
     return growth.size < tree.end;
   } catch (error) {
     if (error instanceof LogRefused) await context.ledger.putOff([describeFailure(tree, error, now)]);
     throw error;
   }
-}
-
-/** @throws Error while what R2 holds of a tree is being set aside */
-export function refuseHeld(heldUntil: number, now: number): void {
-  if (heldUntil > now) throw new Error(`the tree is held until ${formatTime(heldUntil)}`);
 }
 
 /**
@@ -62,15 +62,12 @@ export function refuseHeld(heldUntil: number, now: number): void {
  * @returns whether there may be more
  */
 export async function sealTrees(context: SealingContext, now: number): Promise<boolean> {
-  const due = await findTrees(
-    context.reader,
-    and(isNotNull(trees.dueAt), lte(trees.dueAt, now), lte(trees.heldUntil, now)),
-  );
+  const due = await findTrees(context.reader, and(isNotNull(trees.dueAt), lte(trees.dueAt, now), notHeld(now)));
   const grown: TreeGrowth[] = [];
   const failed: Postponement[] = [];
   const sealOne = async (tree: UnsealedTree) => {
     try {
-      grown.push(await sealShare(context, tree, now));
+      grown.push(await sealAsKept(context, tree, now));
     } catch (error) {
       failed.push(describeFailure(tree, error, now));
     }
@@ -81,8 +78,12 @@ export async function sealTrees(context: SealingContext, now: number): Promise<b
   return due.length === TREES || due.some(({ size, end, share }) => end - size > share);
 }
 
-/** A longer tree was kept than the share of a log makes: by whoever sealed more at once, and died before the row changed. */
-class ShareTooSmall extends Error {}
+/** R2 keeps a longer tree than the entries that were read make: another sealer read the log later, or sealed more at once. */
+class KeptIsLonger extends Error {
+  constructor(readonly size: number) {
+    super(`R2 keeps a head of ${size} leaves already`);
+  }
+}
 
 type UnsealedTree = Awaited<ReturnType<typeof findTrees>>[number];
 
@@ -151,51 +152,86 @@ async function findDeletedAgents(reader: Reader, numbers: Set<number>): Promise<
 }
 
 /** When to look again at a tree that could not be sealed. */
-function describeFailure({ account, accountId, heldUntil }: UnsealedTree, error: unknown, now: number): Postponement {
+function describeFailure(
+  { account, accountId, size, heldUntil }: UnsealedTree,
+  error: unknown,
+  now: number,
+): Postponement {
   const isRefused = error instanceof LogRefused;
   logFailure(isRefused ? 'tree_refused' : 'tree_not_sealed', error, { account: accountId });
-  return { account, until: now + (isRefused ? REFUSED : RETRY), heldUntil };
+  return { account, size, until: now + (isRefused ? REFUSED : RETRY), heldUntil };
 }
 
-/** Seals a log's share, or as much as if it were alone where only that shows whether it is the one that was sealed before. */
-async function sealShare(context: SealingContext, tree: UnsealedTree, now: number): Promise<TreeGrowth> {
-  try {
-    return await seal(context, tree, now);
-  } catch (error) {
-    const [alone] =
-      error instanceof ShareTooSmall ? await findTrees(context.reader, eq(trees.account, tree.account)) : [];
-    if (!alone) throw error;
-    // Whoever holds the tree by now is to find it as it was.
-    return seal(context, { ...alone, heldUntil: tree.heldUntil }, now);
+/**
+ * Seals what was read of a log, and reads it again where R2 keeps a longer tree.
+ * @throws LogRefused when the log is not the one that was sealed before
+ */
+function sealAsKept(context: SealingContext, tree: UnsealedTree, now: number): Promise<TreeGrowth> {
+  return readAsKept(context.reader, tree, (read) => seal(context, read, now));
+}
+
+/**
+ * Calls `act` with a tree, and calls it again with a fresh reading of the tree each time that R2 keeps a longer one.
+ *
+ * Entries are written before a head of them is. So a log that is read after R2 showed a head, and does not reach it, is
+ * not the log that was signed; one that was read before may only be an old reading.
+ * @throws LogRefused where a fresh reading does not reach the head; Error where the tree is held meanwhile, or another
+ *   sealer was faster each time
+ */
+async function readAsKept<T>(reader: Reader, tree: UnsealedTree, act: (tree: UnsealedTree) => Promise<T>): Promise<T> {
+  for (let [current, reading] = [tree, 1]; ; reading++) {
+    try {
+      return await act(current);
+    } catch (error) {
+      if (!(error instanceof KeptIsLonger) || reading === READINGS) throw error;
+      const [fresh] = await findTrees(reader, eq(trees.account, tree.account));
+      // A request that holds the tree takes heads out of R2.
+      if (fresh?.heldUntil !== tree.heldUntil) throw new Error('the tree was held or removed meanwhile');
+      const size = reachOf(fresh);
+      if (size < error.size) {
+        throw new LogRefused(`a tree of ${size} leaves is shorter than one that was signed: ${error.size}`);
+      }
+      current = fresh;
+    }
   }
 }
 
-/** @throws LogRefused when the log is not the one that was sealed before; ShareTooSmall when more of it has to be sealed */
+/** How many leaves a tree has once all entries that were read of it are sealed. */
+function reachOf({ size, end, share }: UnsealedTree): number {
+  return Math.min(end, size + share);
+}
+
+/** @throws LogRefused when the log is not the one that was sealed before; KeptIsLonger */
 async function seal(context: SealingContext, tree: UnsealedTree, now: number): Promise<TreeGrowth> {
-  const { bucket, signer } = context;
   const { account, accountId, size: from, heldUntil } = tree;
-  const { before, kept, edge, tiles, read } = await extend(context, tree, now, () => from + tree.share);
+  const extended = await extend(context, tree, now, () => reachOf(tree));
+  const { edge } = extended;
+  await Promise.all(extended.tiles.map((tile) => putTile(context.bucket, accountId, tile)));
+  const { head, publishAt } = await publish(context, accountId, extended, now);
+  const { size, root, sealedAt, note } = head;
+  return { account, from, size, root, edge: edge.bytes(), sealedAt, note, publishAt, heldUntil };
+}
+
+/**
+ * Signs the head of a tree, unless it was signed before, and puts it into R2 if the newest head there is an hour old. The
+ * time of that head is read from R2, so that whoever writes to the database does not decide which heads are kept.
+ * @returns the head, and when it is to be put into R2: null where it is there, or where the log is empty
+ */
+async function publish(
+  { bucket, signer }: TrustContext,
+  account: Id<'user'>,
+  { before, kept, edge }: ExtendedTree,
+  now: number,
+): Promise<{ head: SignedHead; publishAt: number | null }> {
   const { size } = edge;
-  if (kept && kept.size > size && kept.size <= tree.end && tree.share < ENTRIES_OF_ONE) throw new ShareTooSmall();
-  if (kept) await requireGrowth(kept, size, read);
-  await Promise.all(tiles.map((tile) => putTile(bucket, accountId, tile)));
+  if (kept?.size === size) return { head: await underKnownKey(signer, kept), publishAt: null };
   const sealedAt = Math.max(now, before.sealedAt, kept?.sealedAt ?? now);
-  const grown = { account: accountId, size, root: await edge.root(), sealedAt };
-  // What was signed before is not signed again.
-  const head = size === from ? before : await signHead(signer, grown);
-  const isPublished = size > tree.publishedSize && now >= tree.publishedAt + PUBLICATION_PAUSE;
-  const signed = isPublished ? await putCheckpoint(bucket, head) : head;
-  return {
-    account,
-    from,
-    size,
-    root: signed.root,
-    edge: edge.bytes(),
-    sealedAt: signed.sealedAt,
-    note: signed.note,
-    isPublished,
-    heldUntil,
-  };
+  const head =
+    size === before.size ? before : await signHead(signer, { account, size, root: await edge.root(), sealedAt });
+  if (size === 0) return { head, publishAt: null };
+  const publishAt = (kept?.sealedAt ?? 0) + PUBLICATION_PAUSE;
+  if (now < publishAt) return { head, publishAt };
+  return { head: await putCheckpoint(bucket, head), publishAt: null };
 }
 
 /** A tree that goes on, in memory, from what was sealed of it. */
@@ -213,7 +249,7 @@ interface ExtendedTree {
 /**
  * Puts entries under a tree in memory, as far as the log goes at most.
  * @param chooseSize up to which sequence, by the newest head that R2 keeps
- * @throws LogRefused
+ * @throws LogRefused where it does not go on from that head; KeptIsLonger where it does not reach it
  */
 async function extend(
   context: TrustContext,
@@ -222,17 +258,20 @@ async function extend(
   chooseSize: (kept: SignedHead | null) => number,
 ): Promise<ExtendedTree> {
   const { bucket } = context;
-  const { accountId, end, publishedSize } = tree;
+  const { accountId, publishedSize } = tree;
   const { head: before, edge } = await trustHead(context, accountId, tree, now);
   const kept = await findKept(context, accountId, publishedSize, now);
-  const size = Math.max(before.size, Math.min(end, before.size + tree.share, chooseSize(kept)));
+  const size = Math.max(before.size, Math.min(reachOf(tree), chooseSize(kept)));
+  if (kept && kept.size > size) throw new KeptIsLonger(kept.size);
   const tiles = await edge.append(await hashEntries(tree, size));
-  return { before, kept, edge, tiles, read: tileReader(bucket, accountId, edge, tiles) };
+  const read = tileReader(bucket, accountId, edge, tiles);
+  if (kept) await requireGrowth(kept, read);
+  return { before, kept, edge, tiles, read };
 }
 
 /**
  * Opens the tree of a log of which R2 keeps a newer head than its row knows of: whoever sealed it is about to write that
- * down, or died before. Hashes the entries in between, and takes one or two round trips to the database.
+ * down, or died before. Hashes the entries in between, and takes a few round trips to the database.
  * @throws LogRefused where the log does not lead to that head
  */
 export async function openUnrecorded(
@@ -242,8 +281,9 @@ export async function openUnrecorded(
 ): Promise<{ head: SignedHead; edge: Uint8Array; read: ReadTile }> {
   const [tree] = await findTrees(context.reader, eq(trees.account, account));
   if (!tree) throw new LogRefused('the row of the tree is gone');
-  const { before, kept, edge, read } = await extend(context, tree, now, (kept) => kept?.size ?? 0);
-  if (kept) await requireGrowth(kept, edge.size, read);
+  const { before, kept, edge, read } = await readAsKept(context.reader, tree, (tree) =>
+    extend(context, tree, now, (kept) => kept?.size ?? 0),
+  );
   const head = kept && kept.size > before.size ? await underKnownKey(context.signer, kept) : before;
   return { head, edge: edge.bytes(), read };
 }

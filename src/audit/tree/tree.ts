@@ -8,7 +8,8 @@ import { logHead } from '../../ledger/feed';
 import { logFailure } from '../../lib/log';
 import type { ReadTile } from '../../lib/tiles';
 import type { SignedHead } from './checkpoint';
-import { openUnrecorded, refuseHeld, type SealingContext, sealSlice } from './sealing';
+import { refuseHeld } from './hold';
+import { openUnrecorded, type SealingContext, sealSlice } from './sealing';
 import { LogSigner } from './signer';
 import { LogRefused, tileReader } from './storage';
 import { findKept, findLastSigned, requireGrowth, type TrustContext, trustHead } from './trust';
@@ -44,7 +45,7 @@ export interface Tree {
 }
 
 /**
- * Opens the tree of an account: the only way from a row to anything that is shown, proven or signed.
+ * Opens an account's tree for reading, after checking it against its signed note and the newest head in R2.
  * @param now milliseconds since the epoch
  * @throws LogRefused where the database contradicts what was signed
  */
@@ -59,7 +60,7 @@ export async function openTree(
   const kept = await findKept(context, id, row.publishedSize, now);
   if (kept && kept.size > head.size) return openUnrecorded(context, number, now);
   const read = readOnce(tileReader(context.bucket, id, edge));
-  if (kept) await requireGrowth(kept, head.size, read);
+  if (kept) await requireGrowth(kept, read);
   return { head, edge: edge.bytes(), read };
 }
 
@@ -78,21 +79,33 @@ function readOnce(read: ReadTile): ReadTile {
 const SLICES = 8;
 
 /**
- * Seals an account's log, some slices of it, and gives its tree.
- * @returns null where there is more to seal
- * @throws LogRefused where it must not be sealed; Error where it could not be sealed this time
+ * Seals an account's log as it was at a snapshot, and opens its tree.
+ * @param snapshot the last sequence that the tree has to hold; it holds more where the log went on
+ * @returns `later` where there is more to seal than goes at a time; `refused` where the log contradicts what was signed of it
+ * @throws Error where it could not be sealed this time
  */
 export async function sealedTree(
   sealing: SealingContext,
   account: Pick<AccountRef, 'number' | 'id'>,
+  snapshot: number,
   now: () => number,
-): Promise<Tree | null> {
-  const { reader } = sealing;
-  for (let slice = 1; await sealSlice(sealing, account.number, now()); slice++) if (slice === SLICES) return null;
-  const [[row]] = await reader.load([selectTree(reader, account.number)]);
-  // Whoever began to hold it meanwhile has undone what was sealed.
-  refuseHeld(row?.heldUntil ?? 0, now());
-  return openTree(sealing, account, row, now());
+): Promise<Tree | 'later' | 'refused'> {
+  try {
+    for (let slice = 1; slice <= SLICES; slice++) {
+      if (await sealSlice(sealing, account.number, now())) continue;
+      const [[row]] = await sealing.reader.load([selectTree(sealing.reader, account.number)]);
+      // Whoever began to hold it meanwhile has undone what was sealed.
+      refuseHeld(row?.heldUntil ?? 0, now());
+      const tree = await openTree(sealing, account, row, now());
+      if (tree.head.size >= snapshot) return tree;
+      // Without a row nothing is sealed. With one, another sealer was first, and sealed less.
+      if (!row?.edge || row.end < snapshot) return 'refused';
+    }
+    return 'later';
+  } catch (error) {
+    if (error instanceof LogRefused) return 'refused';
+    throw error;
+  }
 }
 
 /** What it takes to answer a request with something of a tree. */

@@ -28,8 +28,8 @@ export interface StoredTree {
   end: number;
 }
 
-/** How far a signed time may be ahead of the clock, as the clocks of Workers differ; in milliseconds. */
-const CLOCK_SKEW = MINUTE;
+/** How far a time that another Worker wrote may be ahead of the clock, in milliseconds. */
+export const CLOCK_SKEW = MINUTE;
 
 /**
  * Reads the head of a stored tree, which this service signed for this log and for exactly this tree.
@@ -63,8 +63,8 @@ function parseEdge({ size, edge }: StoredTree): TreeEdge {
 }
 
 /**
- * Finds what was signed of a tree. A note that is signed is given as it is; nothing is signed twice but heads whose key
- * is known no longer, and of these only such as R2 keeps.
+ * Finds what was signed of a tree. A note that is signed is given as it is. A head whose key is known no longer is signed
+ * again only if R2 keeps it, or if it is that of an empty log: that one is the same for whoever signs it.
  * @throws LogRefused
  */
 async function findSigned(
@@ -73,12 +73,12 @@ async function findSigned(
   note: string | null,
 ): Promise<SignedHead> {
   const { account, size } = tree;
-  if (note === null && size === 0) return signHead(signer, { ...tree, sealedAt: timeOfId(account) });
   if (note !== null) {
     const head = readHead(account, note);
     if (!head || !isSameTree(head, tree)) throw new LogRefused(`the note is not of the log with ${size} leaves`);
     if (await signer.hasSigned(note)) return head;
   }
+  if (size === 0) return signHead(signer, { ...tree, sealedAt: timeOfId(account) });
   const kept = await readCheckpoint(bucket, account, checkpointKey(account, size));
   if (!kept || !isSameTree(kept, tree)) throw new LogRefused(`nobody signed the head of ${size} leaves`);
   return underKnownKey(signer, kept);
@@ -113,13 +113,10 @@ export async function findKept(
 }
 
 /**
- * Makes sure that a tree goes on from a head that R2 keeps.
+ * Makes sure that a tree goes on from a head that R2 keeps, which is not larger than the tree.
  * @throws LogRefused
  */
-export async function requireGrowth(kept: SignedHead, size: number, read: ReadTile): Promise<void> {
-  if (kept.size > size) {
-    throw new LogRefused(`a tree of ${size} leaves is shorter than one that was signed: ${kept.size}`);
-  }
+export async function requireGrowth(kept: SignedHead, read: ReadTile): Promise<void> {
   const [root] = await hashRanges([{ start: 0, end: kept.size }], read);
   if (isSameTree(kept, { size: kept.size, root: root as Uint8Array })) return;
   throw new LogRefused(`the log up to ${kept.size} is another than the one that was signed`);
