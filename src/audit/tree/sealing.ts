@@ -214,7 +214,7 @@ async function seal(context: SealingContext, tree: UnsealedTree, now: number): P
 
 /**
  * Signs the head of a tree, unless it was signed before, and puts it into R2 if the newest head there is an hour old. The
- * time of that head is read from R2, so that whoever writes to the database does not decide which heads are kept.
+ * time of that head is read from R2: an attacker who can write to the database must not decide which heads are kept.
  * @returns the head, and when it is to be put into R2: null where it is there, or where the log is empty
  */
 async function publish(
@@ -270,8 +270,8 @@ async function extend(
 }
 
 /**
- * Opens the tree of a log of which R2 keeps a newer head than its row knows of: whoever sealed it is about to write that
- * down, or died before. Hashes the entries in between, and takes a few round trips to the database.
+ * Opens a tree whose newest head is in R2 but not yet in the database: its sealing is still running, or crashed. Hashes
+ * the entries in between, and takes a few round trips to the database.
  * @throws LogRefused where the log does not lead to that head
  */
 export async function openUnrecorded(

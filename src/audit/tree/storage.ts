@@ -3,7 +3,7 @@ import type { ReadTile, Tile, TileKey, TreeEdge } from '../../lib/tiles';
 import type { Id } from '../../lib/typeid';
 import { isSameTree, readHead, type SignedHead } from './checkpoint';
 
-/** The log is refused: what is stored of it contradicts what was signed of it. */
+/** The log is refused: the database is inconsistent with its signed heads. */
 export class LogRefused extends Error {}
 
 /** As many digits as the largest size has. */

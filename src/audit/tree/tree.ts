@@ -94,7 +94,7 @@ export async function sealedTree(
     for (let slice = 1; slice <= SLICES; slice++) {
       if (await sealSlice(sealing, account.number, now())) continue;
       const [[row]] = await sealing.reader.load([selectTree(sealing.reader, account.number)]);
-      // Whoever began to hold it meanwhile has undone what was sealed.
+      // A hold that began meanwhile has undone what was sealed.
       refuseHeld(row?.heldUntil ?? 0, now());
       const tree = await openTree(sealing, account, row, now());
       if (tree.head.size >= snapshot) return tree;
@@ -165,8 +165,8 @@ async function withProblems<T>(
     if (!isRefused) throw unavailable();
     throw new Problem(
       'log_refused',
-      'What the database holds of the log contradicts what was signed of it. Compare checkpoints that you kept with the ' +
-        'last one that was signed, `GET /v1/audit/checkpoint`, and ask whoever runs the service.',
+      'The database is inconsistent with what was signed of this log. Compare your saved checkpoints with the last signed ' +
+        'one, `GET /v1/audit/checkpoint`, and contact the operator.',
     );
   }
 }

@@ -6,9 +6,8 @@ import { isSameTree, readHead, type SignedHead, signHead } from './checkpoint';
 import type { LogSigner } from './signer';
 import { checkpointKey, findCheckpoint, LogRefused, readCheckpoint } from './storage';
 
-// Whoever can write to the database, and do nothing else, is to have nothing signed and nothing proven that contradicts
-// what was signed before. So a row of a tree counts for nothing by itself: its head is the one of its signed note, and R2,
-// which such a person cannot write to, has the last word on which heads there are.
+// Threat model: an attacker can write to the database, but has neither the signing key nor R2. A row of `trees` is therefore
+// never trusted: its head is read from the signed note, and must be consistent with the newest head in R2.
 
 /** Where signed heads are kept, and what signs them. */
 export interface TrustContext {
@@ -32,7 +31,7 @@ export interface StoredTree {
 export const CLOCK_SKEW = MINUTE;
 
 /**
- * Reads the head of a stored tree, which this service signed for this log and for exactly this tree.
+ * Returns the signed head of a stored tree, after checking that note, row and log agree.
  * @param now milliseconds since the epoch
  * @throws LogRefused
  */
@@ -95,9 +94,8 @@ function refuseFuture({ size, sealedAt }: SignedHead, now: number): void {
 }
 
 /**
- * Finds the newest head that R2 keeps of a log, which its tree has to go on from.
+ * Returns the newest head of a log in R2; null if none was ever put there.
  * @param now milliseconds since the epoch
- * @returns null where R2 keeps none, and should not
  * @throws LogRefused
  */
 export async function findKept(
