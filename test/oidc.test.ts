@@ -3,6 +3,7 @@ import { decodeJwt, exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose
 import { describe, expect, inject, it, vi } from 'vitest';
 import { FaultyDatabase } from './support/faults';
 import { AUDIENCE, CLIENT } from './support/identity-client';
+import { awaitWindow } from './support/limiter';
 import { orderMove, settleMoves } from './support/moves';
 import { DATABASES } from './support/shards';
 import { type Json, World } from './support/world';
@@ -304,6 +305,7 @@ describe('a token of the provider', () => {
   });
 
   it('is the same person’s as another: requests that are sent again, limits', async () => {
+    await awaitWindow();
     const scene = await Scene.open({
       RATE_LIMITS: 'on',
       CREDENTIAL_LIMITER: env.LIMITER_OF_3,

@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:test';
 import { parse } from 'smol-toml';
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { RATE_LIMITS } from '../src/http/rate-limit';
 import { makeCredential } from '../src/lib/credential';
 import { networkOf } from '../src/lib/network';
+import { awaitWindow } from './support/limiter';
 import { dumpTables } from './support/tables';
 import { type Answer, type Call, World } from './support/world';
 
@@ -19,6 +20,8 @@ const LIMITERS = {
 };
 
 const unlimited = new World();
+
+beforeEach(awaitWindow);
 
 async function callFive(world: World, path: string, call: Call): Promise<Answer[]> {
   const answers = [];
