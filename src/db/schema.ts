@@ -253,7 +253,7 @@ export const trees = sqliteTable(
     size: integer().notNull().default(0),
     /** The root hash of these; null where none ever was sealed. */
     root: bytesColumn(),
-    /** When they were sealed, for whoever looks into the database: the time that counts is in the note. */
+    /** When they were sealed. Only for people who read the table: the service reads the time from the note. */
     sealedAt: integer('sealed_at'),
     /** The tiles at the right edge that are not full, level by level from the leaves: 32 bytes a hash. */
     edge: bytesColumn().notNull().default(sql`x''`),

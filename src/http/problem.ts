@@ -18,7 +18,7 @@ const MAX_MESSAGE = 400;
 
 /**
  * Writes a problem as an answer of RFC 9457, `application/problem+json`, of at most {@link MAX_BYTES}. Long texts are
- * shortened, and as many errors are told as there is room for.
+ * shortened, and errors that do not fit are left out.
  */
 export function problemResponse(problem: Problem, c: HonoContext<App>): Response {
   c.set('problem', problem.code);

@@ -15,8 +15,8 @@ const span = sql.raw(String(LOG_SPAN));
 const UNBOUNDED_EVENTS = sql`(${codeOf(EVENT_TYPES, 'request')}, ${codeOf(EVENT_TYPES, 'use')})`;
 
 /**
- * Entries as rows of a JSON array. `rank` is an entry's place among those of its account, from 1. `mark` is the id that the permission's `last_entry` must have: that of the last
- * entry on this permission.
+ * Entries as rows of a JSON array. `rank` is an entry's place among those of its account, from 1. `mark` is the id that the
+ * permission's `last_entry` must have: that of the last entry on this permission.
  */
 export function draftRows(entries: readonly Entry[]): SQL {
   const marks = new Map(entries.map((entry) => [entry.permission, entry.id]));

@@ -78,7 +78,7 @@ export class TreeLedger {
       note,
       heldUntil,
     ]);
-    // published_at is for whoever looks into the database: what R2 keeps says when the next head is to be kept.
+    // The service never reads published_at: the newest head in R2 decides when the next one is put there.
     return this.database.build.run(sql`
         update trees set
           size = growth.size,

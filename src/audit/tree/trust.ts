@@ -62,8 +62,8 @@ function parseEdge({ size, edge }: StoredTree): TreeEdge {
 }
 
 /**
- * Finds what was signed of a tree. A note that is signed is given as it is. A head whose key is known no longer is signed
- * again only if R2 keeps it, or if it is that of an empty log: that one is the same for whoever signs it.
+ * Returns the stored note if a known key signed it. Otherwise the head is signed again, but only if R2 has it or the log is
+ * empty: the head of an empty log is always the same.
  * @throws LogRefused
  */
 async function findSigned(

@@ -33,7 +33,7 @@ export function isIdentityToken(c: Incoming, credential: string): boolean {
   return oidc !== null && readSubject(credential, oidc) !== null;
 }
 
-/** The `scope` claim of a JWT as it is written, nothing of which is verified; null for every other credential. */
+/** The `scope` claim of a JWT as JSON, before the JWT is verified; null for every other credential. */
 export function claimedScope(c: Incoming, credential: string): string | null {
   return isIdentityToken(c, credential) ? JSON.stringify(decodeJwt(credential).scope ?? null) : null;
 }
