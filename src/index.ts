@@ -1,8 +1,8 @@
 import { createApp } from './app';
-import { runCron } from './cron';
+import { runJobs } from './background/file-queue';
+import { runCron } from './background/run-cron';
+import { runWebhooks } from './background/webhook-queue';
 import { type Env, type JobMessage, systemRuntime, type WebhookMessage } from './env';
-import { runJobs } from './jobs';
-import { runWebhooks } from './webhook-jobs';
 
 const app = createApp(systemRuntime);
 

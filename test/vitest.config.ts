@@ -42,7 +42,8 @@ export default defineConfig(({ mode }) => ({
         plugins: [workerd(mode)],
         test: {
           name: 'workerd',
-          include: ['test/*.test.ts', 'test/{faults,lib}/**/*.test.ts'],
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/node/**'],
           setupFiles: ['test/support/setup.ts'],
           testTimeout: 30_000,
           deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },

@@ -1,14 +1,14 @@
 import { Hono } from 'hono';
-import { accountCreation } from './account-creation';
-import { accountDeletion } from './account-deletion';
-import { accountDetail } from './account-detail';
-import { accountList } from './account-list';
-import { accountTokenCreation } from './account-token-creation';
-import { accountUpdate } from './account-update';
-import { ownAccount } from './own-account';
-import { userTokenCreation } from './user-token-creation';
-import { userTokenDeletion } from './user-token-deletion';
-import { userTokenList } from './user-token-list';
+import { accountCreation } from './create';
+import { accountTokenCreation } from './create-token';
+import { accountDeletion } from './delete';
+import { accountDetail } from './get';
+import { ownAccount } from './get-own';
+import { accountList } from './list';
+import { userTokenCreation } from './tokens/create';
+import { userTokenDeletion } from './tokens/delete';
+import { userTokenList } from './tokens/list';
+import { accountUpdate } from './update';
 
 /** The operator's endpoints, `/v1/admin`, and the account's own, `/v1/me`. */
 export const accountRoutes = new Hono()

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { UserContext } from '../http/context';
 import { hashCredential } from '../http/credentials';
 import { credentialPattern, displayPrefix, makeCredential } from '../lib/credential';
-import { later } from '../lib/later';
+import { later } from '../lib/lazy';
 
 /** An agent API key as the API shows it. */
 export const agentKey = later(() =>

@@ -3,9 +3,9 @@ import * as z from 'zod';
 import { agents } from '../db/schema';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { jsonObject, text } from '../http/fields';
-import { shownId, shownObject, shownTime } from '../http/shown';
+import { shownId, shownObject, shownTime } from '../http/response-fields';
 import { displayPrefix } from '../lib/credential';
-import { later } from '../lib/later';
+import { later } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import type { Id } from '../lib/typeid';
 

@@ -8,8 +8,8 @@ import { queryBoolean } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
-import { pageOf } from '../http/shown';
-import { later } from '../lib/later';
+import { pageOf } from '../http/response-fields';
+import { later } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 import { Agent, presentAgent } from './agent';
 

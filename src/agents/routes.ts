@@ -1,10 +1,10 @@
 import { Hono } from 'hono';
-import { agentCreation } from './creation';
-import { agentDeletion } from './deletion';
-import { agentDetail } from './detail';
+import { agentCreation } from './create';
+import { agentDeletion } from './delete';
+import { agentDetail } from './get';
+import { agentStatisticsDetail } from './get-statistics';
 import { agentList } from './list';
-import { keyRotation } from './rotation';
-import { agentStatisticsDetail } from './statistics';
+import { keyRotation } from './rotate-key';
 import { agentUpdate } from './update';
 
 /** The Agents API, `/v1/agents`. */

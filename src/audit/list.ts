@@ -9,9 +9,9 @@ import { queryNumber, queryText } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { makePage, type Page, pageParameters, readCursor } from '../http/page';
-import { pageOf } from '../http/shown';
+import { pageOf } from '../http/response-fields';
 import { LOG_SPAN } from '../ledger/append';
-import { later } from '../lib/later';
+import { later } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
 import {
   AuditEntry,

@@ -1,18 +1,18 @@
 import { Hono } from 'hono';
 import { fileDownload } from '../files/download';
-import { activityList } from './activity';
-import { auditDetail } from './detail';
-import { exportCreation } from './exports/creation';
-import { exportDetail } from './exports/detail';
+import { exportCreation } from './exports/create';
+import { exportDetail } from './exports/get';
 import { exportList } from './exports/list';
+import { auditDetail } from './get';
 import { auditList } from './list';
-import { reportCreation } from './reports/creation';
-import { reportDetail } from './reports/detail';
+import { activityList } from './list-activity';
+import { reportCreation } from './reports/create';
+import { reportDetail } from './reports/get';
 import { reportList } from './reports/list';
-import { checkpointDetail } from './tree/checkpoint-detail';
-import { consistencyProof } from './tree/consistency';
-import { inclusionProof } from './tree/inclusion';
-import { logRestoration } from './tree/restoration';
+import { logRestoration } from './tree/continue-log';
+import { checkpointDetail } from './tree/get-checkpoint';
+import { consistencyProof } from './tree/prove-consistency';
+import { inclusionProof } from './tree/prove-inclusion';
 
 /** The audit log, `/v1/audit`, files made of it, the account's activity, `/v1/activity`, and what the operator does for a log. */
 export const auditRoutes = new Hono()

@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm';
 import type { Reader } from '../db/database';
 import { accounts } from '../db/schema';
-import type { FileRow } from '../ledger/file-ledger';
+import type { FileRow } from '../files/file-records';
 import type { Plan } from '../lib/plans';
 import type { Id } from '../lib/typeid';
 import { logStart } from './entry';

@@ -1,5 +1,5 @@
 import { rangeEnd } from '../http/fields';
-import { later } from '../lib/later';
+import { later } from '../lib/lazy';
 import { DAY } from '../lib/time';
 
 /** The query parameters of a range of time. */

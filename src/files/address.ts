@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Config } from '../env';
 import { equalBytes } from '../lib/bytes';
-import { later } from '../lib/later';
+import { later } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 
 /** What a signed address says: which file, and until when. */

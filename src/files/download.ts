@@ -10,13 +10,13 @@ import { query } from '../http/input';
 import { operation } from '../http/operation';
 import { limitAddress } from '../http/rate-limit';
 import { openNamedShard, shardNames } from '../http/shard';
-import { type FileRow, isFile } from '../ledger/file-ledger';
 import type { Ledger } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
 import { type ByteRange, parseRange } from '../lib/range';
 import { AddressQuery, readAddress, type SignedAddress } from './address';
 import { fileId, parseFileId } from './file';
+import { type FileRow, isFile } from './file-records';
 import { fileKey, proofKey } from './storage';
 
 const CONTENT_TYPES: Record<FileFormat, string> = {

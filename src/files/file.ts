@@ -1,7 +1,7 @@
 import { FILE_KINDS, type FileKind, type FileStatus } from '../db/schema';
-import type { FileKey, FileRow } from '../ledger/file-ledger';
 import { DAY } from '../lib/time';
 import { type Id, parseId, withPrefix } from '../lib/typeid';
+import type { FileKey, FileRow } from './file-records';
 
 /** How long a finished file can be downloaded, in milliseconds. */
 export const FILE_LIFE = DAY;

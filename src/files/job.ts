@@ -1,13 +1,13 @@
 import type { Reader } from '../db/database';
 import type { FileKind } from '../db/schema';
 import type { Runtime } from '../env';
-import type { FileKey, FileLedger, FileRow } from '../ledger/file-ledger';
 import { toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
 import { SECOND } from '../lib/time';
 import { FILE_LIFE, fileId } from './file';
+import type { FileKey, FileLedger, FileRow } from './file-records';
 import { LEASE, Lease, LeaseLost } from './lease';
-import type { FileMaker, LoadAsset, Production } from './maker';
+import type { FileMaker, LoadAsset, Production } from './producer';
 import { initialProof, initialState, readState, type SavedState, writeState } from './saved-state';
 import { abortUpload, arePartsRefused, fileKey, isNoSuchUpload, notesKey, proofKey, stateKey } from './storage';
 import { tidyUp } from './sweep';

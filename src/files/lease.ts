@@ -1,6 +1,6 @@
 import type { Runtime } from '../env';
-import type { FileKey, FileLedger, FileOutcome, FileProgress, FileRow } from '../ledger/file-ledger';
 import { SECOND } from '../lib/time';
+import type { FileKey, FileLedger, FileOutcome, FileProgress, FileRow } from './file-records';
 
 /** How long work on a file is left alone, in milliseconds; what a crash interrupted waits no longer. */
 export const LEASE = 25 * SECOND;

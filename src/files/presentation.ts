@@ -5,14 +5,14 @@ import type { Config } from '../env';
 import { notFound } from '../errors';
 import type { UserContext } from '../http/context';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
-import { shownCount, shownTime } from '../http/shown';
-import { type FileRow, isFile } from '../ledger/file-ledger';
+import { shownCount, shownTime } from '../http/response-fields';
 import { toHex } from '../lib/bytes';
-import { later } from '../lib/later';
+import { later } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, parseId, withPrefix } from '../lib/typeid';
 import { signAddress } from './address';
 import { fileId, statusAt } from './file';
+import { type FileRow, isFile } from './file-records';
 import type { FileOrder } from './request';
 
 /** The columns of a file that its owner is shown. */

@@ -3,12 +3,12 @@ import { codeOf } from '../db/columns';
 import { ConstraintError } from '../db/database';
 import { accounts, auditEntries, FILE_STATUSES, files } from '../db/schema';
 import { Problem } from '../errors';
+import { noteOfUser } from '../http/activity';
 import type { UserContext } from '../http/context';
-import { noteOfUser } from '../http/note';
 import { LOG_SPAN } from '../ledger/append';
-import type { FileRow } from '../ledger/file-ledger';
 import { logFailure } from '../lib/log';
 import { fileId, MAX_PROCESSING } from './file';
+import type { FileRow } from './file-records';
 
 const RETRY_AFTER = 30;
 

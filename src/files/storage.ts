@@ -1,6 +1,6 @@
-import type { FileRow } from '../ledger/file-ledger';
 import { toHex } from '../lib/bytes';
 import { fileId } from './file';
+import type { FileRow } from './file-records';
 
 type Named = Pick<FileRow, 'kind' | 'id'>;
 

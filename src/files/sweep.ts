@@ -2,10 +2,10 @@ import { and, asc, eq, isNotNull, lte, ne, sql } from 'drizzle-orm';
 import type { Reader } from '../db/database';
 import { accounts, files } from '../db/schema';
 import type { JobMessage } from '../env';
-import type { FileLedger, FileRow } from '../ledger/file-ledger';
 import { logFailure } from '../lib/log';
 import { MINUTE, SECOND } from '../lib/time';
 import { fileId, RECORD_LIFE } from './file';
+import type { FileLedger, FileRow } from './file-records';
 import { LEASE } from './lease';
 import { deleteObjects, deleteStates } from './storage';
 

@@ -6,6 +6,7 @@ import type { CredentialReference } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
 import { idBytes } from '../lib/typeid';
+import { sendHint } from '../outbox/enqueue';
 import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from './authentication';
 import {
   type AgentPrincipal,
@@ -23,7 +24,6 @@ import { idempotencyKey, openKeyed } from './idempotency';
 import { claimedScope } from './oidc/identity';
 import { describe } from './operation';
 import { limitAccount, limitCredential } from './rate-limit';
-import { sendHint } from './webhook-hint';
 
 /**
  * Makes a query of account data that travels with the authentication, in the same round trip; null when there is

@@ -1,7 +1,6 @@
 import { type Database, loadPresent } from '../db/database';
 import { listShards, openShard } from '../db/shards';
 import { Problem } from '../errors';
-import { noteAgentActivity, noteTokenUse } from '../ledger/activity';
 import type { CredentialReference } from '../ledger/authority';
 import { equalBytes } from '../lib/bytes';
 import { type CredentialKind, parseCredential } from '../lib/credential';
@@ -15,6 +14,7 @@ import {
   findUserToken,
   hashCredential,
 } from './credentials';
+import { noteAgentActivity, noteTokenUse } from './last-used';
 import { authenticateIdentity, isIdentityToken } from './oidc/identity';
 import { refuse } from './refusal';
 

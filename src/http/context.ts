@@ -5,7 +5,7 @@ import type { Config, Env, Runtime } from '../env';
 import type { ProblemCode } from '../errors';
 import type { Origin } from '../ledger/entry';
 import type { Ledger } from '../ledger/ledger';
-import { later } from '../lib/later';
+import { later } from '../lib/lazy';
 import type { Plan } from '../lib/plans';
 import { type Id, makeId, type Prefix } from '../lib/typeid';
 import { choice } from './fields';

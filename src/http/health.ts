@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { accounts } from '../db/schema';
 import { listShards, openShard } from '../db/shards';
 import { unavailable } from '../errors';
-import { later } from '../lib/later';
+import { later } from '../lib/lazy';
 import { logFailure } from '../lib/log';
 import type { App } from './context';
 import { noQuery } from './input';

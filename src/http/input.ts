@@ -2,7 +2,7 @@ import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
 import { type FieldError, invalidRequest, Problem } from '../errors';
 import { findExcess } from '../lib/json-limits';
-import { later } from '../lib/later';
+import { later } from '../lib/lazy';
 import type { Incoming } from './context';
 import { describe } from './operation';
 

@@ -25,14 +25,13 @@ import type {
 import { activity } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
+import type { Note } from './activity-record';
 import { type Answer, AnsweredBefore, type AnswerKeeper } from './answer';
 import { appendEntries, draftRows, LogFull } from './append';
 import { type Authority, CredentialEnded, guardCredential } from './authority';
+import { countEvents } from './count-events';
 import type { Entry } from './entry';
-import { accountsOf, markFeeds, markTrees } from './news';
-import type { Note } from './note';
-import { markRetention } from './retention';
-import { countEvents } from './statistics';
+import { accountsOf, markFeeds, markRetention, markTrees } from './marks';
 
 /** Tables of records about the account, which change without an audit entry. */
 type RecordTable =

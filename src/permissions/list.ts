@@ -9,11 +9,11 @@ import { queryText } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
-import { pageOf } from '../http/shown';
-import { later } from '../lib/later';
+import { pageOf } from '../http/response-fields';
+import { later } from '../lib/lazy';
 import { type Id, idBytes, parseId } from '../lib/typeid';
 import { Permission, type PermissionRow, PermissionStatus, permissionColumns, presentPermission } from './permission';
-import { tokenValues } from './token-value';
+import { tokenValues } from './tokens/token-value';
 
 const PermissionList = later(() =>
   z.strictObject({

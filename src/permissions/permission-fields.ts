@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { EXAMPLE } from '../http/examples';
 import { jsonObject, plainText, text, wholeNumber } from '../http/fields';
-import { later } from '../lib/later';
+import { later } from '../lib/lazy';
 
 export const MAX_ACTION_LENGTH = 128;
 export const MAX_RESOURCE_LENGTH = 512;

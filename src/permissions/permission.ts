@@ -7,9 +7,9 @@ import { notFound } from '../errors';
 import type { Incoming, Principal } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
-import { shownCount, shownId, shownObject, shownTime } from '../http/shown';
+import { shownCount, shownId, shownObject, shownTime } from '../http/response-fields';
 import type { JsonObject } from '../lib/json';
-import { later } from '../lib/later';
+import { later } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, idPattern, parseId, withPrefix } from '../lib/typeid';
 

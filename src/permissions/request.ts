@@ -9,16 +9,16 @@ import { EXAMPLE } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import type { Entry } from '../ledger/entry';
-import { later } from '../lib/later';
+import { later } from '../lib/lazy';
 import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
 import { draftEvent } from './event';
 import { Permission, type PermissionRow, presentPermission } from './permission';
 import { permissionFields } from './permission-fields';
-import { evaluate } from './policies/evaluation';
+import { evaluate } from './policies/evaluate';
 import { activePolicies, type PolicyRow } from './policies/policy';
-import { grantToken } from './token-grant';
-import { tokenValues } from './token-value';
+import { grantToken } from './tokens/grant';
+import { tokenValues } from './tokens/token-value';
 
 const PermissionRequest = later(() =>
   z

@@ -1,20 +1,20 @@
 import { Hono } from 'hono';
-import { permissionApproval } from './approval';
-import { authorizationServer } from './authorization-server';
-import { permissionDenial } from './denial';
-import { permissionDetail } from './detail';
-import { jwks } from './jwks';
+import { permissionApproval } from './approve';
+import { permissionDenial } from './deny';
+import { permissionDetail } from './get';
 import { permissionList } from './list';
-import { policyCreation } from './policies/creation';
-import { policyDeletion } from './policies/deletion';
-import { policyDetail } from './policies/detail';
+import { policyCreation } from './policies/create';
+import { policyDeletion } from './policies/delete';
+import { policyDetail } from './policies/get';
 import { policyList } from './policies/list';
-import { policySimulation } from './policies/simulation';
+import { policySimulation } from './policies/simulate';
 import { policyUpdate } from './policies/update';
 import { permissionRequest } from './request';
-import { tokenIntrospection } from './token-introspection';
-import { tokenRevocation } from './token-revocation';
-import { tokenUse } from './token-use';
+import { authorizationServer } from './tokens/authorization-server';
+import { tokenIntrospection } from './tokens/introspect';
+import { jwks } from './tokens/jwks';
+import { tokenRevocation } from './tokens/revoke';
+import { tokenUse } from './tokens/use';
 
 /** Permissions, `/v1/permissions`, their tokens, `/v1/tokens`, and the policies that decide them, `/v1/policies`. */
 export const permissionRoutes = new Hono()

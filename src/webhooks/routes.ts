@@ -1,13 +1,13 @@
 import { Hono } from 'hono';
-import { webhookCreation } from './creation';
-import { webhookDeletion } from './deletion';
-import { deliveryDetail } from './deliveries/detail';
+import { webhookCreation } from './create';
+import { webhookDeletion } from './delete';
+import { deliveryDetail } from './deliveries/get';
 import { deliveryList } from './deliveries/list';
-import { redelivery } from './deliveries/redelivery';
-import { webhookDetail } from './detail';
+import { redelivery } from './deliveries/redeliver';
+import { webhookDetail } from './get';
 import { webhookList } from './list';
-import { secretRotation } from './secret-rotation';
-import { webhookTrial } from './trial';
+import { secretRotation } from './rotate-secret';
+import { webhookTrial } from './send-test';
 import { webhookUpdate } from './update';
 
 /** Webhooks, `/v1/webhooks`, and what was sent to them. */

@@ -4,14 +4,14 @@ import * as z from 'zod';
 import { webhooks } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
+import { noteOfUser, refuseMissing } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { body, noQuery, notEmpty } from '../http/input';
-import { noteOfUser, refuseMissing } from '../http/note';
 import { answer, ok, operation } from '../http/operation';
-import { sendHint } from '../http/webhook-hint';
-import { closeFeed, logHead, openFeed, outcomeHead } from '../ledger/feed';
-import { later } from '../lib/later';
+import { later } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
+import { sendHint } from '../outbox/enqueue';
+import { closeFeed, logHead, openFeed, outcomeHead } from '../outbox/feed';
 import {
   agentsOfBody,
   isWebhook,

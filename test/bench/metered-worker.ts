@@ -1,15 +1,15 @@
 import { createApp } from '../../src/app';
-import { sealSlice } from '../../src/audit/tree/sealing';
+import { sealSlice } from '../../src/audit/tree/seal';
 import { openSigner } from '../../src/audit/tree/signer';
+import { TreeLedger } from '../../src/audit/tree/tree-records';
+import { runJobs } from '../../src/background/file-queue';
 import { Cost } from '../../src/db/database';
 import { openShard } from '../../src/db/shards';
 import { type Env, type JobMessage, systemRuntime } from '../../src/env';
-import { runJobs } from '../../src/jobs';
 import { SERVICE } from '../../src/ledger/authority';
 import { Ledger } from '../../src/ledger/ledger';
-import { TreeLedger } from '../../src/ledger/tree-ledger';
-import { expireSlice } from '../../src/permissions/expiry';
-import { type Asked, evaluate } from '../../src/permissions/policies/evaluation';
+import { expireSlice } from '../../src/permissions/expire';
+import { type Asked, evaluate } from '../../src/permissions/policies/evaluate';
 import type { Policy, PolicyRow } from '../../src/permissions/policies/policy';
 import type { StatementCost } from './client.ts';
 

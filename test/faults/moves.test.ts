@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { Mover } from '../../src/accounts/move/mover';
 import { Cost, Database } from '../../src/db/database';
-import { eraseWebhooks } from '../../src/ledger/erasure';
-import { Mover } from '../../src/ledger/mover';
+import { eraseWebhooks } from '../../src/erasure/erase-webhooks';
 import { seededRandom } from '../bench/random';
 import { openErasure } from '../support/agent-erasure';
 import { FAULTS_TIMEOUT, isExhaustive, MODES } from '../support/failing-calls';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../../src/lib/json';
-import { findWidenings } from '../../src/permissions/narrowing';
+import { findWidenings } from '../../src/permissions/narrow-scope';
 
 describe('narrowing', () => {
   it.each<[string, JsonObject, JsonObject]>([

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { signErasure } from '../../src/audit/tree/erasure-note';
 import { openSigner } from '../../src/audit/tree/signer';
 import { Cost, Database } from '../../src/db/database';
-import { AgentErasure } from '../../src/ledger/erasure';
+import { AgentErasure } from '../../src/erasure/erase-agents';
 
 /** The sweep's erasure of deleted agents, at a time that stands still. */
 export function openErasure(client: D1Database, first: 'oldest' | 'newest', now: number): AgentErasure {

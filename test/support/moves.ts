@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { Cost, Database } from '../../src/db/database';
-import { eraseAccounts, eraseWebhooks } from '../../src/ledger/erasure';
+import { eraseAccounts } from '../../src/erasure/erase-accounts';
+import { eraseWebhooks } from '../../src/erasure/erase-webhooks';
 import { idBytes, parseId } from '../../src/lib/typeid';
 import { openErasure } from './agent-erasure';
 import { DATABASES } from './shards';

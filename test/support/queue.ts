@@ -1,9 +1,9 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test';
-import type { GoOn } from '../../src/consumer';
+import type { GoOn } from '../../src/background/consume';
+import { runJobs } from '../../src/background/file-queue';
+import { runWebhooks } from '../../src/background/webhook-queue';
 import type { Env, JobMessage, Runtime, WebhookMessage } from '../../src/env';
 import type { JobSizes } from '../../src/files/job';
-import { runJobs } from '../../src/jobs';
-import { runWebhooks } from '../../src/webhook-jobs';
 
 interface Waiting<M> {
   body: M;

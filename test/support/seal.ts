@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:test';
-import { sealTrees } from '../../src/audit/tree/sealing';
+import { sealTrees } from '../../src/audit/tree/seal';
 import { openSigner } from '../../src/audit/tree/signer';
+import { TreeLedger } from '../../src/audit/tree/tree-records';
 import { Cost, Database } from '../../src/db/database';
 import type { Env } from '../../src/env';
-import { TreeLedger } from '../../src/ledger/tree-ledger';
 
 /** Seals every account's log as far as it goes, as the next sweep would: only then may its entries be erased. */
 export async function sealLogs(client: D1Database, bucket: R2Bucket = env.FILES): Promise<void> {

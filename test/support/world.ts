@@ -1,6 +1,6 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { createApp } from '../../src/app';
-import { RETENTION_CRON, runCron, SWEEP_CRON } from '../../src/cron';
+import { RETENTION_CRON, runCron, SWEEP_CRON } from '../../src/background/run-cron';
 import { describeApi } from '../../src/docs/document';
 import type { Env, JobMessage, Runtime, WebhookMessage } from '../../src/env';
 import type { JobSizes } from '../../src/files/job';

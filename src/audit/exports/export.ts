@@ -2,11 +2,11 @@ import * as z from 'zod';
 import { EVENT_TYPES, type EventType } from '../../db/schema';
 import type { Config } from '../../env';
 import { fileId } from '../../files/file';
+import type { FileRow } from '../../files/file-records';
 import { type FileOwner, fileFields, presentFile, type ShownFile, shownDigest } from '../../files/presentation';
 import { EXAMPLE, exampleId } from '../../http/examples';
-import { shownCount, shownId } from '../../http/shown';
-import type { FileRow } from '../../ledger/file-ledger';
-import { later } from '../../lib/later';
+import { shownCount, shownId } from '../../http/response-fields';
+import { later } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 
 export const EXPORT_FORMATS = ['csv', 'json', 'parquet'] as const;

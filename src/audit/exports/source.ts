@@ -2,7 +2,7 @@ import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { mergeSorted } from '../../db/merge';
 import { agents, EVENT_TYPES, type EventType } from '../../db/schema';
-import type { FileRow } from '../../ledger/file-ledger';
+import type { FileRow } from '../../files/file-records';
 import { formatHexId, type Id } from '../../lib/typeid';
 import { logStart } from '../entry';
 import type { Span } from '../span';

@@ -1,5 +1,5 @@
 import { fileId } from '../../files/file';
-import type { FileRow } from '../../ledger/file-ledger';
+import type { FileRow } from '../../files/file-records';
 import { formatTime } from '../../lib/time';
 import type { FileOwner } from '../span';
 import { SHOWN_RECORDS } from './changes';

@@ -2,7 +2,7 @@ import { and, eq, gte, isNull, lt, lte, sql } from 'drizzle-orm';
 import { named } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { activity, agentKeys, agents, policies } from '../../db/schema';
-import type { FileRow } from '../../ledger/file-ledger';
+import type { FileRow } from '../../files/file-records';
 import { firstIdAt, type Id } from '../../lib/typeid';
 import { endOf } from './order';
 

@@ -3,7 +3,7 @@ import { FileList, listFiles } from '../../files/presentation';
 import { userAccess } from '../../http/access';
 import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { pageOf } from '../../http/shown';
+import { pageOf } from '../../http/response-fields';
 import { ComplianceReport, presentReport } from './order';
 
 export const reportList = new Hono().get(

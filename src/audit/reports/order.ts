@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import type { Config } from '../../env';
 import { fileId } from '../../files/file';
+import type { FileRow } from '../../files/file-records';
 import { type FileOwner, fileFields, presentFile, type ShownFile, shownDigest } from '../../files/presentation';
 import { EXAMPLE, exampleId } from '../../http/examples';
-import { shownId } from '../../http/shown';
-import type { FileRow } from '../../ledger/file-ledger';
-import { later } from '../../lib/later';
+import { shownId } from '../../http/response-fields';
+import { later } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { REPORT_TYPES, type ReportType } from './report-type';
 

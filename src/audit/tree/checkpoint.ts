@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { EXAMPLE, exampleId } from '../../http/examples';
-import { shownCount, shownTime } from '../../http/shown';
+import { shownCount, shownTime } from '../../http/response-fields';
 import { equalBytes, toHex } from '../../lib/bytes';
-import { later } from '../../lib/later';
+import { later } from '../../lib/lazy';
 import type { Hash } from '../../lib/merkle';
 import { formatTime, parseDateTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';

@@ -1,4 +1,4 @@
-import type { Erased, SequenceRanges } from '../../ledger/erased';
+import type { Erased, SequenceRanges } from '../../erasure/erasure-record';
 import { formatTime } from '../../lib/time';
 import type { LogSigner } from './signer';
 

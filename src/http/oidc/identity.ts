@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm';
 import { decodeJwt } from 'jose';
 import { type Database, loadPresent, type Reader } from '../../db/database';
-import { roomiest } from '../../db/placement';
+import { roomiest } from '../../db/least-full-shard';
 import { accounts, identities } from '../../db/schema';
 import { listShards, openShard } from '../../db/shards';
 import { unavailable } from '../../errors';

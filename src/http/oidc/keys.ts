@@ -5,13 +5,13 @@ import { providerKeys } from '../../db/schema';
 import type { OidcConfig, Runtime } from '../../env';
 import { unavailable } from '../../errors';
 import { SERVICE } from '../../ledger/authority';
-import { claimProvider, settleProvider } from '../../ledger/identity';
 import { Ledger, type RecordWriter } from '../../ledger/ledger';
 import { logFailure } from '../../lib/log';
 import { HOUR, MINUTE, SECOND } from '../../lib/time';
 import type { Incoming } from '../context';
 import { type Claims, verifyJwt } from './jwt';
 import { fetchKeys } from './provider';
+import { claimProvider, settleProvider } from './provider-keys';
 
 /** Keys are asked for anew after this time: one that the provider took back is trusted no longer than that. */
 const FRESH = 10 * MINUTE;

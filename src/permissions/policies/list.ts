@@ -7,8 +7,8 @@ import type { UserContext } from '../../http/context';
 import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../../http/page';
-import { pageOf } from '../../http/shown';
-import { later } from '../../lib/later';
+import { pageOf } from '../../http/response-fields';
+import { later } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { Policy, presentPolicy } from './policy';
 

@@ -3,11 +3,11 @@ import * as z from 'zod';
 import { policies } from '../../db/schema';
 import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
+import { noteOfUser, refuseMissing } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { body, noQuery, notEmpty } from '../../http/input';
-import { noteOfUser, refuseMissing } from '../../http/note';
 import { answer, ok, operation } from '../../http/operation';
-import { later } from '../../lib/later';
+import { later } from '../../lib/lazy';
 import { parseId } from '../../lib/typeid';
 import { isPolicy, Policy, policyFields, policyOwner, presentPolicy } from './policy';
 

@@ -6,8 +6,8 @@ import { agents, auditEntries, DELIVERY_STATUSES, deliveries, webhooks } from '.
 import type { AccountRef, Incoming } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice } from '../../http/fields';
-import { shownCount, shownId, shownInteger, shownTime } from '../../http/shown';
-import { later } from '../../lib/later';
+import { shownCount, shownId, shownInteger, shownTime } from '../../http/response-fields';
+import { later } from '../../lib/lazy';
 import { retentionDays } from '../../lib/plans';
 import { DAY, formatTime, formatTimeOrNull } from '../../lib/time';
 import { parseId } from '../../lib/typeid';

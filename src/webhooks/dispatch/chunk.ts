@@ -4,9 +4,9 @@ import type { WebhookRow } from '../webhook';
 import type { Outcome } from './attempt';
 import type { DueDelivery } from './due';
 import { GRACE } from './limits';
+import type { ChunkResult, DeliveryResult } from './record-attempt';
 import { nextWait, PATIENCE } from './schedule';
 import type { Sender } from './sender';
-import type { ChunkResult, DeliveryResult } from './settlement';
 
 /** An invocation has six connections at a time. */
 const CONNECTIONS = 6;

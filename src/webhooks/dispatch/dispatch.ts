@@ -1,11 +1,11 @@
 import { MINUTE } from '../../lib/time';
+import { settleVoid } from './cancel';
 import { sendChunk } from './chunk';
 import type { DispatchContext } from './context';
 import type { TakenWebhook } from './lease';
 import { CHUNK, PAGE, SLOW_CHUNK, TURN } from './limits';
+import { type ChunkResult, settle, writeResults } from './record-attempt';
 import { Sender } from './sender';
-import { type ChunkResult, settle, writeResults } from './settlement';
-import { settleVoid } from './voiding';
 
 /** Shorter waits are the queue's, longer ones the sweep's. */
 const LONGEST_HINT = 10 * MINUTE;

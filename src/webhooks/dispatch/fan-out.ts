@@ -19,9 +19,9 @@ import { LOG_SPAN } from '../../ledger/append';
 import type { Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import { type Id, idBytes, makeId } from '../../lib/typeid';
-import { wakeWebhooks } from '../deliveries/new-delivery';
+import { wakeWebhooks } from '../deliveries/create';
 import { writePayload } from '../payload';
-import { findNews, type News } from './news';
+import { findNews, type News } from './pending-events';
 
 /** Deliveries that one slice makes, at most, but for those of its last entry. */
 const DELIVERIES = 1_000;

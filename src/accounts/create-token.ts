@@ -1,0 +1,49 @@
+import { Hono } from 'hono';
+import { accountNumber, noteOfOperator } from '../http/activity';
+import type { OperatorContext } from '../http/context';
+import { body, noQuery } from '../http/input';
+import { answer, created, operation } from '../http/operation';
+import { operatorAccess } from '../http/operator-access';
+import { accountOfPath, type LocatedAccount, locatedAccount } from './account';
+import {
+  CreatedUserToken,
+  issueUserToken,
+  OPERATOR_TOKEN_DEFAULTS,
+  refuseFullAccount,
+  tokenLocation,
+  UserTokenCreation,
+  type UserTokenInput,
+} from './tokens/user-token';
+
+/** Makes a user token for an account, with every scope where none are named. */
+export async function createAccountToken(
+  context: OperatorContext,
+  { shard, row }: LocatedAccount,
+  input: UserTokenInput,
+): Promise<CreatedUserToken> {
+  const { token, store } = await issueUserToken(context, shard.name, row.id, input, OPERATOR_TOKEN_DEFAULTS);
+  await shard.ledger
+    .change({
+      note: noteOfOperator(context, 'user_token.created', token.id, accountNumber(row.id)),
+      changes: (write) => [store(write)],
+      answer: { value: token, subject: row.id },
+    })
+    .catch(refuseFullAccount);
+  return token;
+}
+
+export const accountTokenCreation = new Hono().post(
+  '/v1/admin/users/:id/tokens',
+  operation({
+    id: 'createAccountToken',
+    tag: 'Operator',
+    summary: 'Create a user token for an account',
+    success: created(CreatedUserToken, tokenLocation),
+    pathId: 'user',
+    problems: ['conflict'],
+  }),
+  operatorAccess(accountOfPath),
+  noQuery(),
+  body(UserTokenCreation),
+  async (c) => answer(c, await createAccountToken(c.var.operator, locatedAccount(c.var.loaded), c.req.valid('json'))),
+);

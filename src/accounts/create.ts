@@ -1,0 +1,105 @@
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { roomiest } from '../db/least-full-shard';
+import { accounts } from '../db/schema';
+import { Problem } from '../errors';
+import { accountNumber, noteOfOperator } from '../http/activity';
+import { newId, type OperatorContext, SCOPES, type Shard } from '../http/context';
+import { body, noQuery } from '../http/input';
+import { answer, created, operation } from '../http/operation';
+import { operatorAccess } from '../http/operator-access';
+import { later } from '../lib/lazy';
+import { Account, accountFields, exampleAccount, presentAccount } from './account';
+import {
+  CreatedUserToken,
+  exampleCreatedUserToken,
+  issueUserToken,
+  OPERATOR_TOKEN_DEFAULTS,
+} from './tokens/user-token';
+
+const AccountCreation = later(() =>
+  z
+    .strictObject({
+      email: accountFields().email,
+      name: accountFields().name.optional(),
+      plan: accountFields().plan.default('free'),
+      audit_retention_days: accountFields().audit_retention_days.optional(),
+    })
+    .meta({
+      id: 'AccountCreation',
+      examples: [{ email: exampleAccount.email, name: exampleAccount.name, plan: exampleAccount.plan }],
+    }),
+);
+
+/** A new account, with its first user token. */
+export const CreatedAccount = later(() =>
+  Account()
+    .extend({ token: CreatedUserToken() })
+    .meta({
+      id: 'CreatedAccount',
+      description: 'A new account, with a first user token, which has every scope.',
+      examples: [{ ...exampleAccount, token: { ...exampleCreatedUserToken, scopes: SCOPES } }],
+    }),
+);
+
+export type CreatedAccount = z.output<ReturnType<typeof CreatedAccount>>;
+
+/**
+ * Creates an account on the shard with the most room, with a first user token that has every scope.
+ * @throws Problem `plan_required` for a retention of its own on a plan that has none
+ */
+export async function createAccount(
+  context: OperatorContext,
+  input: z.output<ReturnType<typeof AccountCreation>>,
+): Promise<CreatedAccount> {
+  if (input.audit_retention_days !== undefined && input.plan !== 'enterprise') throw retentionNeedsEnterprise();
+  const shard = await chooseShard(context);
+  const now = context.runtime.now();
+  const row = {
+    id: newId(context.runtime, 'user'),
+    email: input.email,
+    name: input.name ?? null,
+    plan: input.plan,
+    auditRetentionDays: input.audit_retention_days ?? null,
+    isActive: true,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const { token, store } = await issueUserToken(context, shard.name, row.id, {}, OPERATOR_TOKEN_DEFAULTS);
+  const created = { ...presentAccount(row), token };
+  await shard.ledger.change({
+    note: noteOfOperator(context, 'user_token.created', token.id, accountNumber(row.id)),
+    changes: (write) => [write.insert(accounts).values(row), store(write)],
+    answer: { value: created, subject: row.id },
+  });
+  return created;
+}
+
+/** The refusal of a retention that the plan does not allow. */
+export function retentionNeedsEnterprise(): Problem {
+  return new Problem('plan_required', 'Only the plan enterprise may set audit_retention_days.', {
+    errors: [{ path: 'body.audit_retention_days', message: 'needs the plan enterprise' }],
+  });
+}
+
+/** The shard with the most room. A request that may be sent again goes by its key: no two attempts may part ways. */
+async function chooseShard({ shards, key }: OperatorContext): Promise<Shard> {
+  if (key) return shards[(key[0] ?? 0) % shards.length] ?? shards[0];
+  return roomiest(shards);
+}
+
+export const accountCreation = new Hono().post(
+  '/v1/admin/users',
+  operation({
+    id: 'createAccount',
+    tag: 'Operator',
+    summary: 'Create an account',
+    description: 'It comes with a first user token, which has every scope.',
+    success: created(CreatedAccount),
+    problems: ['plan_required'],
+  }),
+  operatorAccess(),
+  noQuery(),
+  body(AccountCreation),
+  async (c) => answer(c, await createAccount(c.var.operator, c.req.valid('json'))),
+);

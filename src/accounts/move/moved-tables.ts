@@ -1,0 +1,286 @@
+import { getTableColumns, type SQL, sql, type Table } from 'drizzle-orm';
+import { codeOf } from '../../db/columns';
+import {
+  accounts,
+  activity,
+  agentKeys,
+  agentStatistics,
+  agents,
+  auditEntries,
+  deliveries,
+  ERASURE_KINDS,
+  erasedEntries,
+  erasures,
+  FILE_STATUSES,
+  fileOutcomes,
+  files,
+  MOVED_NUMBERS,
+  permissions,
+  policies,
+  storedAnswers,
+  trees,
+  userTokens,
+  webhookFeeds,
+  webhooks,
+} from '../../db/schema';
+import { LOG_SPAN } from '../../ledger/append';
+import { toHex } from '../../lib/bytes';
+import { type Id, idBytes } from '../../lib/typeid';
+
+/** An account on one shard. */
+export interface MovedAccount {
+  number: number;
+  id: Id<'user'>;
+}
+
+/** A thing that has a number of its own on each shard. */
+export type Numbered = (typeof MOVED_NUMBERS)[number];
+
+/** What a column tells of the account's place on its shard; others are copied as they are. */
+type Kind = 'account' | Numbered | 'position' | 'left out' | SQL;
+
+export interface MovedTable {
+  table: Table;
+  /** Which rows belong to the account; or what they belong to, as a select of the values that their first key may have. */
+  of: (account: MovedAccount) => SQL;
+  isNested?: boolean;
+  /** The columns that name and order these rows, next to the account. */
+  key: readonly string[];
+  /** The key after which the account's rows begin, where it is that of all accounts. */
+  start?: (account: MovedAccount) => string;
+  kinds?: Record<string, Kind>;
+}
+
+/** A row of a table as the mover carries it: its columns and its key, each a JSON array, with the numbers of the old shard. */
+export interface CopiedRow {
+  row: string;
+  key: string;
+}
+
+const span = sql.raw(String(LOG_SPAN));
+const processing = codeOf(FILE_STATUSES, 'processing');
+const ownAccount = ({ number }: MovedAccount) => sql`account = ${raw(number)}`;
+const ownAgents = ({ number }: MovedAccount) => sql`select number as parent from agents where account = ${raw(number)}`;
+const ownWebhooks = ({ number }: MovedAccount) =>
+  sql`select number as parent from webhooks where account = ${raw(number)}`;
+const ownSubjects = ({ number, id }: MovedAccount) =>
+  sql`select ${blob(id)} as parent union all select id from agents where account = ${raw(number)}`;
+const account = { account: 'account' } as const;
+const agent = { agent: 'agent' } as const;
+
+/**
+ * What is copied while the account lives on, and copied anew where it changes: all that may be large. Without what comes
+ * last, nothing looks at it on the new shard. Triggers note the changes under the names of these tables.
+ */
+export const FOLLOWED_TABLES: readonly MovedTable[] = [
+  { table: userTokens, of: ownAccount, key: ['id'], kinds: account },
+  { table: agents, of: ownAccount, key: ['id'], kinds: { ...account, number: 'agent' } },
+  { table: agentKeys, of: ownAgents, isNested: true, key: ['agent', 'hash'], kinds: agent },
+  { table: permissions, of: ownAccount, key: ['id'], kinds: { ...account, ...agent } },
+  { table: policies, of: ownAccount, key: ['id'], kinds: account },
+  {
+    table: auditEntries,
+    of: ({ number }) => sql`pos < ${raw(number + 1)} * ${span}`,
+    key: ['pos'],
+    start: ({ number }) => `[${number * LOG_SPAN}]`,
+    kinds: { ...agent, pos: 'position' },
+  },
+  { table: erasedEntries, of: ownAccount, key: ['id'], kinds: { ...account, id: 'position' } },
+  { table: activity, of: ownAccount, key: ['id'], kinds: account },
+  { table: agentStatistics, of: ownAgents, isNested: true, key: ['agent', 'unit', 'bucket'], kinds: agent },
+  { table: storedAnswers, of: ownSubjects, isNested: true, key: ['subject', 'principal', 'key'] },
+  {
+    table: deliveries,
+    of: ownWebhooks,
+    isNested: true,
+    key: ['webhook', 'id'],
+    kinds: { ...agent, webhook: 'webhook', pos: 'position' },
+  },
+];
+
+/** What is copied at once when nothing changes any more: it is little, and sweeps look for it. */
+export const LAST_TABLES: readonly MovedTable[] = [
+  { table: trees, of: ownAccount, key: ['account'], kinds: account },
+  // What is deleted says no more whose it was. Of other accounts there is nothing to erase on the new shard.
+  ...MOVED_NUMBERS.map((kind) => ({
+    table: erasures,
+    of: () => sql`kind = ${codeOf(ERASURE_KINDS, kind)}`,
+    key: ['id'],
+    kinds: { id: 'left out', number: kind } as const,
+  })),
+  {
+    // Files in the making are begun anew, as what was saved of them tells of positions: their content is settled.
+    table: files,
+    of: ownAccount,
+    key: ['kind', 'id'],
+    kinds: {
+      ...account,
+      ...agent,
+      state: sql`iif(status = ${processing}, null, state)`,
+      upload_id: sql`iif(status = ${processing}, null, upload_id)`,
+    },
+  },
+  { table: fileOutcomes, of: ownAccount, key: ['kind', 'id'], kinds: account },
+  {
+    table: webhooks,
+    of: ownAccount,
+    key: ['id'],
+    kinds: { ...account, number: 'webhook', starts_after: 'position' },
+  },
+  { table: webhookFeeds, of: ownAccount, key: ['account'], kinds: { ...account, position: 'position' } },
+  { table: accounts, of: ({ number }) => sql`number = ${raw(number)}`, key: ['number'], kinds: { number: 'account' } },
+];
+
+/**
+ * Selects some rows of an account after a key, as {@link CopiedRow}s; all of them without a limit. It reads no others: a
+ * bound of the whole key alone would make SQLite begin with the first row of what they are nested in each time.
+ */
+export function selectRows(moved: MovedTable, owner: MovedAccount, after: string | null, limit?: number): SQL {
+  const { of, isNested, key, start } = moved;
+  const [first = '', ...rest] = key;
+  const from = after ?? start?.(owner) ?? null;
+  const select = (condition: SQL) => sql`
+    select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table} where ${condition}
+    order by ${list(key)} ${limit === undefined ? sql`` : sql`limit ${raw(limit)}`}`;
+  if (!isNested) return select(from === null ? of(owner) : sql`${of(owner)} and ${isBeyond(moved, key, from)}`);
+  const parents = sql`select parent from (${of(owner)})`;
+  if (from === null) return select(sql`${identifier(first)} in (${parents})`);
+  const parent = keyValue(moved, first, from);
+  return sql`
+    select * from (${select(sql`${identifier(first)} = ${parent} and ${isBeyond(moved, rest, from)}`)})
+    union all
+    select * from (${select(sql`${identifier(first)} in (${parents} where parent > ${parent})`)})
+    ${limit === undefined ? sql`` : sql`limit ${raw(limit)}`}`;
+}
+
+/** Selects those rows of an account that have certain keys, a JSON array of them, as {@link CopiedRow}s. */
+export function selectRowsByKey(moved: MovedTable, owner: MovedAccount, keys: string): SQL {
+  return sql`select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table}
+    where ${hasKey(moved, owner, sql`select ${keyColumns(moved)} from json_each(${keys})`)}`;
+}
+
+/** How the numbers of the old shard become those of the new. */
+export interface Passage {
+  from: number;
+  to: number;
+}
+
+/** Inserts rows, a JSON array of them, on the new shard. */
+export function insertRows(moved: MovedTable, rows: string, passage: Passage): SQL {
+  const { table, kinds = {} } = moved;
+  const names = copiedColumns(moved);
+  const values = names.map((name, i) => translate(decode(table, name, sql`value ->> ${raw(i)}`), kinds[name], passage));
+  // Answers that were given here before the account left for the first time may have stayed.
+  const verb = table === storedAnswers ? sql`insert or replace` : sql`insert`;
+  return sql`${verb} into ${table} (${list(names)}) select ${sql.join(values, sql`, `)} from json_each(${rows})`;
+}
+
+/** Deletes rows of certain keys of the old shard, a JSON array of them, on the new one. */
+export function deleteRows(moved: MovedTable, keys: string, passage: Passage): SQL {
+  const owner = { number: passage.to };
+  return sql`delete from ${moved.table}
+    where ${hasKey(moved, owner, sql`select ${keyColumns(moved, passage)} from json_each(${keys})`)}`;
+}
+
+/** The numbers of a kind that rows tell of: they need one on the new shard. */
+export function numbersIn(moved: MovedTable, rows: readonly string[], kind: Numbered): number[] {
+  const { kinds = {} } = moved;
+  const places = copiedColumns(moved).flatMap((name, i) => (kinds[name] === kind ? [i] : []));
+  if (places.length === 0) return [];
+  const found = rows.flatMap((row) => {
+    const values = JSON.parse(row) as (number | null)[];
+    return places.flatMap((place) => values[place] ?? []);
+  });
+  return [...new Set(found)].filter((number) => number > 0);
+}
+
+function hasKey({ table, key }: MovedTable, { number }: Pick<MovedAccount, 'number'>, keys: SQL): SQL {
+  const isNamed = sql`${tuple(key)} in (${keys})`;
+  return columnNames(table).includes('account') ? sql`account = ${raw(number)} and ${isNamed}` : isNamed;
+}
+
+function encodedRow(moved: MovedTable): SQL {
+  const { table, kinds = {} } = moved;
+  const values = copiedColumns(moved).map((name) => {
+    const kind = kinds[name];
+    return encode(table, name, typeof kind === 'object' ? kind : identifier(name));
+  });
+  return sql`json_array(${sql.join(values, sql`, `)}) as copied_row`;
+}
+
+function encodedKey({ table, key }: MovedTable): SQL {
+  const values = key.map((name) => encode(table, name, identifier(name)));
+  return sql`json_array(${sql.join(values, sql`, `)}) as copied_key`;
+}
+
+/** The columns of the keys that a JSON array holds. */
+function keyColumns({ table, key, kinds = {} }: MovedTable, passage?: Passage): SQL {
+  const values = key.map((name, i) => {
+    const value = decode(table, name, sql`value ->> ${raw(i)}`);
+    return passage ? translate(value, kinds[name], passage) : value;
+  });
+  return sql.join(values, sql`, `);
+}
+
+/** Whether some columns of the key come after those of a key, as JSON. */
+function isBeyond(moved: MovedTable, names: readonly string[], json: string): SQL {
+  const values = names.map((name) => keyValue(moved, name, json));
+  return sql`${tuple(names)} > (${sql.join(values, sql`, `)})`;
+}
+
+function keyValue({ table, key }: MovedTable, name: string, json: string): SQL {
+  return decode(table, name, sql`${json} ->> ${raw(key.indexOf(name))}`);
+}
+
+function columnNames(table: Table): string[] {
+  return Object.values(getTableColumns(table)).map(({ name }) => name);
+}
+
+function copiedColumns({ table, kinds = {} }: MovedTable): string[] {
+  return columnNames(table).filter((name) => kinds[name] !== 'left out');
+}
+
+function translate(value: SQL, kind: Kind | undefined, { from, to }: Passage): SQL {
+  if (kind === 'account') return raw(to);
+  if (kind === 'position') return sql`${value} + ${raw((to - from) * LOG_SPAN)}`;
+  if (kind !== 'agent' && kind !== 'webhook') return value;
+  // Null and 0 stand for no agent.
+  return sql`iif(${value} > 0, (
+    select becomes from move_numbers
+    where move_numbers.account = ${raw(to)} and kind = ${codeOf(MOVED_NUMBERS, kind)} and number = ${value}
+  ), ${value})`;
+}
+
+function isBlob(table: Table, name: string): boolean {
+  return Object.values(getTableColumns(table)).some((column) => column.name === name && column.getSQLType() === 'blob');
+}
+
+/** JSON knows no bytes. */
+function encode(table: Table, name: string, value: SQL): SQL {
+  return isBlob(table, name) ? sql`iif(${value} is null, null, hex(${value}))` : value;
+}
+
+function decode(table: Table, name: string, value: SQL): SQL {
+  return isBlob(table, name) ? sql`unhex(${value})` : value;
+}
+
+function tuple(names: readonly string[]): SQL {
+  return sql`(${list(names)})`;
+}
+
+function list(names: readonly string[]): SQL {
+  return sql.join(names.map(identifier), sql`, `);
+}
+
+function identifier(name: string): SQL {
+  return sql`${sql.identifier(name)}`;
+}
+
+/** A number as part of the statement: bound ones are REAL. */
+function raw(number: number): SQL {
+  return sql.raw(String(number));
+}
+
+function blob(id: Id<'user'>): SQL {
+  return sql.raw(`x'${toHex(idBytes(id))}'`);
+}

@@ -1,0 +1,59 @@
+import { Hono } from 'hono';
+import { invalidRequest, Problem } from '../../errors';
+import { userAccess } from '../../http/access';
+import { noteOfUser } from '../../http/activity';
+import type { UserContext } from '../../http/context';
+import { body, noQuery } from '../../http/input';
+import { answer, created, operation } from '../../http/operation';
+import { formatTime } from '../../lib/time';
+import {
+  CreatedUserToken,
+  issueUserToken,
+  refuseFullAccount,
+  tokenLocation,
+  UserTokenCreation,
+  type UserTokenInput,
+} from './user-token';
+
+/**
+ * Creates a user token with the given scopes and expiry, by default those of the calling credential.
+ * @throws Problem `insufficient_scope` for a scope that the caller lacks; `invalid_request` for an expiry after the caller's own
+ */
+export async function createUserToken(context: UserContext, input: UserTokenInput): Promise<CreatedUserToken> {
+  const { account, scopes, shard, expiresAt } = context.principal;
+  const foreign = input.scopes?.filter((scope) => !scopes.includes(scope)) ?? [];
+  if (foreign.length > 0) {
+    throw new Problem('insufficient_scope', `The user token lacks what it would grant: ${foreign.join(', ')}.`, {
+      errors: [{ path: 'body.scopes', message: 'must be among the scopes of the token that asks' }],
+    });
+  }
+  if (expiresAt !== null && (input.expires_at ?? 0) > expiresAt) {
+    const message = `must not be after ${formatTime(expiresAt)}, when the calling credential expires`;
+    throw invalidRequest([{ path: 'body.expires_at', message }]);
+  }
+  const { token, store } = await issueUserToken(context, shard, account.id, input, { scopes, expiresAt });
+  await context.ledger
+    .change({
+      note: noteOfUser(context, 'user_token.created', token.id),
+      changes: (write) => [store(write)],
+      answer: { value: token, subject: account.id },
+    })
+    .catch(refuseFullAccount);
+  return token;
+}
+
+export const userTokenCreation = new Hono().post(
+  '/v1/me/tokens',
+  operation({
+    id: 'createUserToken',
+    tag: 'Account',
+    summary: 'Create a user token',
+    description: 'Its scopes and lifetime cannot exceed those of the calling credential.',
+    success: created(CreatedUserToken, tokenLocation),
+    problems: ['conflict'],
+  }),
+  userAccess('account:write'),
+  noQuery(),
+  body(UserTokenCreation),
+  async (c) => answer(c, await createUserToken(c.var.context, c.req.valid('json'))),
+);

@@ -1,0 +1,51 @@
+import { and, desc, eq, lt } from 'drizzle-orm';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { userTokens } from '../../db/schema';
+import { userAccess } from '../../http/access';
+import type { UserContext } from '../../http/context';
+import { query } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
+import { makePageById, type Page, pageParameters, readCursor } from '../../http/page';
+import { pageOf } from '../../http/response-fields';
+import { later } from '../../lib/lazy';
+import type { Id } from '../../lib/typeid';
+import { presentUserToken, UserToken } from './user-token';
+
+const UserTokenList = later(() => z.strictObject(pageParameters(20, 100)));
+
+/** Lists the account's user tokens, newest first, without their secrets. */
+export async function listUserTokens(
+  { reader, principal, config }: UserContext,
+  { limit, cursor }: z.output<ReturnType<typeof UserTokenList>>,
+): Promise<Page<UserToken>> {
+  const binding = { list: 'user_tokens', owner: principal.account.id, filters: {} };
+  const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);
+  const page = reader
+    .select()
+    .from(userTokens)
+    .where(
+      and(
+        eq(userTokens.account, principal.account.number),
+        before ? lt(userTokens.id, before as Id<'utok'>) : undefined,
+      ),
+    )
+    .orderBy(desc(userTokens.id))
+    .limit(limit + 1);
+  const [rows] = await reader.load([page]);
+  return makePageById(config.keyring, binding, rows, limit, (row) => presentUserToken(row));
+}
+
+export const userTokenList = new Hono().get(
+  '/v1/me/tokens',
+  operation({
+    id: 'listUserTokens',
+    tag: 'Account',
+    summary: 'List user tokens',
+    description: 'Newest first, without their secrets.',
+    success: ok(pageOf(UserToken)),
+  }),
+  userAccess('account:read'),
+  query(UserTokenList),
+  async (c) => answer(c, await listUserTokens(c.var.context, c.req.valid('query'))),
+);

@@ -1,0 +1,165 @@
+import { type InferSelectModel, sql } from 'drizzle-orm';
+import * as z from 'zod';
+import { type Batch, ConstraintError } from '../../db/database';
+import { accounts, userTokens } from '../../db/schema';
+import type { Config, Runtime } from '../../env';
+import { invalidRequest, Problem } from '../../errors';
+import { newId, SCOPES, Scope } from '../../http/context';
+import { hashCredential } from '../../http/credentials';
+import { EXAMPLE, exampleId } from '../../http/examples';
+import { dateTime, listOf, text } from '../../http/fields';
+import { shownId, shownTime } from '../../http/response-fields';
+import type { RecordWriter } from '../../ledger/ledger';
+import { credentialPattern, displayPrefix, makeCredential } from '../../lib/credential';
+import { later } from '../../lib/lazy';
+import { formatTime, formatTimeOrNull } from '../../lib/time';
+import type { Id } from '../../lib/typeid';
+
+const MAX_TOKENS = 100;
+
+export const UserTokenCreation = later(() =>
+  z
+    .strictObject({
+      name: text(1, 255).optional(),
+      scopes: listOf(Scope(), SCOPES.length).optional().meta({
+        description: 'By default those of the token that asks; all of them where the operator asks.',
+      }),
+      expires_at: dateTime.optional().meta({
+        description:
+          'When the token expires. Must be in the future and not after the expiry of the calling credential. Defaults to ' +
+          'that expiry; without one the token never expires.',
+        examples: ['2126-01-31T12:00:00Z'],
+      }),
+    })
+    .meta({
+      id: 'UserTokenCreation',
+      examples: [{ name: 'Approvals', scopes: ['permissions:read', 'permissions:decide'] }],
+    }),
+);
+
+export type UserTokenInput = z.output<ReturnType<typeof UserTokenCreation>>;
+
+const exampleUserToken = {
+  id: exampleId('utok'),
+  name: 'Approvals',
+  token_prefix: displayPrefix(EXAMPLE.userToken),
+  scopes: ['permissions:read', 'permissions:decide'],
+  expires_at: null,
+  last_used_at: null,
+  created_at: EXAMPLE.time,
+};
+
+export const exampleCreatedUserToken = { ...exampleUserToken, token: EXAMPLE.userToken };
+
+type UserTokenRow = Omit<InferSelectModel<typeof userTokens>, 'hash' | 'account'>;
+
+/** A user token as the API shows it. */
+export const UserToken = later(() =>
+  z
+    .object({
+      id: shownId('utok'),
+      name: z.string().nullable(),
+      token_prefix: z.string().meta({ description: 'The first characters of the token, to tell it by.' }),
+      scopes: z.array(Scope()),
+      expires_at: shownTime.nullable().meta({ description: 'When it ends; null where it never does.' }),
+      last_used_at: shownTime.nullable().meta({ description: 'To the minute; null before its first use.' }),
+      created_at: shownTime,
+    })
+    .meta({ id: 'UserToken', description: 'A user token, without its secret.', examples: [exampleUserToken] }),
+);
+
+export type UserToken = z.output<ReturnType<typeof UserToken>>;
+
+/** A new user token; `token`, the secret itself, is shown this once. */
+export const CreatedUserToken = later(() =>
+  UserToken()
+    .extend({
+      token: z.string().meta({ pattern: credentialPattern('user'), description: 'The token itself, shown this once.' }),
+    })
+    .meta({
+      id: 'CreatedUserToken',
+      description: 'A new user token, with its secret.',
+      examples: [exampleCreatedUserToken],
+    }),
+);
+
+export type CreatedUserToken = z.output<ReturnType<typeof CreatedUserToken>>;
+
+/** Where a user token is found, whoever made it. */
+export function tokenLocation(_path: string, { id }: UserToken): string {
+  return `/v1/me/tokens/${id}`;
+}
+
+export function presentUserToken(row: UserTokenRow): UserToken;
+export function presentUserToken(row: UserTokenRow, secret: string): CreatedUserToken;
+export function presentUserToken(row: UserTokenRow, secret?: string): UserToken {
+  return {
+    id: row.id,
+    name: row.name,
+    ...(secret !== undefined && { token: secret }),
+    token_prefix: row.prefix,
+    scopes: row.scopes as Scope[],
+    expires_at: formatTimeOrNull(row.expiresAt),
+    last_used_at: formatTimeOrNull(row.lastUsedAt),
+    created_at: formatTime(row.createdAt),
+  };
+}
+
+/** A new user token: what to show of it, and the statement that stores it. */
+export interface IssuedToken {
+  token: CreatedUserToken;
+  store: (write: RecordWriter) => Batch[number];
+}
+
+/** Defaults for tokens that the operator creates: every scope, no expiry. */
+export const OPERATOR_TOKEN_DEFAULTS = { scopes: SCOPES, expiresAt: null };
+
+/**
+ * Makes a user token for an account of a shard.
+ * @param defaults the scopes and the expiry that it gets where the input names none
+ * @throws Problem `invalid_request` for an expiry that is not in the future
+ */
+export async function issueUserToken(
+  { config, runtime }: { config: Config; runtime: Runtime },
+  shard: string,
+  account: Id<'user'>,
+  input: UserTokenInput,
+  defaults: { scopes: readonly Scope[]; expiresAt: number | null },
+): Promise<IssuedToken> {
+  const now = runtime.now();
+  if (input.expires_at !== undefined && input.expires_at <= now) {
+    throw invalidRequest([{ path: 'body.expires_at', message: 'must lie in the future' }]);
+  }
+  const wanted = input.scopes ?? defaults.scopes;
+  const secret = makeCredential('user', shard, runtime.random);
+  const [hash] = await hashCredential(config.keyring, secret);
+  const row = {
+    id: newId(runtime, 'utok'),
+    name: input.name ?? null,
+    prefix: displayPrefix(secret),
+    scopes: SCOPES.filter((scope) => wanted.includes(scope)),
+    expiresAt: input.expires_at ?? defaults.expiresAt,
+    lastUsedAt: null,
+    createdAt: now,
+  };
+  // NOT NULL: finds no account when it is gone or holds its fill, and the batch fails.
+  const owner = sql`(
+    select ${accounts.number} from ${accounts} where ${accounts.id} = ${sql.param(account, accounts.id)}
+      and (
+        select count(*) from ${userTokens}
+        where ${userTokens.account} = ${accounts.number} and coalesce(${userTokens.expiresAt} > ${now}, 1)
+      ) < ${MAX_TOKENS}
+  )`;
+  return {
+    token: presentUserToken(row, secret),
+    store: (write) => write.insert(userTokens).values({ ...row, hash, account: owner }),
+  };
+}
+
+/** Tells a full account from other failures of storing a token. */
+export function refuseFullAccount(error: unknown): never {
+  if (error instanceof ConstraintError && error.subject === 'user_tokens.account') {
+    throw new Problem('conflict', `The account holds ${MAX_TOKENS} user tokens, the most it can. Delete one first.`);
+  }
+  throw error;
+}

@@ -1,0 +1,103 @@
+import { sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { ConstraintError } from '../db/database';
+import { accounts, agentKeys, agents } from '../db/schema';
+import { Problem } from '../errors';
+import { userAccess } from '../http/access';
+import { noteOfUser } from '../http/activity';
+import { newId, type UserContext } from '../http/context';
+import { EXAMPLE } from '../http/examples';
+import { body, noQuery } from '../http/input';
+import { answer, created, operation } from '../http/operation';
+import { later } from '../lib/lazy';
+import { Agent, agentFields, agentNumber, exampleAgent, presentAgent } from './agent';
+import { agentKey, issueAgentKey } from './agent-key';
+
+const MAX_AGENTS = 10_000;
+
+const AgentCreation = later(() =>
+  z
+    .strictObject({
+      name: agentFields().name,
+      description: agentFields().description.optional(),
+      metadata: agentFields().metadata.default({}),
+    })
+    .meta({
+      id: 'AgentCreation',
+      examples: [{ name: exampleAgent.name, description: exampleAgent.description, metadata: exampleAgent.metadata }],
+    }),
+);
+
+const { last_activity_at: _, ...exampleNewAgent } = exampleAgent;
+const exampleCreatedAgent = { ...exampleNewAgent, api_key: EXAMPLE.agentKey };
+
+/** A new agent; `api_key` is shown this once. */
+export const CreatedAgent = later(() =>
+  Agent()
+    .omit({ last_activity_at: true })
+    .extend({ api_key: agentKey() })
+    .meta({ id: 'CreatedAgent', description: 'A new agent, with its key.', examples: [exampleCreatedAgent] }),
+);
+
+export type CreatedAgent = z.output<ReturnType<typeof CreatedAgent>>;
+
+/**
+ * Registers an agent and gives it its key.
+ * @throws Problem `conflict` when the account holds as many as it can
+ */
+export async function createAgent(
+  context: UserContext,
+  input: z.output<ReturnType<typeof AgentCreation>>,
+): Promise<CreatedAgent> {
+  const account = context.principal.account.number;
+  const { key, prefix, hash } = await issueAgentKey(context);
+  const now = context.runtime.now();
+  const row = {
+    id: newId(context.runtime, 'agent'),
+    name: input.name,
+    description: input.description || null,
+    keyPrefix: prefix,
+    metadata: input.metadata,
+    isActive: true,
+    lastActivityAt: null,
+    createdAt: now,
+    updatedAt: now,
+  };
+  // NOT NULL: finds no account when it is gone or holds its fill, and the batch fails.
+  const owner = sql`(
+    select number from ${accounts} where number = ${account}
+      and not exists (select 1 from ${agents} where account = ${account} limit 1 offset ${MAX_AGENTS - 1})
+  )`;
+  const { last_activity_at: _, ...agent } = presentAgent(row);
+  const created = { ...agent, api_key: key };
+  try {
+    await context.ledger.change({
+      note: noteOfUser(context, 'agent.created', row.id),
+      changes: (write) => [
+        write.insert(agents).values({ ...row, account: owner }),
+        write.insert(agentKeys).values({ hash, agent: agentNumber(account, row.id), createdAt: now }),
+      ],
+      answer: { value: created, subject: row.id },
+    });
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error;
+    throw new Problem('conflict', `The account holds ${MAX_AGENTS} agents, the most it can. Delete one first.`);
+  }
+  return created;
+}
+
+export const agentCreation = new Hono().post(
+  '/v1/agents',
+  operation({
+    id: 'createAgent',
+    tag: 'Agents',
+    summary: 'Register an agent',
+    success: created(CreatedAgent),
+    problems: ['conflict'],
+  }),
+  userAccess('agents:write'),
+  noQuery(),
+  body(AgentCreation),
+  async (c) => answer(c, await createAgent(c.var.context, c.req.valid('json'))),
+);

@@ -1,0 +1,156 @@
+import { and, eq, gte, sql } from 'drizzle-orm';
+import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { agentStatistics, agents } from '../db/schema';
+import { notFound } from '../errors';
+import { userAccess } from '../http/access';
+import type { UserContext } from '../http/context';
+import { query } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
+import { shownCount } from '../http/response-fields';
+import { later } from '../lib/lazy';
+import { DAY, HOUR } from '../lib/time';
+import { parseId } from '../lib/typeid';
+import { agentNumber, isAgent } from './agent';
+
+const MAX_DAYS = 365;
+const MAX_HOURS = 720;
+
+const AgentStatisticsQuery = later(() =>
+  z.strictObject({
+    period: z
+      .string()
+      .regex(/^[1-9]\d{0,2}[dh]$/, 'must be days such as 30d (1d to 365d) or hours such as 24h (1h to 720h)')
+      .refine(
+        (period) => Number.parseInt(period, 10) <= (period.endsWith('d') ? MAX_DAYS : MAX_HOURS),
+        `must be at most ${MAX_DAYS}d or ${MAX_HOURS}h`,
+      )
+      .default('30d')
+      .meta({
+        description:
+          `Days, \`1d\` to \`${MAX_DAYS}d\`, of UTC and with today the last; ` +
+          `or full hours, \`1h\` to \`${MAX_HOURS}h\`, and the current one.`,
+      }),
+  }),
+);
+
+/** What an agent asked for in a period, and what became of it. */
+export const AgentStatistics = later(() =>
+  z
+    .object({
+      period: z.string().meta({ description: 'The period that was asked for.' }),
+      total_requests: shownCount.meta({ description: 'Requests made in the period: the sum of the next four.' }),
+      approved_requests: shownCount,
+      denied_requests: shownCount,
+      pending_requests: shownCount,
+      expired_requests: shownCount.meta({ description: 'Those that nobody decided in time.' }),
+      tokens_issued: shownCount,
+      tokens_used: shownCount.meta({ description: 'Tokens first used in the period.' }),
+      tokens_revoked: shownCount,
+      avg_approval_time_ms: z
+        .number()
+        .min(0)
+        .meta({ description: 'Mean milliseconds from request to approval; 0 when nothing was approved.' }),
+    })
+    .meta({
+      id: 'AgentStatistics',
+      examples: [
+        {
+          period: '30d',
+          total_requests: 12,
+          approved_requests: 8,
+          denied_requests: 2,
+          pending_requests: 1,
+          expired_requests: 1,
+          tokens_issued: 8,
+          tokens_used: 7,
+          tokens_revoked: 1,
+          avg_approval_time_ms: 41_250.5,
+        },
+      ],
+    }),
+);
+
+export type AgentStatistics = z.output<ReturnType<typeof AgentStatistics>>;
+
+/** Reads an agent's counters. Requests that ran out since the last sweep already count as expired. */
+export async function getAgentStatistics(
+  { reader, principal, runtime }: UserContext,
+  id: string,
+  { period }: z.output<ReturnType<typeof AgentStatisticsQuery>>,
+): Promise<AgentStatistics> {
+  const agent = parseId('agent', id);
+  if (!agent) throw notFound('agent');
+  const account = principal.account.number;
+  const now = runtime.now();
+  const { unit, length, from } = parsePeriod(period, now);
+  const counters = reader
+    .select({
+      requests: sum(agentStatistics.requests).as('requests'),
+      approved: sum(agentStatistics.approved).as('approved'),
+      denied: sum(agentStatistics.denied).as('denied'),
+      expired: sum(agentStatistics.expired).as('expired'),
+      approvalTime: sum(agentStatistics.approvalTime).as('approval_time'),
+      tokensIssued: sum(agentStatistics.tokensIssued).as('tokens_issued'),
+      tokensUsed: sum(agentStatistics.tokensUsed).as('tokens_used'),
+      tokensRevoked: sum(agentStatistics.tokensRevoked).as('tokens_revoked'),
+    })
+    .from(agents)
+    .leftJoin(
+      agentStatistics,
+      and(eq(agentStatistics.agent, agents.number), eq(agentStatistics.unit, unit), gte(agentStatistics.bucket, from)),
+    )
+    .where(isAgent(account, agent))
+    .groupBy(agents.number);
+  const overdue = reader
+    .select({ count: sql<number>`count(*)`.as('count') })
+    .from(sql`permissions indexed by permissions_overdue`)
+    .where(
+      sql`status = 0 and expires_at <= ${now} and agent = ${agentNumber(account, agent)}
+        and created_at >= ${from * length}`,
+    );
+  const [[counts], [late]] = await reader.load([counters, overdue]);
+  if (!counts) throw notFound('agent');
+  const expired = counts.expired + (late?.count ?? 0);
+  return {
+    period,
+    total_requests: counts.requests,
+    approved_requests: counts.approved,
+    denied_requests: counts.denied,
+    pending_requests: counts.requests - counts.approved - counts.denied - expired,
+    expired_requests: expired,
+    tokens_issued: counts.tokensIssued,
+    tokens_used: counts.tokensUsed,
+    tokens_revoked: counts.tokensRevoked,
+    avg_approval_time_ms: counts.approved === 0 ? 0 : counts.approvalTime / counts.approved,
+  };
+}
+
+/** The unit of a period, and its first bucket: today is the last of n days, the current hour comes on top of n. */
+function parsePeriod(period: string, now: number): { unit: 'day' | 'hour'; length: number; from: number } {
+  const count = Number.parseInt(period, 10);
+  return period.endsWith('d')
+    ? { unit: 'day', length: DAY, from: Math.floor(now / DAY) - count + 1 }
+    : { unit: 'hour', length: HOUR, from: Math.floor(now / HOUR) - count };
+}
+
+function sum(column: AnySQLiteColumn) {
+  return sql<number>`coalesce(sum(${column}), 0)`;
+}
+
+export const agentStatisticsDetail = new Hono().get(
+  '/v1/agents/:id/stats',
+  operation({
+    id: 'getAgentStatistics',
+    tag: 'Agents',
+    summary: 'Get the statistics of an agent',
+    description:
+      'Requests that were made in the period, by what has become of them. The counts outlive the audit entries.',
+    success: ok(AgentStatistics),
+    pathId: 'agent',
+  }),
+  userAccess('agents:read'),
+  query(AgentStatisticsQuery),
+  async (c) => answer(c, await getAgentStatistics(c.var.context, c.req.param('id'), c.req.valid('query'))),
+);

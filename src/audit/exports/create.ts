@@ -1,0 +1,98 @@
+import { sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { agents, EVENT_TYPES } from '../../db/schema';
+import { invalidRequest } from '../../errors';
+import { orderedFile } from '../../files/presentation';
+import { requestFile } from '../../files/request';
+import { userAccess } from '../../http/access';
+import { newId, type UserContext } from '../../http/context';
+import { choice, listOf, queryText, rangeEnd } from '../../http/fields';
+import { body, noQuery } from '../../http/input';
+import { accepted, answer, operation } from '../../http/operation';
+import type { JsonObject } from '../../lib/json';
+import { later } from '../../lib/lazy';
+import { DAY } from '../../lib/time';
+import { idBytes, parseId } from '../../lib/typeid';
+import { oldestKept } from '../entry';
+import { AuditExport, EXPORT_FORMATS, type ExportRequest, presentExport } from './export';
+
+const eventTypes = later(() =>
+  listOf(choice(EVENT_TYPES), EVENT_TYPES.length).refine(
+    (types) => new Set(types).size === types.length,
+    'must name each type once',
+  ),
+);
+
+const ExportCreation = later(() =>
+  z
+    .strictObject({
+      format: choice(EXPORT_FORMATS).default('json'),
+      start_date: rangeEnd(0).meta({
+        description: 'Entries from this time on. A bare date means its midnight in UTC.',
+      }),
+      end_date: rangeEnd(DAY).meta({ description: 'Entries before this time. A bare date means the end of that day.' }),
+      agent_id: queryText.optional().meta({ description: 'Entries of this agent.' }),
+      event_types: eventTypes().optional().meta({ description: 'Entries of these types.' }),
+      include_details: z.boolean().default(false).meta({ description: 'Whether each entry comes with its details.' }),
+    })
+    .meta({ examples: [{ format: 'csv', start_date: '2026-01-01', end_date: '2026-01-31', include_details: true }] }),
+);
+
+/**
+ * Starts an export of the entries that match at this moment.
+ * @throws Problem `too_many_exports`
+ */
+export async function createExport(
+  context: UserContext,
+  { format, start_date, end_date, agent_id, event_types, include_details }: z.output<ReturnType<typeof ExportCreation>>,
+): Promise<AuditExport> {
+  if (start_date.written > end_date.written) {
+    throw invalidRequest([{ path: 'body.start_date', message: 'must not be after end_date' }]);
+  }
+  const { principal, runtime, config } = context;
+  const now = runtime.now();
+  const request: ExportRequest = {
+    start_date: start_date.text,
+    end_date: end_date.text,
+    agent_id: agent_id ?? null,
+    event_types: event_types ?? null,
+    include_details,
+    from: start_date.bound,
+    to: end_date.bound,
+  };
+  const order = {
+    kind: 'export' as const,
+    id: newId(runtime, 'export'),
+    format,
+    request: request as unknown as JsonObject,
+    agent: agent_id === undefined ? null : agentOrNobody(principal.account.number, agent_id),
+    keptFrom: oldestKept(principal.account, now),
+    createdAt: now,
+  };
+  const shown = await presentExport(config, principal, orderedFile(order), now);
+  await requestFile(context, order, shown);
+  return shown;
+}
+
+/** The number of an agent of the account; 0, which no agent has, for an id that is nobody's. */
+function agentOrNobody(account: number, id: string) {
+  const agent = parseId('agent', id);
+  if (!agent) return 0;
+  return sql<number>`coalesce((select number from ${agents} where account = ${account} and id = ${idBytes(agent)}), 0)`;
+}
+
+export const exportCreation = new Hono().post(
+  '/v1/audit/export',
+  operation({
+    id: 'createAuditExport',
+    tag: 'Audit',
+    summary: 'Start an export of the audit log',
+    success: accepted(AuditExport),
+    problems: ['too_many_exports'],
+  }),
+  userAccess('audit:export'),
+  noQuery(),
+  body(ExportCreation),
+  async (c) => answer(c, await createExport(c.var.context, c.req.valid('json'))),
+);

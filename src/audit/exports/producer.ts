@@ -1,0 +1,98 @@
+import type { FileMaker, FileOrder, Production } from '../../files/producer';
+import type { Json } from '../../lib/json';
+import type { Id } from '../../lib/typeid';
+import { logStart } from '../entry';
+import { findSpan, type Span } from '../span';
+import type { SealingContext } from '../tree/seal';
+import { csvFormat } from './csv';
+import type { Encoder } from './encoder';
+import { type ExportFormat, exportRequest, hasProof } from './export';
+import { jsonFormat } from './json';
+import { NoteTaker } from './notes';
+import { openProof } from './proof';
+import { EntrySource } from './source';
+import { TextEncoding } from './text';
+
+interface Saved {
+  account: Id<'user'>;
+  /** What is left of the log. */
+  span: Span;
+  encoder: Json;
+}
+
+/** Makes exports, and their proofs. */
+export function exportMaker(sealing: SealingContext, now: () => number): FileMaker {
+  return {
+    async open(order, saved) {
+      const { account, span, encoder } = saved === null ? await begin(order) : (saved as unknown as Saved);
+      return new ExportProduction(order, account, span, await openEncoder(order, account, encoder));
+    },
+    proof: {
+      isWanted: hasProof,
+      open: (order, file, saved) => openProof(sealing, now, order, file, saved),
+    },
+  };
+}
+
+async function begin({ reader, file }: FileOrder): Promise<Saved> {
+  const { span, owner } = await findSpan(reader, file, exportRequest(file));
+  // The agent that was asked for is nobody.
+  const isEmpty = file.agent === 0;
+  return { account: owner.id, span: isEmpty ? { low: 0, high: 0 } : span, encoder: null };
+}
+
+async function openEncoder({ file }: FileOrder, account: Id<'user'>, saved: Json): Promise<Encoder> {
+  const { include_details: withDetails } = exportRequest(file);
+  const format = file.format as ExportFormat;
+  if (format === 'parquet') {
+    // Loaded when it is needed: no request waits for it.
+    const { ParquetEncoding } = await import('./parquet');
+    return new ParquetEncoding(account, withDetails, saved);
+  }
+  const write = format === 'csv' ? csvFormat : jsonFormat;
+  return new TextEncoding(write(account, withDetails), saved as number | null);
+}
+
+class ExportProduction implements Production {
+  private readonly source: EntrySource;
+  private readonly notes: NoteTaker | null;
+
+  constructor(
+    private readonly order: FileOrder,
+    private readonly account: Id<'user'>,
+    private span: Span,
+    private readonly encoder: Encoder,
+  ) {
+    this.source = new EntrySource(order.reader, order.file);
+    this.notes = hasProof(order.file) ? new NoteTaker() : null;
+  }
+
+  get rows(): number {
+    return this.encoder.rows;
+  }
+
+  get reached(): number {
+    // What the encoder still holds is read again.
+    return this.encoder.held?.pos ?? this.span.low;
+  }
+
+  async next(): Promise<{ chunks: Uint8Array[]; ended: boolean }> {
+    const limit = Math.min(this.order.batchRows, this.encoder.wanted);
+    const { entries, next } = await this.source.read(this.span, limit);
+    this.span = { low: next, high: this.span.high };
+    this.notes?.add(entries);
+    const chunks = this.encoder.add(entries);
+    const ended = next >= this.span.high;
+    return { chunks: ended ? [...chunks, ...this.encoder.end()] : chunks, ended };
+  }
+
+  takeNotes(): Uint8Array {
+    return this.notes?.take(this.reached - logStart({ number: this.order.file.account })) ?? new Uint8Array();
+  }
+
+  save(): Json {
+    const { account, encoder, reached } = this;
+    const span = { low: reached, high: this.span.high };
+    return { account, span, encoder: encoder.save() } satisfies Saved as unknown as Json;
+  }
+}

@@ -1,0 +1,87 @@
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { invalidRequest, Problem } from '../../errors';
+import { orderedFile } from '../../files/presentation';
+import { requestFile } from '../../files/request';
+import { userAccess } from '../../http/access';
+import { newId, type UserContext } from '../../http/context';
+import { choice, day } from '../../http/fields';
+import { body, noQuery } from '../../http/input';
+import { accepted, answer, operation } from '../../http/operation';
+import type { JsonObject } from '../../lib/json';
+import { later } from '../../lib/lazy';
+import { DAY } from '../../lib/time';
+import { oldestKept } from '../entry';
+import { ComplianceReport, presentReport, REPORT_FORMATS, type ReportRequest } from './order';
+import { REPORT_TYPES } from './report-type';
+
+const MAX_DAYS = 366;
+
+const ReportCreation = later(() =>
+  z
+    .strictObject({
+      report_type: choice(REPORT_TYPES).meta({ description: 'The framework whose controls the report goes through.' }),
+      period: z
+        .strictObject({
+          start: day.meta({ description: 'The first day, in UTC.' }),
+          end: day.meta({ description: `The last day, not after today. At most ${MAX_DAYS} days in all.` }),
+        })
+        .meta({ examples: [{ start: '2026-01-01', end: '2026-01-31' }] }),
+      format: choice(REPORT_FORMATS).default('pdf'),
+    })
+    .meta({ examples: [{ report_type: 'soc2_type2', period: { start: '2026-01-01', end: '2026-01-31' } }] }),
+);
+
+/**
+ * Starts a compliance report on a period, of the entries that the log holds at this moment.
+ * @throws Problem `plan_required`, `too_many_exports`
+ */
+export async function createReport(
+  context: UserContext,
+  { report_type, period: { start, end }, format }: z.output<ReturnType<typeof ReportCreation>>,
+): Promise<ComplianceReport> {
+  const { principal, runtime, config } = context;
+  if (principal.account.plan !== 'enterprise') {
+    throw new Problem('plan_required', 'Compliance reports come with the plan enterprise.');
+  }
+  const now = runtime.now();
+  const to = end.time + DAY;
+  if (start.time > end.time) refusePeriod('start', 'must not be after end');
+  if (end.time > now) refusePeriod('end', 'must not be after today, in UTC');
+  if (to - start.time > MAX_DAYS * DAY) refusePeriod('end', `must be within ${MAX_DAYS} days, start included`);
+  const request: ReportRequest = { report_type, period: { start: start.text, end: end.text }, from: start.time, to };
+  const order = {
+    kind: 'report' as const,
+    id: newId(runtime, 'export'),
+    format,
+    request: request as unknown as JsonObject,
+    agent: null,
+    keptFrom: oldestKept(principal.account, now),
+    createdAt: now,
+  };
+  const shown = await presentReport(config, principal, orderedFile(order), now);
+  await requestFile(context, order, shown);
+  return shown;
+}
+
+function refusePeriod(end: 'start' | 'end', message: string): never {
+  throw invalidRequest([{ path: `body.period.${end}`, message }]);
+}
+
+export const reportCreation = new Hono().post(
+  '/v1/audit/reports/compliance',
+  operation({
+    id: 'createComplianceReport',
+    tag: 'Audit',
+    summary: 'Start a compliance report',
+    description:
+      'Evidence for an auditor, from the audit log and the account activity: figures, the controls of a framework with ' +
+      'the entries behind each sentence, exceptions and a sample. Evidence, not attestation.',
+    success: accepted(ComplianceReport),
+    problems: ['plan_required', 'too_many_exports'],
+  }),
+  userAccess('audit:export'),
+  noQuery(),
+  body(ReportCreation),
+  async (c) => answer(c, await createReport(c.var.context, c.req.valid('json'))),
+);

@@ -1,0 +1,102 @@
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { invalidRequest } from '../../errors';
+import { userAccess } from '../../http/access';
+import type { UserContext } from '../../http/context';
+import { queryNumber } from '../../http/fields';
+import { query } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
+import { shownCount } from '../../http/response-fields';
+import { LOG_SPAN } from '../../ledger/append';
+import { equalBytes, toHex } from '../../lib/bytes';
+import { later } from '../../lib/lazy';
+import { consistencyPath, type Hash } from '../../lib/merkle';
+import { hashRanges } from '../../lib/tiles';
+import { exampleCheckpoint, shownHash } from './checkpoint';
+import { LogRefused } from './storage';
+import { answerFromTree, selectTree, type Tree } from './tree';
+
+const Sizes = later(() =>
+  z.strictObject({
+    from: queryNumber(0, LOG_SPAN - 1).meta({
+      description: 'The older size: the `tree_size` of a head that was kept.',
+      examples: [1],
+    }),
+    to: queryNumber(0, LOG_SPAN - 1).meta({
+      description: 'The newer size, at most that of the newest head.',
+      examples: [2],
+    }),
+  }),
+);
+
+type Input = z.output<ReturnType<typeof Sizes>>;
+
+/** Shows that a log of one size begins with that of another. */
+export const ConsistencyProof = later(() =>
+  z
+    .object({
+      from: shownCount,
+      to: shownCount,
+      from_root_hash: shownHash,
+      to_root_hash: shownHash,
+      consistency_path: z.array(shownHash).meta({ description: 'RFC 9162 section 2.1.4.1.' }),
+    })
+    .meta({
+      id: 'ConsistencyProof',
+      examples: [
+        {
+          from: 1,
+          to: 2,
+          from_root_hash: exampleCheckpoint.root_hash,
+          to_root_hash: exampleCheckpoint.root_hash,
+          consistency_path: [exampleCheckpoint.root_hash],
+        },
+      ],
+    }),
+);
+
+export type ConsistencyProof = z.output<ReturnType<typeof ConsistencyProof>>;
+
+/** Proves that the account's log of one size begins with the log of an older size (RFC 9162 section 2.1.4). */
+export async function proveConsistency(context: UserContext, sizes: Input): Promise<ConsistencyProof> {
+  const { account } = context.principal;
+  const [[row]] = await context.reader.load([selectTree(context.reader, account.number)]);
+  return answerFromTree(context, row, (tree) => prove(tree, sizes));
+}
+
+async function prove({ head, read }: Tree, { from, to }: Input): Promise<ConsistencyProof> {
+  if (to > head.size) refuse('query.to', `must be at most ${head.size}, the size of the newest head`);
+  if (from > to) refuse('query.from', 'must be at most `to`');
+  const roots = [from, to].map((size) => ({ start: 0, end: size }));
+  const hashes = await hashRanges([...roots, ...consistencyPath(from, to)], read);
+  const [fromRoot, toRoot, ...path] = hashes as [Hash, Hash, ...Hash[]];
+  if (to === head.size && !equalBytes(toRoot, head.root)) {
+    throw new LogRefused(`the tiles of ${to} leaves do not lead to the root that was signed`);
+  }
+  return {
+    from,
+    to,
+    from_root_hash: toHex(fromRoot),
+    to_root_hash: toHex(toRoot),
+    consistency_path: path.map(toHex),
+  };
+}
+
+function refuse(path: string, message: string): never {
+  throw invalidRequest([{ path, message }]);
+}
+
+export const consistencyProof = new Hono().get(
+  '/v1/audit/consistency',
+  operation({
+    id: 'proveConsistency',
+    tag: 'Audit',
+    summary: 'Prove that the log has only grown',
+    description: 'A consistency proof of RFC 9162 between two sizes of the log.',
+    success: ok(ConsistencyProof),
+    problems: ['log_refused'],
+  }),
+  userAccess('audit:read'),
+  query(Sizes),
+  async (c) => answer(c, await proveConsistency(c.var.context, c.req.valid('query'))),
+);

@@ -1,0 +1,114 @@
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { agents, auditEntries } from '../../db/schema';
+import { notFound, Problem } from '../../errors';
+import { userAccess } from '../../http/access';
+import type { UserContext } from '../../http/context';
+import { noQuery } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
+import { shownCount, shownInteger } from '../../http/response-fields';
+import { equalBytes, toHex } from '../../lib/bytes';
+import { later } from '../../lib/lazy';
+import { hashBytes, inclusionPath, rootOfInclusion } from '../../lib/merkle';
+import { hashRanges } from '../../lib/tiles';
+import { parseId } from '../../lib/typeid';
+import { type AuditEntry, entryAgent, entryColumns, isKeptEntry, presentEntry } from '../entry';
+import { Checkpoint, exampleCheckpoint, presentHead, shownHash } from './checkpoint';
+import { entryLeafInput } from './leaf';
+import { LogRefused } from './storage';
+import { answerFromTree, selectTree, type Tree } from './tree';
+
+/** Shows that an entry is under a signed head. */
+export const InclusionProof = later(() =>
+  z
+    .object({
+      sequence: shownInteger.meta({ minimum: 1, description: 'Of the entry: it is leaf `sequence` − 1.' }),
+      leaf_hash: shownHash,
+      leaf_input: z.string().meta({
+        description:
+          'The bytes whose SHA-256 is `leaf_hash`, in base64: a zero byte, and the entry as `GET /v1/audit/{id}` answers it, ' +
+          'with its random `salt` as one more member, as canonical JSON (RFC 8785).',
+      }),
+      tree_size: shownCount,
+      root_hash: shownHash,
+      inclusion_path: z.array(shownHash).meta({ description: 'From the leaf upwards (RFC 9162 section 2.1.3.1).' }),
+      checkpoint: Checkpoint(),
+    })
+    .meta({
+      id: 'InclusionProof',
+      examples: [
+        {
+          sequence: 2,
+          leaf_hash: exampleCheckpoint.root_hash,
+          leaf_input: 'AHsiY3JlYXRlZF9hdCI6IjIwMjYtMDEtMzFUMTI6MDA6MDAuMDAwWiIs4oCmfQ==',
+          tree_size: exampleCheckpoint.tree_size,
+          root_hash: exampleCheckpoint.root_hash,
+          inclusion_path: [exampleCheckpoint.root_hash],
+          checkpoint: exampleCheckpoint,
+        },
+      ],
+    }),
+);
+
+export type InclusionProof = z.output<ReturnType<typeof InclusionProof>>;
+
+/**
+ * Proves that an entry is under the newest head of the account's log (RFC 9162 section 2.1.3).
+ * @throws Problem `not_found`; `conflict` where the entry is not sealed yet; `log_refused` where it was changed since
+ */
+export async function proveInclusion(context: UserContext, id: string): Promise<InclusionProof> {
+  const { reader, principal, runtime } = context;
+  const { account } = principal;
+  const entry = parseId('audit', id);
+  if (!entry) throw notFound('audit entry');
+  const [[row], [treeRow]] = await reader.load([
+    reader
+      .select({ ...entryColumns, salt: auditEntries.salt })
+      .from(auditEntries)
+      .innerJoin(agents, entryAgent)
+      .where(isKeptEntry(account, entry, runtime.now())),
+    selectTree(reader, account.number),
+  ]);
+  if (!row) throw notFound('audit entry');
+  return answerFromTree(context, treeRow, (tree) => prove(tree, presentEntry(account, row), row.salt));
+}
+
+async function prove({ head, read }: Tree, entry: AuditEntry, salt: Uint8Array): Promise<InclusionProof> {
+  const { sequence } = entry;
+  if (sequence > head.size) {
+    throw new Problem('conflict', 'The entry is not sealed yet. That takes two minutes at most: try again then.');
+  }
+  const input = entryLeafInput(entry, salt);
+  const leaf = await hashBytes(input);
+  const path = inclusionPath(sequence - 1, head.size);
+  const hashes = await hashRanges(path, read);
+  if (!equalBytes(await rootOfInclusion(sequence - 1, leaf, path, hashes), head.root)) {
+    throw new LogRefused(`entry ${sequence} is not the one that was sealed`);
+  }
+  const checkpoint = presentHead(head);
+  return {
+    sequence,
+    leaf_hash: toHex(leaf),
+    leaf_input: input.toBase64(),
+    tree_size: checkpoint.tree_size,
+    root_hash: checkpoint.root_hash,
+    inclusion_path: hashes.map(toHex),
+    checkpoint,
+  };
+}
+
+export const inclusionProof = new Hono().get(
+  '/v1/audit/:id/proof',
+  operation({
+    id: 'proveInclusion',
+    tag: 'Audit',
+    summary: 'Prove that an entry is in the log',
+    description: 'An inclusion proof of RFC 9162: that the entry, as it is now, is under the newest signed head.',
+    success: ok(InclusionProof),
+    pathId: 'audit',
+    problems: ['conflict', 'log_refused'],
+  }),
+  userAccess('audit:read'),
+  noQuery(),
+  async (c) => answer(c, await proveInclusion(c.var.context, c.req.param('id'))),
+);

@@ -1,0 +1,89 @@
+import { sql } from 'drizzle-orm';
+import type { Database } from '../db/database';
+import { webhooks } from '../db/schema';
+import { ANSWER_LIFE, ANSWER_SLICE } from '../ledger/stored-answer';
+import { DAY, HOUR } from '../lib/time';
+import { firstIdAt, idBytes } from '../lib/typeid';
+import { DELIVERY_LIFE } from '../outbox/feed';
+
+const SLICE = 500;
+/** Longer than the longest period that can be asked for. */
+const DAYS_KEPT = 366;
+const HOURS_KEPT = 722;
+/** Webhooks that one slice looks at. */
+const WEBHOOKS = 20;
+
+/**
+ * Deletes a slice of the agent keys whose grace is over, and of the user tokens that have expired.
+ * @returns whether there may be more
+ */
+export async function deleteExpiredCredentials(database: Database, now: number): Promise<boolean> {
+  const expired = (table: 'agent_keys' | 'user_tokens') =>
+    database.build.run(sql`
+      delete from ${sql.raw(table)} where hash in (
+        select hash from ${sql.raw(table)} indexed by ${sql.raw(`${table}_by_expiry`)}
+        where expires_at is not null and expires_at <= ${now} limit ${SLICE}
+      )`);
+  const results = await database.run([expired('agent_keys'), expired('user_tokens')]);
+  return results.some(({ meta }) => meta.changes >= SLICE);
+}
+
+/**
+ * Deletes a slice of the stored answers whose keys are no longer honoured.
+ * @returns whether there may be more
+ */
+export async function deleteOldAnswers(database: Database, now: number): Promise<boolean> {
+  const [{ meta }] = await database.run([
+    database.build.run(sql`
+      delete from stored_answers where (principal, key) in (
+        select principal, key from stored_answers indexed by stored_answers_by_age
+        where created_at <= ${now - ANSWER_LIFE} limit ${ANSWER_SLICE}
+      )`),
+  ]);
+  return meta.changes >= ANSWER_SLICE;
+}
+
+/**
+ * Deletes a slice of the counters that are older than every period.
+ * @returns whether there may be more
+ */
+export async function deleteOldStatistics(database: Database, now: number): Promise<boolean> {
+  const older = (unit: number, bucket: number) =>
+    database.build.run(sql`
+      delete from agent_statistics where (agent, unit, bucket) in (
+        select agent, unit, bucket from agent_statistics indexed by agent_statistics_by_age
+        where unit = ${sql.raw(String(unit))} and bucket < ${bucket} limit ${SLICE}
+      )`);
+  const results = await database.run([
+    older(0, Math.floor(now / DAY) - DAYS_KEPT),
+    older(1, Math.floor(now / HOUR) - HOURS_KEPT),
+  ]);
+  return results.some(({ meta }) => meta.changes >= SLICE);
+}
+
+/**
+ * Deletes a slice of the deliveries that are older than they are kept. Each webhook's are found by its key, in the order
+ * of their identifiers, which is that of time.
+ * @returns whether there may be more
+ */
+export async function deleteOldDeliveries(database: Database, now: number): Promise<boolean> {
+  const { build } = database;
+  const [due] = await database.load([
+    database
+      .select({ number: webhooks.number })
+      .from(webhooks)
+      .where(sql`${webhooks.eraseAt} is not null and ${webhooks.eraseAt} <= ${now}`)
+      .orderBy(webhooks.eraseAt)
+      .limit(WEBHOOKS),
+  ]);
+  if (due.length === 0) return false;
+  const numbers = sql`(select value from json_each(${JSON.stringify(due.map(({ number }) => number))}))`;
+  const oldest = sql`(select created_at from deliveries where webhook = webhooks.number order by id limit 1)`;
+  await database.run([
+    build.run(sql`delete from deliveries where (webhook, id) in (
+      select webhook, id from deliveries
+      where webhook in ${numbers} and id < ${idBytes(firstIdAt('dlv', now - DELIVERY_LIFE + 1))} limit ${SLICE})`),
+    build.run(sql`update webhooks set erase_at = ${oldest} + ${DELIVERY_LIFE} where number in ${numbers}`),
+  ]);
+  return true;
+}

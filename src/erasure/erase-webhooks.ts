@@ -1,0 +1,30 @@
+import { eq, sql } from 'drizzle-orm';
+import { codeOf } from '../db/columns';
+import type { Database } from '../db/database';
+import { ERASURE_KINDS, erasures } from '../db/schema';
+import { listOf, SLICE } from './erase-agents';
+
+/** Webhooks that one slice looks at. */
+const WEBHOOKS = 50;
+
+const webhookKind = codeOf(ERASURE_KINDS, 'webhook');
+
+/**
+ * Erases a slice of the deliveries of deleted webhooks. May be stopped and called again at any point.
+ * @returns whether there is more to erase
+ */
+export async function eraseWebhooks(database: Database): Promise<boolean> {
+  const [next] = await database.load([
+    database.select({ id: erasures.id }).from(erasures).where(eq(erasures.kind, 'webhook')).limit(WEBHOOKS),
+  ]);
+  if (next.length === 0) return false;
+  const gone = sql`(select number from erasures where id in ${listOf(next.map(({ id }) => id))})`;
+  const { build } = database;
+  await database.run([
+    build.run(sql`delete from deliveries where (webhook, id) in (
+      select webhook, id from deliveries where webhook in ${gone} limit ${SLICE})`),
+    build.run(sql`delete from erasures where kind = ${webhookKind} and number in ${gone}
+      and not exists (select 1 from deliveries where webhook = erasures.number)`),
+  ]);
+  return true;
+}

@@ -1,0 +1,47 @@
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { userAccess } from '../http/access';
+import type { UserContext } from '../http/context';
+import { body, noQuery } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
+import { later } from '../lib/lazy';
+import { decide, openPermission } from './decision';
+import { Permission, type PermissionRow, permissionOfPath } from './permission';
+import { permissionFields } from './permission-fields';
+
+const Denial = later(() =>
+  z
+    .strictObject({ reason: permissionFields().reason.optional() })
+    .meta({ id: 'Denial', examples: [{ reason: 'Not to this customer' }] }),
+);
+
+/**
+ * Denies a permission.
+ * @throws Problem `not_found`, `not_pending`
+ */
+export async function denyPermission(
+  context: UserContext,
+  loaded: PermissionRow[] | undefined,
+  { reason }: z.output<ReturnType<typeof Denial>>,
+): Promise<Permission> {
+  const now = context.runtime.now();
+  const row = openPermission(context, loaded, now);
+  const details = { scope: row.scope };
+  return decide(context, row, now, { event: 'deny', reason, details, columns: { status: 'denied' } });
+}
+
+export const permissionDenial = new Hono().post(
+  '/v1/permissions/:id/deny',
+  operation({
+    id: 'denyPermission',
+    tag: 'Permissions',
+    summary: 'Deny a permission',
+    success: ok(Permission),
+    pathId: 'perm',
+    problems: ['not_pending'],
+  }),
+  userAccess('permissions:decide', permissionOfPath),
+  noQuery(),
+  body(Denial),
+  async (c) => answer(c, await denyPermission(c.var.context, c.var.loaded, c.req.valid('json'))),
+);

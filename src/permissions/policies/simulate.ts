@@ -1,0 +1,78 @@
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { userAccess } from '../../http/access';
+import { EXAMPLE, exampleId } from '../../http/examples';
+import { body, noQuery } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
+import { shownId } from '../../http/response-fields';
+import { later } from '../../lib/lazy';
+import { permissionFields } from '../permission-fields';
+import { wordText } from '../tokens/find';
+import { DECISIONS, evaluate } from './evaluate';
+import { activePolicies, type PolicyRow } from './policy';
+
+const PolicySimulation = later(() =>
+  z
+    .strictObject({
+      agent_id: wordText()
+        .optional()
+        .meta({
+          description: 'Without it, policies for certain agents do not apply.',
+          examples: [exampleId('agent')],
+        }),
+      action: permissionFields().action,
+      resource: permissionFields().resource,
+      scope: permissionFields().scope.default({}),
+    })
+    .meta({
+      id: 'PolicySimulation',
+      examples: [
+        {
+          agent_id: exampleId('agent'),
+          action: EXAMPLE.action,
+          resource: EXAMPLE.resource,
+          scope: EXAMPLE.scope,
+        },
+      ],
+    }),
+);
+
+/** What the account's policies would say. */
+export const Simulation = later(() =>
+  z
+    .object({
+      decision: z.enum(DECISIONS),
+      policy_id: shownId('policy').nullable().meta({ description: 'The policy that decides; null where none does.' }),
+      matched: z
+        .array(shownId('policy'))
+        .meta({ description: 'Every policy that applies, the one that decides first.' }),
+    })
+    .meta({
+      id: 'Simulation',
+      examples: [{ decision: 'approve', policy_id: exampleId('policy'), matched: [exampleId('policy')] }],
+    }),
+);
+
+export type Simulation = z.output<ReturnType<typeof Simulation>>;
+
+/** Asks the policies of an account what they would decide, and writes nothing. */
+export function simulate(policies: PolicyRow[], input: z.output<ReturnType<typeof PolicySimulation>>): Simulation {
+  const { agent_id: agentId = null, action, resource, scope } = input;
+  const { decision, policy, matched } = evaluate(policies, { agentId, action, resource, scope });
+  return { decision, policy_id: policy?.id ?? null, matched };
+}
+
+export const policySimulation = new Hono().post(
+  '/v1/policies/simulate',
+  operation({
+    id: 'simulatePolicies',
+    tag: 'Policies',
+    summary: 'Ask what the policies would decide',
+    description: 'Writes nothing.',
+    success: ok(Simulation),
+  }),
+  userAccess('policies:read', activePolicies),
+  noQuery(),
+  body(PolicySimulation),
+  (c) => answer(c, simulate(c.var.loaded ?? [], c.req.valid('json'))),
+);

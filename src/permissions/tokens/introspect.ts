@@ -1,0 +1,119 @@
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { sharedAccess } from '../../http/access';
+import type { Context } from '../../http/context';
+import { EXAMPLE, exampleId } from '../../http/examples';
+import { noQuery, oauthBody, readJsonOrForm } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
+import { shownCount, shownId, shownObject } from '../../http/response-fields';
+import { later } from '../../lib/lazy';
+import { SECOND } from '../../lib/time';
+import { type PermissionRow, tokenAt } from '../permission';
+import { knownToken, permissionOfToken, tokenText, tokenTypeHint } from './find';
+import { TokenSigner } from './sign';
+import { claimsOf } from './token-value';
+
+const TokenIntrospection = later(() =>
+  z
+    .strictObject({ token: tokenText(), token_type_hint: tokenTypeHint().optional() })
+    .meta({ id: 'TokenIntrospection', examples: [{ token: EXAMPLE.token }] }),
+);
+
+/** What is told of a token that is not active, or none of the caller's: nothing more (RFC 7662 section 2.2). */
+const INACTIVE = { active: false } as const;
+
+/** What is told of a token that is active: its claims, and its type. */
+const ActiveToken = later(() =>
+  z
+    .object({
+      active: z.literal(true),
+      token_type: z.literal('Bearer'),
+      iss: z.url().meta({ description: 'The service.' }),
+      aud: z.url().meta({ description: 'The service.' }),
+      sub: shownId('agent'),
+      client_id: shownId('agent'),
+      iat: shownCount.meta({ description: 'When it was issued, in seconds since the epoch.' }),
+      exp: shownCount.meta({ description: 'When it ends, in seconds since the epoch.' }),
+      jti: shownId('token'),
+      authorization_details: z
+        .array(
+          z.object({
+            type: z.literal('countersign'),
+            action: z.string(),
+            resource: z.string(),
+            scope: shownObject,
+            permission_id: shownId('perm'),
+          }),
+        )
+        .meta({ description: 'What it allows (RFC 9396).' }),
+    })
+    .meta({
+      id: 'ActiveToken',
+      description: 'The claims of a token that is active.',
+      examples: [
+        {
+          active: true,
+          token_type: 'Bearer',
+          iss: EXAMPLE.origin,
+          aud: EXAMPLE.origin,
+          sub: exampleId('agent'),
+          client_id: exampleId('agent'),
+          iat: Date.parse(EXAMPLE.time) / SECOND,
+          exp: Date.parse(EXAMPLE.laterTime) / SECOND,
+          jti: exampleId('token'),
+          authorization_details: [
+            {
+              type: 'countersign',
+              action: EXAMPLE.action,
+              resource: EXAMPLE.resource,
+              scope: EXAMPLE.narrowedScope,
+              permission_id: exampleId('perm'),
+            },
+          ],
+        },
+      ],
+    }),
+);
+
+const InactiveToken = later(() =>
+  z.strictObject({ active: z.literal(false) }).meta({
+    id: 'InactiveToken',
+    description: 'A token that is not active, or that the caller may not know of.',
+    examples: [INACTIVE],
+  }),
+);
+
+export const Introspection = later(() => z.union([ActiveToken(), InactiveToken()]));
+
+export type Introspection = z.output<ReturnType<typeof Introspection>>;
+
+/**
+ * Tells whether a token is active, and what it says (RFC 7662, with the authorization details of RFC 9396 section 9.2).
+ * Takes no use.
+ * @param loaded the permission of the token, as the authentication brought it
+ */
+export async function introspectToken(
+  { principal, runtime, config }: Context,
+  loaded: PermissionRow[] | undefined,
+): Promise<Introspection> {
+  const row = knownToken(loaded, principal);
+  const token = row && tokenAt(row, runtime.now());
+  if (!row?.agentIsActive || token?.status !== 'active') return INACTIVE;
+  const signer = await TokenSigner.open(config.keyring, config.publicUrl);
+  return { active: true, token_type: 'Bearer', ...signer.payload(claimsOf(row, token)) };
+}
+
+export const tokenIntrospection = new Hono().post(
+  '/v1/tokens/introspect',
+  operation({
+    id: 'introspectToken',
+    tag: 'Tokens',
+    summary: 'Introspect a token',
+    description: 'Tells whether a token is active, and what it says (RFC 7662). Takes no use.',
+    success: ok(Introspection),
+  }),
+  sharedAccess('tokens:use', permissionOfToken(readJsonOrForm)),
+  noQuery(),
+  oauthBody(TokenIntrospection),
+  async (c) => answer(c, await introspectToken(c.var.context, c.var.loaded)),
+);

@@ -1,0 +1,39 @@
+import { Hono } from 'hono';
+import * as z from 'zod';
+import type { App } from '../../http/context';
+import { noQuery } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
+import { later } from '../../lib/lazy';
+import { deriveLogKeys } from '../../lib/signing-key';
+import { examplePublicKey, PublicKey } from './public-key';
+import { TokenSigner } from './sign';
+
+const FIVE_MINUTES = 300;
+
+/** A set of keys (RFC 7517 section 5). */
+const KeySet = later(() =>
+  z
+    .object({ keys: z.array(PublicKey()).meta({ description: 'Those of tokens, then those of logs; newest first.' }) })
+    .meta({ id: 'KeySet', examples: [{ keys: [examplePublicKey] }] }),
+);
+
+/** The public keys that tokens, and heads of audit logs, are verified with (RFC 7517), for anybody. */
+export const jwks = new Hono<App>().get(
+  '/.well-known/jwks.json',
+  operation({
+    id: 'getKeys',
+    tag: 'Tokens',
+    summary: 'Get the keys that tokens and audit logs are verified with',
+    description:
+      'A JWK set (RFC 7517). Keys whose `kid` begins with `log-` sign checkpoints of audit logs, the others tokens.',
+    success: ok(KeySet),
+  }),
+  noQuery(),
+  async (c) => {
+    const { keyring, publicUrl } = c.var.config;
+    const { publicKeys } = await TokenSigner.open(keyring, publicUrl);
+    const logKeys = await deriveLogKeys(keyring);
+    const keys = [...publicKeys, ...logKeys.map(({ publicJwk }) => publicJwk)];
+    return answer(c, { keys }, { 'Cache-Control': `public, max-age=${FIVE_MINUTES}` });
+  },
+);

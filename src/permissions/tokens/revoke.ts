@@ -1,0 +1,97 @@
+import { and, eq, gt } from 'drizzle-orm';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { permissions } from '../../db/schema';
+import { sharedAccess } from '../../http/access';
+import type { Context } from '../../http/context';
+import { EXAMPLE, exampleId } from '../../http/examples';
+import { noQuery, oauthBody, readJsonOrForm } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
+import { later } from '../../lib/lazy';
+import { draftEvent } from '../event';
+import { isPermission, type PermissionRow, tokenAt } from '../permission';
+import { permissionFields } from '../permission-fields';
+import { knownToken, permissionOfToken, tokenText, tokenTypeHint, wordText } from './find';
+
+const TokenRevocation = later(() =>
+  z
+    .strictObject({
+      token: tokenText().optional(),
+      token_type_hint: tokenTypeHint().optional(),
+      token_id: wordText()
+        .optional()
+        .meta({ description: 'Id of the token.', examples: [exampleId('token')] }),
+      reason: permissionFields().reason.optional(),
+    })
+    .refine(({ token, token_id }) => (token === undefined) !== (token_id === undefined), {
+      path: ['token'],
+      message: 'either token or token_id must be given',
+    })
+    .meta({
+      id: 'TokenRevocation',
+      oneOf: [{ required: ['token'] }, { required: ['token_id'] }],
+      examples: [{ token: EXAMPLE.token }, { token_id: exampleId('token'), reason: 'No longer needed' }],
+    }),
+);
+
+/** An answer that says nothing: whether there was such a token is not told. */
+export const Revocation = later(() => z.strictObject({}).meta({ id: 'Revocation', examples: [{}] }));
+
+/**
+ * Ends a token at once. A token that is unknown, or over already, is left as it is, and the answer is the same (RFC
+ * 7009 section 2.2).
+ * @param loaded the permission of the token, as the authentication brought it
+ */
+export async function revokeToken(
+  context: Context,
+  loaded: PermissionRow[] | undefined,
+  input: z.output<ReturnType<typeof TokenRevocation>>,
+): Promise<void> {
+  const { principal, runtime, ledger } = context;
+  const row = knownToken(loaded, principal);
+  const now = runtime.now();
+  const token = row && tokenAt(row, now);
+  if (!row || token?.status !== 'active') return;
+  const entry = draftEvent(context, row, 'revoke', now, {
+    scope: token.scope,
+    decided_by: principal.kind === 'agent' ? principal.agent.id : principal.account.id,
+    decision_reason: input.reason || null,
+    policy_id: row.policyId,
+    token_id: token.id,
+  });
+  // A transition that loses finds the token ended by somebody else, which is what was asked for.
+  await ledger.commit({
+    changes: (write) => [
+      write
+        .update(permissions)
+        .set({ tokenStatus: 'revoked', lastEntry: entry.id, updatedAt: now })
+        .where(
+          and(
+            isPermission(row.account, row.id),
+            eq(permissions.tokenStatus, 'active'),
+            gt(permissions.tokenExpiresAt, now),
+          ),
+        ),
+    ],
+    entries: [entry],
+    answer: { value: {}, subject: row.agentId },
+  });
+}
+
+export const tokenRevocation = new Hono().post(
+  '/v1/tokens/revoke',
+  operation({
+    id: 'revokeToken',
+    tag: 'Tokens',
+    summary: 'Revoke a token',
+    description: 'Ends it at once (RFC 7009). The answer is the same for a token that is unknown, or over already.',
+    success: ok(Revocation),
+  }),
+  sharedAccess('permissions:decide', permissionOfToken(readJsonOrForm)),
+  noQuery(),
+  oauthBody(TokenRevocation),
+  async (c) => {
+    await revokeToken(c.var.context, c.var.loaded, c.req.valid('json'));
+    return answer(c, {});
+  },
+);

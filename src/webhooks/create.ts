@@ -1,0 +1,110 @@
+import { sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { ConstraintError } from '../db/database';
+import { accounts, WEBHOOK_EVENTS, webhooks } from '../db/schema';
+import { Problem } from '../errors';
+import { userAccess } from '../http/access';
+import { noteOfUser } from '../http/activity';
+import { newId, type UserContext } from '../http/context';
+import { body, noQuery } from '../http/input';
+import { answer, created, operation } from '../http/operation';
+import { later } from '../lib/lazy';
+import { logHead, openFeed, outcomeHead } from '../outbox/feed';
+import { makeSecret } from './secret';
+import {
+  agentsOfBody,
+  exampleWebhook,
+  MAX_WEBHOOKS,
+  presentWebhook,
+  requireAgents,
+  requireTarget,
+  WebhookWithSecret,
+  webhookFields,
+} from './webhook';
+
+const WebhookCreation = later(() =>
+  z
+    .strictObject({
+      url: webhookFields().url,
+      description: webhookFields().description.default(null),
+      events: webhookFields()
+        .events.default([...WEBHOOK_EVENTS])
+        .meta({ description: 'What is sent; all where none is named.' }),
+      agent_ids: webhookFields().agent_ids.default(null),
+      is_active: webhookFields().is_active.default(true),
+    })
+    .meta({
+      id: 'WebhookCreation',
+      examples: [{ url: exampleWebhook.url, description: exampleWebhook.description, events: exampleWebhook.events }],
+    }),
+);
+
+/**
+ * Registers a webhook: what happens from then on is sent to it.
+ * @param agents those of the agents it names that the account has
+ * @throws Problem `invalid_request`; `conflict` when the account holds as many as it can
+ */
+export async function createWebhook(
+  context: UserContext,
+  agents: { id: string }[] | undefined,
+  input: z.output<ReturnType<typeof WebhookCreation>>,
+): Promise<WebhookWithSecret> {
+  const { principal, runtime, ledger, config } = context;
+  requireTarget(config, input.url);
+  requireAgents(input.agent_ids, agents);
+  const account = principal.account.number;
+  const now = runtime.now();
+  const id = newId(runtime, 'webhook');
+  const { secret, encrypted } = await makeSecret(runtime, config.keyring, id);
+  const row = {
+    id,
+    url: input.url,
+    description: input.description || null,
+    events: input.events,
+    agentIds: input.agent_ids,
+    isActive: input.is_active,
+    disabledReason: null,
+    isSlow: true,
+    secret: encrypted,
+    startsAfter: logHead(account),
+    startsAfterOutcome: outcomeHead(account),
+    createdAt: now,
+    updatedAt: now,
+  };
+  // NOT NULL: finds no account when it is gone or holds its fill, and nothing is written.
+  const owner = sql`(
+    select number from ${accounts} where number = ${account}
+      and (select count(*) from ${webhooks} where account = ${account}) < ${MAX_WEBHOOKS}
+  )`;
+  const created = { ...presentWebhook(row), secret };
+  try {
+    await ledger.change({
+      note: noteOfUser(context, 'webhook.created', id),
+      changes: (write) => [write.insert(webhooks).values({ ...row, account: owner }), ...openFeed(write, account)],
+      answer: { value: created, subject: principal.account.id },
+    });
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error;
+    throw new Problem('conflict', `The account holds ${MAX_WEBHOOKS} webhooks, the most it can. Delete one first.`);
+  }
+  return created;
+}
+
+export const webhookCreation = new Hono().post(
+  '/v1/webhooks',
+  operation({
+    id: 'createWebhook',
+    tag: 'Webhooks',
+    summary: 'Register a webhook',
+    description:
+      'What happens from this moment on is sent to it, signed by the Standard Webhooks specification with the secret that ' +
+      'this answer holds.',
+    success: created(WebhookWithSecret),
+    problems: ['conflict'],
+  }),
+  userAccess('webhooks:write', agentsOfBody),
+  noQuery(),
+  body(WebhookCreation),
+  async (c) => answer(c, await createWebhook(c.var.context, c.var.loaded, c.req.valid('json'))),
+);

@@ -1,0 +1,66 @@
+import { Hono } from 'hono';
+import { webhooks } from '../db/schema';
+import { notFound } from '../errors';
+import { userAccess } from '../http/access';
+import { noteOfUser, refuseMissing } from '../http/activity';
+import type { UserContext } from '../http/context';
+import { body, noQuery } from '../http/input';
+import { answer, ok, operation } from '../http/operation';
+import { DAY } from '../lib/time';
+import { makeSecret } from './secret';
+import {
+  isWebhook,
+  NoFields,
+  presentWebhook,
+  type WebhookRow,
+  WebhookWithSecret,
+  webhookOfPath,
+  webhookOwner,
+} from './webhook';
+
+/** How long a secret that was replaced goes on signing beside the new one, in milliseconds. */
+const GRACE = DAY;
+
+/**
+ * Gives a webhook a new secret. For a day both sign; one that was replaced before that signs no more.
+ * @param row the webhook as the authentication found it
+ */
+export async function rotateSecret(context: UserContext, row: WebhookRow | undefined): Promise<WebhookWithSecret> {
+  if (!row) throw notFound('webhook');
+  const { principal, runtime, ledger, config } = context;
+  const account = principal.account.number;
+  const now = runtime.now();
+  const { secret, encrypted } = await makeSecret(runtime, config.keyring, row.id);
+  const rotated = { ...presentWebhook({ ...row, updatedAt: now }), secret };
+  await ledger
+    .change({
+      note: noteOfUser(context, 'webhook.secret_rotated', row.id, { account: webhookOwner(account, row.id) }),
+      changes: (write) => [
+        write
+          .update(webhooks)
+          .set({ secret: encrypted, oldSecret: webhooks.secret, oldSecretExpiresAt: now + GRACE, updatedAt: now })
+          .where(isWebhook(account, row.id)),
+      ],
+      answer: { value: rotated, subject: principal.account.id },
+    })
+    .catch(refuseMissing('webhook'));
+  return rotated;
+}
+
+export const secretRotation = new Hono().post(
+  '/v1/webhooks/:id/rotate-secret',
+  operation({
+    id: 'rotateWebhookSecret',
+    tag: 'Webhooks',
+    summary: 'Give a webhook a new secret',
+    description:
+      'For 24 hours every message is signed with both secrets, the new one first. A second rotation within that time drops ' +
+      'the oldest.',
+    success: ok(WebhookWithSecret),
+    pathId: 'webhook',
+  }),
+  userAccess('webhooks:write', webhookOfPath),
+  noQuery(),
+  body(NoFields),
+  async (c) => answer(c, await rotateSecret(c.var.context, c.var.loaded?.[0])),
+);

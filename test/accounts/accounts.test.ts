@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest';
+import { type Answer, type Json, World } from '../support/world';
+
+const ALL_SCOPES = [
+  'agents:read',
+  'agents:write',
+  'permissions:read',
+  'permissions:decide',
+  'policies:read',
+  'policies:write',
+  'audit:read',
+  'audit:export',
+  'tokens:use',
+  'webhooks:read',
+  'webhooks:write',
+  'account:read',
+  'account:write',
+];
+
+/** A world, and its operator. */
+function makeOperator() {
+  const world = new World();
+  const token = world.env.ADMIN_TOKEN ?? '';
+  const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
+    world.call(method, path, { token, ...(body !== undefined && { body }) });
+  const must = (status: number, method: string, path: string, body?: unknown): Promise<Answer> =>
+    world.must(status, method, path, { token, ...(body !== undefined && { body }) });
+  const create = async (fields: Json = {}): Promise<Json> =>
+    (await must(201, 'POST', '/v1/admin/users', { email: 'owner@example.com', ...fields })).body;
+  return { world, call, must, create };
+}
+
+describe('an operator', () => {
+  it('creates an account with a first token of every scope', async () => {
+    const { must } = makeOperator();
+    const answer = await must(201, 'POST', '/v1/admin/users', { email: ' owner@example.com ', name: '  Owner  ' });
+    const { id, token } = answer.body;
+    expect(answer.headers.get('Location')).toBe(`/v1/admin/users/${id}`);
+    expect(answer.body).toEqual({
+      id: expect.stringMatching(/^user_[0-9a-hjkmnp-tv-z]{26}$/),
+      email: 'owner@example.com',
+      name: 'Owner',
+      plan: 'free',
+      audit_retention_days: 7,
+      is_active: true,
+      created_at: '2026-01-31T12:00:00.000Z',
+      updated_at: '2026-01-31T12:00:00.000Z',
+      token: {
+        id: expect.stringMatching(/^utok_[0-9a-hjkmnp-tv-z]{26}$/),
+        name: null,
+        token: expect.stringMatching(/^csu_00[0-9A-Za-z]{38}$/),
+        token_prefix: token.token.slice(0, 12),
+        scopes: expect.toSatisfy((scopes: string[]) => scopes.toSorted().join() === ALL_SCOPES.toSorted().join()),
+        expires_at: null,
+        last_used_at: null,
+        created_at: '2026-01-31T12:00:00.000Z',
+      },
+    });
+  });
+
+  it.each([
+    ['free', 7],
+    ['pro', 90],
+    ['team', 365],
+    ['enterprise', 2557],
+  ])('gives plan %s %d days of audit log', async (plan, days) => {
+    const { create, must } = makeOperator();
+    const { id } = await create({ plan });
+    const { body } = await must(200, 'GET', `/v1/admin/users/${id}`);
+    expect([body.plan, body.audit_retention_days]).toEqual([plan, days]);
+  });
+
+  it.each(['free', 'pro', 'team'])('cannot give plan %s a retention of its own', async (plan) => {
+    const { call, create } = makeOperator();
+    const created = await call('POST', '/v1/admin/users', { email: 'a@example.com', plan, audit_retention_days: 7 });
+    expect([created.status, created.body.code]).toEqual([403, 'plan_required']);
+    const { id } = await create({ plan });
+    const updated = await call('PATCH', `/v1/admin/users/${id}`, { audit_retention_days: 7 });
+    expect([updated.status, updated.body.code]).toEqual([403, 'plan_required']);
+  });
+
+  it.each([1, 30, 2557])('gives plan enterprise %d days where asked', async (days) => {
+    const { create, must } = makeOperator();
+    const account = await create({ plan: 'enterprise', audit_retention_days: days });
+    expect(account.audit_retention_days).toBe(days);
+    const { id } = await create({ plan: 'team' });
+    const change = { plan: 'enterprise', audit_retention_days: days };
+    const { body } = await must(200, 'PATCH', `/v1/admin/users/${id}`, change);
+    expect(body.audit_retention_days).toBe(days);
+  });
+
+  it('takes an own retention back with the plan that allowed it', async () => {
+    const { create, must } = makeOperator();
+    const { id } = await create({ plan: 'enterprise', audit_retention_days: 30 });
+    const path = `/v1/admin/users/${id}`;
+    expect((await must(200, 'PATCH', path, { name: 'Other' })).body.audit_retention_days).toBe(30);
+    expect((await must(200, 'PATCH', path, { plan: 'pro' })).body.audit_retention_days).toBe(90);
+    expect((await must(200, 'PATCH', path, { plan: 'enterprise' })).body.audit_retention_days).toBe(2557);
+  });
+
+  it('changes the fields that are named and no others', async () => {
+    const { world, create, must } = makeOperator();
+    const { token: _, ...account } = await create({ name: 'Before', plan: 'pro' });
+    world.advance(1_500);
+    const renamed = (await must(200, 'PATCH', `/v1/admin/users/${account.id}`, { name: ' After ' })).body;
+    expect(renamed).toEqual({ ...account, name: 'After', updated_at: '2026-01-31T12:00:01.500Z' });
+    expect((await must(200, 'GET', `/v1/admin/users/${account.id}`)).body).toEqual(renamed);
+  });
+
+  it('cannot update nothing', async () => {
+    const { create, call } = makeOperator();
+    const { id } = await create();
+    const answer = await call('PATCH', `/v1/admin/users/${id}`, {});
+    expect([answer.status, answer.body.code, answer.body.errors[0].path]).toEqual([400, 'invalid_request', 'body']);
+  });
+
+  it('may give two accounts one e-mail address, and finds both by it', async () => {
+    const { world, create, must } = makeOperator();
+    const email = 'twice@example.com';
+    const first = await create({ email });
+    world.advance(1);
+    const second = await create({ email, plan: 'pro' });
+    await create({ email: 'twice@example.org' });
+    const ids = async (query: string) =>
+      (await must(200, 'GET', `/v1/admin/users?${query}`)).body.data.map(({ id }: Json) => id);
+    expect(await ids(`email=${email}`)).toEqual([second.id, first.id]);
+    expect(await ids(`email=${email}&plan=pro`)).toEqual([second.id]);
+    expect(await ids('email=twice')).toEqual([]);
+  });
+
+  it('pages through accounts, newest first, while more are added', async () => {
+    const { world, create, must } = makeOperator();
+    const email = 'paged@example.com';
+    const made: string[] = [];
+    for (let i = 0; i < 5; i++) {
+      world.advance(1);
+      made.unshift((await create({ email })).id);
+    }
+    const seen: string[] = [];
+    for (let cursor = ''; ; ) {
+      const { body } = await must(200, 'GET', `/v1/admin/users?email=${email}&limit=2${cursor}`);
+      seen.push(...body.data.map(({ id }: Json) => id));
+      expect(body.next_cursor === null).toBe(!body.has_more);
+      if (!body.has_more) break;
+      cursor = `&cursor=${body.next_cursor}`;
+      world.advance(1);
+      await create({ email });
+    }
+    expect(seen).toEqual(made);
+  });
+
+  it('lists accounts without any secret', async () => {
+    const { create, must } = makeOperator();
+    const { token } = await create();
+    const { text, body } = await must(200, 'GET', '/v1/admin/users?limit=1');
+    expect(text).not.toContain(token.token);
+    expect(Object.keys(body.data[0])).toEqual([
+      ...['id', 'email', 'name', 'plan', 'audit_retention_days', 'is_active', 'created_at', 'updated_at'],
+    ]);
+  });
+
+  it('makes further tokens, with every scope where none are named', async () => {
+    const { world, create, must } = makeOperator();
+    const { id } = await create();
+    const all = await must(201, 'POST', `/v1/admin/users/${id}/tokens`);
+    expect(all.body.scopes.toSorted()).toEqual(ALL_SCOPES.toSorted());
+    expect(all.headers.get('Location')).toBe(`/v1/me/tokens/${all.body.id}`);
+    const some = await must(201, 'POST', `/v1/admin/users/${id}/tokens`, { name: 'CI', scopes: ['account:read'] });
+    expect([some.body.name, some.body.scopes]).toEqual(['CI', ['account:read']]);
+    const { body } = await world.must(200, 'GET', '/v1/me', { token: some.body.token });
+    expect(body.id).toBe(id);
+  });
+
+  it.each([
+    ['GET', ''],
+    ['PATCH', ''],
+    ['DELETE', ''],
+    ['POST', '/tokens'],
+  ])('finds no account that is not there (%s %s)', async (method, suffix) => {
+    const { call } = makeOperator();
+    for (const id of ['user_01h455vb4pex5vsknk084sn02q', 'agent_01h455vb4pex5vsknk084sn02q', 'x', '%00', '%ff']) {
+      const body = { PATCH: { name: 'x' }, POST: {} }[method];
+      const answer = await call(method, `/v1/admin/users/${id}${suffix}`, body);
+      expect([id, answer.status, answer.body.code]).toEqual([id, 404, 'not_found']);
+    }
+  });
+});
+
+describe('an account that is switched off', () => {
+  it('is closed to its user tokens and its agents until it is switched on', async () => {
+    const { world, must } = makeOperator();
+    const account = await world.account();
+    const agent = await account.agent();
+    await must(200, 'PATCH', `/v1/admin/users/${account.id}`, { is_active: false });
+    const answers = [
+      await account.call('GET', '/v1/me'),
+      await account.call('POST', '/v1/agents', { name: 'x' }),
+      await agent.call('GET', '/v1/permissions'),
+      await agent.call('POST', '/v1/permissions', { action: 'a.b', resource: 'c:d' }),
+    ];
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(Array(4).fill([403, 'account_inactive']));
+    const { body } = await must(200, 'PATCH', `/v1/admin/users/${account.id}`, { is_active: true });
+    expect(body.is_active).toBe(true);
+    await account.must(200, 'GET', '/v1/me');
+    await agent.must(200, 'GET', '/v1/permissions');
+  });
+});
+
+it('shows a user token its own account', async () => {
+  const { world, create } = makeOperator();
+  const { token, ...account } = await create({ plan: 'team', name: 'Own' });
+  const { body } = await world.must(200, 'GET', '/v1/me', { token: token.token });
+  expect(body).toEqual(account);
+});

@@ -1,0 +1,140 @@
+import { env } from 'cloudflare:test';
+import { beforeEach, expect, it } from 'vitest';
+import { countRows, emptyTables } from '../support/tables';
+import { makeWebhook } from '../support/webhooks';
+import { type TestAccount, World } from '../support/world';
+
+beforeEach(async () => {
+  await emptyTables(env.DB);
+  const { objects } = await env.FILES.list();
+  await env.FILES.delete(objects.map(({ key }) => key));
+});
+
+function deleteAccount({ world, id }: TestAccount) {
+  return world.must(202, 'DELETE', `/v1/admin/users/${id}`, { token: world.env.ADMIN_TOKEN ?? '' });
+}
+
+/** An account with something in every table. */
+async function makeLife(world: World) {
+  const account = await world.account({ plan: 'pro' });
+  await makeWebhook(account);
+  const agents = [await account.agent(), await account.agent()];
+  for (const agent of agents) {
+    const { token } = await agent.approved({ max_uses: 2 });
+    await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
+    await agent.request();
+    await world.must(201, 'POST', '/v1/agents', {
+      token: account.token,
+      headers: { 'Idempotency-Key': agent.id },
+      body: { name: 'Kept' },
+    });
+    await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, { grace_period: 60 });
+  }
+  await world.deliver();
+  const further = await account.limitedToken('account:read');
+  const policy = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
+  await account.must(201, 'POST', '/v1/policies', policy);
+  const range = { start_date: '2026-01-01', end_date: '2026-12-31' };
+  const { body: finished } = await account.must(202, 'POST', '/v1/audit/export', range);
+  await world.work();
+  await account.must(202, 'POST', '/v1/audit/export', range);
+  const { body } = await account.must(200, 'GET', `/v1/audit/export/${finished.export_id}`);
+  return { account, agents, further, download: body.download_url.slice(world.env.PUBLIC_URL?.length) };
+}
+
+// Accounts that move have tests of their own.
+const OF_MOVES = ['move_changes', 'move_numbers', 'move_turns', 'moved_accounts', 'moved_credentials', 'moves'];
+
+it('kills every credential of a deleted account at once', async () => {
+  const world = new World();
+  const { account, agents, further } = await makeLife(world);
+  await deleteAccount(account);
+  const credentials = [account.token, further, ...agents.map(({ key }) => key)];
+  for (const token of credentials) {
+    const answer = await world.call('GET', '/v1/permissions', { token });
+    expect([answer.status, answer.body.code]).toEqual([401, 'unauthorized']);
+  }
+});
+
+it('finds a deleted account nowhere', async () => {
+  const world = new World();
+  const account = await world.account({ email: 'gone@example.com' });
+  await deleteAccount(account);
+  const token = world.env.ADMIN_TOKEN ?? '';
+  await world.must(404, 'GET', `/v1/admin/users/${account.id}`, { token });
+  await world.must(404, 'PATCH', `/v1/admin/users/${account.id}`, { token, body: { name: 'x' } });
+  await world.must(404, 'POST', `/v1/admin/users/${account.id}/tokens`, { token });
+  await world.must(404, 'DELETE', `/v1/admin/users/${account.id}`, { token });
+  const { body } = await world.must(200, 'GET', '/v1/admin/users?email=gone@example.com', { token });
+  expect(body.data).toEqual([]);
+});
+
+it('leaves no row of a deleted account in any table once the sweep has passed', async () => {
+  const world = new World();
+  const before = await countRows(env.DB);
+  const { account, download } = await makeLife(world);
+  await world.must(200, 'GET', download);
+  const lived = await countRows(env.DB);
+  const untouched = Object.keys(lived).filter((table) => lived[table] === before[table]);
+  // Those who sign in with an identity provider have tests of their own.
+  expect(untouched.toSorted()).toEqual([
+    'erased_entries',
+    'erasures',
+    'guards',
+    'identities',
+    ...OF_MOVES,
+    'provider_keys',
+  ]);
+  expect((await env.FILES.list({ prefix: 'files/' })).objects).toHaveLength(1);
+  await deleteAccount(account);
+  await world.must(404, 'GET', download);
+  await world.sweep();
+  // Nobody can still be sealing its log.
+  world.advance(20 * 60_000);
+  await world.sweep();
+  expect(await countRows(env.DB)).toEqual(before);
+  expect((await env.FILES.list()).objects).toEqual([]);
+});
+
+it('erases nothing of another account', async () => {
+  const world = new World();
+  const { account } = await makeLife(world);
+  const other = await makeLife(world);
+  const log = await other.account.log();
+  const { text: file } = await world.must(200, 'GET', other.download);
+  const { text } = await other.account.must(200, 'GET', '/v1/permissions');
+  await deleteAccount(account);
+  await world.sweep();
+  expect(await other.account.log()).toEqual(log);
+  expect((await other.account.must(200, 'GET', '/v1/permissions')).text).toBe(text);
+  expect((await world.must(200, 'GET', other.download)).text).toBe(file);
+  await world.must(200, 'GET', '/v1/me', { token: other.further });
+});
+
+it('lets what falls due in a deleted account fall', async () => {
+  const world = new World();
+  const before = await countRows(env.DB);
+  const { account } = await makeLife(world);
+  await deleteAccount(account);
+  world.advance(24 * 3_600_000);
+  await world.sweep();
+  await world.sweep();
+  expect(await countRows(env.DB)).toEqual(before);
+});
+
+it('erases more notes of what people did than one slice takes', async () => {
+  const world = new World();
+  const before = await countRows(env.DB);
+  const { account } = await makeLife(world);
+  await env.DB.prepare(
+    `insert into activity select account, randomblob(16), actor, action, target, changes, ip_address, user_agent, created_at
+     from (select * from activity order by account desc limit 1), (with recursive n(value) as (select 1 union all
+     select value + 1 from n where value < 1200) select value from n)`,
+  ).run();
+  await deleteAccount(account);
+  await world.sweep();
+  // Nobody can still be sealing its log.
+  world.advance(20 * 60_000);
+  await world.sweep();
+  expect(await countRows(env.DB)).toEqual(before);
+});

@@ -1,0 +1,175 @@
+import { env } from 'cloudflare:test';
+import { expect, it } from 'vitest';
+import { makeExport, parseFile } from '../support/exports';
+import { orderMove, settleMoves } from '../support/moves';
+import { makeReport, readReport, startReport } from '../support/reports';
+import { sealLogs } from '../support/seal';
+import { listDeliveries, makeWebhook, verify } from '../support/webhooks';
+import { type Json, type TestAccount, World } from '../support/world';
+
+// Rows that were stored before `scope` and `conditions` had a limit of levels.
+
+/** Levels that a scope of 2 KiB can have. SQLite's own JSON functions take 1,000, the details around it included. */
+const SCOPE_LEVELS = 1_015;
+/** More than JSON.stringify takes where a name in the value is a whole number. */
+const CONDITION_LEVELS = 6_000;
+
+const MAIL = { action: 'email.send', resource: 'mailbox:support' };
+
+async function makeScene() {
+  const account = await new World().account({ plan: 'enterprise' });
+  return { world: account.world, account, agent: await account.agent() };
+}
+
+/** JSON text of an object that is nested so deep. The innermost name is one for which JSON.stringify calls itself. */
+function nestedObject(levels: number): string {
+  return `${'{"a":'.repeat(2)}${'['.repeat(levels - 3)}{"0":1}${']'.repeat(levels - 3)}}}`;
+}
+
+/** Gives a permission that has just been asked for a deep scope, and its entry with it. */
+async function deepenScope(): Promise<void> {
+  const scope = nestedObject(SCOPE_LEVELS);
+  await env.DB.batch([
+    env.DB.prepare('update permissions set scope = ? where scope = ?').bind(scope, '{"deep":1}'),
+    env.DB.prepare(`update audit_entries set details = replace(details, '"scope":{"deep":1}', '"scope":' || ?)`).bind(
+      scope,
+    ),
+  ]);
+}
+
+/** Permissions with deep scopes, of every outcome. */
+async function liveDeep({ world, account, agent }: Awaited<ReturnType<typeof makeScene>>): Promise<void> {
+  const request = async (fields: Json = {}) => {
+    const { id } = await agent.request({ scope: { deep: 1 }, ...fields });
+    await deepenScope();
+    world.advance(10_000);
+    return id;
+  };
+  const approve = async (fields: Json = {}) => {
+    const id = await request(fields);
+    await account.must(200, 'POST', `/v1/permissions/${id}/approve`);
+    return (await agent.must(200, 'GET', `/v1/permissions/${id}`)).body.token.value;
+  };
+  await agent.must(200, 'POST', '/v1/tokens/use', { token: await approve() });
+  await account.must(200, 'POST', '/v1/tokens/revoke', { token: await approve() });
+  await approve({ token_ttl: 30 });
+  await request({ expires_in: 60 });
+  const { id } = await agent.request({ scope: { deep: 1 } });
+  await deepenScope();
+  await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
+  // The same again, soon after it was denied.
+  await request();
+  world.advance(120_000);
+  await world.sweep();
+}
+
+async function startPeriod(account: TestAccount, fields: Json = {}) {
+  const id = await startReport(account, fields);
+  await account.world.work();
+  return readReport(account, id);
+}
+
+it('entries whose scope is deeper than SQLite can parse are listed, exported, reported, proven and delivered', async () => {
+  const scene = await makeScene();
+  const { world, account, agent } = scene;
+  const webhook = await makeWebhook(account);
+  await liveDeep(scene);
+  await agent.approved({ scope: { shallow: 1 } });
+  const log = await account.log();
+  expect(log).toHaveLength(16);
+  const types = ['request', 'approve', 'use', 'revoke', 'expire', 'deny'];
+  for (const type of types) expect(log.map(({ event_type }) => event_type)).toContain(type);
+  for (const format of ['csv', 'json', 'parquet']) {
+    for (const include_details of [false, true]) {
+      for (const filters of [{}, { event_types: types.toReversed() }, { agent_id: agent.id }]) {
+        const { shown, bytes } = await makeExport(account, { format, include_details, ...filters });
+        expect(shown).toMatchObject({ status: 'completed', error: null });
+        const rows = await parseFile(format, bytes);
+        expect(rows.map(({ resource }) => resource)).toEqual(log.map(() => MAIL.resource));
+        if (include_details) expect(rows.map(({ details }) => details)).toEqual(log.map(({ details }) => details));
+      }
+    }
+  }
+  const { summary, deciders, exceptions } = await makeReport(account);
+  expect(summary).toMatchObject({ entries: 16, approved: 4, denied: 1, expired: 1, tokens_used: 1, tokens_revoked: 1 });
+  expect(summary).toMatchObject({ approved_by_person: 4, denied_by_person: 1 });
+  expect(deciders).toMatchObject([{ decided_by: account.id, kind: 'person', approved: 4, denied: 1 }]);
+  const found = Object.fromEntries(exceptions.map(({ kind, entries }: Json) => [kind, entries]));
+  expect(found).toMatchObject({ denied_action_retried: 1, token_never_used: 1, request_undecided: 1 });
+  expect(found.quick_decision).toBe(2);
+  expect(await startPeriod(account, { format: 'pdf' })).toMatchObject({ status: 'completed' });
+  await sealLogs(env.DB);
+  for (const { id } of log) await account.must(200, 'GET', `/v1/audit/${id}/proof`);
+  await world.deliver();
+  const sent = world.internet.sentTo(webhook.host).map((message) => verify(webhook.secret, message, world.now));
+  const audited = sent.filter(({ event }) => event === 'audit.created');
+  expect(audited.map(({ data }) => data.details)).toEqual(expect.arrayContaining(log.map(({ details }) => details)));
+  const deliveries = await listDeliveries(account, webhook);
+  expect(new Set(deliveries.map(({ status }) => status))).toEqual(new Set(['succeeded']));
+});
+
+it('entries whose scope is deep move to another shard with their account, and go with their agent', async () => {
+  const scene = await makeScene();
+  const { world, account, agent } = scene;
+  await liveDeep(scene);
+  const log = await account.log();
+  Object.assign(world.env, { DB_01: env.DB_01 });
+  await orderMove(world, account.id, '01');
+  await settleMoves(world);
+  expect(await account.log()).toEqual(log);
+  const { shown, bytes } = await makeExport(account);
+  expect(shown.status).toBe('completed');
+  expect((await parseFile('json', bytes)).map(({ resource }) => resource)).toEqual(log.map(() => MAIL.resource));
+  expect((await makeReport(account)).summary.entries).toBe(log.length);
+  await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
+  await world.sweep();
+  const { results } = await env.DB_01.prepare('select count(*) as n from audit_entries').all();
+  expect([await account.log(), results]).toEqual([[], [{ n: 0 }]]);
+});
+
+it('a permission whose scope is deep can still be narrowed to one that is not', async () => {
+  const { account, agent } = await makeScene();
+  const { id } = await agent.request({ scope: { deep: 1 } });
+  await deepenScope();
+  const refused = await account.must(400, 'POST', `/v1/permissions/${id}/approve`, { scope: { a: { a: [1] } } });
+  expect(refused.body.code).toBe('scope_widened');
+  const { body } = await account.must(200, 'POST', `/v1/permissions/${id}/approve`);
+  expect(body.granted_scope).toEqual(body.scope);
+  const { data } = (await agent.must(200, 'GET', '/v1/permissions')).body;
+  expect(data).toMatchObject([{ id, token: { status: 'active', value: expect.any(String) } }]);
+  await account.must(200, 'POST', '/v1/tokens/introspect', { token: data[0].token.value });
+});
+
+it('a policy whose conditions are nested deeply is read, listed, changed and deleted, and fails closed', async () => {
+  const { account, agent, world } = await makeScene();
+  const deep = `${'[{"0":'.repeat(CONDITION_LEVELS / 2)}1${'}]'.repeat(CONDITION_LEVELS / 2)}`;
+  const make = async (effect: string) => {
+    const policy = { name: 'Deep', effect, actions: ['email.*'], resources: ['*'], conditions: { deep: {} } };
+    world.advance(1);
+    return (await account.must(201, 'POST', '/v1/policies', policy)).body.id;
+  };
+  const store = (conditions: string) =>
+    env.DB.prepare(`update policies set conditions = ? where name = 'Deep'`).bind(conditions).run();
+  const approval = await make('approve');
+  const scope = { deep: [{ 0: [1] }] };
+  for (const conditions of [`{"deep":{"equals":${deep}}}`, `{"deep":{"in":["x",${deep}]}}`]) {
+    await store(conditions);
+    const { text } = await account.must(200, 'GET', `/v1/policies/${approval}`);
+    expect(text).toContain(`"conditions":${conditions},`);
+    expect((await account.must(200, 'GET', '/v1/policies')).text).toContain(`"conditions":${conditions},`);
+    await account.must(200, 'PUT', `/v1/policies/${approval}`, { priority: 1 });
+    expect((await agent.request({ ...MAIL, scope })).status).toBe('pending');
+    const simulated = await account.must(200, 'POST', '/v1/policies/simulate', { ...MAIL, scope });
+    expect(simulated.body.decision).toBe('pending');
+  }
+  const denial = await make('deny');
+  await store(`{"deep":{"equals":${deep}}}`);
+  expect((await agent.request({ ...MAIL, scope })).status).toBe('pending');
+  // In doubt, as the value is of another type.
+  expect((await agent.request({ ...MAIL, scope: { deep: 1 } })).status).toBe('denied');
+  const report = await makeReport(account);
+  expect(report.summary).toMatchObject({ requests: 4, denied_by_policy: 1 });
+  const { body } = await account.must(200, 'PUT', `/v1/policies/${denial}`, { conditions: { deep: { max: 1 } } });
+  expect(body.conditions).toEqual({ deep: { max: 1 } });
+  for (const id of [approval, denial]) await account.must(204, 'DELETE', `/v1/policies/${id}`);
+});

@@ -1,0 +1,630 @@
+import { env } from 'cloudflare:test';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { endOfHold } from '../../../src/audit/tree/hold';
+import { formatHexId } from '../../../src/lib/typeid';
+import { TestBucket } from '../../support/bucket';
+import { makeExport, readExport, startExport } from '../../support/exports';
+import { FaultyDatabase } from '../../support/faults';
+import { watchLog } from '../../support/log';
+import { Outage } from '../../support/outage';
+import { makeReport } from '../../support/reports';
+import { emptyTables } from '../../support/tables';
+import { addEntries, checkpointOf, expectSigned, expectTree } from '../../support/tree';
+import { type Json, type TestAccount, World } from '../../support/world';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const YEAR = 365 * DAY;
+
+const log = watchLog();
+
+beforeEach(() => emptyTables(env.DB));
+
+async function makeScene(overrides: Partial<World['env']> = {}) {
+  const bucket: TestBucket = new TestBucket(1, 1_000, () => world.now);
+  const world: World = new World({ FILES: bucket.binding, ...overrides });
+  return { world, bucket, account: await world.account({ plan: 'enterprise' }) };
+}
+
+/** A log of some entries whose head is signed, and kept in R2. */
+async function sealed(count: number, overrides: Partial<World['env']> = {}) {
+  const scene = await makeScene(overrides);
+  await addEntries(scene.account, count);
+  await scene.world.sweep();
+  return { ...scene, head: await checkpointOf(scene.account) };
+}
+
+/** A log whose newest head of seven entries is not in R2 yet, which keeps that of five. */
+async function sealedTwice() {
+  const scene = await sealed(5);
+  scene.world.advance(MINUTE);
+  await addEntries(scene.account, 2);
+  await scene.world.sweep();
+  return { ...scene, kept: scene.head, head: await checkpointOf(scene.account) };
+}
+
+/** Writes to the database as somebody would who can do nothing else. */
+async function write(sql: string, ...values: unknown[]): Promise<void> {
+  const { meta } = await env.DB.prepare(sql)
+    .bind(...values)
+    .run();
+  expect(meta.changes).toBeGreaterThan(0);
+}
+
+async function numberOf({ id }: TestAccount): Promise<number> {
+  const { results } = await env.DB.prepare('select number, hex(id) as id from accounts').all<{
+    number: number;
+    id: string;
+  }>();
+  return results.find((row) => formatHexId('user', row.id) === id)?.number ?? 0;
+}
+
+/** Checks that everything which speaks of a log refuses it, and shows the last head that was signed; null for none. */
+async function expectRefused(account: TestAccount, head: Json): Promise<void> {
+  const { world } = account;
+  log.clear();
+  const shown = await account.call('GET', '/v1/audit/checkpoint');
+  expect([shown.status, shown.body]).toEqual(
+    head ? [200, head] : [409, expect.objectContaining({ code: 'log_refused' })],
+  );
+  expect(log.of('tree_refused')).toMatchObject([{ account: account.id }]);
+  const [entry] = await account.log();
+  const paths = ['/v1/audit/consistency?from=0&to=1', ...(entry ? [`/v1/audit/${entry.id}/proof`] : [])];
+  for (const path of paths) {
+    const { status, body } = await account.call('GET', path);
+    expect([path, status, body.code]).toEqual([path, 409, 'log_refused']);
+  }
+  const { shown: made } = await makeExport(account, { format: 'json', include_details: true });
+  expect(made).toMatchObject({ status: 'completed', proof_url: null, proof_error: 'log_refused' });
+  expect((await makeReport(account)).integrity).toBe(null);
+  await (await account.agent()).request();
+  await env.DB.prepare('update trees set due_at = 0').run();
+  log.clear();
+  await world.sweep();
+  expect(log.of('tree_refused').map((line) => line.account)).toContain(account.id);
+  const later = await account.call('GET', '/v1/audit/checkpoint');
+  expect([later.status, later.body.note]).toEqual(head ? [200, head.note] : [409, undefined]);
+}
+
+/** Checks that a log is as it should be: its head is the one given, entries are proven, and it goes on. */
+async function expectSound(account: TestAccount, head: Json): Promise<void> {
+  const { world } = account;
+  log.clear();
+  expect(await expectTree(account)).toEqual(head);
+  const { shown } = await makeExport(account, { format: 'json', include_details: true });
+  expect(shown).toMatchObject({ status: 'completed', proof_url: expect.any(String), proof_error: null });
+  await (await account.agent()).request();
+  await world.sweep();
+  expect((await expectTree(account)).tree_size).toBe(head.tree_size + 1);
+  expect(log.of('tree_refused')).toEqual([]);
+}
+
+describe('the head of another log', () => {
+  const COLUMNS = 'size, root, sealed_at, edge, note';
+
+  it.each([COLUMNS, 'note', 'size, root, edge'])('in its place is refused (%s)', async (columns) => {
+    const { world, account: victim, head } = await sealed(3);
+    const other = await world.account();
+    await addEntries(other, 5);
+    await world.sweep();
+    const [from, to] = [await numberOf(other), await numberOf(victim)];
+    await write(
+      `update trees set (${columns}) = (select ${columns} from trees where account = ?) where account = ?`,
+      from,
+      to,
+    );
+    await expectRefused(victim, head);
+  });
+
+  it('is shown to nobody where the log has no head of its own', async () => {
+    const { world, account: other } = await sealed(5);
+    const victim = await world.account({ plan: 'enterprise' });
+    const [from, to] = [await numberOf(other), await numberOf(victim)];
+    await write(`insert into trees (account, ${COLUMNS}) select ?, ${COLUMNS} from trees where account = ?`, to, from);
+    await expectRefused(victim, null);
+  });
+});
+
+describe('a head', () => {
+  it.each([-DAY, 10 * YEAR])('has the time that was signed, whatever the database says (%d)', async (shift) => {
+    const { world, account, head } = await sealed(5);
+    await write('update trees set sealed_at = sealed_at + ?', shift);
+    expect(await checkpointOf(account)).toEqual(head);
+    world.advance(HOUR);
+    await addEntries(account, 1);
+    await world.sweep();
+    expect((await expectTree(account)).timestamp).toBe(new Date(world.now).toISOString());
+  });
+
+  it('of an empty log has the time of the account, whatever the database says', async () => {
+    const { account } = await makeScene();
+    const head = await checkpointOf(account);
+    await write('update accounts set created_at = created_at - ?', DAY);
+    expect(await checkpointOf(account)).toEqual(head);
+  });
+
+  it('of a time that has not come is refused until it comes', async () => {
+    // The head that R2 keeps is a minute older.
+    const { world, account, head } = await sealedTwice();
+    const { now } = world;
+    world.now = now - MINUTE;
+    await account.must(200, 'GET', '/v1/audit/consistency?from=0&to=7');
+    world.now = now - MINUTE - 1;
+    await expectRefused(account, head);
+    world.now = now + 2 * HOUR;
+    await world.sweep();
+    expect((await expectTree(account)).tree_size).toBeGreaterThan(head.tree_size);
+  });
+
+  it('of a time that has not come is refused where R2 alone knows of it', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const { world, account } = await sealed(5, { DB: database.binding });
+    world.advance(2 * HOUR);
+    await addEntries(account, 2);
+    database.refuse(/^\s*update trees set\s+size/);
+    await world.sweep().catch(() => undefined);
+    database.refuse(null);
+    const head = await expectTree(account);
+    expect(head.tree_size).toBe(7);
+    world.advance(-HOUR);
+    await expectRefused(account, head);
+  });
+
+  it('is never signed again: each answer has the note of its sealing', async () => {
+    const { world, bucket, account, head } = await sealedTwice();
+    const ROOT_SECRET = `${new Uint8Array(32).fill(9).toBase64()},${world.env.ROOT_SECRET}`;
+    const rotated = new World({ FILES: bucket.binding, ROOT_SECRET });
+    rotated.now = world.now;
+    const { body } = await rotated.must(200, 'GET', '/v1/audit/checkpoint', { token: account.token });
+    expect(body).toEqual(head);
+    await expectSigned(rotated, body);
+  });
+
+  it('that was sealed twice, as whoever did it first died, has one time', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const { world, bucket, account } = await makeScene({ DB: database.binding });
+    await addEntries(account, 300);
+    database.refuse(/^\s*update trees set\s+size/);
+    await world.sweep().catch(() => undefined);
+    database.refuse(null);
+    const [key = ''] = bucket.keys.filter((key) => key.includes('/checkpoints/'));
+    const kept = await (await bucket.binding.get(key))?.text();
+    // What is kept is the head already, though the database does not know of it.
+    const head = await expectTree(account);
+    expect([head.tree_size, head.note]).toEqual([300, kept]);
+    world.advance(2 * MINUTE);
+    await world.sweep();
+    expect(await env.DB.prepare('select size from trees').first('size')).toBe(300);
+    expect(await expectTree(account)).toEqual(head);
+  });
+
+  it('that bears a former host of the service counts, and the next one bears the new', async () => {
+    const { world, bucket, account, head } = await sealed(5);
+    const moved = new World({ FILES: bucket.binding, PUBLIC_URL: 'https://new.test' });
+    moved.now = world.now;
+    const read = async () => (await moved.must(200, 'GET', '/v1/audit/checkpoint', { token: account.token })).body;
+    expect(await read()).toEqual(head);
+    await addEntries(account, 1);
+    await moved.sweep();
+    expect(await read()).toMatchObject({ tree_size: 6, origin: `new.test/${account.id}` });
+  });
+});
+
+describe('when a head is kept in R2', () => {
+  const checkpoints = (bucket: TestBucket) =>
+    bucket.keys.flatMap((key) => Number(/\/checkpoints\/(\d+)$/.exec(key)?.[1]) || []);
+
+  it.each([9e12, 0])('is an hour after the head before, whatever the database says (%d)', async (time) => {
+    const { world, bucket, account } = await sealed(5);
+    const began = world.now;
+    const publishedAt = () => write('update trees set published_at = ?', time);
+    await publishedAt();
+    world.advance(MINUTE);
+    await addEntries(account, 2);
+    await world.sweep();
+    expect(checkpoints(bucket)).toEqual([5]);
+    expect(await env.DB.prepare('select due_at from trees').first('due_at')).toBe(began + HOUR);
+    await publishedAt();
+    world.now = began + HOUR - 1;
+    await addEntries(account, 1);
+    await world.sweep();
+    expect(checkpoints(bucket)).toEqual([5]);
+    await publishedAt();
+    world.now = began + HOUR;
+    await world.sweep();
+    expect(checkpoints(bucket)).toEqual([5, 8]);
+    expect(await env.DB.prepare('select due_at, published_size from trees').first()).toEqual({
+      due_at: null,
+      published_size: 8,
+    });
+  });
+
+  it('leaves no time for another history: what is put back and changed is refused', async () => {
+    const { world, bucket, account } = await sealed(5);
+    const before = await env.DB.prepare('select root, edge from trees').first<Record<string, unknown>>();
+    for (let round = 0; round < 4; round++) {
+      await write('update trees set published_at = 9000000000000');
+      world.advance(30 * MINUTE);
+      await addEntries(account, 2);
+      await world.sweep();
+    }
+    expect(checkpoints(bucket)).toEqual([5, 9, 13]);
+    const head = await checkpointOf(account);
+    await write("update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = 7");
+    await write(
+      'update trees set size = 5, root = ?, edge = ?, note = null, published_size = 5, published_at = 0, due_at = 0',
+      before?.root,
+      before?.edge,
+    );
+    await expectRefused(account, head);
+  });
+});
+
+describe('a hold', () => {
+  const LONGEST = 3 * MINUTE;
+
+  it.each([
+    ['that ends when a request can have asked for keeps the log from being sealed', LONGEST, 5],
+    ["that ends later is nobody's", LONGEST + 1, 6],
+    ["that ends never is nobody's", YEAR * 1_000, 6],
+  ])('%s', async (_, time, size) => {
+    const { world, account } = await sealed(5);
+    await addEntries(account, 1);
+    await write('update trees set held_until = ?', world.now + time);
+    const id = await startExport(account, { format: 'json', include_details: true });
+    await world.work();
+    expect((await readExport(account, id)).status).toBe(size === 5 ? 'processing' : 'completed');
+    await world.sweep();
+    expect((await expectTree(account)).tree_size).toBe(size);
+    world.advance(LONGEST + MINUTE);
+    await write('update trees set due_at = 0');
+    await world.sweep();
+    expect((await expectTree(account)).tree_size).toBe(6);
+  });
+
+  it('that begins counts, whatever the database said, and ends later than the one before', () => {
+    const now = 1_000 * DAY;
+    const ends = [0, now, now + MINUTE, now + 2 * MINUTE, now + LONGEST + 1, 9e12];
+    expect(ends.map((end) => endOfHold(end, now) - now - 2 * MINUTE)).toEqual([0, 0, 0, 1, 0, 0]);
+  });
+});
+
+describe('a key that is known no longer', () => {
+  const ROOT_SECRET = new Uint8Array(32).fill(9).toBase64();
+
+  /** The account as the service knows it with the new secret alone. */
+  async function forget({ world, bucket, account }: Awaited<ReturnType<typeof makeScene>>): Promise<TestAccount> {
+    const other = new World({ FILES: bucket.binding, ROOT_SECRET });
+    other.now = world.now;
+    const path = `/v1/admin/users/${account.id}/tokens`;
+    const { body } = await other.must(201, 'POST', path, { token: other.env.ADMIN_TOKEN ?? '', body: {} });
+    const { token, id } = body;
+    return Object.assign(Object.create(Object.getPrototypeOf(account)), {
+      world: other,
+      id: account.id,
+      token,
+      tokenId: id,
+    });
+  }
+
+  it('has its head signed by the newest where R2 keeps that, with the time of then', async () => {
+    const scene = await sealed(5);
+    const account = await forget(scene);
+    account.world.advance(DAY);
+    await env.DB.prepare('update trees set sealed_at = 0').run();
+    const { note, ...head } = await checkpointOf(account);
+    expect(scene.head).toMatchObject(head);
+    expect(note).not.toBe(scene.head.note);
+    await expectSigned(account.world, { ...head, note });
+    await expectSound(account, { ...head, note });
+  });
+
+  it('leaves an empty log as it is: its head is the same for whoever signs it', async () => {
+    const scene = await makeScene();
+    // As a request to go on with a restored log leaves it.
+    await write('insert into trees (account, due_at) values (?, 0)', await numberOf(scene.account));
+    await scene.world.sweep();
+    expect(await env.DB.prepare('select note from trees').first('note')).toEqual(expect.any(String));
+    const { note, ...before } = await checkpointOf(scene.account);
+    const account = await forget(scene);
+    log.clear();
+    const head = await checkpointOf(account);
+    expect(head).toMatchObject(before);
+    expect(head.note).not.toBe(note);
+    await expectSound(account, head);
+  });
+
+  it('leaves a head that R2 does not keep refused', async () => {
+    const { kept, ...scene } = await sealedTwice();
+    const account = await forget(scene);
+    const shown = await checkpointOf(account);
+    const { note: _, ...head } = kept;
+    expect(shown).toMatchObject(head);
+    await expectSigned(account.world, shown);
+    await expectRefused(account, shown);
+  });
+});
+
+describe('a row of the tree', () => {
+  const NOTHING = "size = 0, root = null, sealed_at = null, edge = x''";
+  const change = "update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = 2";
+
+  it.each([
+    ['of another size', 'update trees set size = 6'],
+    ['of another root', 'update trees set root = zeroblob(32)'],
+    ['without a root', 'update trees set root = null'],
+    ['of another edge', 'update trees set edge = zeroblob(length(edge))'],
+    ['of half an edge', "update trees set edge = x'00'"],
+    ['without a note', 'update trees set note = null'],
+    ['with a note that nobody signed', "update trees set note = replace(note, 'time 2026', 'time 2025')"],
+    ['that says that nothing is sealed, beside its note', `update trees set ${NOTHING}`],
+    ['that says that more is kept', 'update trees set published_size = 6'],
+  ])('%s is refused', async (_, sql) => {
+    const { account, head, kept } = await sealedTwice();
+    await write(sql);
+    await expectRefused(account, /note = (null|replace)/.test(sql) ? kept : head);
+  });
+
+  it.each([
+    ['says that nothing is sealed', `update trees set ${NOTHING}, note = null, published_size = 0`],
+    ['is gone', 'delete from trees'],
+  ])('of a changed log that %s is refused', async (_, sql) => {
+    const { account, kept } = await sealedTwice();
+    await write(change);
+    await write(sql);
+    await expectRefused(account, kept);
+  });
+
+  it('that is lost with nothing changed is made again, and R2 shows the head that it had', async () => {
+    const { account, head } = await sealed(5);
+    await write(`update trees set ${NOTHING}, note = null, published_size = 0, due_at = 0`);
+    await expectSound(account, head);
+  });
+
+  it('of before is refused, once R2 keeps a later head of what was changed', async () => {
+    const { world, account } = await sealed(5);
+    const before = await env.DB.prepare('select * from trees').first<Record<string, unknown>>();
+    world.advance(HOUR);
+    await addEntries(account, 3);
+    await world.sweep();
+    const head = await checkpointOf(account);
+    const { account: _, ...columns } = before ?? {};
+    const set = Object.keys(columns).map((name) => `${name} = ?`);
+    await write(`update trees set ${set.join()}`, ...Object.values(columns));
+    expect(await expectTree(account)).toEqual(head);
+    await write(change.replace('= 2', '= 7'));
+    await expectRefused(account, head);
+  });
+
+  it('is refused where R2 keeps another head of the same size', async () => {
+    const { world, account, bucket, head } = await sealedTwice();
+    const row = await env.DB.prepare('select root, edge, note from trees').first<Record<string, unknown>>();
+    // Another history of the same size, kept by now.
+    await write(change.replace('= 2', '= 7'));
+    const five = await bucket.binding.get(`trees/${account.id}/checkpoints/0000000000000005`);
+    await bucket.binding.delete(`trees/${account.id}/checkpoints/0000000000000005`);
+    await write(`update trees set ${NOTHING}, note = null, published_size = 0, published_at = 0, due_at = 0`);
+    await world.sweep();
+    await bucket.binding.put(`trees/${account.id}/checkpoints/0000000000000005`, (await five?.arrayBuffer()) ?? '');
+    const other = await checkpointOf(account);
+    expect([other.tree_size, other.root_hash === head.root_hash]).toEqual([7, false]);
+    await write('update trees set root = ?, edge = ?, note = ?', row?.root, row?.edge, row?.note);
+    await expectRefused(account, other);
+  });
+
+  it('with a record of an erasure for a note is refused', async () => {
+    const { world, account } = await sealed(5);
+    const agent = await account.agent();
+    await agent.request();
+    await world.sweep();
+    await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
+    await world.sweep();
+    await write('update trees set note = (select note from erased_entries limit 1)');
+    const { body } = await account.must(409, 'GET', '/v1/audit/consistency?from=0&to=1');
+    expect(body.code).toBe('log_refused');
+  });
+});
+
+describe('an entry', () => {
+  it('that was changed after it was sealed has no proof, and the others have theirs', async () => {
+    const { account } = await sealed(5);
+    const [first, second] = await account.log();
+    await write("update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = 2");
+    log.clear();
+    const { body } = await account.must(409, 'GET', `/v1/audit/${second.id}/proof`);
+    expect(body.code).toBe('log_refused');
+    expect(log.of('tree_refused')).toMatchObject([{ account: account.id, error: expect.stringContaining('entry 2') }]);
+    await account.must(200, 'GET', `/v1/audit/${first.id}/proof`);
+  });
+
+  it('that is not sealed yet is a conflict', async () => {
+    const { account } = await sealed(5);
+    await addEntries(account, 1);
+    const entry = (await account.log()).at(-1);
+    expect((await account.must(409, 'GET', `/v1/audit/${entry.id}/proof`)).body.code).toBe('conflict');
+  });
+
+  it('at the end of what is sealed that was deleted leaves the log refused', async () => {
+    const { account, head } = await sealed(5);
+    await write('delete from audit_entries where pos % 4294967296 > 3');
+    await expectRefused(account, head);
+  });
+});
+
+it('a log that is signed while it is looked at is never taken for a refused one', async () => {
+  const outage = new Outage();
+  const bucket: TestBucket = new TestBucket(1, 1_000, () => world.now);
+  const world: World = new World({ DB: outage.database(env.DB), FILES: outage.bucket(bucket.binding) });
+  const account = await world.account({ plan: 'enterprise' });
+  await addEntries(account, 5);
+  await world.sweep();
+  const [entry] = await account.log();
+  for (let call = 1; call <= 4; call++) {
+    world.advance(HOUR);
+    await addEntries(account, 300);
+    outage.before(call, () => world.sweep());
+    const { status, body } = await account.call('GET', `/v1/audit/${entry.id}/proof`);
+    expect([call, status, body.code]).toEqual([call, 200, undefined]);
+    outage.arm(null);
+  }
+  expect(log.of('tree_refused')).toEqual([]);
+});
+
+describe('a log that another sealer seals at the same time', () => {
+  /** The service as it is, and beside it as another sees it whose calls nothing comes in between of. */
+  async function makeOverlap() {
+    const outage = new Outage();
+    const bucket: TestBucket = new TestBucket(1, 1_000, () => world.now);
+    const world: World = new World({ FILES: outage.bucket(bucket.binding) });
+    const account = await world.account({ plan: 'enterprise' });
+    await addEntries(account, 5);
+    await world.sweep();
+    /** Somebody asks, and another sweep seals it at once. */
+    const sealFurther = async (now = world.now) => {
+      const other = new World({ FILES: bucket.binding });
+      other.now = now;
+      await addEntries(account, 1);
+      await write('update trees set due_at = 0');
+      await other.sweep();
+    };
+    return { outage, bucket, world, account, sealFurther };
+  }
+
+  it('is not refused by a sweep, whenever that happens', async () => {
+    const { outage, world, account, sealFurther } = await makeOverlap();
+    world.advance(HOUR);
+    await addEntries(account, 4);
+    outage.arm(null);
+    await world.sweep();
+    const { calls } = outage;
+    for (let call = 1; call <= calls; call++) {
+      world.advance(HOUR);
+      await addEntries(account, 3);
+      outage.before(call, () => sealFurther());
+      await world.sweep();
+      expect([call, (await checkpointOf(account)).tree_size]).toEqual([call, 9 + 4 * call]);
+      expect(await env.DB.prepare('select due_at from trees').first('due_at')).toBe(null);
+    }
+    expect(calls).toBeGreaterThan(2);
+    expect(log.of('tree_refused')).toEqual([]);
+    expect(log.of('tree_not_sealed')).toEqual([]);
+    await expectTree(account);
+  });
+
+  it('is not refused by an export, whenever that happens', async () => {
+    const { outage, world, account, sealFurther } = await makeOverlap();
+    world.advance(HOUR);
+    await addEntries(account, 3);
+    outage.arm(null);
+    await makeExport(account, { format: 'json', include_details: true });
+    const { calls } = outage;
+    for (let call = 1; call <= calls; call++) {
+      world.advance(HOUR);
+      await addEntries(account, 3);
+      const id = await startExport(account, { format: 'json', include_details: true });
+      outage.before(call, () => sealFurther());
+      await world.work();
+      expect([call, await readExport(account, id)]).toEqual([
+        call,
+        expect.objectContaining({ status: 'completed', proof_error: null, proof_url: expect.any(String) }),
+      ]);
+    }
+    expect(calls).toBeGreaterThan(5);
+    expect(log.of('tree_refused')).toEqual([]);
+  });
+
+  it('is not refused by a report either', async () => {
+    const { outage, world, account, sealFurther } = await makeOverlap();
+    world.advance(HOUR);
+    await addEntries(account, 3);
+    outage.before(1, () => sealFurther());
+    expect((await makeReport(account)).integrity).toMatchObject({ tree_size: 8 });
+    expect(log.of('tree_refused')).toEqual([]);
+  });
+
+  it('is tried again, and not refused, where that happens each time that it is read', async () => {
+    const { outage, world, account, sealFurther } = await makeOverlap();
+    let { now } = world;
+    world.advance(DAY);
+    await addEntries(account, 3);
+    // Each reading of the log lists and reads its newest head: the other sealer keeps one an hour.
+    const again = async (): Promise<void> => {
+      now += HOUR;
+      await sealFurther(now);
+      outage.before(2, again);
+    };
+    outage.before(1, again);
+    await world.sweep();
+    outage.before(0, async () => undefined);
+    expect(log.of('tree_refused')).toEqual([]);
+    expect(log.of('tree_not_sealed')).toHaveLength(1);
+    await world.sweep();
+    await expectTree(account);
+  });
+
+  it('has the row that the other sealer wrote, whatever became of this one', async () => {
+    const { outage, world, account, sealFurther } = await makeOverlap();
+    world.advance(HOUR);
+    await addEntries(account, 3);
+    outage.before(1, async () => {
+      await sealFurther();
+      throw new Error('Network connection lost.');
+    });
+    await world.sweep();
+    expect(log.of('tree_not_sealed')).toHaveLength(1);
+    expect(await env.DB.prepare('select size, due_at from trees').first()).toEqual({ size: 9, due_at: null });
+  });
+
+  it('has the proof of an export where the other sealer was first, and sealed less', async () => {
+    const { world, account } = await makeOverlap();
+    const readRow = () => env.DB.prepare('select size, root, edge, note from trees').first<Record<string, unknown>>();
+    const writeRow = (row: Record<string, unknown> | null) =>
+      write('update trees set size = ?, root = ?, edge = ?, note = ?, due_at = 0', ...Object.values(row ?? {}));
+    const atFirst = await readRow();
+    world.advance(MINUTE);
+    await addEntries(account, 2);
+    await world.sweep();
+    const ofOther = await readRow();
+    await writeRow(atFirst);
+    await addEntries(account, 1);
+    const id = await startExport(account, { format: 'json', include_details: true });
+    const bucket = world.env.FILES as R2Bucket;
+    const { list } = bucket;
+    let before: unknown;
+    // The first thing that sealing does with R2.
+    bucket.list = async (options) => {
+      before = (await readRow())?.size;
+      await writeRow(ofOther);
+      bucket.list = list;
+      return list(options);
+    };
+    await world.work();
+    expect(before).toBe(5);
+    expect(await readExport(account, id)).toMatchObject({ status: 'completed', proof_error: null });
+  });
+});
+
+it('a log of which R2 does not tell is unavailable, and not refused', async () => {
+  const outage = new Outage();
+  const bucket: TestBucket = new TestBucket(1, 1_000, () => world.now);
+  const world: World = new World({ FILES: outage.bucket(bucket.binding) });
+  const account = await world.account();
+  await addEntries(account, 300);
+  await world.sweep();
+  const [entry] = await account.log();
+  for (const path of ['checkpoint', `${entry.id}/proof`, 'consistency?from=1&to=300']) {
+    outage.arm(null);
+    await account.must(200, 'GET', `/v1/audit/${path}`);
+    const { calls } = outage;
+    expect(calls).toBeGreaterThan(1);
+    for (let call = 1; call <= calls; call++) {
+      outage.arm({ call, mode: 'before' });
+      const { status, body } = await account.call('GET', `/v1/audit/${path}`);
+      expect([path, call, status, body.code]).toEqual([path, call, 503, 'unavailable']);
+    }
+    outage.arm(null);
+  }
+  expect(log.of('tree_refused')).toEqual([]);
+});

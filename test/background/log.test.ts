@@ -1,0 +1,255 @@
+import { env } from 'cloudflare:test';
+import { describe, expect, it } from 'vitest';
+import { download, readExport, startExport } from '../support/exports';
+import { FaultyDatabase } from '../support/faults';
+import { requestLine, watchLog } from '../support/log';
+import { deliver, deliverHint } from '../support/queue';
+import { emptyTables } from '../support/tables';
+import { makeProvenWebhook, makeWebhook } from '../support/webhooks';
+import { World } from '../support/world';
+
+const log = watchLog();
+
+describe('the line of a request', () => {
+  it('tells who called', async () => {
+    const world = new World();
+    const account = await world.account();
+    const agent = await account.agent();
+    const home = { shard: '00', account: account.id };
+    const byUser = await account.must(200, 'GET', '/v1/agents');
+    expect(requestLine(log, 'GET', '/v1/agents', byUser)).toMatchObject({ credential: 'user_token', ...home });
+    const byAgent = await agent.must(200, 'GET', '/v1/permissions');
+    expect(requestLine(log, 'GET', '/v1/permissions', byAgent)).toMatchObject({
+      ...{ credential: 'agent_key', ...home, agent: agent.id },
+    });
+    const token = world.env.ADMIN_TOKEN ?? '';
+    const byOperator = await world.must(200, 'GET', '/v1/admin/users', { token });
+    const line = requestLine(log, 'GET', '/v1/admin/users', byOperator);
+    expect(line).toMatchObject({ credential: 'operator_token' });
+    expect(line).not.toHaveProperty('account');
+    const byNobody = await world.must(401, 'GET', '/v1/agents');
+    expect(requestLine(log, 'GET', '/v1/agents', byNobody)).not.toHaveProperty('credential');
+    const id = await startExport(account);
+    await world.work();
+    const { download_url: url } = await readExport(account, id);
+    log.clear();
+    expect((await download(world, url)).status).toBe(200);
+    expect(log.of('request')).toMatchObject([
+      { route: '/v1/downloads/:id', status: 200, credential: 'signed_address', ...home },
+    ]);
+  });
+
+  it('tells who was refused, and for what', async () => {
+    const account = await new World().account();
+    const token = await account.limitedToken('agents:read');
+    const answer = await account.world.must(403, 'GET', '/v1/policies', { token });
+    expect(requestLine(log, 'GET', '/v1/policies', answer)).toMatchObject({
+      ...{ code: 'insufficient_scope', account: account.id, credential: 'user_token' },
+    });
+  });
+
+  it('names what was changed, and nothing that was refused', async () => {
+    const world = new World();
+    const account = await world.account();
+    const agent = await account.agent();
+    const { body: webhook } = await account.must(201, 'POST', '/v1/webhooks', { url: 'https://hooks.example.com/' });
+    const expectTarget = async (
+      method: string,
+      route: string,
+      id: string,
+      token: string,
+      target: string | undefined,
+    ) => {
+      const answer = await world.call(method, route.replace(':id', id), { token });
+      expect(requestLine(log, method, route, answer).target).toBe(target);
+    };
+    const other = await world.account();
+    for (const [method, route, id] of [
+      ['POST', '/v1/agents/:id/rotate-key', agent.id],
+      ['POST', '/v1/webhooks/:id/rotate-secret', webhook.id],
+      ['DELETE', '/v1/webhooks/:id', webhook.id],
+      ['DELETE', '/v1/agents/:id', agent.id],
+      ['DELETE', '/v1/me/tokens/:id', account.tokenId],
+    ] as const) {
+      await expectTarget(method, route, id, other.token, undefined);
+      await expectTarget(method, route, `${id}x`, account.token, undefined);
+      await expectTarget(method, route, id, account.token, id);
+    }
+    const operator = world.env.ADMIN_TOKEN ?? '';
+    await expectTarget('DELETE', '/v1/admin/users/:id', account.id, operator, account.id);
+    await expectTarget('DELETE', '/v1/admin/users/:id', account.id, operator, undefined);
+    expect(log.lines.join('\n')).not.toContain(`${agent.id}x`);
+  });
+
+  it('tells no path where no route took it', async () => {
+    const world = new World();
+    const nowhere = await world.must(404, 'GET', '/v1/secret-place?q=secret');
+    requestLine(log, 'GET', null, nowhere);
+    const otherMethod = await world.must(405, 'PATCH', '/v1/agents');
+    requestLine(log, 'PATCH', null, otherMethod);
+    expect(log.lines.join('\n')).not.toContain('secret');
+  });
+
+  it('tells of what never reached a route, and of a replay', async () => {
+    const account = await new World().account();
+    const { world, token } = account;
+    const call = { token, body: { name: 'Once' }, headers: { 'Idempotency-Key': 'once' } };
+    requestLine(log, 'POST', '/v1/agents', await world.must(201, 'POST', '/v1/agents', call));
+    requestLine(log, 'POST', '/v1/agents', await world.must(201, 'POST', '/v1/agents', call));
+    requestLine(log, 'POST', '/v1/agents', await world.must(415, 'POST', '/v1/agents', { token, raw: 'x' }));
+    const ill = new World({ ROOT_SECRET: '' });
+    requestLine(log, 'GET', null, await ill.must(503, 'GET', '/v1/agents'));
+    expect(log.of('misconfigured')).toMatchObject([{ error: expect.stringContaining('ROOT_SECRET') }]);
+  });
+
+  it('tells how long it took', async () => {
+    const account = await new World().account();
+    const agent = await account.agent();
+    const { id } = await agent.request();
+    const answer = await agent.must(200, 'GET', `/v1/permissions/${id}?wait=3`);
+    expect(requestLine(log, 'GET', '/v1/permissions/:id', answer).duration_ms).toBe(3_000);
+  });
+});
+
+it('names the request in the lines on what failed while it was served', async () => {
+  const database = new FaultyDatabase(env.DB);
+  const world = new World({ DB: database.binding });
+  const account = await world.account();
+  database.arm({ call: 1, mode: 'before' });
+  const { headers } = await account.must(503, 'GET', '/v1/agents');
+  database.arm(null);
+  expect(log.of('database_failed')).toMatchObject([{ request_id: headers.get('X-Request-Id') }]);
+});
+
+it('tells what the service did not foresee, without the text that could not be read', async () => {
+  const world = new World();
+  const account = await world.account();
+  const agent = await account.agent({ metadata: { secret: 'word' } });
+  await env.DB.prepare(`update agents set metadata = '{"secret": word' where name = 'Mailer'`).run();
+  const answer = await account.must(500, 'GET', `/v1/agents/${agent.id}`);
+  const [line] = log.of('internal_error');
+  expect(line).toMatchObject({ request_id: answer.headers.get('X-Request-Id'), error: 'SyntaxError' });
+  expect(line.stack).toMatch(/^at /);
+  expect(log.lines.join('\n')).not.toContain('word');
+  requestLine(log, 'GET', '/v1/agents/:id', answer);
+});
+
+describe('the line of a job', () => {
+  it('tells of a file that was made', async () => {
+    const world = new World();
+    const account = await world.account();
+    const id = await startExport(account);
+    log.clear();
+    await world.work();
+    expect(log.entries).toMatchObject([
+      {
+        ...{ event: 'job', queue: 'jobs', message_id: '0', attempt: 1, outcome: 'done', shard: '00', file: id },
+        ...{ account_number: expect.any(Number), duration_ms: expect.any(Number) },
+        ...{ d1_trips: expect.any(Number), rows_read: expect.any(Number), rows_written: expect.any(Number) },
+      },
+    ]);
+    expect(log.entries[0].d1_trips).toBeGreaterThan(1);
+    expect(log.entries[0].rows_written).toBeGreaterThan(0);
+  });
+
+  it('tells of one that failed, in one line', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const world = new World({ DB: database.binding });
+    await startExport(await world.account());
+    const bodies = world.queue.take();
+    log.clear();
+    database.arm({ call: 1, mode: 'before' });
+    const { retryMessages } = await deliver(bodies, world.env, world.runtime);
+    expect(retryMessages).toHaveLength(1);
+    expect(log.of('job')).toMatchObject([{ outcome: 'failed', d1_trips: 1, error: expect.stringMatching(/./) }]);
+  });
+
+  it('tells of deliveries to webhooks, and of those that failed', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const world = new World({ DB: database.binding });
+    const account = await world.account();
+    const agent = await account.agent();
+    await makeWebhook(account);
+    await agent.request();
+    const [hint] = world.webhookQueue.take();
+    log.clear();
+    database.arm({ call: 1, mode: 'before' });
+    await deliverHint(hint as NonNullable<typeof hint>, world.env, world.runtime);
+    database.arm(null);
+    await deliverHint(hint as NonNullable<typeof hint>, world.env, world.runtime);
+    expect(log.of('job')).toMatchObject([
+      { queue: 'webhooks', shard: '00', outcome: 'failed' },
+      { queue: 'webhooks', shard: '00', outcome: 'done', account_number: expect.any(Number) },
+    ]);
+  });
+
+  it('tells of a delivery that goes on in the background when it is over, and of all that it cost', async () => {
+    const world = new World();
+    const account = await world.account();
+    const agent = await account.agent();
+    const { host } = await makeProvenWebhook(account);
+    const answer = Promise.withResolvers<Response>();
+    world.internet.on(host, () => answer.promise);
+    await agent.request();
+    const [hint] = world.webhookQueue.take();
+    log.clear();
+    const rest: Promise<void>[] = [];
+    await deliverHint(hint as NonNullable<typeof hint>, world.env, world.runtime, (work) => rest.push(work));
+    expect(log.of('job')).toEqual([]);
+    answer.resolve(new Response());
+    await Promise.all(rest);
+    expect(log.of('job')).toMatchObject([{ queue: 'webhooks', outcome: 'done', d1_trips: 4 }]);
+  });
+});
+
+describe('the line of a cron', () => {
+  it('tells of work that found something to do, and of no other', async () => {
+    await emptyTables(env.DB);
+    const world = new World();
+    const account = await world.account();
+    const agent = await account.agent();
+    await agent.request({ expires_in: 60 });
+    await world.sweep();
+    await world.clean();
+    log.clear();
+    await world.sweep();
+    await world.clean();
+    expect(log.lines).toEqual([]);
+    world.advance(60_000);
+    await world.sweep();
+    const line = { event: 'cron', cron: '* * * * *', shard: '00', outcome: 'done', slices: 1 };
+    const cost = { duration_ms: 0, d1_trips: expect.any(Number) };
+    // What ran out is in the log, which is sealed.
+    expect(log.entries).toMatchObject([
+      { ...line, work: 'expire', ...cost },
+      { ...line, work: 'seal logs', ...cost },
+    ]);
+    expect(log.entries[0].rows_written).toBeGreaterThan(0);
+  });
+
+  it('tells of work that failed, in one line', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const world = new World({ DB: database.binding });
+    await emptyTables(env.DB);
+    database.arm({ call: 1, mode: 'before' });
+    await world.sweep();
+    expect(log.of('cron')).toMatchObject([{ work: 'expire', outcome: 'failed', slices: 1, d1_trips: 1 }]);
+    expect(log.of('database_failed')).toMatchObject([{ cron: '* * * * *', shard: '00', work: 'expire' }]);
+  });
+
+  it('tells what is left for the next run', async () => {
+    // Of what is deleted there is always more.
+    const batch = async (statements: D1PreparedStatement[]) => {
+      const results = await env.DB.batch(statements);
+      return results.map((result) => ({ ...result, meta: { ...result.meta, changes: 500 } }));
+    };
+    const DB = { prepare: (sql: string) => env.DB.prepare(sql), batch } as unknown as D1Database;
+    await new World({ DB }).clean();
+    expect(log.entries).toMatchObject([
+      { event: 'cron', cron: '17 * * * *', shard: '00', work: 'delete old statistics', outcome: 'unfinished' },
+    ]);
+    const [{ slices, d1_trips }] = log.entries;
+    expect(slices).toBeGreaterThan(400);
+    expect(d1_trips).toBe(slices);
+  });
+});

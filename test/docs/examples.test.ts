@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { EXAMPLE, exampleId } from '../../src/http/examples';
+import { ApiDocument, type Operation } from '../support/api-document';
+import { type Json, World } from '../support/world';
+
+const document = new ApiDocument((await new World().must(200, 'GET', '/openapi.json')).body);
+
+/** Every schema with examples, each with its place. */
+function schemasWithExamples(part: Json, place = '#'): { place: string; schema: Json }[] {
+  if (typeof part !== 'object' || part === null) return [];
+  const within = Object.entries(part).flatMap(([name, member]) =>
+    name === 'examples' ? [] : schemasWithExamples(member, `${place}/${name}`),
+  );
+  return Array.isArray(part.examples) ? [{ place, schema: part }, ...within] : within;
+}
+
+it('are valid', () => {
+  const schemas = schemasWithExamples(document.json);
+  expect(schemas.length).toBeGreaterThan(100);
+  for (const { place, schema } of schemas) {
+    for (const example of schema.examples) {
+      expect([place, document.findFaults(example, schema)]).toEqual([place, []]);
+    }
+  }
+});
+
+/** An account that holds what the examples speak of, and what to write for their ids and credentials. */
+async function makeScene() {
+  const world = new World();
+  const account = await world.account({ plan: 'enterprise' });
+  const agent = await account.agent();
+  const request = document.json.components.schemas.PermissionRequest.examples[0];
+  const granted = await agent.approved(request);
+  const pending = await agent.request(request);
+  const [entry] = await account.log();
+  const { body: spare } = await account.must(201, 'POST', '/v1/me/tokens', {});
+  const policy = { name: 'Never', effect: 'deny', actions: ['never'], resources: ['*'] };
+  const { body: made } = await account.must(201, 'POST', '/v1/policies', policy);
+  const { body: webhook } = await account.must(201, 'POST', '/v1/webhooks', { url: 'https://hooks.example.com/' });
+  const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
+  const range = { start_date: '2026-01-01', end_date: '2026-01-31' };
+  const { body: exported } = await account.must(202, 'POST', '/v1/audit/export', range);
+  const report = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } };
+  const { body: reported } = await account.must(202, 'POST', '/v1/audit/reports/compliance', report);
+  // Of an entry that is not sealed there is no proof.
+  await world.sweep();
+  const names: [string, string][] = [
+    [exampleId('user'), account.id],
+    [exampleId('utok'), spare.id],
+    [exampleId('agent'), agent.id],
+    [exampleId('perm'), pending.id],
+    [exampleId('token'), granted.token.id],
+    [exampleId('policy'), made.id],
+    [exampleId('audit'), entry.id],
+    [exampleId('webhook'), webhook.id],
+    [exampleId('dlv'), delivery.id],
+    [exampleId('export'), exported.export_id],
+    [exampleId('report'), reported.report_id],
+    [EXAMPLE.token, granted.token.value],
+  ];
+  const credentials: Record<string, string | undefined> = {
+    userToken: account.token,
+    agentKey: agent.key,
+    operatorToken: world.env.ADMIN_TOKEN,
+  };
+  const aim = (text: string) => names.reduce((aimed, [example, real]) => aimed.replaceAll(example, real), text);
+  return { world, credentials, aim };
+}
+
+/** Addresses of files are given, not made: docs.test.ts and downloads.test.ts ask for those that they were given. */
+const UNPREDICTABLE = ['getReferenceFile', 'downloadFile'];
+
+/** Every request that the document gives as an example; one without a body where an operation takes none. */
+const requests = document.operations.flatMap((operation) => {
+  if (UNPREDICTABLE.includes(operation.json.operationId)) return [];
+  const content = document.resolve(operation.json.requestBody)?.content ?? { none: { schema: { examples: [null] } } };
+  return Object.entries<Json>(content).flatMap(([type, { schema }]) =>
+    document.resolve(schema).examples.map((body: Json) => ({ operation, type, body })),
+  );
+});
+
+describe.each(requests)('$operation.method $operation.template as $type: $body', ({ operation, type, body }) => {
+  it('is answered with success', async () => {
+    const { world, credentials, aim } = await makeScene();
+    const [caller] = operation.json.security.flatMap((requirement: Json) => Object.keys(requirement));
+    const token = credentials[caller];
+    const { status } = await world.call(operation.method, aim(fillPath(operation)), {
+      ...(token !== undefined && { token }),
+      ...(body !== null && {
+        raw: aim(type === 'application/json' ? JSON.stringify(body) : String(new URLSearchParams(body))),
+        headers: { 'Content-Type': type },
+      }),
+    });
+    expect(status).toBeOneOf([200, 201, 202, 204, 302]);
+  });
+});
+
+/** The path with the examples of its parameters, and of those of its query that it cannot do without. */
+function fillPath({ template, json }: Operation): string {
+  const query = (json.parameters ?? [])
+    .filter((parameter: Json) => parameter.in === 'query' && parameter.required)
+    .map((parameter: Json) => `${parameter.name}=${document.resolve(parameter.schema).examples[0]}`);
+  const path = template.replace(/\{(\w+)\}/g, (_, name) => {
+    const parameter = json.parameters.find((other: Json) => other.in === 'path' && other.name === name);
+    return document.resolve(parameter.schema).examples[0];
+  });
+  return query.length > 0 ? `${path}?${query.join('&')}` : path;
+}

@@ -1,0 +1,209 @@
+import { env } from 'cloudflare:test';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { checkErasure } from '../support/erasure';
+import { sealLogs } from '../support/seal';
+import { emptyTables } from '../support/tables';
+import { type Json, type TestAccount, type TestAgent, World } from '../support/world';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const DAYS: Record<string, number> = { free: 7, pro: 90, team: 365 };
+
+type Step =
+  | { do: 'request' | 'deny' | 'approve' | 'delete agent'; pick: number }
+  | { do: 'wait'; hours: number }
+  | { do: 'change plan'; plan: string }
+  | { do: 'seal' | 'sweep' | 'clean' };
+
+const pick = fc.nat(1_000);
+const steps = fc.array(
+  fc.oneof(
+    { weight: 8, arbitrary: fc.record({ do: fc.constant('request' as const), pick }) },
+    { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('deny' as const, 'approve' as const), pick }) },
+    { weight: 5, arbitrary: fc.record({ do: fc.constant('seal' as const) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('delete agent' as const), pick }) },
+    { weight: 5, arbitrary: fc.record({ do: fc.constant('wait' as const), hours: fc.constantFrom(1, 30, 100, 300) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constant('change plan' as const),
+        plan: fc.constantFrom('free', 'free', 'pro', 'team'),
+      }),
+    },
+    { weight: 5, arbitrary: fc.record({ do: fc.constantFrom('sweep' as const, 'clean' as const, 'clean' as const) }) },
+  ),
+  { minLength: 20, maxLength: 60, size: 'max' },
+);
+
+interface Entry {
+  sequence: number;
+  at: number;
+  agent: number;
+  permission: string;
+  event: number;
+}
+
+const EXPIRE = 4;
+const DENY = 2;
+
+/** An account, and what should be left of it. */
+class Walk {
+  readonly agents: { agent: TestAgent; number: number; isGone: boolean }[] = [];
+  /** Every entry that there ever was. */
+  readonly entries: Entry[] = [];
+  readonly gone = new Set<number>();
+  sealed = 0;
+  plan = 'free';
+
+  constructor(
+    readonly world: World,
+    readonly account: TestAccount,
+  ) {}
+
+  async take(step: Step): Promise<void> {
+    const { world, account } = this;
+    world.advance(1);
+    const alive = this.agents.filter(({ isGone }) => !isGone);
+    switch (step.do) {
+      case 'wait':
+        return world.advance(step.hours * HOUR);
+      case 'request': {
+        const chosen = alive[step.pick % alive.length] ?? (await this.addAgent());
+        await chosen.agent.request({ expires_in: 604_800, token_ttl: 3_600 });
+        return this.readLog();
+      }
+      case 'deny':
+      case 'approve': {
+        const { body } = await account.must(200, 'GET', '/v1/permissions?status=pending&limit=100');
+        const chosen = body.data[step.pick % Math.max(1, body.data.length)];
+        if (chosen) await account.must(200, 'POST', `/v1/permissions/${chosen.id}/${step.do}`);
+        return this.readLog();
+      }
+      case 'seal': {
+        await sealLogs(env.DB);
+        this.sealed = this.entries.length;
+        return;
+      }
+      case 'delete agent': {
+        const chosen = alive[step.pick % Math.max(1, alive.length)];
+        if (!chosen) return;
+        await account.must(204, 'DELETE', `/v1/agents/${chosen.agent.id}`);
+        chosen.isGone = true;
+        return;
+      }
+      case 'change plan':
+        this.plan = step.plan;
+        await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, {
+          ...{ token: world.env.ADMIN_TOKEN ?? '', body: { plan: step.plan } },
+        });
+        return;
+      case 'sweep':
+        await world.sweep();
+        await this.readLog();
+        this.sealed = this.entries.length;
+        // Retention may have gone on with what the hourly sweep left.
+        return this.compare(
+          (entry) => this.isOfGone(entry),
+          (entry) => this.isExpired(entry),
+        );
+      case 'clean':
+        // What could not be erased was looked at again by then.
+        world.advance(HOUR);
+        await world.clean();
+        return this.compare(
+          (entry) => this.isExpired(entry),
+          () => false,
+        );
+    }
+  }
+
+  async addAgent() {
+    const agent = await this.account.agent();
+    const number = (await env.DB.prepare('select max(number) as number from agents').first<number>('number')) ?? 0;
+    const added = { agent, number, isGone: false };
+    this.agents.push(added);
+    return added;
+  }
+
+  /** Learns of the entries that were written. */
+  private async readLog(): Promise<void> {
+    const { results } = await env.DB.prepare(
+      `select pos % 4294967296 as sequence, created_at as at, agent, hex(permission) as permission, event
+       from audit_entries where pos % 4294967296 > ? order by pos`,
+    )
+      .bind(this.entries.length)
+      .all<Entry>();
+    expect(results.map(({ sequence }) => sequence)).toEqual(results.map((_, i) => this.entries.length + 1 + i));
+    this.entries.push(...results);
+  }
+
+  private isExpired({ sequence, at }: Entry): boolean {
+    return sequence <= this.sealed && at < this.world.now - (DAYS[this.plan] ?? 0) * DAY;
+  }
+
+  private isOfGone({ sequence, agent }: Entry): boolean {
+    return sequence <= this.sealed && this.agents.some(({ number, isGone }) => isGone && number === agent);
+  }
+
+  /** What must be erased is, and nothing else than what may be; permissions go with the last of their entries. */
+  private async compare(must: (entry: Entry) => boolean, may: (entry: Entry) => boolean): Promise<void> {
+    const { results } = await env.DB.prepare('select pos % 4294967296 as sequence from audit_entries').all<Entry>();
+    const left = new Set(results.map(({ sequence }) => sequence));
+    const before = this.entries.filter(({ sequence }) => !this.gone.has(sequence));
+    for (const entry of before) {
+      if (left.has(entry.sequence)) expect([entry, must(entry)]).toEqual([entry, false]);
+      else expect([entry, must(entry) || may(entry)]).toEqual([entry, true]);
+      if (!left.has(entry.sequence)) this.gone.add(entry.sequence);
+    }
+    expect(await checkErasure(env.DB)).toEqual([]);
+    expect(await this.storedPermissions()).toEqual(this.expectedPermissions());
+  }
+
+  private async storedPermissions(): Promise<string[]> {
+    const { results } = await env.DB.prepare(
+      'select hex(id) as id from permissions where agent in (select number from agents) order by id',
+    ).all<{ id: string }>();
+    return results.map(({ id }) => id);
+  }
+
+  private expectedPermissions(): string[] {
+    const alive = new Set(this.agents.filter(({ isGone }) => !isGone).map(({ number }) => number));
+    const all = Map.groupBy(
+      this.entries.filter(({ agent }) => alive.has(agent)),
+      ({ permission }) => permission,
+    );
+    const kept = [...all].filter(([, entries]) => {
+      const isSettled = entries.some(({ event }) => event === DENY || event === EXPIRE);
+      return !isSettled || entries.some(({ sequence }) => !this.gone.has(sequence));
+    });
+    return kept.map(([permission]) => permission).toSorted();
+  }
+
+  /** What the API shows is what the plan keeps of those agents that there are. */
+  async compareLog(): Promise<void> {
+    const oldest = this.world.now - (DAYS[this.plan] ?? 0) * DAY;
+    const shown = (await this.account.log()).map(({ sequence }: Json) => sequence);
+    const expected = this.entries.filter(
+      ({ sequence, at, agent }) =>
+        !this.gone.has(sequence) &&
+        at >= oldest &&
+        !this.agents.some(({ number, isGone }) => isGone && number === agent),
+    );
+    expect(shown).toEqual(expected.map(({ sequence }) => sequence));
+  }
+}
+
+it('erases what it should and records it, whatever happens in whatever order', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (walk) => {
+      await emptyTables(env.DB);
+      const world = new World();
+      const model = new Walk(world, await world.account({ plan: 'free' }));
+      for (let agent = 1; agent <= 3; agent++) await model.addAgent();
+      for (const step of walk) await model.take(step);
+      await model.compareLog();
+    }),
+    { numRuns: 20 },
+  );
+}, 300_000);

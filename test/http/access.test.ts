@@ -1,0 +1,266 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { requestLine, watchLog } from '../support/log';
+import { aim, makeScene, type Scene } from '../support/scene';
+import { World } from '../support/world';
+
+const log = watchLog();
+
+/** Every route of the service, from the router's own list. */
+const routes = [
+  ...new Set(
+    new World().app.routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => `${method} ${path}`),
+  ),
+];
+
+/** Who may call each route: everybody, the operator, agents, or user tokens with a scope (`user:` names it). */
+const rules: Record<string, string[]> = {
+  'GET /healthz': ['everybody'],
+  'GET /openapi.json': ['everybody'],
+  'GET /.well-known/jwks.json': ['everybody'],
+  'GET /.well-known/oauth-authorization-server': ['everybody'],
+  'POST /v1/admin/users': ['operator'],
+  'GET /v1/admin/users': ['operator'],
+  'GET /v1/admin/users/:id': ['operator'],
+  'PATCH /v1/admin/users/:id': ['operator'],
+  'DELETE /v1/admin/users/:id': ['operator'],
+  'POST /v1/admin/users/:id/tokens': ['operator'],
+  'PUT /v1/admin/users/:id/log/restoration': ['operator'],
+  'GET /v1/me': ['user:account:read'],
+  'GET /v1/me/tokens': ['user:account:read'],
+  'POST /v1/me/tokens': ['user:account:write'],
+  'DELETE /v1/me/tokens/:id': ['user:account:write'],
+  'GET /v1/agents': ['user:agents:read'],
+  'POST /v1/agents': ['user:agents:write'],
+  'GET /v1/agents/:id': ['user:agents:read'],
+  'PUT /v1/agents/:id': ['user:agents:write'],
+  'DELETE /v1/agents/:id': ['user:agents:write'],
+  'POST /v1/agents/:id/rotate-key': ['user:agents:write'],
+  'GET /v1/agents/:id/stats': ['user:agents:read'],
+  'POST /v1/permissions': ['agent'],
+  'GET /v1/permissions': ['agent', 'user:permissions:read'],
+  'GET /v1/permissions/:id': ['agent', 'user:permissions:read'],
+  'POST /v1/permissions/:id/approve': ['user:permissions:decide'],
+  'POST /v1/permissions/:id/deny': ['user:permissions:decide'],
+  'POST /v1/tokens/use': ['agent', 'user:tokens:use'],
+  'POST /v1/tokens/introspect': ['agent', 'user:tokens:use'],
+  'POST /v1/tokens/revoke': ['agent', 'user:permissions:decide'],
+  'GET /v1/policies': ['user:policies:read'],
+  'POST /v1/policies': ['user:policies:write'],
+  'POST /v1/policies/simulate': ['user:policies:read'],
+  'GET /v1/policies/:id': ['user:policies:read'],
+  'PUT /v1/policies/:id': ['user:policies:write'],
+  'DELETE /v1/policies/:id': ['user:policies:write'],
+  'GET /v1/webhooks': ['user:webhooks:read'],
+  'POST /v1/webhooks': ['user:webhooks:write'],
+  'GET /v1/webhooks/:id': ['user:webhooks:read'],
+  'PUT /v1/webhooks/:id': ['user:webhooks:write'],
+  'DELETE /v1/webhooks/:id': ['user:webhooks:write'],
+  'POST /v1/webhooks/:id/rotate-secret': ['user:webhooks:write'],
+  'POST /v1/webhooks/:id/test': ['user:webhooks:write'],
+  'GET /v1/webhooks/:id/deliveries': ['user:webhooks:read'],
+  'GET /v1/webhooks/:id/deliveries/:delivery_id': ['user:webhooks:read'],
+  'POST /v1/webhooks/:id/deliveries/:delivery_id/redeliver': ['user:webhooks:write'],
+  'GET /v1/audit': ['user:audit:read'],
+  'GET /v1/audit/:id': ['user:audit:read'],
+  'GET /v1/audit/:id/proof': ['user:audit:read'],
+  'GET /v1/audit/checkpoint': ['user:audit:read'],
+  'GET /v1/audit/consistency': ['user:audit:read'],
+  'GET /v1/audit/export': ['user:audit:export'],
+  'POST /v1/audit/export': ['user:audit:export'],
+  'GET /v1/audit/export/:id': ['user:audit:export'],
+  'GET /v1/audit/reports/compliance': ['user:audit:export'],
+  'POST /v1/audit/reports/compliance': ['user:audit:export'],
+  'GET /v1/audit/reports/compliance/:id': ['user:audit:export'],
+  'GET /v1/downloads/:id': ['everybody'],
+  'GET /v1/activity': ['user:audit:read'],
+  'GET /': ['everybody'],
+  'GET /docs': ['everybody'],
+  'GET /docs/:version/:file': ['everybody'],
+};
+
+it('has a rule for every route, and no rule for another', () => {
+  expect(Object.keys(rules).toSorted()).toEqual(routes.toSorted());
+});
+
+/** The routes that take a credential, those that take a user token's scope, and those that act in an account. */
+const guarded = routes.filter((route) => !rules[route]?.includes('everybody'));
+const scoped = guarded.filter((route) => rules[route]?.some((who) => who.startsWith('user:')));
+const ofAccounts = guarded.filter((route) => !rules[route]?.includes('operator'));
+
+/** Who may call a route, and how to. */
+function about(route: string) {
+  const allowed = rules[route] ?? [];
+  const scope = allowed.find((who) => who.startsWith('user:'))?.slice('user:'.length);
+  const call = async (scene: Scene, token?: string) => {
+    const { method, path, body } = aim(route, scene);
+    const answer = await scene.world.call(method, path, {
+      ...(token !== undefined && { token }),
+      ...(body !== undefined && { body }),
+    });
+    // Whatever is answered, the log tells of it once.
+    requestLine(log, method, route.split(' ')[1] ?? '', answer);
+    return answer;
+  };
+  return { allowed, scope, call };
+}
+
+it.each(routes)('%s answers those who may call it', async (route) => {
+  const { allowed, scope, call } = about(route);
+  const scene = await makeScene();
+  const credentials = {
+    everybody: undefined,
+    operator: scene.world.env.ADMIN_TOKEN,
+    agent: scene.agent.key,
+    [`user:${scope}`]: scope && (await scene.account.limitedToken(scope)),
+  };
+  for (const who of allowed) {
+    const { status } = await call(scene, credentials[who as keyof typeof credentials]);
+    expect(status).toBeGreaterThanOrEqual(200);
+    expect(status).toBeLessThan(400);
+  }
+});
+
+// Whoever is turned away changes nothing: these share a scene each.
+
+describe('without a credential that is good', () => {
+  let scene: Scene;
+  let dead: (string | undefined)[];
+
+  beforeAll(async () => {
+    scene = await makeScene();
+    dead = await makeDeadCredentials(scene);
+  });
+
+  it.each(guarded)('%s is not answered', async (route) => {
+    const { call } = about(route);
+    for (const token of dead) {
+      const answer = await call(scene, token);
+      expect([token, answer.status, answer.body?.code]).toEqual([token, 401, 'unauthorized']);
+      expect(answer.headers.get('WWW-Authenticate')).toBe('Bearer');
+    }
+  });
+});
+
+/** None, and unknown, expired, deleted and malformed ones. */
+async function makeDeadCredentials({ world, account, agent, token }: Scene): Promise<(string | undefined)[]> {
+  const expiring = await account.must(201, 'POST', '/v1/me/tokens', {
+    expires_at: new Date(world.now + 1_000).toISOString(),
+  });
+  const rotated = await account.agent();
+  await account.must(200, 'POST', `/v1/agents/${rotated.id}/rotate-key`, { revoke_immediately: true });
+  const deletedToken = await account.must(201, 'POST', '/v1/me/tokens', {});
+  await account.must(204, 'DELETE', `/v1/me/tokens/${deletedToken.body.id}`);
+  const deleted = await account.agent();
+  await account.must(204, 'DELETE', `/v1/agents/${deleted.id}`);
+  const gone = await world.account();
+  const orphan = await gone.agent();
+  await world.must(202, 'DELETE', `/v1/admin/users/${gone.id}`, { token: world.env.ADMIN_TOKEN ?? '' });
+  world.advance(1_000);
+  return [
+    undefined,
+    '',
+    'nonsense',
+    `${world.env.ADMIN_TOKEN}x`,
+    token,
+    account.token.slice(0, -1),
+    `${account.token.slice(0, -1)}${account.token.endsWith('0') ? '1' : '0'}`,
+    agent.key.toLowerCase(),
+    expiring.body.token,
+    rotated.key,
+    deletedToken.body.token,
+    deleted.key,
+    gone.token,
+    orphan.key,
+  ];
+}
+
+describe('with a credential of another kind or scope', () => {
+  let scene: Scene;
+  let scopes: string[];
+
+  beforeAll(async () => {
+    scene = await makeScene();
+    const { body: me } = await scene.account.must(200, 'GET', '/v1/me/tokens?limit=100');
+    scopes = me.data.at(-1).scopes;
+  });
+
+  it.each(guarded)('%s turns away the wrong kind', async (route) => {
+    const { allowed, call } = about(route);
+    const kinds = { operator: scene.world.env.ADMIN_TOKEN ?? '', agent: scene.agent.key, user: scene.account.token };
+    for (const [kind, token] of Object.entries(kinds)) {
+      if (allowed.some((who) => who.startsWith(kind))) continue;
+      const { status, body } = await call(scene, token);
+      expect([kind, status, body.code]).toEqual([kind, 403, 'wrong_credential']);
+    }
+  });
+
+  it.each(scoped)('%s turns away a user token that has every scope but the one', async (route) => {
+    const { scope, call } = about(route);
+    const token = await scene.account.limitedToken(...scopes.filter((other) => other !== scope));
+    const { status, body } = await call(scene, token);
+    expect([status, body.code]).toEqual([403, 'insufficient_scope']);
+  });
+});
+
+describe('of an account that is switched off', () => {
+  let scene: Scene;
+
+  beforeAll(async () => {
+    scene = await makeScene();
+    const { world, account } = scene;
+    const operator = world.env.ADMIN_TOKEN ?? '';
+    await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { token: operator, body: { is_active: false } });
+  });
+
+  it.each(guarded)('%s turns away user tokens and keys', async (route) => {
+    const { call } = about(route);
+    for (const token of [scene.account.token, scene.agent.key]) {
+      const { status, body } = await call(scene, token);
+      expect([status, body.code]).toEqual([403, 'account_inactive']);
+    }
+  });
+});
+
+describe('with a credential of another account', () => {
+  let scene: Scene;
+  let stranger: Scene;
+  let before: string[];
+
+  beforeAll(async () => {
+    const world = new World();
+    scene = await makeScene(world);
+    stranger = await makeScene(world);
+    before = await snapshot(scene);
+  });
+
+  it.each(ofAccounts)('%s shows and changes nothing', async (route) => {
+    const { call } = about(route);
+    for (const token of [stranger.account.token, stranger.agent.key]) {
+      const answer = await call(scene, token);
+      const { account, agent, permission, entry, spareToken, policy, webhook, delivery } = scene;
+      const things = [account.id, agent.id, permission.id, entry, spareToken, policy, webhook, delivery];
+      for (const secret of [...things, scene.export, scene.report]) {
+        expect(answer.text.replaceAll(scene.token, '')).not.toContain(secret);
+      }
+    }
+    expect(await snapshot(scene)).toEqual(before);
+  });
+});
+
+/** Everything that an account can see of itself. */
+async function snapshot({ account }: Scene) {
+  const paths = [
+    '/v1/me',
+    '/v1/agents',
+    '/v1/permissions',
+    '/v1/audit',
+    '/v1/me/tokens',
+    '/v1/policies',
+    '/v1/webhooks',
+    '/v1/audit/export',
+    '/v1/audit/reports/compliance',
+    '/v1/activity',
+  ];
+  const answers = await Promise.all(paths.map((path) => account.must(200, 'GET', path)));
+  return answers.map(({ text }) => text.replaceAll(/"last_(used|activity)_at":[^,}]+/g, ''));
+}

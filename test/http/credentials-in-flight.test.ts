@@ -1,0 +1,230 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { FaultyDatabase } from '../support/faults';
+import { aim, makeScene, type Scene } from '../support/scene';
+import { dumpTables, saveTables } from '../support/tables';
+import { type Answer, type Json, World } from '../support/world';
+
+const MINUTE = 60_000;
+
+/** Routes that write nothing, whatever they are sent. */
+const READING = ['POST /v1/policies/simulate', 'POST /v1/tokens/introspect'];
+const AGENT_ROUTES = ['POST /v1/permissions', 'POST /v1/tokens/use', 'POST /v1/tokens/revoke'];
+/** Every route that writes with a credential of an account, from the router's own list. */
+const writing = [...new Set(new World().app.routes.map(({ method, path }) => `${method} ${path}`))].filter(
+  (route) => /^(POST|PUT|PATCH|DELETE) \/v1\//.test(route) && !route.includes('/v1/admin') && !READING.includes(route),
+);
+const userRoutes = writing.filter((route) => route !== 'POST /v1/permissions');
+
+const database = new FaultyDatabase(env.DB);
+const world = new World({ DB: database.binding });
+/** What happens meanwhile comes from elsewhere, and counts as no call of the first. */
+const elsewhere = new World();
+const operator = env.ADMIN_TOKEN;
+let scene: Scene;
+let restore: () => Promise<void>;
+
+beforeAll(async () => {
+  scene = await makeScene(world);
+  restore = await saveTables(env.DB);
+});
+
+beforeEach(async () => {
+  world.now = elsewhere.now = Date.UTC(2026, 0, 31, 12, 1);
+  await restore();
+});
+
+/** A credential, and how it ends. */
+interface Ending {
+  credential: string;
+  end: () => Promise<unknown>;
+}
+
+const byOwner = (status: number, method: string, path: string, body?: unknown) =>
+  elsewhere.must(status, method, path, { token: scene.account.token, ...(body !== undefined && { body }) });
+
+const byOperator = (status: number, method: string, body?: unknown) =>
+  elsewhere.must(status, method, `/v1/admin/users/${scene.account.id}`, {
+    token: operator,
+    ...(body !== undefined && { body }),
+  });
+
+async function userToken(fields: Record<string, unknown> = {}) {
+  const { body } = await byOwner(201, 'POST', '/v1/me/tokens', fields);
+  return { id: body.id as string, credential: body.token as string };
+}
+
+/** An entry of another agent, a minute later: whatever is written into the log after it bears no earlier time. */
+async function appendLater(): Promise<void> {
+  elsewhere.advance(MINUTE);
+  const { body } = await byOwner(201, 'POST', '/v1/agents', { name: 'Later' });
+  const request = { action: 'file.read', resource: 'file:a' };
+  await elsewhere.must(201, 'POST', '/v1/permissions', { token: body.api_key, body: request });
+}
+
+const switchedOff = () => byOperator(200, 'PATCH', { is_active: false });
+const deleted = () => byOperator(202, 'DELETE');
+
+const userEndings: Record<string, () => Promise<Ending>> = {
+  'the token is deleted': async () => {
+    const { id, credential } = await userToken();
+    return { credential, end: () => byOwner(204, 'DELETE', `/v1/me/tokens/${id}`) };
+  },
+  'the account is switched off': async () => ({ ...(await userToken()), end: switchedOff }),
+  'the account is deleted': async () => ({ ...(await userToken()), end: deleted }),
+};
+
+const agentEndings: Record<string, () => Promise<Ending>> = {
+  'its key is revoked': async () => {
+    const end = () => byOwner(200, 'POST', `/v1/agents/${scene.agent.id}/rotate-key`, { revoke_immediately: true });
+    return { credential: scene.agent.key, end };
+  },
+  'the agent is switched off': async () => {
+    const end = () => byOwner(200, 'PUT', `/v1/agents/${scene.agent.id}`, { is_active: false });
+    return { credential: scene.agent.key, end };
+  },
+  'the agent is deleted': async () => {
+    return { credential: scene.agent.key, end: () => byOwner(204, 'DELETE', `/v1/agents/${scene.agent.id}`) };
+  },
+  'the account is switched off': async () => ({ credential: scene.agent.key, end: switchedOff }),
+  'the account is deleted': async () => ({ credential: scene.agent.key, end: deleted }),
+};
+
+/** A route as it is called in the scene, so that it would succeed. */
+function makeCall(route: string, credential: string) {
+  const { method, path, body } = aim(route, scene);
+  // What an agent's key revokes in one test is there in the next.
+  const headers: Record<string, string> = method === 'POST' ? { 'Idempotency-Key': 'in-flight' } : {};
+  return () => world.call(method, path, { token: credential, headers, ...(body !== undefined && { body }) });
+}
+
+const outcome = ({ status, body }: Answer) => [status, body?.code];
+
+/** Lets a credential end between authentication and write: nothing is written, and the answer is that of an ended one. */
+async function expectNothingWritten(route: string, { credential, end }: Ending) {
+  let before: unknown;
+  database.before(2, async () => {
+    await end();
+    before = await dumpTables(env.DB);
+  });
+  const call = makeCall(route, credential);
+  const answer = await call();
+  expect(before).toBeDefined();
+  expect(await dumpTables(env.DB)).toEqual(before);
+  expect(answer.status).toBeGreaterThanOrEqual(401);
+  expect(answer.status).toBeLessThanOrEqual(403);
+  // What it would be answered if it came now.
+  expect(outcome(answer)).toEqual(outcome(await call()));
+}
+
+describe.each(Object.entries(userEndings))('when %s while a request is in flight', (_, arrange) => {
+  it.each(userRoutes)('%s writes nothing, and is answered like one that comes after it', async (route) => {
+    await expectNothingWritten(route, await arrange());
+  });
+});
+
+describe.each(Object.entries(agentEndings))('when %s while a request of the agent is in flight', (_, arrange) => {
+  it.each(AGENT_ROUTES)('%s writes nothing, and is answered like one that comes after it', async (route) => {
+    await expectNothingWritten(route, await arrange());
+  });
+});
+
+it.each(userRoutes)('%s succeeds with the same credential when nothing ends it', async (route) => {
+  const { credential } = await userToken();
+  expect((await makeCall(route, credential)()).status).toBeLessThan(300);
+});
+
+describe.each(['before', 'after'] as const)('when the database fails %s its work as well', (mode) => {
+  it.each([2, 3])('writes nothing once the credential has ended: call %s', async (call) => {
+    for (const route of ['POST /v1/agents', 'POST /v1/permissions/:id/approve', 'POST /v1/tokens/use']) {
+      await restore();
+      const { id, credential } = await userToken();
+      let ended: unknown;
+      database.arm({ call, mode });
+      database.before(2, async () => {
+        await byOwner(204, 'DELETE', `/v1/me/tokens/${id}`);
+        ended = await dumpTables(env.DB);
+      });
+      const answer = await makeCall(route, credential)();
+      database.arm(null);
+      expect(ended).toBeDefined();
+      // What fails before it is refused leaves nothing to be said of the credential.
+      const isRefused = call === 2 && mode === 'after';
+      expect(outcome(answer)).toEqual(isRefused ? [401, 'unauthorized'] : [503, 'unavailable']);
+      expect(await dumpTables(env.DB)).toEqual(ended);
+    }
+  });
+});
+
+it.each(AGENT_ROUTES)('%s succeeds with an agent key when nothing ends it', async (route) => {
+  expect((await makeCall(route, scene.agent.key)()).status).toBeLessThan(300);
+});
+
+it('records no download once the account is switched off', async () => {
+  const path = `/v1/downloads/${scene.download}`;
+  let before: unknown;
+  database.before(2, async () => {
+    await switchedOff();
+    before = await dumpTables(env.DB);
+  });
+  await world.call('GET', path);
+  expect(before).toBeDefined();
+  expect(await dumpTables(env.DB)).toEqual(before);
+  expect(outcome(await world.call('GET', path))).toEqual([403, 'account_inactive']);
+});
+
+describe('a credential that expires while a request is in flight', () => {
+  const LOGGED = ['POST /v1/permissions/:id/approve', 'POST /v1/permissions/:id/deny', ...AGENT_ROUTES];
+
+  it.each(LOGGED)('writes no entry that would bear a time after its end: %s', async (route) => {
+    const agentKey = async () => {
+      await byOwner(200, 'POST', `/v1/agents/${scene.agent.id}/rotate-key`, { grace_period: MINUTE / 1_000 });
+      return scene.agent.key;
+    };
+    const end = new Date(world.now + MINUTE).toISOString();
+    const credential = AGENT_ROUTES.includes(route)
+      ? await agentKey()
+      : (await userToken({ expires_at: end })).credential;
+    database.before(2, appendLater);
+    const answer = await makeCall(route, credential)();
+    expect(outcome(answer)).toEqual([503, 'unavailable']);
+    world.now = elsewhere.now;
+    const log = await scene.account.log();
+    expect(Math.max(...log.map(({ created_at }) => Date.parse(created_at)))).toBe(world.now);
+    expect(log.at(-1).created_at).toBe(new Date(world.now).toISOString());
+    expect(outcome(await makeCall(route, credential)())).toEqual([401, 'unauthorized']);
+  });
+
+  it.each(['POST /v1/agents', 'POST /v1/policies', 'POST /v1/me/tokens', 'POST /v1/permissions/:id/approve'])(
+    'writes nothing when its body arrives after its end: %s',
+    async (route) => {
+      const { credential } = await userToken({ expires_at: new Date(world.now + MINUTE).toISOString() });
+      const { method, path, body } = aim(route, scene);
+      const text = JSON.stringify(body ?? {});
+      const pull = (controller: ReadableStreamDefaultController) => {
+        world.advance(MINUTE);
+        controller.enqueue(new TextEncoder().encode(text));
+        controller.close();
+      };
+      const late = new ReadableStream({ pull }, { highWaterMark: 0 });
+      const before = await dumpTables(env.DB);
+      const headers = { 'Content-Type': 'application/json' };
+      const answer = await world.call(method, path, { token: credential, raw: late, headers });
+      expect(outcome(answer)).toEqual([401, 'unauthorized']);
+      expect(await dumpTables(env.DB)).toEqual(before);
+    },
+  );
+});
+
+it('writes with one time what one request writes, however long it takes', async () => {
+  const slow = new World();
+  const now = () => {
+    slow.advance(1);
+    return slow.now;
+  };
+  Object.assign(slow.runtime, { now });
+  const { token } = scene.account;
+  const { body: agent } = await slow.must(201, 'POST', '/v1/agents', { token, body: { name: 'Slow' } });
+  const { body: activity } = await slow.must(200, 'GET', `/v1/activity?target=${agent.id}`, { token });
+  expect(activity.data.map(({ created_at }: Json) => created_at)).toEqual([agent.created_at]);
+});

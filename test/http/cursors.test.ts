@@ -1,0 +1,125 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, type TestAccount, type TestAgent, World } from '../support/world';
+
+const world = new World();
+let account: TestAccount;
+let stranger: TestAccount;
+let agent: TestAgent;
+
+/** Three of everything in both accounts. */
+async function makeThree(): Promise<[TestAccount, TestAgent]> {
+  const owner = await world.account({ email: 'three@example.com' });
+  const agents: TestAgent[] = [];
+  for (let i = 0; i < 3; i++) {
+    world.advance(1);
+    agents.push(await owner.agent());
+    await agents[0]?.request();
+    await owner.must(201, 'POST', '/v1/me/tokens');
+  }
+  return [owner, agents[0] as TestAgent];
+}
+
+beforeAll(async () => {
+  [account, agent] = await makeThree();
+  [stranger] = await makeThree();
+  await world.account({ email: 'three@example.com' });
+});
+
+const tokens = {
+  operator: () => world.env.ADMIN_TOKEN ?? '',
+  account: () => account.token,
+  stranger: () => stranger.token,
+  agent: () => agent.key,
+};
+type Caller = keyof typeof tokens;
+
+function read(caller: Caller, path: string, query: string): Promise<Answer> {
+  return world.call('GET', `${path}?${query}`, { token: tokens[caller]() });
+}
+
+async function cursorOf(caller: Caller, path: string, query = ''): Promise<string> {
+  const { status, body } = await read(caller, path, `limit=1${query}`);
+  expect([status, typeof body.next_cursor]).toEqual([200, 'string']);
+  return body.next_cursor;
+}
+
+async function expectRefusal(caller: Caller, path: string, cursor: string, query = '') {
+  const { status, body } = await read(caller, path, `cursor=${encodeURIComponent(cursor)}${query}`);
+  expect([status, body.code, cursor]).toEqual([400, 'invalid_cursor', cursor]);
+  expect(body.errors).toEqual([{ path: 'query.cursor', message: expect.any(String) }]);
+}
+
+const LISTS: [Caller, string][] = [
+  ['operator', '/v1/admin/users'],
+  ['account', '/v1/me/tokens'],
+  ['account', '/v1/agents'],
+  ['account', '/v1/permissions'],
+  ['agent', '/v1/permissions'],
+  ['account', '/v1/audit'],
+];
+
+describe.each(LISTS)('a cursor of the %s for %s', (caller, path) => {
+  it('opens the next page, of any length', async () => {
+    const cursor = await cursorOf(caller, path);
+    const { body: all } = await read(caller, path, 'limit=3');
+    const { body: next } = await read(caller, path, `limit=2&cursor=${cursor}`);
+    expect(next.data).toEqual(all.data.slice(1));
+    expect((await read(caller, path, `cursor=${cursor}`)).body.data[0]).toEqual(all.data[1]);
+  });
+
+  it('tells nothing of what it holds by being changed', async () => {
+    const cursor = await cursorOf(caller, path);
+    for (let i = 0; i < cursor.length; i++) {
+      const other = cursor[i] === 'A' ? 'B' : 'A';
+      await expectRefusal(caller, path, cursor.slice(0, i) + other + cursor.slice(i + 1));
+    }
+  });
+
+  it('is none when it is cut, prolonged or made up', async () => {
+    const cursor = await cursorOf(caller, path);
+    for (let i = 0; i < cursor.length; i += 3) await expectRefusal(caller, path, cursor.slice(0, i));
+    const others = ['', 'x', '0', '=', 'null', '\0', '😀', `${cursor}A`, `${cursor}=`, ` ${cursor}`, cursor.repeat(2)];
+    for (const other of [...others, 'A'.repeat(5_000)]) await expectRefusal(caller, path, other);
+  });
+
+  const others = LISTS.filter(([otherCaller, otherPath]) => otherCaller !== caller || otherPath !== path);
+  it.each(others)('is none of the %s for %s', async (otherCaller, otherPath) => {
+    await expectRefusal(otherCaller, otherPath, await cursorOf(caller, path));
+  });
+});
+
+it.each(['/v1/me/tokens', '/v1/agents', '/v1/permissions', '/v1/audit'])(
+  'refuses a cursor of another account for %s',
+  async (path) => {
+    await expectRefusal('stranger', path, await cursorOf('account', path));
+    await expectRefusal('account', path, await cursorOf('stranger', path));
+  },
+);
+
+const FILTERS: [Caller, string, string[]][] = [
+  ['operator', '/v1/admin/users', ['&plan=free', '&email=three@example.com', '&plan=free&email=three@example.com']],
+  ['account', '/v1/agents', ['&active=true']],
+  ['account', '/v1/permissions', ['&status=pending', '&action=email.send', '&status=pending&action=email.send']],
+  ['agent', '/v1/permissions', ['&status=pending', '&action=email.send']],
+  [
+    'account',
+    '/v1/audit',
+    ['&event_type=request', '&action=email.send', '&order=asc', '&start_date=2026-01-01', '&end_date=2026-12-31'],
+  ],
+];
+
+it.each(FILTERS)('refuses a cursor of the %s for %s with other filters', async (caller, path, filters) => {
+  for (const made of ['', ...filters]) {
+    const cursor = await cursorOf(caller, path, made);
+    expect((await read(caller, path, `cursor=${cursor}${made}`)).status).toBe(200);
+    for (const used of ['', ...filters].filter((filter) => filter !== made)) {
+      await expectRefusal(caller, path, cursor, used);
+    }
+  }
+});
+
+it('takes filters in any order', async () => {
+  const cursor = await cursorOf('account', '/v1/audit', '&event_type=request&action=email.send');
+  const { status } = await read('account', '/v1/audit', `action=email.send&cursor=${cursor}&event_type=request`);
+  expect(status).toBe(200);
+});

@@ -1,0 +1,617 @@
+import { env } from 'cloudflare:test';
+import { beforeEach, describe, expect, it } from 'vitest';
+import '../support/shards';
+import { sha256 } from '../../src/lib/bytes';
+import { FaultyDatabase } from '../support/faults';
+import { checkIntegrity } from '../support/integrity';
+import { sealLogs } from '../support/seal';
+import { countRows, dumpTables, emptyTables } from '../support/tables';
+import { type Answer, type Call, type TestAccount, type TestAgent, World } from '../support/world';
+
+const DAY = 86_400_000;
+const WEBHOOK = { url: 'https://hooks.example.com/' };
+const POLICY = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
+
+// The operator is the same in every test, and so are the operator's keys.
+beforeEach(async () => {
+  await emptyTables(env.DB);
+  await emptyTables(env.DB_01);
+});
+
+interface Scene {
+  world: World;
+  account: TestAccount;
+  agent: TestAgent;
+  pending: string;
+  /** A token with nine uses. */
+  token: string;
+  webhook: string;
+  delivery: string;
+}
+
+async function makeScene(world = new World()): Promise<Scene> {
+  const account = await world.account({ plan: 'enterprise' });
+  const agent = await account.agent();
+  const { token } = await agent.approved({ max_uses: 9 });
+  const { id } = await agent.request();
+  const { body: webhook } = await account.must(201, 'POST', '/v1/webhooks', WEBHOOK);
+  const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
+  return { world, account, agent, pending: id, token: token.value, webhook: webhook.id, delivery: delivery.id };
+}
+
+/** Every POST that changes something: who sends it, where to, and with what. */
+const posts: Record<string, (scene: Scene) => { path: string; call: Call }> = {
+  'POST /v1/admin/users': ({ world }) => ({
+    path: '/v1/admin/users',
+    call: { token: world.env.ADMIN_TOKEN ?? '', body: { email: 'new@example.com' } },
+  }),
+  'POST /v1/admin/users/:id/tokens': ({ world, account }) => ({
+    path: `/v1/admin/users/${account.id}/tokens`,
+    call: { token: world.env.ADMIN_TOKEN ?? '', body: { name: 'CI' } },
+  }),
+  'POST /v1/me/tokens': ({ account }) => ({ path: '/v1/me/tokens', call: { token: account.token } }),
+  'POST /v1/agents': ({ account }) => ({ path: '/v1/agents', call: { token: account.token, body: { name: 'New' } } }),
+  'POST /v1/agents/:id/rotate-key': ({ account, agent }) => ({
+    path: `/v1/agents/${agent.id}/rotate-key`,
+    call: { token: account.token },
+  }),
+  'POST /v1/policies': ({ account }) => ({ path: '/v1/policies', call: { token: account.token, body: POLICY } }),
+  'POST /v1/audit/export': ({ account }) => ({
+    path: '/v1/audit/export',
+    call: { token: account.token, body: { start_date: '2026-01-01', end_date: '2026-12-31' } },
+  }),
+  'POST /v1/audit/reports/compliance': ({ account }) => ({
+    path: '/v1/audit/reports/compliance',
+    call: {
+      token: account.token,
+      body: { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } },
+    },
+  }),
+  'POST /v1/webhooks': ({ account }) => ({ path: '/v1/webhooks', call: { token: account.token, body: WEBHOOK } }),
+  'POST /v1/webhooks/:id/rotate-secret': ({ account, webhook }) => ({
+    path: `/v1/webhooks/${webhook}/rotate-secret`,
+    call: { token: account.token },
+  }),
+  'POST /v1/webhooks/:id/test': ({ account, webhook }) => ({
+    path: `/v1/webhooks/${webhook}/test`,
+    call: { token: account.token },
+  }),
+  'POST /v1/webhooks/:id/deliveries/:delivery_id/redeliver': ({ account, webhook, delivery }) => ({
+    path: `/v1/webhooks/${webhook}/deliveries/${delivery}/redeliver`,
+    call: { token: account.token },
+  }),
+  'POST /v1/permissions': ({ agent }) => ({
+    path: '/v1/permissions',
+    call: { token: agent.key, body: { action: 'file.read', resource: 'file:a', scope: { '2': 1, '1': [2, 1] } } },
+  }),
+  'POST /v1/permissions/:id/approve': ({ account, pending }) => ({
+    path: `/v1/permissions/${pending}/approve`,
+    call: { token: account.token, body: { reason: 'Fine' } },
+  }),
+  'POST /v1/permissions/:id/deny': ({ account, pending }) => ({
+    path: `/v1/permissions/${pending}/deny`,
+    call: { token: account.token },
+  }),
+  'POST /v1/tokens/use': ({ account, token }) => ({
+    path: '/v1/tokens/use',
+    call: { token: account.token, body: { token } },
+  }),
+  'POST /v1/tokens/revoke': ({ agent, token }) => ({
+    path: '/v1/tokens/revoke',
+    call: {
+      token: agent.key,
+      raw: `token=${token}`,
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    },
+  }),
+};
+
+/** POSTs that change nothing. */
+const harmless = ['POST /v1/policies/simulate', 'POST /v1/tokens/introspect'];
+
+function send(world: World, path: string, call: Call, key: string): Promise<Answer> {
+  return world.call('POST', path, { ...call, headers: { ...call.headers, 'Idempotency-Key': key } });
+}
+
+const isReplay = ({ headers }: Answer) => headers.get('Idempotent-Replayed') === 'true';
+const told = ({ status, text, headers }: Answer) => [
+  status,
+  text,
+  headers.get('Location'),
+  headers.get('Content-Type'),
+];
+
+it('knows every POST of the service', () => {
+  const routes = new World().app.routes.filter(({ method }) => method === 'POST').map(({ path }) => `POST ${path}`);
+  expect([...Object.keys(posts), ...harmless].toSorted()).toEqual([...new Set(routes)].toSorted());
+});
+
+describe.each(Object.entries(posts))('%s', (_, aim) => {
+  it('takes effect once, and is answered alike when it is sent again', async () => {
+    const scene = await makeScene();
+    const { path, call } = aim(scene);
+    const first = await send(scene.world, path, call, 'k-1');
+    expect([first.status < 300, isReplay(first)]).toEqual([true, false]);
+    const state = await dumpTables(env.DB);
+    scene.world.advance(DAY - 1);
+    const again = await send(scene.world, path, call, 'k-1');
+    expect(told(again)).toEqual(told(first));
+    expect(isReplay(again)).toBe(true);
+    expect(again.headers.get('X-Request-Id')).not.toBe(first.headers.get('X-Request-Id'));
+    expect(await dumpTables(env.DB)).toEqual(state);
+    expect(first.cost.trips).toBeLessThanOrEqual(2);
+    expect(again.cost.trips).toBe(1);
+  });
+
+  it('has one effect and twenty equal answers when twenty are sent at once', async () => {
+    const scene = await makeScene();
+    const { path, call } = aim(scene);
+    const before = await countRows(env.DB);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send(scene.world, path, call, 'k-1')));
+    expect(new Set(answers.map((answer) => JSON.stringify(told(answer)))).size).toBe(1);
+    expect(answers[0]?.status).toBeLessThan(300);
+    expect(answers.filter(isReplay)).toHaveLength(19);
+    const after = await countRows(env.DB);
+    expect(after.stored_answers).toBe((before.stored_answers ?? 0) + 1);
+    expect((after.audit_entries ?? 0) - (before.audit_entries ?? 0)).toBeLessThanOrEqual(1);
+    expect((after.activity ?? 0) - (before.activity ?? 0)).toBeLessThanOrEqual(1);
+    expect(await checkIntegrity(env.DB)).toEqual([]);
+  });
+
+  it('has one effect when every call loaded before any of them wrote', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const scene = await makeScene(new World({ DB: database.binding }));
+    const rival = new World();
+    rival.now = scene.world.now;
+    const { path, call } = aim(scene);
+    let first: Answer | undefined;
+    database.before(2, async () => {
+      first = await send(rival, path, call, 'k-1');
+    });
+    const second = await send(scene.world, path, call, 'k-1');
+    expect(told(second)).toEqual(first && told(first));
+    expect([isReplay(second), second.cost.trips]).toEqual([true, 3]);
+  });
+
+  it('gives the answer that was lost after the commit', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const scene = await makeScene(new World({ DB: database.binding }));
+    const { path, call } = aim(scene);
+    database.arm({ call: 2, mode: 'after' });
+    const lost = await send(scene.world, path, call, 'k-1');
+    expect(lost.status).toBe(503);
+    database.arm(null);
+    const state = await dumpTables(env.DB);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send(scene.world, path, call, 'k-1')));
+    expect(new Set(answers.map((answer) => JSON.stringify(told(answer)))).size).toBe(1);
+    expect([answers[0]?.status && answers[0].status < 300, answers.every(isReplay)]).toEqual([true, true]);
+    expect(await dumpTables(env.DB)).toEqual(state);
+  });
+
+  it('acts when the first attempt failed before its commit', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const scene = await makeScene(new World({ DB: database.binding }));
+    const { path, call } = aim(scene);
+    database.arm({ call: 2, mode: 'before' });
+    expect((await send(scene.world, path, call, 'k-1')).status).toBe(503);
+    database.arm(null);
+    const answer = await send(scene.world, path, call, 'k-1');
+    expect([answer.status < 300, isReplay(answer)]).toEqual([true, false]);
+  });
+
+  it('is refused with the key of another request, and changes nothing', async () => {
+    const scene = await makeScene();
+    const { path, call } = aim(scene);
+    await send(scene.world, path, call, 'k-1');
+    const state = await dumpTables(env.DB);
+    const another: Call = { ...call, raw: '{"reason":"another"}', headers: { 'Content-Type': 'application/json' } };
+    const others: [string, Call][] = [
+      [path, another],
+      [`${path}?x=1`, call],
+    ];
+    if (!path.startsWith('/v1/admin')) others.push(['/v1/tokens/introspect', call]);
+    for (const [otherPath, otherCall] of others) {
+      const answer = await send(scene.world, otherPath, otherCall, 'k-1');
+      expect([answer.status, answer.body.code]).toEqual([422, 'idempotency_key_reuse']);
+      expect(answer.body.errors[0].path).toBe('header.Idempotency-Key');
+      expect(isReplay(answer)).toBe(false);
+    }
+    expect(await dumpTables(env.DB)).toEqual(state);
+  });
+});
+
+it.each(harmless)('%s leaves the key free, and refuses one that was used', async (route) => {
+  const { world, account, token } = await makeScene();
+  const path = route.slice('POST '.length);
+  const call = {
+    token: account.token,
+    body: path.endsWith('simulate') ? { action: 'a.b', resource: 'c:d' } : { token },
+  };
+  for (let i = 0; i < 2; i++) {
+    const answer = await send(world, path, call, 'k-1');
+    expect([answer.status, isReplay(answer)]).toEqual([200, false]);
+  }
+  expect((await countRows(env.DB)).stored_answers).toBe(0);
+  expect((await send(world, '/v1/agents', { token: account.token, body: { name: 'A' } }, 'k-1')).status).toBe(201);
+  expect((await send(world, path, call, 'k-1')).body.code).toBe('idempotency_key_reuse');
+});
+
+it('leaves the key free after a refusal, also for another body', async () => {
+  const { world, account, agent, pending, token } = await makeScene();
+  const { id: open } = await agent.request();
+  const operator = world.env.ADMIN_TOKEN ?? '';
+  const refused: [number, string, Call][] = [
+    [400, '/v1/agents', { token: account.token, body: { name: '' } }],
+    [400, '/v1/agents', { token: account.token, raw: '{', headers: { 'Content-Type': 'application/json' } }],
+    [415, '/v1/agents', { token: account.token, raw: 'x', headers: { 'Content-Type': 'text/plain' } }],
+    [413, '/v1/agents', { token: account.token, body: { name: 'x'.repeat(2 ** 20) } }],
+    [403, '/v1/agents', { token: await account.limitedToken('agents:read'), body: { name: 'x' } }],
+    [403, '/v1/agents', { token: agent.key, body: { name: 'x' } }],
+    [404, '/v1/agents/agent_x/rotate-key', { token: account.token }],
+    [404, '/v1/permissions/perm_x/approve', { token: account.token }],
+    [400, `/v1/permissions/${open}/approve`, { token: account.token, body: { max_uses: 2 } }],
+    [409, '/v1/tokens/use', { token: account.token, body: { token, action: 'other.action' } }],
+    [200, '/v1/tokens/revoke', { token: account.token, body: { token: 'nobody’s' } }],
+    [403, '/v1/admin/users', { token: operator, body: { email: 'a@example.com', audit_retention_days: 3 } }],
+    [404, '/v1/admin/users/user_x/tokens', { token: operator }],
+  ];
+  for (const [status, path, call] of refused) {
+    const answer = await send(world, path, call, 'k-1');
+    expect([path, answer.status, isReplay(answer)]).toEqual([path, status, false]);
+  }
+  await account.must(200, 'POST', `/v1/permissions/${pending}/deny`);
+  const late = await send(world, `/v1/permissions/${pending}/approve`, { token: account.token }, 'k-1');
+  expect([late.status, late.body.code]).toEqual([409, 'not_pending']);
+  expect((await countRows(env.DB)).stored_answers).toBe(0);
+  expect((await send(world, `/v1/permissions/${open}/approve`, { token: account.token }, 'k-1')).status).toBe(200);
+});
+
+it('refuses a used key even with a body that would be refused anyhow', async () => {
+  const { world, account } = await makeScene();
+  await send(world, '/v1/agents', { token: account.token, body: { name: 'A' } }, 'k-1');
+  for (const body of [{ name: '' }, { nmae: 'A' }, { name: 'A', metadata: [] }]) {
+    expect((await send(world, '/v1/agents', { token: account.token, body }, 'k-1')).body.code).toBe(
+      'idempotency_key_reuse',
+    );
+  }
+});
+
+it.each(['', ' ', 'a b', 'é', 'x'.repeat(256)])('refuses the malformed key %j', async (key) => {
+  const { world, account } = await makeScene();
+  const state = await countRows(env.DB);
+  const headers = { 'Idempotency-Key': key };
+  const answer = await world.call('POST', '/v1/agents', { token: account.token, body: { name: 'A' }, headers });
+  expect([answer.status, answer.body.code, answer.body.errors]).toEqual([
+    400,
+    'invalid_request',
+    [{ path: 'header.Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters' }],
+  ]);
+  expect(await countRows(env.DB)).toEqual(state);
+});
+
+it.each(['!', '~', 'x'.repeat(255), '"8e03978e-40d5-43dd-bc93-6894a57f9324"'])('takes the key %j', async (key) => {
+  const { world, account } = await makeScene();
+  const call = { token: account.token, body: { name: 'A' } };
+  const first = await send(world, '/v1/agents', call, key);
+  expect((await send(world, '/v1/agents', call, key)).text).toBe(first.text);
+});
+
+it('keeps the keys of user tokens and agents apart', async () => {
+  const { world, account, agent } = await makeScene();
+  const other = await account.agent();
+  const body = { action: 'file.read', resource: 'file:a' };
+  const asked = [];
+  for (const token of [agent.key, other.key]) asked.push(await send(world, '/v1/permissions', { token, body }, 'k-1'));
+  const made = [];
+  for (const token of [account.token, await account.limitedToken('agents:write')]) {
+    made.push(await send(world, '/v1/agents', { token, body: { name: 'A' } }, 'k-1'));
+  }
+  const answers = [...asked, ...made];
+  expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+  expect(new Set(answers.map(({ body }) => body.id)).size).toBe(4);
+});
+
+it('keeps the keys of an agent when its API key is rotated', async () => {
+  const { world, account, agent } = await makeScene();
+  const body = { action: 'file.read', resource: 'file:a' };
+  const first = await send(world, '/v1/permissions', { token: agent.key, body }, 'k-1');
+  const { body: rotated } = await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, {});
+  const again = await send(world, '/v1/permissions', { token: rotated.api_key, body }, 'k-1');
+  expect([again.text, isReplay(again)]).toEqual([first.text, true]);
+});
+
+it('honours a key for 24 hours, swept or not', async () => {
+  const { world, account } = await makeScene();
+  const call = { token: account.token, body: { name: 'A' } };
+  const first = await send(world, '/v1/agents', call, 'k-1');
+  world.advance(DAY - 1);
+  await world.sweep();
+  expect((await send(world, '/v1/agents', call, 'k-1')).text).toBe(first.text);
+  world.advance(1);
+  const second = await send(world, '/v1/agents', call, 'k-1');
+  expect([second.status, isReplay(second)]).toEqual([201, false]);
+  expect(second.body.id).not.toBe(first.body.id);
+  expect((await send(world, '/v1/agents', call, 'k-1')).text).toBe(second.text);
+  world.advance(DAY);
+  await world.sweep();
+  expect((await countRows(env.DB)).stored_answers).toBe(0);
+});
+
+it.each(['used', 'new', ' ', 'a b'])('is for POST alone: another method takes no notice of the key %j', async (key) => {
+  const { world, account } = await makeScene();
+  const { body: agent } = await send(world, '/v1/agents', { token: account.token, body: { name: 'A' } }, 'used');
+  const headers = { 'Idempotency-Key': key };
+  const path = `/v1/agents/${agent.id}`;
+  for (const name of ['B', 'C', 'B']) {
+    const { body } = await world.must(200, 'PUT', path, { token: account.token, headers, body: { name } });
+    expect(body.name).toBe(name);
+  }
+  await world.must(200, 'GET', path, { token: account.token, headers });
+  await world.must(204, 'DELETE', path, { token: account.token, headers });
+  await world.must(404, 'DELETE', path, { token: account.token, headers });
+});
+
+it('stores nothing of an answer in the clear', async () => {
+  const { world, account } = await makeScene();
+  const answer = await send(
+    world,
+    '/v1/agents',
+    { token: account.token, body: { name: 'Cassowary' } },
+    'the-client-key',
+  );
+  const { results } = await env.DB.prepare('select * from stored_answers').all();
+  const text = JSON.stringify(results) + JSON.stringify(results.map((row) => Object.values(row).map(asText)));
+  for (const secret of [answer.body.api_key, 'Cassowary', 'the-client-key', 'api_key'])
+    expect(text).not.toContain(secret);
+});
+
+function asText(value: unknown): unknown {
+  return Array.isArray(value) ? String.fromCharCode(...value) : value;
+}
+
+it('gives no answer to another key or principal, were its row moved there', async () => {
+  const { world, account } = await makeScene();
+  const call = { token: account.token, body: { name: 'A' } };
+  await send(world, '/v1/agents', call, 'k-1');
+  await send(world, '/v1/agents', call, 'k-2');
+  const [one, two] = (await env.DB.prepare('select key, answer from stored_answers').all()).results;
+  await env.DB.prepare('update stored_answers set answer = ? where key = ?').bind(one?.answer, two?.key).run();
+  const answers = [await send(world, '/v1/agents', call, 'k-1'), await send(world, '/v1/agents', call, 'k-2')];
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 500]);
+});
+
+it('gives stored answers again under a new root secret', async () => {
+  const { world, account } = await makeScene();
+  const call = { token: account.token, body: { name: 'A' } };
+  const first = await send(world, '/v1/agents', call, 'k-1');
+  const newer = btoa('another thirty-two bytes, secret');
+  const renewed = new World({ ROOT_SECRET: `${newer},${env.ROOT_SECRET}` });
+  const again = await send(renewed, '/v1/agents', call, 'k-1');
+  expect([again.text, isReplay(again)]).toEqual([first.text, true]);
+});
+
+it('counts a use as it was, whatever other uses come between', async () => {
+  const { world, account, token } = await makeScene();
+  const call = { token: account.token, body: { token } };
+  const keys = ['a', 'b', 'c', 'd', 'e'];
+  const answers = await Promise.all(keys.map((key) => send(world, '/v1/tokens/use', call, key)));
+  expect(answers.map(({ body }) => body.uses).toSorted()).toEqual([1, 2, 3, 4, 5]);
+  expect(answers.map(({ body }) => body.uses + body.remaining_uses)).toEqual([9, 9, 9, 9, 9]);
+  for (const [i, key] of keys.entries()) {
+    expect((await send(world, '/v1/tokens/use', call, key)).text).toBe(answers[i]?.text);
+  }
+});
+
+describe('of a deleted agent', () => {
+  it('gives no answer again at once, and keeps none once the sweep has passed', async () => {
+    const { world, account, pending, token } = await makeScene();
+    const made = await send(world, '/v1/agents', { token: account.token, body: { name: 'A' } }, 'k-1');
+    const agent = made.body.id;
+    const own = await send(
+      world,
+      '/v1/permissions',
+      { token: made.body.api_key, body: { action: 'file.read', resource: 'file:a' } },
+      'k-1',
+    );
+    const approve = `/v1/permissions/${own.body.id}/approve`;
+    const rotate = `/v1/agents/${agent}/rotate-key`;
+    await send(world, approve, { token: account.token }, 'k-2');
+    await send(world, rotate, { token: account.token }, 'k-3');
+    await send(world, `/v1/permissions/${pending}/approve`, { token: account.token }, 'k-4');
+    await send(world, '/v1/policies', { token: account.token, body: POLICY }, 'k-5');
+    const use = await send(world, '/v1/tokens/use', { token: account.token, body: { token } }, 'k-6');
+    await account.must(204, 'DELETE', `/v1/agents/${agent}`);
+    expect((await send(world, approve, { token: account.token }, 'k-2')).status).toBe(404);
+    expect((await send(world, rotate, { token: account.token }, 'k-3')).status).toBe(404);
+    const anew = await send(world, '/v1/agents', { token: account.token, body: { name: 'A' } }, 'k-1');
+    expect([anew.status, isReplay(anew)]).toEqual([201, false]);
+    expect((await countRows(env.DB)).stored_answers).toBe(7);
+    await world.sweep();
+    expect((await countRows(env.DB)).stored_answers).toBe(4);
+    expect((await send(world, '/v1/tokens/use', { token: account.token, body: { token } }, 'k-6')).text).toBe(use.text);
+  });
+
+  it('gives none of a use or a revocation', async () => {
+    const { world, account, agent, token } = await makeScene();
+    const call = { token: account.token, body: { token } };
+    await send(world, '/v1/tokens/use', call, 'k-1');
+    await send(world, '/v1/tokens/revoke', call, 'k-2');
+    await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
+    const use = await send(world, '/v1/tokens/use', call, 'k-1');
+    expect([use.status, use.body.reason]).toEqual([409, 'unknown']);
+    expect(isReplay(await send(world, '/v1/tokens/revoke', call, 'k-2'))).toBe(false);
+    await world.sweep();
+    expect((await countRows(env.DB)).stored_answers).toBe(0);
+  });
+
+  it('keeps none where they are more than a slice', async () => {
+    const { world, account, agent } = await makeScene();
+    await send(world, `/v1/agents/${agent.id}/rotate-key`, { token: account.token }, 'k-1');
+    await multiplyAnswers(350);
+    await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
+    await sealLogs(env.DB);
+    await world.sweep();
+    const rows = await countRows(env.DB);
+    expect([rows.stored_answers, rows.erasures]).toEqual([0, 0]);
+  });
+});
+
+it('gives an agent that is switched off no stored answer', async () => {
+  const { world, account, agent } = await makeScene();
+  const call = { token: agent.key, body: { action: 'file.read', resource: 'file:a' } };
+  await send(world, '/v1/permissions', call, 'k-1');
+  await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { is_active: false });
+  expect((await send(world, '/v1/permissions', call, 'k-1')).body.code).toBe('agent_inactive');
+});
+
+describe('a caller who may not call', () => {
+  it('is told so, whatever the key', async () => {
+    const { world, account } = await makeScene();
+    const token = await account.limitedToken('agents:write');
+    await send(world, '/v1/agents', { token, body: { name: 'A' } }, 'k-1');
+    for (const key of ['k-1', ' ']) {
+      const lacking = await send(world, '/v1/policies', { token, body: POLICY }, key);
+      expect([lacking.status, lacking.body.code]).toEqual([403, 'insufficient_scope']);
+      for (const path of ['/v1/policies', '/v1/admin/users', '/v1/tokens/revoke']) {
+        const unknown = await send(world, path, { token: 'guess', body: {} }, key);
+        expect([unknown.status, unknown.body.code]).toEqual([401, 'unauthorized']);
+      }
+    }
+  });
+
+  it('is given no answer that a rival got before the caller was switched off', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const scene = await makeScene(new World({ DB: database.binding }));
+    const { world, account, agent } = scene;
+    const rival = new World();
+    rival.now = world.now;
+    const call = { token: agent.key, body: { action: 'file.read', resource: 'file:a' } };
+    database.before(2, async () => {
+      expect((await send(rival, '/v1/permissions', call, 'k-1')).status).toBe(201);
+      const off = { token: account.token, body: { is_active: false } };
+      await rival.must(200, 'PUT', `/v1/agents/${agent.id}`, off);
+    });
+    const second = await send(world, '/v1/permissions', call, 'k-1');
+    expect([second.status, second.body.code]).toEqual([403, 'agent_inactive']);
+  });
+});
+
+describe('a rival', () => {
+  it('whose answer is gone again leaves nothing to say', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const world = new World({ DB: database.binding });
+    const rival = new World();
+    const account = await world.account();
+    const call = { token: account.token, body: { name: 'A' } };
+    database.before(2, async () => {
+      const { body } = await send(rival, '/v1/agents', call, 'k-1');
+      database.before(2, () => rival.must(204, 'DELETE', `/v1/agents/${body.id}`, { token: account.token }));
+      database.calls = 1;
+    });
+    const late = await send(world, '/v1/agents', call, 'k-1');
+    expect([late.status, late.body.code]).toEqual([503, 'unavailable']);
+  });
+
+  it('with another body is the only one to get through', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const world = new World({ DB: database.binding });
+    const account = await world.account();
+    const { token } = account;
+    database.before(2, () => send(new World(), '/v1/agents', { token, body: { name: 'A' } }, 'k-1'));
+    const late = await send(world, '/v1/agents', { token, body: { name: 'B' } }, 'k-1');
+    expect([late.status, late.body.code]).toEqual([422, 'idempotency_key_reuse']);
+    expect((await account.must(200, 'GET', '/v1/agents')).body.data).toHaveLength(1);
+  });
+});
+
+it('encrypts each answer anew', async () => {
+  const { world, account } = await makeScene();
+  const nonce = async () => {
+    await send(world, '/v1/policies', { token: account.token, body: POLICY }, 'k-1');
+    return env.DB.prepare('select hex(substr(answer, 1, 12)) as nonce from stored_answers').first('nonce');
+  };
+  const first = await nonce();
+  world.advance(DAY);
+  expect(await nonce()).not.toBe(first);
+});
+
+/** Stores what is stored so often again, under other keys. */
+async function multiplyAnswers(times: number): Promise<void> {
+  await env.DB.prepare(
+    `insert into stored_answers select randomblob(16), randomblob(32), request, answer, settled, subject, created_at
+     from stored_answers,
+       (with recursive n(i) as (select 1 union all select i + 1 from n where i < ?) select * from n)`,
+  )
+    .bind(times)
+    .run();
+}
+
+it('deletes old answers, however many', async () => {
+  const { world, account } = await makeScene();
+  await send(world, '/v1/policies', { token: account.token, body: POLICY }, 'k-1');
+  await multiplyAnswers(450);
+  world.advance(DAY);
+  await world.sweep();
+  expect((await countRows(env.DB)).stored_answers).toBe(0);
+});
+
+it('keeps nothing of a deleted account, and gives none of its answers again', async () => {
+  const world = new World();
+  const before = await countRows(env.DB);
+  const token = env.ADMIN_TOKEN;
+  const call = { token, body: { email: 'new@example.com' } };
+  const made = await send(world, '/v1/admin/users', call, 'k-1');
+  await send(world, '/v1/policies', { token: made.body.token.token, body: POLICY }, 'k-2');
+  await multiplyAnswers(150);
+  await world.must(202, 'DELETE', `/v1/admin/users/${made.body.id}`, { token });
+  const anew = await send(world, '/v1/admin/users', call, 'k-1');
+  expect([anew.status, isReplay(anew), anew.body.id === made.body.id]).toEqual([201, false, false]);
+  await world.must(202, 'DELETE', `/v1/admin/users/${anew.body.id}`, { token });
+  await world.sweep();
+  world.advance(20 * 60_000);
+  await world.sweep();
+  expect(await countRows(env.DB)).toEqual(before);
+});
+
+describe('with two shards', () => {
+  /** Two keys that the operator's accounts are placed by, one for each shard. */
+  async function keysOfShards(): Promise<string[]> {
+    const keys: string[] = [];
+    for (let i = 0; keys.filter(Boolean).length < 2; i++) {
+      const [first = 0] = await sha256(`k-${i}`);
+      keys[first % 2] ??= `k-${i}`;
+    }
+    return keys;
+  }
+
+  it('an account is made once, whatever becomes of the room on them meanwhile', async () => {
+    const world = new World({ DB_01: env.DB_01 });
+    const call = { token: env.ADMIN_TOKEN, body: { email: 'new@example.com' } };
+    for (const [shard, key] of (await keysOfShards()).entries()) {
+      const database = shard === 0 ? env.DB : env.DB_01;
+      const first = await send(world, '/v1/admin/users', call, key);
+      expect(first.body.token.token.slice(0, 6)).toBe(`csu_0${shard}`);
+      await database.prepare('create table ballast as select randomblob(4000000) as bytes').run();
+      const again = await send(world, '/v1/admin/users', call, key);
+      expect([again.text, isReplay(again), again.cost.trips]).toEqual([first.text, true, 2]);
+      const tokens = `/v1/admin/users/${first.body.id}/tokens`;
+      const made = await send(world, tokens, { token: call.token }, `${key}-token`);
+      expect((await send(world, tokens, { token: call.token }, `${key}-token`)).text).toBe(made.text);
+      await database.prepare('drop table ballast').run();
+    }
+  });
+
+  it('an account is made once when two attempts race', async () => {
+    for (const [shard, key] of (await keysOfShards()).entries()) {
+      const database = new FaultyDatabase(shard === 0 ? env.DB : env.DB_01);
+      const world = new World({ DB_01: env.DB_01, [shard === 0 ? 'DB' : 'DB_01']: database.binding });
+      const call = { token: env.ADMIN_TOKEN, body: { email: 'new@example.com' } };
+      let first: Answer | undefined;
+      database.before(2, async () => {
+        first = await send(new World({ DB_01: env.DB_01 }), '/v1/admin/users', call, key);
+      });
+      const second = await send(world, '/v1/admin/users', call, key);
+      expect([second.text, isReplay(second)]).toEqual([first?.text, true]);
+    }
+  });
+});

@@ -1,0 +1,59 @@
+import { env } from 'cloudflare:test';
+import { describe, expect, it } from 'vitest';
+import { dumpTables } from '../support/tables';
+import { makeWebhook } from '../support/webhooks';
+import { World } from '../support/world';
+
+/** Its path is signed: any other is a forgery (downloads.test.ts). */
+const SIGNED = 'GET /v1/downloads/:id';
+
+/** Every route with an id in its path, so that a new one is not forgotten. */
+const ROUTES = new World().app.routes
+  .filter(({ method, path }) => method !== 'ALL' && path.includes(':'))
+  .map(({ method, path }) => `${method} ${path}`)
+  .filter((route, i, all) => route !== SIGNED && all.indexOf(route) === i);
+
+const BODIES: Record<string, unknown> = { POST: {}, PUT: { name: 'Stolen' }, PATCH: { name: 'Stolen' } };
+const RESTORATION_BODIES: Record<string, unknown> = { PUT: { shard: '00', restored_to: '2026-01-01T00:00:00Z' } };
+const WEBHOOK_BODIES: Record<string, unknown> = { POST: {}, PUT: { description: 'Stolen' } };
+const SUFFIX = '01h455vb4pex5vsknk084sn02q';
+const MALFORMED = [
+  ...['x', '1', '-1', 'null', 'undefined', '__proto__', '%00', '%ff', '%F0%9F%98%80', '%2e%2e', '*', "'%20or%201=1--"],
+  ...['user_', `_${SUFFIX}`, SUFFIX, 'x'.repeat(2_000)],
+];
+
+it('has routes to test', () => {
+  expect(ROUTES).toContain('GET /v1/audit/:id');
+  expect(ROUTES.length).toBeGreaterThan(13);
+});
+
+describe.each(ROUTES)('%s', (route) => {
+  const [method = '', pattern = ''] = route.split(' ');
+
+  it('finds nothing under an id that is malformed, of another kind, unknown or of another account', async () => {
+    const world = new World();
+    const [account, other] = [await world.account(), await world.account()];
+    const agent = await other.agent();
+    const { id } = await agent.request();
+    const webhook = await makeWebhook(other);
+    const ofWebhooks = pattern.startsWith('/v1/webhooks') ? WEBHOOK_BODIES : BODIES;
+    const bodies = pattern.endsWith('/restoration') ? RESTORATION_BODIES : ofWebhooks;
+    const [entry] = await other.log();
+    const own = (await account.agent()).id;
+    const operator = pattern.startsWith('/v1/admin');
+    // The operator finds every account by its id.
+    const foreign = [agent.id, id, entry.id, webhook.id, ...(operator ? [] : [other.id, other.tokenId])];
+    const kinds = ['user', 'utok', 'agent', 'perm', 'token', 'audit', 'webhook', 'dlv', 'USER', 'key'];
+    const unknown = kinds.flatMap((kind) => [`${kind}_${SUFFIX}`, `${kind}_${SUFFIX}0`, `${kind}_8${SUFFIX.slice(1)}`]);
+    const disguised = kinds.map((kind) => own.replace('agent_', `${kind}0_`));
+    const before = await dumpTables(env.DB);
+    for (const candidate of [...MALFORMED, ...foreign, ...unknown, ...disguised]) {
+      const { status, body } = await world.call(method, pattern.replace(/:\w+/, candidate), {
+        token: operator ? (world.env.ADMIN_TOKEN ?? '') : account.token,
+        ...(bodies[method] !== undefined && { body: bodies[method] }),
+      });
+      expect([candidate, status, body?.code]).toEqual([candidate, 404, 'not_found']);
+    }
+    expect(await dumpTables(env.DB)).toEqual(before);
+  });
+});

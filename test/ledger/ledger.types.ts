@@ -1,0 +1,43 @@
+// Compiled, never run: what must not compile. A line that compiles after all fails `npm run check`.
+
+import type { Database } from '../../src/db/database';
+import { accounts, agentStatistics, auditEntries, permissions } from '../../src/db/schema';
+import type { UserContext } from '../../src/http/context';
+import type { Note } from '../../src/ledger/activity-record';
+import type { Entry } from '../../src/ledger/entry';
+import { Ledger } from '../../src/ledger/ledger';
+
+/** Ways to change a state without its entry. */
+export async function forbidden({ reader, ledger }: UserContext, entry: Entry, note: Note): Promise<void> {
+  const answer = null;
+  // @ts-expect-error a reader cannot update
+  reader.update(permissions);
+  // @ts-expect-error a reader cannot insert
+  reader.insert(accounts);
+  // @ts-expect-error a reader cannot run raw statements
+  reader.run('delete from permissions');
+  // @ts-expect-error permissions are no records
+  await ledger.change({ note, answer, changes: (write) => [write.update(permissions).set({ status: 'approved' })] });
+  // @ts-expect-error audit entries are no records
+  await ledger.change({ note, answer, changes: (write) => [write.delete(auditEntries)] });
+  // @ts-expect-error counters are no records
+  await ledger.change({ note, answer, changes: (write) => [write.delete(agentStatistics)] });
+  // @ts-expect-error a change of a record without its note
+  await ledger.change({ answer, changes: (write) => [write.update(accounts).set({ name: 'x' })] });
+  // @ts-expect-error a change of a record without what the client is told of it
+  await ledger.change({ note, changes: (write) => [write.update(accounts).set({ name: 'x' })] });
+  await ledger.change({ note, answer, changes: (write) => [write.update(accounts).set({ name: 'x' })] });
+  const changes = (write: Parameters<Parameters<typeof ledger.commit>[0]['changes']>[0]) =>
+    [write.update(permissions).set({ status: 'approved', lastEntry: entry.id })] as const;
+  // @ts-expect-error a state change without an entry
+  await ledger.commit({ answer, changes });
+  // @ts-expect-error a state change with no entry in its list
+  await ledger.commit({ answer, changes, entries: [] });
+  // @ts-expect-error a transition changes nothing but permissions and tokens
+  await ledger.commit({ answer, changes: (write) => [write.update(accounts).set({ name: 'x' })], entries: [entry] });
+  // @ts-expect-error a state change without what the client is told of it
+  await ledger.commit({ changes, entries: [entry] });
+  await ledger.commit({ answer, changes, entries: [entry] });
+  // @ts-expect-error a ledger that does not know by whose authority it writes
+  new Ledger({} as Database);
+}

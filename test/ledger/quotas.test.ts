@@ -1,0 +1,154 @@
+import { env } from 'cloudflare:test';
+import { describe, expect, it } from 'vitest';
+import { toHex } from '../../src/lib/bytes';
+import { type Id, idBytes } from '../../src/lib/typeid';
+import { sealLogs } from '../support/seal';
+import { type TestAccount, type TestAgent, World } from '../support/world';
+
+const MAX_PENDING = 10_000;
+const MAX_PENDING_OF_AGENT = 1_000;
+const MAX_LOG_LENGTH = 5_000_000;
+const WISH = { action: 'file.read', resource: 'file:a' };
+
+const numberOf = (table: 'accounts' | 'agents', id: string) =>
+  `(select number from ${table} where id = x'${toHex(idBytes(id as Id<'user' | 'agent'>))}')`;
+
+/** How many permissions of an account are counted as pending, and how many are. */
+async function pending({ id }: TestAccount): Promise<[counted: number, there: number]> {
+  const owner = numberOf('accounts', id);
+  const [counted, there] = await env.DB.batch<{ n: number }>([
+    env.DB.prepare(
+      `select coalesce(sum(count), 0) as n from pending_permissions where account = ${owner} and agent = 0`,
+    ),
+    env.DB.prepare(`select count(*) as n from permissions where account = ${owner} and status = 0`),
+  ]);
+  return [counted?.results[0]?.n ?? -1, there?.results[0]?.n ?? -1];
+}
+
+/** Gives an agent so many more pending permissions, copies of one that it has. */
+async function addPending({ id }: TestAgent, count: number): Promise<void> {
+  await env.DB.prepare(
+    `with recursive n(value) as (select 1 union all select value + 1 from n where value < ?)
+     insert into permissions
+     select account, randomblob(16), agent, action, resource, scope, reason, token_ttl, max_uses, status, granted_scope,
+       decided_by, decided_at, decision_reason, policy_id, token_status, token_max_uses, token_uses, token_issued_at,
+       token_expires_at, token_key_id, last_entry, expires_at, created_at, updated_at
+     from (select * from permissions where status = 0 and agent = ${numberOf('agents', id)} limit 1), n`,
+  )
+    .bind(count)
+    .run();
+}
+
+/** Asks for a permission that is refused; the problem's text. */
+async function refusal(agent: TestAgent, path = '/v1/permissions', body: object = WISH): Promise<string> {
+  const problem = (await agent.must(409, 'POST', path, body)).body;
+  expect(problem.code).toBe('conflict');
+  return problem.detail;
+}
+
+it('lets 1,000 requests of an agent be pending, and leaves other agents their share', async () => {
+  const account = await new World().account();
+  const [agent, other] = [await account.agent(), await account.agent()];
+  const { id } = await agent.request();
+  await addPending(agent, MAX_PENDING_OF_AGENT - 2);
+  await agent.request();
+  expect(await refusal(agent)).toContain('pending requests');
+  await other.request();
+  await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
+  await agent.request();
+  await refusal(agent);
+});
+
+it('lets 10,000 requests of an account be pending, and leaves other accounts alone', async () => {
+  const account = await new World().account();
+  const agents = [];
+  for (let i = 0; i < MAX_PENDING / MAX_PENDING_OF_AGENT; i++) {
+    const agent = await account.agent();
+    await agent.request();
+    await addPending(agent, MAX_PENDING_OF_AGENT - 1);
+    agents.push(agent);
+  }
+  expect(await pending(account)).toEqual([MAX_PENDING, MAX_PENDING]);
+  const late = await account.agent();
+  expect(await refusal(late)).toContain('pending requests');
+  await (await (await new World().account()).agent()).request();
+  const [gone] = agents;
+  await account.must(204, 'DELETE', `/v1/agents/${gone?.id}`);
+  await sealLogs(env.DB);
+  for (let sweep = 0; sweep < 3; sweep++) await account.world.sweep();
+  expect(await pending(account)).toEqual([MAX_PENDING - MAX_PENDING_OF_AGENT, MAX_PENDING - MAX_PENDING_OF_AGENT]);
+  await late.request();
+});
+
+it('lets a policy decide a request at once, however many are pending', async () => {
+  const account = await new World().account();
+  const agent = await account.agent();
+  await agent.request();
+  await addPending(agent, MAX_PENDING_OF_AGENT - 1);
+  await refusal(agent);
+  const policy = { name: 'Files', effect: 'approve', actions: ['file.*'], resources: ['*'] };
+  await account.must(201, 'POST', '/v1/policies', policy);
+  expect((await agent.must(201, 'POST', '/v1/permissions', WISH)).body.status).toBe('approved');
+});
+
+it('counts pending permissions through decisions, expiry and the deletion of their agent', async () => {
+  const world = new World();
+  const account = await world.account();
+  const [agent, gone] = [await account.agent(), await account.agent()];
+  const ids = [];
+  for (let i = 0; i < 6; i++) ids.push((await agent.request({ expires_in: 60 + i })).id);
+  await Promise.all([gone.request(), gone.request()]);
+  expect(await pending(account)).toEqual([8, 8]);
+  await account.must(200, 'POST', `/v1/permissions/${ids[0]}/approve`);
+  await account.must(200, 'POST', `/v1/permissions/${ids[1]}/deny`);
+  expect(await pending(account)).toEqual([6, 6]);
+  world.advance(63_000);
+  await world.sweep();
+  expect(await pending(account)).toEqual([4, 4]);
+  await account.must(204, 'DELETE', `/v1/agents/${gone.id}`);
+  await sealLogs(env.DB);
+  await world.sweep();
+  expect(await pending(account)).toEqual([2, 2]);
+});
+
+describe('a full log', () => {
+  /** An account whose newest entry is in the last place of a full log, and an agent of it. */
+  async function makeFull() {
+    const account = await new World().account({ plan: 'enterprise' });
+    const agent = await account.agent();
+    const approved = await agent.approved({ max_uses: 5 });
+    const [open, other] = [await agent.request(), await agent.request()];
+    const own = `pos / 4294967296 = ${numberOf('accounts', account.id)}`;
+    await env.DB.prepare(
+      `update audit_entries set pos = (select min(pos) from audit_entries where ${own}) + ?
+       where pos = (select max(pos) from audit_entries where ${own})`,
+    )
+      .bind(MAX_LOG_LENGTH - 2)
+      .run();
+    await agent.must(201, 'POST', '/v1/permissions', WISH);
+    return { account, agent, approved, open, other };
+  }
+
+  it('refuses requests and uses, and still takes decisions and revocations', async () => {
+    const { account, agent, approved, open, other } = await makeFull();
+    expect(await refusal(agent)).toContain('audit log');
+    expect(await refusal(agent, '/v1/tokens/use', { token: approved.token.value })).toContain('audit log');
+    await account.must(200, 'POST', `/v1/permissions/${open.id}/deny`);
+    await account.must(200, 'POST', `/v1/permissions/${other.id}/approve`);
+    await agent.must(200, 'POST', '/v1/tokens/revoke', { token: approved.token.value });
+    const last = (await account.log()).slice(-4).map(({ event_type }) => event_type);
+    expect(last).toEqual(['request', 'deny', 'approve', 'revoke']);
+  });
+
+  it('has room again for what was erased with a deleted agent', async () => {
+    const { account, agent } = await makeFull();
+    await refusal(agent);
+    // The record of a deleted agent that filled the log.
+    const owner = numberOf('accounts', account.id);
+    await env.DB.prepare(
+      `insert into erased_entries (id, account, reason, ranges, erased_at)
+       values (${owner} * 4294967296 + 4000000, ${owner}, 0, '[[10,1000000],[2000000,4000000]]', 0)`,
+    ).run();
+    await agent.must(201, 'POST', '/v1/permissions', WISH);
+  });
+});

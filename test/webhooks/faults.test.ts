@@ -1,0 +1,191 @@
+import { env } from 'cloudflare:test';
+import { describe, expect, it } from 'vitest';
+import { startExport } from '../support/exports';
+import { type FaultMode, FaultyDatabase } from '../support/faults';
+import { deliverHint } from '../support/queue';
+import { listDeliveries, makeProvenWebhook, makeWebhook, readDelivery } from '../support/webhooks';
+import { type Json, type TestAccount, World } from '../support/world';
+
+const MINUTE = 60_000;
+
+/** Lets two minutes pass, with their sweeps: more than whoever died leaves behind. */
+async function recover(world: World): Promise<void> {
+  for (let i = 0; i < 2; i++) {
+    world.advance(MINUTE);
+    await world.sweep();
+    await world.deliver();
+  }
+}
+
+/** Each entry has one delivery, which succeeded, and one message at least, of which all are the same. */
+async function expectAll(account: TestAccount, webhook: { id: string; host: string }): Promise<void> {
+  const log = (await account.log()).map(({ id }) => id);
+  const deliveries = await listDeliveries(account, webhook);
+  const told: string[] = [];
+  for (const { id, status } of deliveries) {
+    const { payload } = await readDelivery(account, webhook, id);
+    expect([id, status]).toEqual([id, 'succeeded']);
+    told.push(payload.data.id);
+    const sent = account.world.internet.sentTo(webhook.host).filter(({ headers }) => headers.get('webhook-id') === id);
+    expect(new Set(sent.map(({ body }) => body))).toEqual(new Set([JSON.stringify(payload)]));
+  }
+  expect(told.toReversed()).toEqual(log);
+}
+
+async function makeScene() {
+  const database = new FaultyDatabase(env.DB);
+  const world = new World({ DB: database.binding });
+  const account = await world.account();
+  const agent = await account.agent();
+  const webhooks = [await makeProvenWebhook(account), await makeProvenWebhook(account)] as const;
+  for (let i = 0; i < 3; i++) await agent.request();
+  return { database, world, account, webhooks };
+}
+
+/** How many calls of the database the whole way takes. */
+const CALLS = 6;
+
+describe.each<FaultMode>(['before', 'after'])('a call of the database that fails, %s it took effect,', (mode) => {
+  it.each(Array.from({ length: CALLS }, (_, i) => i + 1))('loses and doubles nothing (call %i)', async (call) => {
+    const { database, world, account, webhooks } = await makeScene();
+    database.arm({ call, mode });
+    await world.deliver();
+    expect(database.calls).toBeGreaterThanOrEqual(call);
+    database.arm(null);
+    await recover(world);
+    for (const webhook of webhooks) await expectAll(account, webhook);
+  });
+
+  it.each([1, 2])('loses nothing in the sweep (call %i)', async (call) => {
+    const { database, world, account, webhooks } = await makeScene();
+    world.webhookQueue.waiting = [];
+    database.refuse(/webhook_feeds_due/);
+    if (call === 2) database.refuse(/webhooks_due/);
+    world.advance(MINUTE);
+    await world.sweep();
+    await world.deliver();
+    database.refuse(null);
+    await recover(world);
+    for (const webhook of webhooks) await expectAll(account, webhook);
+  });
+});
+
+it('takes so many calls of the database', async () => {
+  const { database, world } = await makeScene();
+  database.arm(null);
+  await world.deliver();
+  expect(database.calls).toBe(CALLS);
+});
+
+it('a queue that takes no messages, or loses them, loses nothing', async () => {
+  const { world, account, webhooks } = await makeScene();
+  const agent = await account.agent();
+  world.webhookQueue.broken = true;
+  world.slowWebhookQueue.broken = true;
+  await agent.request();
+  await world.deliver();
+  world.webhookQueue.broken = false;
+  world.slowWebhookQueue.broken = false;
+  world.webhookQueue.waiting = [];
+  await agent.request();
+  world.webhookQueue.waiting = [];
+  await recover(world);
+  for (const webhook of webhooks) await expectAll(account, webhook);
+});
+
+it('a message that comes twice, or at the same time, is sent once', async () => {
+  const { world, account, webhooks } = await makeScene();
+  const [hint] = world.webhookQueue.take();
+  if (!hint) throw new Error('there is no hint');
+  await Promise.all(Array.from({ length: 5 }, () => deliverHint(hint, world.env, world.runtime)));
+  const again = world.webhookQueue.take();
+  await Promise.all([...again, ...again, hint].map((body) => deliverHint(body, world.env, world.runtime)));
+  await world.deliver();
+  for (const webhook of webhooks) {
+    await expectAll(account, webhook);
+    expect(world.internet.sentTo(webhook.host)).toHaveLength(3);
+  }
+});
+
+it('a slice that is made late, after another made more, moves nothing back', async () => {
+  const { database, world, account, webhooks } = await makeScene();
+  const agent = await account.agent();
+  database.before(2, async () => {
+    await agent.request();
+    const rival = new World({ WEBHOOK_QUEUE: world.webhookQueue.binding });
+    Object.assign(rival.internet, world.internet);
+    const { results } = await env.DB.prepare('select max(account) as account from webhooks').all<Json>();
+    await deliverHint({ shard: '00', account: results[0].account }, rival.env, world.runtime);
+  });
+  await world.deliver();
+  await recover(world);
+  for (const webhook of webhooks) {
+    await expectAll(account, webhook);
+    expect(world.internet.sentTo(webhook.host)).toHaveLength(4);
+  }
+});
+
+it('an agent that is deleted while deliveries are made leaves none behind', async () => {
+  const { database, world, account, webhooks } = await makeScene();
+  const { body: agents } = await account.must(200, 'GET', '/v1/agents');
+  database.before(2, async () => {
+    const rival = new World();
+    await rival.must(204, 'DELETE', `/v1/agents/${agents.data[0].id}`, { token: account.token });
+    await rival.sweep();
+  });
+  await world.deliver();
+  await recover(world);
+  expect(world.internet.received).toEqual([]);
+  for (const webhook of webhooks) expect(await listDeliveries(account, webhook)).toEqual([]);
+  const left = 'select count(*) as n from deliveries where webhook >= (select max(number) - 1 from webhooks)';
+  expect(await env.DB.prepare(left).first('n')).toBe(0);
+});
+
+it('a message about nothing does nothing', async () => {
+  const world = new World();
+  const bodies: Json[] = [
+    { shard: '00', account: 999_999 },
+    { shard: '00', account: 999_999, webhook: 999_999 },
+    { shard: 'zz', account: 1 },
+  ];
+  for (const body of bodies) {
+    const result = await deliverHint(body, world.env, world.runtime);
+    expect(result.explicitAcks).toHaveLength(1);
+  }
+});
+
+it('a message of another account sends nothing', async () => {
+  const { world, account } = await makeScene();
+  const stranger = await world.account();
+  world.webhookQueue.take();
+  const { results } = await env.DB.prepare('select number from accounts order by number desc limit 1').all<Json>();
+  const { results: webhooks } = await env.DB.prepare('select max(number) as number from webhooks').all<Json>();
+  await account.must(200, 'GET', '/v1/me');
+  await stranger.must(200, 'GET', '/v1/me');
+  await env.DB.prepare('update webhooks set due_at = 1').run();
+  await deliverHint({ shard: '00', account: results[0].number, webhook: webhooks[0].number }, world.env, world.runtime);
+  expect(world.internet.received).toEqual([]);
+});
+
+it('of an export that was finished when the process died its webhook is told', async () => {
+  for (const mode of ['before', 'after'] as const) {
+    for (let call = 1; call <= 6; call++) {
+      const database = new FaultyDatabase(env.DB);
+      const world = new World({ DB: database.binding });
+      const account = await world.account();
+      const webhook = await makeWebhook(account);
+      await startExport(account);
+      database.arm({ call, mode });
+      await world.work();
+      database.arm(null);
+      for (let i = 0; i < 3; i++) {
+        world.advance(MINUTE);
+        await world.sweep();
+        await world.work();
+        await world.deliver();
+      }
+      const events = world.internet.sentTo(webhook.host).map(({ body }) => JSON.parse(body).event);
+      expect([mode, call, events]).toEqual([mode, call, ['audit.export.completed']]);
+    }
+  }
+});

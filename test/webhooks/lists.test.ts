@@ -1,0 +1,158 @@
+import { env } from 'cloudflare:test';
+import { expect, it } from 'vitest';
+import { watchLog } from '../support/log';
+import { countRows } from '../support/tables';
+import { makeProvenWebhook } from '../support/webhooks';
+import { type Json, type TestAccount, World } from '../support/world';
+
+const MANY = 20_000;
+const DAY = 86_400_000;
+
+const log = watchLog();
+
+type State = 'fresh' | 'retried' | 'void' | 'succeeded' | 'failed';
+type History = [state: State, count: number][];
+
+/**
+ * A webhook with so many deliveries in each state, oldest first, one a millisecond. What is tried again is due in a day,
+ * the oldest last; what is void was tried once before the webhook was switched off.
+ */
+async function makeHistory(parts: History) {
+  const world = new World();
+  const account = await world.account();
+  const webhook = await makeProvenWebhook(account);
+  const states: State[] = [];
+  for (const [state, count] of parts) {
+    const isTried = state !== 'fresh';
+    const status = { fresh: 0, retried: 0, void: 0, succeeded: 1, failed: 2 }[state];
+    const time = world.now + states.length;
+    await env.DB.prepare(
+      `with recursive n(value) as (select 0 union all select value + 1 from n where value < ?1 - 1)
+       insert into deliveries select number, unhex(printf('%012x', ?2 + value) || hex(randomblob(10))), null,
+         iif(?3 = 'void', -1, generation), 5, null, null, '{"n":' || value || '}', ?4, ?5,
+         iif(?4 = 0, iif(?5 = 0, ?2 + value, ?2 + ?6 - value), null), null, null, null, null, ?2 + value, null
+       from n cross join webhooks where number = (select max(number) from webhooks)`,
+    )
+      .bind(count, time, state, status, isTried ? 1 : 0, DAY + MANY)
+      .run();
+    states.push(...Array<State>(count).fill(state));
+  }
+  world.advance(states.length);
+  return { world, account, webhook, states: states.reverse() };
+}
+
+/** The pages of a list, or the first few. */
+async function readPages(
+  account: TestAccount,
+  webhook: { id: string },
+  query: string,
+  most = Number.POSITIVE_INFINITY,
+) {
+  const pages: { items: Json[]; read: number }[] = [];
+  for (let cursor: string | null = ''; cursor !== null && pages.length < most; ) {
+    const path = `/v1/webhooks/${webhook.id}/deliveries?${query}${cursor && `&cursor=${cursor}`}`;
+    const { body, cost }: Json = await account.must(200, 'GET', path);
+    pages.push({ items: body.data, read: cost.read });
+    cursor = body.next_cursor;
+  }
+  return pages;
+}
+
+it.each<[string, History]>([
+  ['a webhook that waits', [['fresh', MANY]]],
+  ['a webhook that fails', [['retried', MANY]]],
+  ['a webhook that succeeds', [['succeeded', MANY]]],
+  ['a webhook that is given up', [['failed', MANY]]],
+  ['a webhook that was switched off', [['void', MANY]]],
+  ['a webhook that recovered', [...mixed(30), ['succeeded', MANY]]],
+  ['a webhook that failed of late', [...mixed(30), ['retried', MANY / 2], ['failed', MANY / 2]]],
+])('a page of the deliveries of %s reads few rows, however many there are', async (_, history) => {
+  const { account, webhook } = await makeHistory(history);
+  for (const status of ['', '&status=pending', '&status=failed']) {
+    for (const { read } of await readPages(account, webhook, `limit=20${status}`, 3)) {
+      expect([status, read]).toEqual([status, expect.toSatisfy((rows: number) => rows <= 150)]);
+    }
+  }
+  // No index tells what succeeded: it looks at a thousand, and says that there may be more.
+  for (const { read } of await readPages(account, webhook, 'limit=20&status=succeeded', 3)) {
+    expect(read).toBeLessThanOrEqual(3_200);
+  }
+  if (history[0]?.[0] === 'succeeded') {
+    for (const { read } of await readPages(account, webhook, 'limit=20&status=succeeded', 3)) {
+      expect(read).toBeLessThanOrEqual(200);
+    }
+  }
+});
+
+function mixed(count: number): History {
+  return (['fresh', 'succeeded', 'retried', 'failed', 'void'] as const).map((state) => [state, count]);
+}
+
+it.each([7, 100])('the pages of each list, of %i each, hold every delivery once and in order', async (limit) => {
+  const parts: History = [...mixed(3), ...mixed(9), ['retried', 1_400], ['fresh', 650], ...mixed(2), ['succeeded', 12]];
+  const { account, webhook, states } = await makeHistory(parts);
+  const all = (await readPages(account, webhook, 'limit=100')).flatMap(({ items }) => items);
+  expect(all.map(({ status }) => status)).toEqual(
+    states.map((state) => ({ fresh: 'pending', retried: 'pending', void: 'failed' })[state as string] ?? state),
+  );
+  const shown: [string, (state?: State) => boolean][] = [
+    ['pending', (state) => state === 'fresh' || state === 'retried'],
+    ['succeeded', (state) => state === 'succeeded'],
+    ['failed', (state) => state === 'failed'],
+  ];
+  for (const [status, isShown] of shown) {
+    const pages = await readPages(account, webhook, `limit=${limit}&status=${status}`);
+    expect(pages.flatMap(({ items }) => items)).toEqual(all.filter((_, i) => isShown(states[i])));
+    expect(Math.max(...pages.map(({ items }) => items.length))).toBeLessThanOrEqual(limit);
+  }
+});
+
+it.each<[string, History]>([
+  ['that wait for their next attempt', [['retried', MANY]]],
+  ['that are void', [['void', MANY]]],
+])('what is new is sent at the cost of few rows beside many deliveries %s', async (_, history) => {
+  const { world, account, webhook } = await makeHistory(history);
+  const before = (await countRows(env.DB)).deliveries ?? 0;
+  await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
+  log.clear();
+  await world.deliver();
+  expect(world.internet.sentTo(webhook.host)).toHaveLength(1);
+  const [job, ...others] = log.of('job');
+  expect(others).toEqual([]);
+  expect(job.rows_read).toBeLessThanOrEqual(60);
+  expect((await countRows(env.DB)).deliveries).toBe(before + 1);
+});
+
+it('what waits is sent in the order in which it is due, whether or not it was tried before', async () => {
+  const { world, account, webhook } = await makeHistory([
+    ['fresh', 2],
+    ['retried', 2],
+    ['fresh', 2],
+    ['retried', 2],
+  ]);
+  // Those that were tried are due at their places among the others.
+  await env.DB.prepare('update deliveries set due_at = created_at where due_at is not null').run();
+  await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
+  const all = (await readPages(account, webhook, 'limit=100')).flatMap(({ items }) => items.map(({ id }) => id));
+  await world.deliver();
+  const sent = world.internet.sentTo(webhook.host).map(({ headers }) => headers.get('webhook-id'));
+  expect(sent).toEqual(all.reverse());
+});
+
+it('what is void is written down a part a turn, and keeps no other webhook waiting', async () => {
+  const { world, account, webhook } = await makeHistory([['void', 5_000]]);
+  await env.DB.prepare('update webhooks set has_void = 1 where number = (select max(number) from webhooks)').run();
+  await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
+  const isVoid = 'generation < 0 and status = 0 and webhook = (select max(number) from webhooks)';
+  const countVoid = () => env.DB.prepare(`select count(*) as n from deliveries where ${isVoid}`).first('n');
+  // Each look at the clock takes a second.
+  world.runtime.now = () => {
+    world.advance(1_000);
+    return world.now;
+  };
+  await world.deliverOnce();
+  expect(await countVoid()).toSatisfy((left: number) => left > 0 && left < 5_000);
+  await world.deliver();
+  expect(await countVoid()).toBe(0);
+  expect(world.internet.sentTo(webhook.host)).toHaveLength(1);
+});

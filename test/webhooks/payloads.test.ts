@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest';
+import { startExport } from '../support/exports';
+import { startReport } from '../support/reports';
+import { listDeliveries, makeWebhook, readDelivery } from '../support/webhooks';
+import { World } from '../support/world';
+
+/** The events of which `webhooks:read` shows the payload together with each scope. */
+const SHOWN: Record<string, string[]> = {
+  'webhooks:read': ['webhook.test'],
+  'audit:read': ['audit.created', 'webhook.test'],
+  'audit:export': [
+    ...['audit.export.completed', 'audit.export.failed', 'report.completed', 'report.failed'],
+    'webhook.test',
+  ],
+};
+
+it('a payload is shown only to a token that may read the same elsewhere', async () => {
+  const world = new World();
+  const account = await world.account({ plan: 'enterprise' });
+  const [agent, leaving] = [await account.agent(), await account.agent()];
+  const webhook = await makeWebhook(account);
+  await agent.request();
+  for (const start of [startExport, startReport]) await start(account);
+  await world.work();
+  for (const start of [startExport, startReport]) await start(account);
+  await account.must(204, 'DELETE', `/v1/agents/${leaving.id}`);
+  await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
+  await world.deliver();
+  await world.deliver();
+  const deliveries = await listDeliveries(account, webhook);
+  expect(new Set(deliveries.map(({ event }) => event)).size).toBe(6);
+  for (const [scope, events] of Object.entries(SHOWN)) {
+    const token = await account.limitedToken('webhooks:read', scope);
+    const shown: string[] = [];
+    for (const { id, event } of deliveries) {
+      const path = `/v1/webhooks/${webhook.id}/deliveries/${id}`;
+      const { body } = await world.must(200, 'GET', path, { token });
+      const { payload, ...others } = await readDelivery(account, webhook, id);
+      expect(payload).toMatchObject({ event });
+      expect(body).toEqual({ ...others, payload: body.payload && payload });
+      if (body.payload) shown.push(event);
+    }
+    expect([scope, shown.toSorted()]).toEqual([scope, events]);
+  }
+});
+
+it('what is sent once more without those scopes is not shown either, and is sent whole', async () => {
+  const world = new World();
+  const account = await world.account();
+  const agent = await account.agent();
+  const webhook = await makeWebhook(account);
+  await agent.request();
+  await world.deliver();
+  const [{ id }] = await listDeliveries(account, webhook);
+  const token = await account.limitedToken('webhooks:read', 'webhooks:write');
+  const path = `/v1/webhooks/${webhook.id}/deliveries`;
+  const { body } = await world.must(202, 'POST', `${path}/${id}/redeliver`, { token });
+  expect(body).not.toHaveProperty('payload');
+  expect((await world.must(200, 'GET', `${path}/${body.id}`, { token })).body.payload).toBeNull();
+  await world.deliver();
+  const [first, second] = world.internet.sentTo(webhook.host);
+  expect(second?.body).toBe(first?.body);
+});
