@@ -1,7 +1,7 @@
 import { createApp } from './app';
-import { runJobs } from './background/file-queue';
+import { consumeFileQueue } from './background/file-queue';
 import { runCron } from './background/run-cron';
-import { runWebhooks } from './background/webhook-queue';
+import { consumeWebhookQueue } from './background/webhook-queue';
 import { type Env, type JobMessage, systemRuntime, type WebhookMessage } from './env';
 
 const app = createApp(systemRuntime);
@@ -11,6 +11,8 @@ export default {
   scheduled: (controller, env) => runCron(controller.cron, env, systemRuntime),
   queue: (batch, env, context) =>
     batch.queue === 'jobs'
-      ? runJobs(batch as MessageBatch<JobMessage>, env, systemRuntime)
-      : runWebhooks(batch as MessageBatch<WebhookMessage>, env, systemRuntime, (rest) => context.waitUntil(rest)),
+      ? consumeFileQueue(batch as MessageBatch<JobMessage>, env, systemRuntime)
+      : consumeWebhookQueue(batch as MessageBatch<WebhookMessage>, env, systemRuntime, (rest) =>
+          context.waitUntil(rest),
+        ),
 } satisfies ExportedHandler<Env, JobMessage | WebhookMessage>;

@@ -7,8 +7,8 @@ import { notFound } from '../errors';
 import type { Incoming, Shard } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, text, wholeNumber } from '../http/fields';
-import { shownCount, shownId, shownTime } from '../http/response-fields';
-import { later } from '../lib/lazy';
+import { countField, idField, timeField } from '../http/response-fields';
+import { lazy } from '../lib/lazy';
 import { MAX_RETENTION_DAYS, PLANS, retentionDays } from '../lib/plans';
 import { formatTime } from '../lib/time';
 import { parseId } from '../lib/typeid';
@@ -31,7 +31,7 @@ export const exampleAccount = {
 
 const keptDays = PLANS.map((plan) => `\`${plan}\` ${retentionDays({ plan, auditRetentionDays: null })}`).join(', ');
 
-export const Plan = later(() =>
+export const Plan = lazy(() =>
   choice(PLANS).meta({
     id: 'Plan',
     description: `Decides for how many days audit entries are kept: ${keptDays}, or fewer as the account chooses.`,
@@ -39,17 +39,17 @@ export const Plan = later(() =>
 );
 
 /** An account as the API shows it. */
-export const Account = later(() =>
+export const Account = lazy(() =>
   z
     .object({
-      id: shownId('user'),
+      id: idField('user'),
       email: z.string(),
       name: z.string().nullable(),
       plan: Plan(),
-      audit_retention_days: shownCount.meta({ description: 'For how many days audit entries are kept.' }),
+      audit_retention_days: countField.meta({ description: 'For how many days audit entries are kept.' }),
       is_active: z.boolean().meta({ description: 'While false, every credential of the account is refused.' }),
-      created_at: shownTime,
-      updated_at: shownTime,
+      created_at: timeField,
+      updated_at: timeField,
     })
     .meta({
       id: 'Account',
@@ -61,7 +61,7 @@ export const Account = later(() =>
 export type Account = z.output<ReturnType<typeof Account>>;
 
 /** The fields that the operator may set. */
-export const accountFields = later(() => ({
+export const accountFields = lazy(() => ({
   email: z
     .string()
     .trim()

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { accountNumber, noteOfOperator } from '../http/activity';
+import { accountNumber, operatorActivity } from '../http/activity';
 import type { OperatorContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
@@ -24,7 +24,7 @@ export async function createAccountToken(
   const { token, store } = await issueUserToken(context, shard.name, row.id, input, OPERATOR_TOKEN_DEFAULTS);
   await shard.ledger
     .change({
-      note: noteOfOperator(context, 'user_token.created', token.id, accountNumber(row.id)),
+      note: operatorActivity(context, 'user_token.created', token.id, accountNumber(row.id)),
       changes: (write) => [store(write)],
       answer: { value: token, subject: row.id },
     })
@@ -32,7 +32,7 @@ export async function createAccountToken(
   return token;
 }
 
-export const accountTokenCreation = new Hono().post(
+export const createAccountTokenRoute = new Hono().post(
   '/v1/admin/users/:id/tokens',
   operation({
     id: 'createAccountToken',

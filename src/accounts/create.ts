@@ -1,14 +1,14 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { roomiest } from '../db/least-full-shard';
+import { leastFullShard } from '../db/least-full-shard';
 import { accounts } from '../db/schema';
 import { Problem } from '../errors';
-import { accountNumber, noteOfOperator } from '../http/activity';
+import { accountNumber, operatorActivity } from '../http/activity';
 import { newId, type OperatorContext, SCOPES, type Shard } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { Account, accountFields, exampleAccount, presentAccount } from './account';
 import {
   CreatedUserToken,
@@ -17,7 +17,7 @@ import {
   OPERATOR_TOKEN_DEFAULTS,
 } from './tokens/user-token';
 
-const AccountCreation = later(() =>
+const AccountCreation = lazy(() =>
   z
     .strictObject({
       email: accountFields().email,
@@ -32,7 +32,7 @@ const AccountCreation = later(() =>
 );
 
 /** A new account, with its first user token. */
-export const CreatedAccount = later(() =>
+export const CreatedAccount = lazy(() =>
   Account()
     .extend({ token: CreatedUserToken() })
     .meta({
@@ -68,7 +68,7 @@ export async function createAccount(
   const { token, store } = await issueUserToken(context, shard.name, row.id, {}, OPERATOR_TOKEN_DEFAULTS);
   const created = { ...presentAccount(row), token };
   await shard.ledger.change({
-    note: noteOfOperator(context, 'user_token.created', token.id, accountNumber(row.id)),
+    note: operatorActivity(context, 'user_token.created', token.id, accountNumber(row.id)),
     changes: (write) => [write.insert(accounts).values(row), store(write)],
     answer: { value: created, subject: row.id },
   });
@@ -85,10 +85,10 @@ export function retentionNeedsEnterprise(): Problem {
 /** The shard with the most room. A request that may be sent again goes by its key: no two attempts may part ways. */
 async function chooseShard({ shards, key }: OperatorContext): Promise<Shard> {
   if (key) return shards[(key[0] ?? 0) % shards.length] ?? shards[0];
-  return roomiest(shards);
+  return leastFullShard(shards);
 }
 
-export const accountCreation = new Hono().post(
+export const createAccountRoute = new Hono().post(
   '/v1/admin/users',
   operation({
     id: 'createAccount',

@@ -9,13 +9,13 @@ import { noQuery } from '../http/input';
 import { accepted, answer, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import type { RecordWriter } from '../ledger/ledger';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { MINUTE } from '../lib/time';
 import { idBytes } from '../lib/typeid';
 import { accountOfPath, type LocatedAccount, locatedAccount } from './account';
 
 /** What becomes of a deleted account. */
-export const AccountErasure = later(() =>
+export const AccountErasure = lazy(() =>
   z.object({ status: z.literal('erasing') }).meta({ id: 'AccountErasure', examples: [{ status: 'erasing' }] }),
 );
 
@@ -71,7 +71,7 @@ export async function deleteAccount(
   });
 }
 
-export const accountDeletion = new Hono().delete(
+export const deleteAccountRoute = new Hono().delete(
   '/v1/admin/users/:id',
   operation({
     id: 'deleteAccount',

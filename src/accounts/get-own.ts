@@ -13,7 +13,7 @@ export async function getOwnAccount({ reader, principal }: UserContext): Promise
   return presentAccount(row);
 }
 
-export const ownAccount = new Hono().get(
+export const getOwnAccountRoute = new Hono().get(
   '/v1/me',
   operation({
     id: 'getOwnAccount',

@@ -4,7 +4,7 @@ import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { Account, accountOfPath, locatedAccount, presentAccount } from './account';
 
-export const accountDetail = new Hono().get(
+export const getAccountRoute = new Hono().get(
   '/v1/admin/users/:id',
   operation({
     id: 'getAccount',

@@ -9,11 +9,11 @@ import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import { pageOf } from '../http/response-fields';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { type Id, parseId } from '../lib/typeid';
 import { Account, accountFields, presentAccount } from './account';
 
-const AccountList = later(() =>
+const AccountList = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
     plan: accountFields().plan.optional().meta({ description: 'Accounts with this plan alone.' }),
@@ -52,7 +52,7 @@ export async function listAccounts(
   return makePageById(config.keyring, binding, rows, limit, presentAccount);
 }
 
-export const accountList = new Hono().get(
+export const listAccountsRoute = new Hono().get(
   '/v1/admin/users',
   operation({
     id: 'listAccounts',

@@ -4,16 +4,16 @@ import * as z from 'zod';
 import { ConstraintError } from '../db/database';
 import { accounts } from '../db/schema';
 import { Problem } from '../errors';
-import { noteOfOperator } from '../http/activity';
+import { operatorActivity } from '../http/activity';
 import type { OperatorContext } from '../http/context';
 import { body, noQuery, notEmpty } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { Account, accountFields, accountOfPath, type LocatedAccount, locatedAccount, presentAccount } from './account';
 import { retentionNeedsEnterprise } from './create';
 
-const AccountUpdate = later(() =>
+const AccountUpdate = lazy(() =>
   notEmpty(
     z.strictObject({
       name: accountFields().name.optional(),
@@ -50,7 +50,7 @@ export async function updateAccount(
   const number = sql<number>`(select number from ${accounts} where ${found})`;
   const [[updated]] = await shard.ledger
     .change({
-      note: noteOfOperator(context, 'account.updated', row.id, number, Object.keys(input)),
+      note: operatorActivity(context, 'account.updated', row.id, number, Object.keys(input)),
       changes: (write) => [write.update(accounts).set(changes).where(found).returning()],
       answer: null,
     })
@@ -65,7 +65,7 @@ function changedMeanwhile(): Problem {
   return new Problem('conflict', 'The account was changed at the same time. Send the request again.');
 }
 
-export const accountUpdate = new Hono().patch(
+export const updateAccountRoute = new Hono().patch(
   '/v1/admin/users/:id',
   operation({
     id: 'updateAccount',

@@ -2,10 +2,10 @@ import * as z from 'zod';
 import type { UserContext } from '../http/context';
 import { hashCredential } from '../http/credentials';
 import { credentialPattern, displayPrefix, makeCredential } from '../lib/credential';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 
 /** An agent API key as the API shows it. */
-export const agentKey = later(() =>
+export const agentKey = lazy(() =>
   z.string().meta({ pattern: credentialPattern('agent'), description: 'The key itself, shown this once.' }),
 );
 

@@ -3,9 +3,9 @@ import * as z from 'zod';
 import { agents } from '../db/schema';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { jsonObject, text } from '../http/fields';
-import { shownId, shownObject, shownTime } from '../http/response-fields';
+import { idField, objectField, timeField } from '../http/response-fields';
 import { displayPrefix } from '../lib/credential';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import type { Id } from '../lib/typeid';
 
@@ -24,20 +24,20 @@ export const exampleAgent = {
 };
 
 /** An agent as the API shows it. */
-export const Agent = later(() =>
+export const Agent = lazy(() =>
   z
     .object({
-      id: shownId('agent'),
+      id: idField('agent'),
       name: z.string(),
       description: z.string().optional().meta({ description: 'Absent where there is none.' }),
       api_key_prefix: z.string().meta({ description: 'The first characters of its newest key, to tell it by.' }),
-      metadata: shownObject.meta({ description: 'Free-form data of the account.' }),
+      metadata: objectField.meta({ description: 'Free-form data of the account.' }),
       is_active: z.boolean().meta({ description: 'While false, its keys are refused and its tokens cannot be used.' }),
-      last_activity_at: shownTime
+      last_activity_at: timeField
         .nullable()
         .meta({ description: 'When it last sent a request, to the minute; null before its first.' }),
-      created_at: shownTime,
-      updated_at: shownTime,
+      created_at: timeField,
+      updated_at: timeField,
     })
     .meta({ id: 'Agent', description: 'A program that may ask for permissions.', examples: [exampleAgent] }),
 );
@@ -45,7 +45,7 @@ export const Agent = later(() =>
 export type Agent = z.output<ReturnType<typeof Agent>>;
 
 /** The fields that a client may set. */
-export const agentFields = later(() => ({
+export const agentFields = lazy(() => ({
   name: text(1, 255),
   description: text(0, 2_000),
   metadata: jsonObject('Free-form data, kept and shown as it is.', 16 * 1024),

@@ -5,18 +5,18 @@ import { ConstraintError } from '../db/database';
 import { accounts, agentKeys, agents } from '../db/schema';
 import { Problem } from '../errors';
 import { userAccess } from '../http/access';
-import { noteOfUser } from '../http/activity';
+import { userActivity } from '../http/activity';
 import { newId, type UserContext } from '../http/context';
 import { EXAMPLE } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { Agent, agentFields, agentNumber, exampleAgent, presentAgent } from './agent';
 import { agentKey, issueAgentKey } from './agent-key';
 
 const MAX_AGENTS = 10_000;
 
-const AgentCreation = later(() =>
+const AgentCreation = lazy(() =>
   z
     .strictObject({
       name: agentFields().name,
@@ -33,7 +33,7 @@ const { last_activity_at: _, ...exampleNewAgent } = exampleAgent;
 const exampleCreatedAgent = { ...exampleNewAgent, api_key: EXAMPLE.agentKey };
 
 /** A new agent; `api_key` is shown this once. */
-export const CreatedAgent = later(() =>
+export const CreatedAgent = lazy(() =>
   Agent()
     .omit({ last_activity_at: true })
     .extend({ api_key: agentKey() })
@@ -73,7 +73,7 @@ export async function createAgent(
   const created = { ...agent, api_key: key };
   try {
     await context.ledger.change({
-      note: noteOfUser(context, 'agent.created', row.id),
+      note: userActivity(context, 'agent.created', row.id),
       changes: (write) => [
         write.insert(agents).values({ ...row, account: owner }),
         write.insert(agentKeys).values({ hash, agent: agentNumber(account, row.id), createdAt: now }),
@@ -87,7 +87,7 @@ export async function createAgent(
   return created;
 }
 
-export const agentCreation = new Hono().post(
+export const createAgentRoute = new Hono().post(
   '/v1/agents',
   operation({
     id: 'createAgent',

@@ -2,9 +2,9 @@ import { eq } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { agentKeys, agents, erasures } from '../db/schema';
 import { notFound } from '../errors';
-import { revokeFilesOfAgent } from '../files/revoke';
+import { revokeAgentFiles } from '../files/revoke';
 import { userAccess } from '../http/access';
-import { noteOfUser, refuseMissing } from '../http/activity';
+import { refuseMissing, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, noContent, operation } from '../http/operation';
@@ -22,10 +22,10 @@ export async function deleteAgent(context: UserContext, id: string): Promise<voi
   const account = context.principal.account.number;
   await context.ledger
     .change({
-      note: noteOfUser(context, 'agent.deleted', agent, { account: agentOwner(account, agent) }),
+      note: userActivity(context, 'agent.deleted', agent, { account: agentOwner(account, agent) }),
       changes: (write) => [
         write.insert(erasures).values({ kind: 'agent', number: agentNumber(account, agent), subject: idBytes(agent) }),
-        ...revokeFilesOfAgent(write, account, agentNumber(account, agent), context.runtime.now()),
+        ...revokeAgentFiles(write, account, agentNumber(account, agent), context.runtime.now()),
         write.delete(agentKeys).where(eq(agentKeys.agent, agentNumber(account, agent))),
         write.delete(agents).where(isAgent(account, agent)),
       ],
@@ -34,7 +34,7 @@ export async function deleteAgent(context: UserContext, id: string): Promise<voi
     .catch(refuseMissing('agent'));
 }
 
-export const agentDeletion = new Hono().delete(
+export const deleteAgentRoute = new Hono().delete(
   '/v1/agents/:id',
   operation({
     id: 'deleteAgent',

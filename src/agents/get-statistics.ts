@@ -8,8 +8,8 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { shownCount } from '../http/response-fields';
-import { later } from '../lib/lazy';
+import { countField } from '../http/response-fields';
+import { lazy } from '../lib/lazy';
 import { DAY, HOUR } from '../lib/time';
 import { parseId } from '../lib/typeid';
 import { agentNumber, isAgent } from './agent';
@@ -17,7 +17,7 @@ import { agentNumber, isAgent } from './agent';
 const MAX_DAYS = 365;
 const MAX_HOURS = 720;
 
-const AgentStatisticsQuery = later(() =>
+const AgentStatisticsQuery = lazy(() =>
   z.strictObject({
     period: z
       .string()
@@ -36,18 +36,18 @@ const AgentStatisticsQuery = later(() =>
 );
 
 /** What an agent asked for in a period, and what became of it. */
-export const AgentStatistics = later(() =>
+export const AgentStatistics = lazy(() =>
   z
     .object({
       period: z.string().meta({ description: 'The period that was asked for.' }),
-      total_requests: shownCount.meta({ description: 'Requests made in the period: the sum of the next four.' }),
-      approved_requests: shownCount,
-      denied_requests: shownCount,
-      pending_requests: shownCount,
-      expired_requests: shownCount.meta({ description: 'Those that nobody decided in time.' }),
-      tokens_issued: shownCount,
-      tokens_used: shownCount.meta({ description: 'Tokens first used in the period.' }),
-      tokens_revoked: shownCount,
+      total_requests: countField.meta({ description: 'Requests made in the period: the sum of the next four.' }),
+      approved_requests: countField,
+      denied_requests: countField,
+      pending_requests: countField,
+      expired_requests: countField.meta({ description: 'Those that nobody decided in time.' }),
+      tokens_issued: countField,
+      tokens_used: countField.meta({ description: 'Tokens first used in the period.' }),
+      tokens_revoked: countField,
       avg_approval_time_ms: z
         .number()
         .min(0)
@@ -139,7 +139,7 @@ function sum(column: AnySQLiteColumn) {
   return sql<number>`coalesce(sum(${column}), 0)`;
 }
 
-export const agentStatisticsDetail = new Hono().get(
+export const getAgentStatisticsRoute = new Hono().get(
   '/v1/agents/:id/stats',
   operation({
     id: 'getAgentStatistics',

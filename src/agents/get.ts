@@ -17,7 +17,7 @@ export async function getAgent({ reader, principal }: UserContext, id: string): 
   return presentAgent(row);
 }
 
-export const agentDetail = new Hono().get(
+export const getAgentRoute = new Hono().get(
   '/v1/agents/:id',
   operation({
     id: 'getAgent',

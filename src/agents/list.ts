@@ -9,11 +9,11 @@ import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import { pageOf } from '../http/response-fields';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 import { Agent, presentAgent } from './agent';
 
-const AgentList = later(() =>
+const AgentList = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
     active: queryBoolean.optional().meta({ description: 'Agents that are switched on alone, or off.' }),
@@ -43,7 +43,7 @@ export async function listAgents(
   return makePageById(config.keyring, binding, rows, limit, presentAgent);
 }
 
-export const agentList = new Hono().get(
+export const listAgentsRoute = new Hono().get(
   '/v1/agents',
   operation({
     id: 'listAgents',

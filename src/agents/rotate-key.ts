@@ -4,21 +4,21 @@ import * as z from 'zod';
 import { agentKeys, agents } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
-import { noteOfUser, refuseMissing } from '../http/activity';
+import { refuseMissing, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { wholeNumber } from '../http/fields';
 import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { shownId, shownTime } from '../http/response-fields';
+import { idField, timeField } from '../http/response-fields';
 import { displayPrefix } from '../lib/credential';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { formatTime, SECOND } from '../lib/time';
 import { parseId } from '../lib/typeid';
 import { agentNumber, agentOwner, isAgent } from './agent';
 import { agentKey, issueAgentKey } from './agent-key';
 
-const KeyRotation = later(() =>
+const KeyRotation = lazy(() =>
   z
     .strictObject({
       grace_period: wholeNumber(0, 2_592_000)
@@ -30,13 +30,13 @@ const KeyRotation = later(() =>
 );
 
 /** The outcome of a rotation; `api_key` is shown this once. */
-export const RotatedKey = later(() =>
+export const RotatedKey = lazy(() =>
   z
     .object({
-      id: shownId('agent'),
+      id: idField('agent'),
       api_key: agentKey(),
       api_key_prefix: z.string(),
-      old_key_expires_at: shownTime.meta({ description: 'When the replaced key stops working.' }),
+      old_key_expires_at: timeField.meta({ description: 'When the replaced key stops working.' }),
     })
     .meta({
       id: 'RotatedKey',
@@ -71,7 +71,7 @@ export async function rotateKey(
   const rotated = { id: agent, api_key: key, api_key_prefix: prefix, old_key_expires_at: formatTime(now + grace) };
   await context.ledger
     .change({
-      note: noteOfUser(context, 'agent.key_rotated', agent, { account: agentOwner(account, agent) }),
+      note: userActivity(context, 'agent.key_rotated', agent, { account: agentOwner(account, agent) }),
       changes: (write) => [
         grace === 0
           ? write.delete(agentKeys).where(eq(agentKeys.agent, number))
@@ -88,7 +88,7 @@ export async function rotateKey(
   return rotated;
 }
 
-export const keyRotation = new Hono().post(
+export const rotateKeyRoute = new Hono().post(
   '/v1/agents/:id/rotate-key',
   operation({
     id: 'rotateAgentKey',

@@ -1,18 +1,18 @@
 import { Hono } from 'hono';
-import { agentCreation } from './create';
-import { agentDeletion } from './delete';
-import { agentDetail } from './get';
-import { agentStatisticsDetail } from './get-statistics';
-import { agentList } from './list';
-import { keyRotation } from './rotate-key';
-import { agentUpdate } from './update';
+import { createAgentRoute } from './create';
+import { deleteAgentRoute } from './delete';
+import { getAgentRoute } from './get';
+import { getAgentStatisticsRoute } from './get-statistics';
+import { listAgentsRoute } from './list';
+import { rotateKeyRoute } from './rotate-key';
+import { updateAgentRoute } from './update';
 
 /** The Agents API, `/v1/agents`. */
 export const agentRoutes = new Hono()
-  .route('/', agentCreation)
-  .route('/', agentList)
-  .route('/', agentDetail)
-  .route('/', agentUpdate)
-  .route('/', agentDeletion)
-  .route('/', keyRotation)
-  .route('/', agentStatisticsDetail);
+  .route('/', createAgentRoute)
+  .route('/', listAgentsRoute)
+  .route('/', getAgentRoute)
+  .route('/', updateAgentRoute)
+  .route('/', deleteAgentRoute)
+  .route('/', rotateKeyRoute)
+  .route('/', getAgentStatisticsRoute);

@@ -3,15 +3,15 @@ import * as z from 'zod';
 import { agents } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
-import { noteOfUser, refuseMissing } from '../http/activity';
+import { refuseMissing, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { body, noQuery, notEmpty } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
 import { Agent, agentFields, agentOwner, isAgent, presentAgent } from './agent';
 
-const AgentUpdate = later(() =>
+const AgentUpdate = lazy(() =>
   notEmpty(
     z.strictObject({
       name: agentFields().name.optional(),
@@ -41,7 +41,7 @@ export async function updateAgent(
   const changed = { account: agentOwner(account, agent), changes: Object.keys(input) };
   const [[row]] = await context.ledger
     .change({
-      note: noteOfUser(context, 'agent.updated', agent, changed),
+      note: userActivity(context, 'agent.updated', agent, changed),
       changes: (write) => [write.update(agents).set(fields).where(isAgent(account, agent)).returning()],
       answer: null,
     })
@@ -50,7 +50,7 @@ export async function updateAgent(
   return presentAgent(row);
 }
 
-export const agentUpdate = new Hono().put(
+export const updateAgentRoute = new Hono().put(
   '/v1/agents/:id',
   operation({
     id: 'updateAgent',

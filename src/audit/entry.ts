@@ -5,10 +5,10 @@ import { agents, auditEntries, EVENT_TYPES } from '../db/schema';
 import type { AccountRef } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
-import { shownId, shownInteger, shownJson, shownObject, shownTime } from '../http/response-fields';
+import { idField, integerField, jsonField, objectField, timeField } from '../http/response-fields';
 import { LOG_SPAN } from '../ledger/append';
 import type { JsonObject } from '../lib/json';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { retentionDays } from '../lib/plans';
 import { DAY, formatTime } from '../lib/time';
 import type { Id } from '../lib/typeid';
@@ -41,7 +41,7 @@ export interface EntryRow {
   agentId: Id<'agent'>;
 }
 
-export const EventType = later(() =>
+export const EventType = lazy(() =>
   choice(EVENT_TYPES).meta({
     id: 'EventType',
     description:
@@ -53,41 +53,41 @@ export const EventType = later(() =>
 export type EventType = z.output<ReturnType<typeof EventType>>;
 
 /** What an event says; null where a field does not apply. */
-const AuditDetails = later(() =>
+const AuditDetails = lazy(() =>
   z
     .object({
       action: z.string(),
       resource: z.string(),
-      scope: shownObject.nullable().meta({ description: 'The limits: as granted, before that as requested.' }),
+      scope: objectField.nullable().meta({ description: 'The limits: as granted, before that as requested.' }),
       decided_by: z
         .string()
         .nullable()
         .meta({ description: 'Id of who decided or revoked: account, policy or agent.' }),
       decision_reason: z.string().nullable(),
-      policy_id: shownId('policy').nullable().meta({ description: 'The policy that decided; null where none did.' }),
-      token_id: shownId('token').optional().meta({ description: 'Where a token is concerned.' }),
+      policy_id: idField('policy').nullable().meta({ description: 'The policy that decided; null where none did.' }),
+      token_id: idField('token').optional().meta({ description: 'Where a token is concerned.' }),
       expired: z.enum(['request', 'token']).optional().meta({ description: 'What ran out, where something did.' }),
     })
     .meta({ id: 'AuditDetails' }),
 );
 
 /** An audit entry as the API shows it. */
-export const AuditEntry = later(() =>
+export const AuditEntry = lazy(() =>
   z
     .object({
-      id: shownId('audit'),
-      sequence: shownInteger.meta({
+      id: idField('audit'),
+      sequence: integerField.meta({
         minimum: 1,
         description: "Place in the account's log, from 1. Erased entries leave gaps.",
       }),
-      user_id: shownId('user').meta({ description: 'The account.' }),
-      agent_id: shownId('agent'),
-      permission_request_id: shownId('perm'),
+      user_id: idField('user').meta({ description: 'The account.' }),
+      agent_id: idField('agent'),
+      permission_request_id: idField('perm'),
       event_type: EventType(),
-      details: shownJson(AuditDetails()),
+      details: jsonField(AuditDetails()),
       ip_address: z.string().meta({ description: 'Where the event came from; empty where the service caused it.' }),
       user_agent: z.string().meta({ description: '`countersign` where the service caused the event.' }),
-      created_at: shownTime.meta({ description: 'Never before that of an entry with a lower sequence.' }),
+      created_at: timeField.meta({ description: 'Never before that of an entry with a lower sequence.' }),
     })
     .meta({
       id: 'AuditEntry',

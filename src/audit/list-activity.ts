@@ -10,16 +10,16 @@ import { choice, queryText } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
-import { pageOf, shownId, shownTime } from '../http/response-fields';
-import { later } from '../lib/lazy';
+import { idField, pageOf, timeField } from '../http/response-fields';
+import { lazy } from '../lib/lazy';
 import { formatTime } from '../lib/time';
 import { firstIdAt, type Id } from '../lib/typeid';
 import { oldestKept } from './entry';
 import { timeRange } from './time-range';
 
-const ActivityAction = later(() => choice(ACTIVITY_ACTIONS).meta({ id: 'ActivityAction' }));
+const ActivityAction = lazy(() => choice(ACTIVITY_ACTIONS).meta({ id: 'ActivityAction' }));
 
-const ActivityList = later(() =>
+const ActivityList = lazy(() =>
   z.strictObject({
     ...pageParameters(50, 1_000),
     action: ActivityAction().optional().meta({ description: 'Acts of this kind.' }),
@@ -30,10 +30,10 @@ const ActivityList = later(() =>
 );
 
 /** What somebody did to the account, as the API shows it. */
-export const Activity = later(() =>
+export const Activity = lazy(() =>
   z
     .object({
-      id: shownId('act'),
+      id: idField('act'),
       actor: z.string().nullable().meta({
         description: 'Id of the user token or agent, or `operator`; null where a signed address was used.',
       }),
@@ -42,7 +42,7 @@ export const Activity = later(() =>
       changes: z.array(z.string()).meta({ description: 'Names of the fields that were set, never their values.' }),
       ip_address: z.string(),
       user_agent: z.string(),
-      created_at: shownTime,
+      created_at: timeField,
     })
     .meta({
       id: 'Activity',

@@ -11,7 +11,7 @@ import { answer, ok, operation } from '../http/operation';
 import { makePage, type Page, pageParameters, readCursor } from '../http/page';
 import { pageOf } from '../http/response-fields';
 import { LOG_SPAN } from '../ledger/append';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
 import {
   AuditEntry,
@@ -26,7 +26,7 @@ import {
 import { type EntryFilter, selectPositions } from './page-query';
 import { timeRange } from './time-range';
 
-const AuditList = later(() =>
+const AuditList = lazy(() =>
   z.strictObject({
     ...pageParameters(50, 1_000),
     agent_id: queryText.optional().meta({ description: 'Entries of this agent.' }),

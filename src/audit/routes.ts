@@ -1,32 +1,32 @@
 import { Hono } from 'hono';
-import { fileDownload } from '../files/download';
-import { exportCreation } from './exports/create';
-import { exportDetail } from './exports/get';
-import { exportList } from './exports/list';
+import { downloadFileRoute } from '../files/download';
+import { createExportRoute } from './exports/create';
+import { getExportRoute } from './exports/get';
+import { listExportsRoute } from './exports/list';
 import { auditDetail } from './get';
 import { auditList } from './list';
 import { activityList } from './list-activity';
-import { reportCreation } from './reports/create';
-import { reportDetail } from './reports/get';
-import { reportList } from './reports/list';
-import { logRestoration } from './tree/continue-log';
-import { checkpointDetail } from './tree/get-checkpoint';
-import { consistencyProof } from './tree/prove-consistency';
-import { inclusionProof } from './tree/prove-inclusion';
+import { createReportRoute } from './reports/create';
+import { getReportRoute } from './reports/get';
+import { listReportsRoute } from './reports/list';
+import { continueLogRoute } from './tree/continue-log';
+import { getCheckpointRoute } from './tree/get-checkpoint';
+import { proveConsistencyRoute } from './tree/prove-consistency';
+import { proveInclusionRoute } from './tree/prove-inclusion';
 
 /** The audit log, `/v1/audit`, files made of it, the account's activity, `/v1/activity`, and what the operator does for a log. */
 export const auditRoutes = new Hono()
   .route('/', auditList)
-  .route('/', exportCreation)
-  .route('/', exportList)
-  .route('/', exportDetail)
-  .route('/', reportCreation)
-  .route('/', reportList)
-  .route('/', reportDetail)
-  .route('/', checkpointDetail)
-  .route('/', consistencyProof)
-  .route('/', inclusionProof)
+  .route('/', createExportRoute)
+  .route('/', listExportsRoute)
+  .route('/', getExportRoute)
+  .route('/', createReportRoute)
+  .route('/', listReportsRoute)
+  .route('/', getReportRoute)
+  .route('/', getCheckpointRoute)
+  .route('/', proveConsistencyRoute)
+  .route('/', proveInclusionRoute)
   .route('/', auditDetail)
   .route('/', activityList)
-  .route('/', fileDownload)
-  .route('/', logRestoration);
+  .route('/', downloadFileRoute)
+  .route('/', continueLogRoute);

@@ -7,7 +7,7 @@ import { SECOND } from '../lib/time';
 const MAX_DELAY = 60 * SECOND;
 
 /** What is left to do for a message, and may go on while the next one has its turn. */
-export interface Rest {
+export interface RemainingWork {
   rest: Promise<void>;
   /** How far it is: a number that grows. */
   progress: () => number;
@@ -16,7 +16,7 @@ export interface Rest {
 }
 
 /** Keeps an invocation alive until something is over. */
-export type GoOn = (rest: Promise<void>) => void;
+export type WaitUntil = (rest: Promise<void>) => void;
 
 /**
  * Does what the messages of a queue hint at, each by itself: one that fails comes again later. Of each the log tells in
@@ -29,8 +29,8 @@ export async function consume<M>(
   batch: MessageBatch<M>,
   runtime: Runtime,
   describe: (message: M) => LogFields,
-  work: (message: M, cost: Cost) => Promise<Rest | undefined>,
-  goOn?: GoOn,
+  work: (message: M, cost: Cost) => Promise<RemainingWork | undefined>,
+  goOn?: WaitUntil,
 ): Promise<void> {
   for (const message of batch.messages) {
     const { id, attempts, body } = message;
@@ -56,7 +56,7 @@ export async function consume<M>(
 }
 
 /** Waits for a rest as long as it gets further. */
-async function endsInTime({ rest, progress, patience }: Rest, runtime: Runtime): Promise<boolean> {
+async function endsInTime({ rest, progress, patience }: RemainingWork, runtime: Runtime): Promise<boolean> {
   const isOver = rest.then(() => true);
   for (let before = -1; before < progress(); ) {
     before = progress();

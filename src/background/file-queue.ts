@@ -1,26 +1,26 @@
-import { exportMaker } from '../audit/exports/producer';
-import { reportMaker } from '../audit/reports/producer';
+import { exportProducer } from '../audit/exports/producer';
+import { reportProducer } from '../audit/reports/producer';
 import type { SealingContext } from '../audit/tree/seal';
 import { openSigner } from '../audit/tree/signer';
-import { TreeLedger } from '../audit/tree/tree-records';
+import { TreeRecords } from '../audit/tree/tree-records';
 import type { Cost } from '../db/database';
 import type { FileKind } from '../db/schema';
 import { openShard } from '../db/shards';
 import type { Env, JobMessage, Runtime } from '../env';
 import { parseFileId } from '../files/file';
-import { FileLedger } from '../files/file-records';
-import { JOB_SIZES, type JobSizes, workOn } from '../files/job';
-import type { FileMaker } from '../files/producer';
-import { sendHint } from '../outbox/enqueue';
+import { FileRecords } from '../files/file-records';
+import { JOB_SIZES, type JobSizes, processFile } from '../files/job';
+import type { FileProducer } from '../files/producer';
+import { enqueueWebhook } from '../outbox/enqueue';
 import { consume } from './consume';
 
 /** What makes the files of each kind. */
-function makersOf(sealing: SealingContext, runtime: Runtime): Record<FileKind, FileMaker> {
-  return { export: exportMaker(sealing, runtime.now), report: reportMaker(sealing, runtime.now) };
+function makersOf(sealing: SealingContext, runtime: Runtime): Record<FileKind, FileProducer> {
+  return { export: exportProducer(sealing, runtime.now), report: reportProducer(sealing, runtime.now) };
 }
 
 /** Works on the files that the messages name. What the queue loses the sweep finds. */
-export async function runJobs(
+export async function consumeFileQueue(
   batch: MessageBatch<JobMessage>,
   env: Env,
   runtime: Runtime,
@@ -44,10 +44,10 @@ async function runJob({ shard, account, id }: JobMessage, cost: Cost, env: Env, 
   const announce = () => {
     hasNews = true;
   };
-  const trees = { reader: database, ledger: new TreeLedger(database), bucket: FILES };
+  const trees = { reader: database, ledger: new TreeRecords(database), bucket: FILES };
   const context = {
     reader: database,
-    ledger: new FileLedger(database, announce),
+    ledger: new FileRecords(database, announce),
     bucket: FILES,
     runtime,
     makers: makersOf({ ...trees, signer: await openSigner(env) }, runtime),
@@ -55,9 +55,9 @@ async function runJob({ shard, account, id }: JobMessage, cost: Cost, env: Env, 
     loadAsset: (path: string) => readAsset(env, path),
   };
   try {
-    return await workOn(context, { account, ...key });
+    return await processFile(context, { account, ...key });
   } finally {
-    if (hasNews && queue && slowQueue) await sendHint({ queue, slowQueue }, { shard, account });
+    if (hasNews && queue && slowQueue) await enqueueWebhook({ queue, slowQueue }, { shard, account });
   }
 }
 

@@ -3,7 +3,7 @@ import { eraseTrees } from '../audit/tree/erase-tree';
 import { signErasure } from '../audit/tree/erasure-note';
 import { sealTrees } from '../audit/tree/seal';
 import { type LogSigner, openSigner } from '../audit/tree/signer';
-import { TreeLedger } from '../audit/tree/tree-records';
+import { TreeRecords } from '../audit/tree/tree-records';
 import { Cost, type Database } from '../db/database';
 import { moves } from '../db/schema';
 import { listShards, openShard } from '../db/shards';
@@ -19,14 +19,14 @@ import { AgentErasure } from '../erasure/erase-agents';
 import { BACKLOG_AGE, Retention } from '../erasure/erase-retention';
 import { eraseWebhooks } from '../erasure/erase-webhooks';
 import type { SignErasure } from '../erasure/erasure-record';
-import { FileLedger } from '../files/file-records';
+import { FileRecords } from '../files/file-records';
 import { cleanFiles, resumeFiles } from '../files/sweep';
 import { SERVICE } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { logFailure } from '../lib/log';
 import { SECOND } from '../lib/time';
 import { expireSlice } from '../permissions/expire';
-import { hintAtDeliveries, hintAtNews, UpcomingHints } from '../webhooks/dispatch/sweep';
+import { enqueueDueDeliveries, enqueuePendingEvents, UpcomingDeliveries } from '../webhooks/dispatch/sweep';
 import { type Slice, Work } from './task-run';
 
 export const SWEEP_CRON = '* * * * *';
@@ -109,7 +109,7 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
     const queues = { queue: bound(env.WEBHOOK_QUEUE), slowQueue: bound(env.SLOW_WEBHOOK_QUEUE) };
     return { shard, reader: database, ledger, queues, now: runtime.now() };
   };
-  const upcoming = new UpcomingHints(hints);
+  const upcoming = new UpcomingDeliveries(hints);
   let signer: Promise<LogSigner> | undefined;
   const open = () => {
     signer ??= openSigner(env);
@@ -124,14 +124,14 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
   const sweep: Record<string, Slice> = {
     expire: () => expireSlice(context),
     'seal logs': async () => {
-      const trees = { reader: database, ledger: new TreeLedger(database), bucket: bound(env.FILES) };
+      const trees = { reader: database, ledger: new TreeRecords(database), bucket: bound(env.FILES) };
       return sealTrees({ ...trees, signer: await open() }, runtime.now());
     },
     'erase trees': () => eraseTrees({ reader: database, ledger, bucket: bound(env.FILES) }, runtime.now()),
     'erase accounts': () => eraseAccounts(database, runtime.now()),
     'hint at what is due soon': () => upcoming.sendSlice(),
-    'hint at news': () => hintAtNews(hints()),
-    'hint at deliveries': () => hintAtDeliveries(hints()),
+    'hint at news': () => enqueuePendingEvents(hints()),
+    'hint at deliveries': () => enqueueDueDeliveries(hints()),
     'erase webhooks': () => eraseWebhooks(database),
     'erase agents, oldest first': () => oldest.eraseSlice(),
     'erase agents, newest first': () => newest.eraseSlice(),
@@ -140,7 +140,7 @@ function listWork(cron: string, shard: string, database: Database, env: Env, run
     'delete old answers': () => deleteOldAnswers(database, runtime.now()),
     'resume files': () => resumeFiles(database, bound(env.JOB_QUEUE), shard, runtime.now()),
     'clean files': () =>
-      cleanFiles({ reader: database, ledger: new FileLedger(database), bucket: bound(env.FILES) }, runtime.now()),
+      cleanFiles({ reader: database, ledger: new FileRecords(database), bucket: bound(env.FILES) }, runtime.now()),
   };
   const retention: Record<string, Slice> = {
     'erase what expired': () => expired.eraseSlice(),

@@ -6,11 +6,11 @@ import { openShard } from '../db/shards';
 import { type Env, type Runtime, readConfig, type WebhookMessage } from '../env';
 import { SERVICE } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
-import { sendHint, sendHints } from '../outbox/enqueue';
+import { enqueueWebhook, enqueueWebhooks } from '../outbox/enqueue';
 import { dispatch } from '../webhooks/dispatch/dispatch';
 import { type FanOutContext, type FilePresenter, fanOut } from '../webhooks/dispatch/fan-out';
-import { type TakenWebhook, takeWebhook } from '../webhooks/dispatch/lease';
-import { consume, type GoOn, type Rest } from './consume';
+import { type ClaimedWebhook, claimWebhook } from '../webhooks/dispatch/lease';
+import { consume, type RemainingWork, type WaitUntil } from './consume';
 
 /** How files of each kind are shown. */
 const PRESENTERS: Record<FileKind, FilePresenter> = { export: presentExport, report: presentReport };
@@ -29,11 +29,11 @@ const SLICES = 20;
  * @param goOn takes the sending of which no answer comes, so that a receiver that is slow keeps no other message waiting,
  *   not even the first time
  */
-export async function runWebhooks(
+export async function consumeWebhookQueue(
   batch: MessageBatch<WebhookMessage>,
   env: Env,
   runtime: Runtime,
-  goOn?: GoOn,
+  goOn?: WaitUntil,
 ): Promise<void> {
   const describe = ({ shard, account, webhook }: WebhookMessage) => {
     return { shard, account_number: account, webhook_number: webhook };
@@ -46,7 +46,7 @@ async function runMessage(
   cost: Cost,
   env: Env,
   runtime: Runtime,
-): Promise<Rest | undefined> {
+): Promise<RemainingWork | undefined> {
   const settings = readConfig(env);
   if (!('config' in settings)) throw new Error(settings.faults.join('; '));
   const database = openShard(env, shard, cost);
@@ -59,7 +59,7 @@ async function runMessage(
     runtime: { ...runtime, fetch },
   };
   const number = webhook ?? (await makeDeliveries(context, account));
-  const taken = number === null ? null : await takeWebhook(context, { account, number });
+  const taken = number === null ? null : await claimWebhook(context, { account, number });
   if (!taken) return undefined;
   const patience = Math.floor(ACCOUNT_PATIENCE / taken.siblings);
   return { rest: send(context, taken), progress: () => answers, patience };
@@ -73,7 +73,7 @@ async function makeDeliveries(context: FanOutContext, account: number): Promise<
   const { shard, config } = context;
   const hint = (webhooks: { number: number; isSlow: boolean }[]) => {
     const others = webhooks.filter(({ number }) => number !== own);
-    return sendHints(config.webhooks, { shard, account }, others);
+    return enqueueWebhooks(config.webhooks, { shard, account }, others);
   };
   const first = await fanOut(context, account);
   const own = first.woken.find(({ isSlow }) => !isSlow)?.number ?? null;
@@ -86,12 +86,12 @@ async function makeDeliveries(context: FanOutContext, account: number): Promise<
     hasMore = next.hasMore;
   }
   await hint([...later.values()]);
-  if (hasMore) await sendHint(config.webhooks, { shard, account });
+  if (hasMore) await enqueueWebhook(config.webhooks, { shard, account });
   return own;
 }
 
-async function send(context: FanOutContext, taken: TakenWebhook): Promise<void> {
+async function send(context: FanOutContext, taken: ClaimedWebhook): Promise<void> {
   const { account, number } = taken.leased.row;
   const next = await dispatch(context, taken);
-  if (next) await sendHint(context.config.webhooks, { shard: context.shard, account, webhook: number }, next);
+  if (next) await enqueueWebhook(context.config.webhooks, { shard: context.shard, account, webhook: number }, next);
 }

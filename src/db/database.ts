@@ -130,7 +130,7 @@ export class Database implements Reader {
   }
 
   /** Lets a statement of no consequence travel with the next batch, at the cost of no round trip. */
-  takeAlong(statement: Statement): void {
+  piggyback(statement: Statement): void {
     this.passengers.push(statement);
   }
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { PROBLEMS, type ProblemCode } from '../errors';
 import type { Description } from '../http/operation';
-import { shownId } from '../http/response-fields';
+import { idField } from '../http/response-fields';
 import type { Prefix } from '../lib/typeid';
 import type { CollectedOperation } from './collection';
 import { headersOf, type REQUEST_HEADERS } from './headers';
@@ -46,7 +46,7 @@ export function describeOperation(
 }
 
 function pathParameter(prefix: Prefix) {
-  return shownId(prefix).meta({ description: `The identifier, \`${prefix}_…\`.` });
+  return idField(prefix).meta({ description: `The identifier, \`${prefix}_…\`.` });
 }
 
 function requestHeader(name: keyof typeof REQUEST_HEADERS) {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { PROBLEMS, type ProblemCode } from '../errors';
 import { exampleId } from '../http/examples';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { headersOf } from './headers';
 
 /** Describes the answer of a status, which is a problem document (RFC 9457) with one of these codes. */
@@ -66,7 +66,7 @@ export function problemSchema(code: ProblemCode): z.ZodObject {
     });
 }
 
-const fieldErrors = later(() =>
+const fieldErrors = lazy(() =>
   z
     .array(
       z.object({

@@ -4,16 +4,16 @@ import * as z from 'zod';
 import type { App } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { shownJson } from '../http/response-fields';
-import { later } from '../lib/lazy';
+import { jsonField } from '../http/response-fields';
+import { lazy } from '../lib/lazy';
 import { describeApi } from './document';
 import { home } from './home';
 import { reference } from './reference';
 
 const FIVE_MINUTES = 300;
 
-const ApiDescription = later(() =>
-  shownJson<ReturnType<typeof describeApi>>(
+const ApiDescription = lazy(() =>
+  jsonField<ReturnType<typeof describeApi>>(
     z
       .looseObject({ openapi: z.string(), info: z.looseObject({}), paths: z.looseObject({}) })
       .meta({ examples: [{ openapi: '3.1.0', info: {}, paths: {} }] }),

@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import type { Database } from '../db/database';
 import { webhooks } from '../db/schema';
-import { ANSWER_LIFE, ANSWER_SLICE } from '../ledger/stored-answer';
+import { STORED_ANSWER_LIFETIME, STORED_ANSWER_SLICE } from '../ledger/stored-answer';
 import { DAY, HOUR } from '../lib/time';
 import { firstIdAt, idBytes } from '../lib/typeid';
-import { DELIVERY_LIFE } from '../outbox/feed';
+import { DELIVERY_LIFETIME } from '../outbox/feed';
 
 const SLICE = 500;
 /** Longer than the longest period that can be asked for. */
@@ -37,10 +37,10 @@ export async function deleteOldAnswers(database: Database, now: number): Promise
     database.build.run(sql`
       delete from stored_answers where (principal, key) in (
         select principal, key from stored_answers indexed by stored_answers_by_age
-        where created_at <= ${now - ANSWER_LIFE} limit ${ANSWER_SLICE}
+        where created_at <= ${now - STORED_ANSWER_LIFETIME} limit ${STORED_ANSWER_SLICE}
       )`),
   ]);
-  return meta.changes >= ANSWER_SLICE;
+  return meta.changes >= STORED_ANSWER_SLICE;
 }
 
 /**
@@ -82,8 +82,8 @@ export async function deleteOldDeliveries(database: Database, now: number): Prom
   await database.run([
     build.run(sql`delete from deliveries where (webhook, id) in (
       select webhook, id from deliveries
-      where webhook in ${numbers} and id < ${idBytes(firstIdAt('dlv', now - DELIVERY_LIFE + 1))} limit ${SLICE})`),
-    build.run(sql`update webhooks set erase_at = ${oldest} + ${DELIVERY_LIFE} where number in ${numbers}`),
+      where webhook in ${numbers} and id < ${idBytes(firstIdAt('dlv', now - DELIVERY_LIFETIME + 1))} limit ${SLICE})`),
+    build.run(sql`update webhooks set erase_at = ${oldest} + ${DELIVERY_LIFETIME} where number in ${numbers}`),
   ]);
   return true;
 }

@@ -13,7 +13,7 @@ import {
   userTokens,
   webhookFeeds,
 } from '../db/schema';
-import { ANSWER_SLICE } from '../ledger/stored-answer';
+import { STORED_ANSWER_SLICE } from '../ledger/stored-answer';
 import { HOUR } from '../lib/time';
 import { SLICE } from './erase-agents';
 
@@ -63,7 +63,7 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
       select id from erased_entries indexed by erased_entries_by_account where account = ${next.number} limit ${SLICE})`),
     build.run(sql`delete from stored_answers where (principal, key) in (
       select principal, key from stored_answers indexed by stored_answers_by_subject
-      where subject = ${next.subject} limit ${ANSWER_SLICE})`),
+      where subject = ${next.subject} limit ${STORED_ANSWER_SLICE})`),
     build.run(sql`delete from erasures where id = ${next.id}
       and not exists (select 1 from stored_answers indexed by stored_answers_by_subject where subject = ${next.subject})
       and not exists (select 1 from agents where account = ${next.number})

@@ -5,7 +5,7 @@ import { mergeSorted } from '../db/merge';
 import { ERASURE_KINDS, ERASURE_REASONS, EVENT_TYPES } from '../db/schema';
 import { SliceSize } from '../db/slice-size';
 import { LOG_SPAN } from '../ledger/append';
-import { ANSWER_SLICE } from '../ledger/stored-answer';
+import { STORED_ANSWER_SLICE } from '../ledger/stored-answer';
 import { formatHexId } from '../lib/typeid';
 import { rangesOf, type SequenceRanges, type SignErasure } from './erasure-record';
 
@@ -177,7 +177,7 @@ export class AgentErasure {
     const deletions = listOf(next.map(({ id }) => id));
     const answers = sql`
       select principal, key from stored_answers indexed by stored_answers_by_subject
-      where subject in (select subject from erasures where id in ${deletions}) limit ${ANSWER_SLICE}`;
+      where subject in (select subject from erasures where id in ${deletions}) limit ${STORED_ANSWER_SLICE}`;
     const { build } = this.database;
     return [
       build.run(sql`delete from permissions where (account, id) in (

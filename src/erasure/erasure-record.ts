@@ -5,7 +5,7 @@ import type { Id } from '../lib/typeid';
 export type SequenceRanges = [first: number, last: number][];
 
 /** What is erased of an account's log. */
-export interface Erased {
+export interface ErasedRanges {
   account: Id<'user'>;
   reason: (typeof ERASURE_REASONS)[number];
   ranges: SequenceRanges;
@@ -14,7 +14,7 @@ export interface Erased {
 }
 
 /** Signs the record of an erasure: who can only write to the database can make none. */
-export type SignErasure = (erased: Erased) => Promise<string>;
+export type SignErasure = (erased: ErasedRanges) => Promise<string>;
 
 /** Sequences in ascending order as ranges. */
 export function rangesOf(sequences: readonly number[]): SequenceRanges {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Config } from '../env';
 import { equalBytes } from '../lib/bytes';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 
 /** What a signed address says: which file, and until when. */
@@ -17,7 +17,7 @@ export interface SignedAddress {
 }
 
 /** The query parameters of a signed address. Whatever is wrong with them makes the signature wrong. */
-export const AddressQuery = later(() =>
+export const AddressQuery = lazy(() =>
   z.strictObject({
     document: z.string().default('file'),
     account: z.string().default(''),

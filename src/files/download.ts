@@ -149,7 +149,7 @@ function isKnown(header: string | undefined, etag: string): boolean {
 }
 
 /** Sends a file to whoever knows its signed address. */
-export const fileDownload = new Hono<App>().get(
+export const downloadFileRoute = new Hono<App>().get(
   '/v1/downloads/:id',
   operation({
     id: 'downloadFile',

@@ -3,7 +3,7 @@ import type { Database } from '../db/database';
 import { type FileKind, files } from '../db/schema';
 import type { RecordWriter } from '../ledger/ledger';
 import type { Id } from '../lib/typeid';
-import { tellOutcomes } from '../outbox/feed';
+import { recordFileOutcomes } from '../outbox/feed';
 
 export type FileRow = typeof files.$inferSelect;
 
@@ -44,7 +44,7 @@ export function isFile({ account, kind, id }: FileKey) {
  * written down here, in the same transaction.
  * @param which of the files in the making
  */
-export function settleFiles(
+export function finishFiles(
   write: RecordWriter,
   account: number | SQL<number>,
   which: SQL | undefined,
@@ -55,7 +55,7 @@ export function settleFiles(
   const leftOver = outcome.status === 'completed' ? { lease: null, state: null, uploadId: null } : {};
   const processing = and(eq(files.status, 'processing'), which);
   return [
-    ...tellOutcomes(write, account, processing, outcome.status === 'failed', now),
+    ...recordFileOutcomes(write, account, processing, outcome.status === 'failed', now),
     write
       .update(files)
       .set({ ...outcome, ...leftOver })
@@ -65,7 +65,7 @@ export function settleFiles(
 }
 
 /** What the work on files writes down. Guards are in the statements: each says whether it still held. */
-export class FileLedger {
+export class FileRecords {
   /** @param announce is called when webhooks wait to be told how a file ended */
   constructor(
     private readonly database: Database,
@@ -104,7 +104,7 @@ export class FileLedger {
   /** Completes or fails a file; answers whether the lease was still held. */
   async settle(file: LeasedFile, outcome: FileOutcome, now: number): Promise<boolean> {
     const write = this.database.build as unknown as RecordWriter;
-    const [told, , rows] = await this.database.run(settleFiles(write, file.account, isLeased(file), outcome, now));
+    const [told, , rows] = await this.database.run(finishFiles(write, file.account, isLeased(file), outcome, now));
     if ((told as D1Result).meta.changes > 0) this.announce?.();
     return rows.length > 0;
   }

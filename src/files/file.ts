@@ -4,10 +4,10 @@ import { type Id, parseId, withPrefix } from '../lib/typeid';
 import type { FileKey, FileRow } from './file-records';
 
 /** How long a finished file can be downloaded, in milliseconds. */
-export const FILE_LIFE = DAY;
+export const FILE_LIFETIME = DAY;
 
 /** How long the record of a file is kept after it was finished or, where it was not, asked for; in milliseconds. */
-export const RECORD_LIFE = 90 * DAY;
+export const FILE_RECORD_LIFETIME = 90 * DAY;
 
 /** How many files an account can have made at the same time. */
 export const MAX_PROCESSING = 5;

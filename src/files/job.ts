@@ -4,13 +4,13 @@ import type { Runtime } from '../env';
 import { toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
 import { SECOND } from '../lib/time';
-import { FILE_LIFE, fileId } from './file';
-import type { FileKey, FileLedger, FileRow } from './file-records';
+import { FILE_LIFETIME, fileId } from './file';
+import type { FileKey, FileRecords, FileRow } from './file-records';
 import { LEASE, Lease, LeaseLost } from './lease';
-import type { FileMaker, LoadAsset, Production } from './producer';
+import type { FileProducer, LoadAsset, ProducerInput } from './producer';
 import { initialProof, initialState, readState, type SavedState, writeState } from './saved-state';
 import { abortUpload, arePartsRefused, fileKey, isNoSuchUpload, notesKey, proofKey, stateKey } from './storage';
-import { tidyUp } from './sweep';
+import { deleteFileObjects } from './sweep';
 import { Upload } from './upload';
 
 /** How work on a file is cut. */
@@ -56,10 +56,10 @@ const DIGEST_STEP = 64 * 2 ** 20;
 /** Everything that making files takes. */
 export interface JobContext {
   reader: Reader;
-  ledger: FileLedger;
+  ledger: FileRecords;
   bucket: R2Bucket;
   runtime: Runtime;
-  makers: Record<FileKind, FileMaker>;
+  makers: Record<FileKind, FileProducer>;
   sizes: JobSizes;
   loadAsset: LoadAsset;
 }
@@ -68,7 +68,7 @@ export interface JobContext {
  * Goes on with a file for some slices. May be called at any time, by several at once, and may die at any point.
  * @returns whether there is more to do, and nobody to do it
  */
-export async function workOn(context: JobContext, key: FileKey): Promise<boolean> {
+export async function processFile(context: JobContext, key: FileKey): Promise<boolean> {
   const taken = await Lease.take(context.ledger, context.runtime, key);
   if (!taken) return false;
   const { lease, file } = taken;
@@ -116,7 +116,7 @@ class Job {
     if (!saved) {
       // Nobody knows what was uploaded. Most likely that is over; if not, R2 ends it after seven days.
       this.uploadId = null;
-      return this.beginAnew(initialState(), 'what was saved of it is gone');
+      return this.restart(initialState(), 'what was saved of it is gone');
     }
     const { state, rest } = saved;
     if (state.ended) {
@@ -137,12 +137,12 @@ class Job {
     try {
       return await this.work(state, production, upload, progress);
     } catch (error) {
-      if (isNoSuchUpload(error)) return this.beginAnew(state, error);
+      if (isNoSuchUpload(error)) return this.restart(state, error);
       throw error;
     }
   }
 
-  private async work(state: SavedState, production: Production, upload: Upload, progress: { uploaded: number }) {
+  private async work(state: SavedState, production: ProducerInput, upload: Upload, progress: { uploaded: number }) {
     const { sizes } = this.context;
     const rowsBefore = state.rows;
     for (let slice = 1; ; slice++) {
@@ -162,7 +162,7 @@ class Job {
   }
 
   /** Goes on with the file or its proof; null where there is none. */
-  private async open({ document, file: made, notes, maker }: SavedState): Promise<Production | 'later' | null> {
+  private async open({ document, file: made, notes, maker }: SavedState): Promise<ProducerInput | 'later' | null> {
     const { bucket, reader, makers, sizes, loadAsset } = this.context;
     const { file } = this;
     // A batch that was too much for the memory is smaller the next time.
@@ -184,7 +184,7 @@ class Job {
   }
 
   /** Puts away what the proof will need of the rows of a slice. */
-  private async keepNotes(state: SavedState, production: Production): Promise<void> {
+  private async keepNotes(state: SavedState, production: ProducerInput): Promise<void> {
     const notes = production.takeNotes?.();
     if (!notes || notes.length === 0) return;
     const key = notesKey(this.file, this.context.runtime.random(OWN_KEY_BYTES));
@@ -200,7 +200,7 @@ class Job {
   }
 
   /** Makes a slice of the file; answers whether it was the last. */
-  private async produce(production: Production, upload: Upload): Promise<boolean> {
+  private async produce(production: ProducerInput, upload: Upload): Promise<boolean> {
     const { part, sliceRows, sliceBytes } = this.context.sizes;
     const [rows, reached, size] = [production.rows, production.reached, upload.size];
     for (let batches = 1; ; batches++) {
@@ -266,7 +266,7 @@ class Job {
     } catch (error) {
       // Put together already, by an attempt that could not tell.
       const isDone = isNoSuchUpload(error) && (await bucket.head(key))?.size === uploaded;
-      if (!isDone && (isNoSuchUpload(error) || arePartsRefused(error))) return this.beginAnew(state, error);
+      if (!isDone && (isNoSuchUpload(error) || arePartsRefused(error))) return this.restart(state, error);
       if (!isDone) throw error;
     }
     return this.settle(state, uploaded, known);
@@ -294,7 +294,7 @@ class Job {
    * uploaded a part once more: the bytes are the same, but R2 knows them by another ETag, and the upload can never be
    * completed.
    */
-  private async beginAnew(state: SavedState, cause: unknown): Promise<boolean> {
+  private async restart(state: SavedState, cause: unknown): Promise<boolean> {
     const { bucket } = this.context;
     const { file, lease } = this;
     logFailure('file_begun_anew', cause, { file: fileId(file) });
@@ -318,7 +318,7 @@ class Job {
     const { rows: rowCount, size } = file;
     const sha256 = Uint8Array.fromHex(file.sha256);
     const now = runtime.now();
-    const expiresAt = now + FILE_LIFE;
+    const expiresAt = now + FILE_LIFETIME;
     const hasStates = this.stateKey !== null;
     // While there is something to tidy up, the sweep is to look soon.
     const dueAt = hasStates ? now : expiresAt;
@@ -332,7 +332,7 @@ class Job {
       expiresAt,
       dueAt,
     });
-    if (hasStates) await tidyUp({ bucket, ledger }, { ...this.file, status: 'completed', expiresAt });
+    if (hasStates) await deleteFileObjects({ bucket, ledger }, { ...this.file, status: 'completed', expiresAt });
   }
 
   /** SHA-256 of the file as it is stored, read in one pass. */

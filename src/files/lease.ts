@@ -1,6 +1,6 @@
 import type { Runtime } from '../env';
 import { SECOND } from '../lib/time';
-import type { FileKey, FileLedger, FileOutcome, FileProgress, FileRow } from './file-records';
+import type { FileKey, FileOutcome, FileProgress, FileRecords, FileRow } from './file-records';
 
 /** How long work on a file is left alone, in milliseconds; what a crash interrupted waits no longer. */
 export const LEASE = 25 * SECOND;
@@ -18,7 +18,7 @@ export class Lease {
   private renewedAt: number;
 
   private constructor(
-    private readonly ledger: FileLedger,
+    private readonly ledger: FileRecords,
     private readonly runtime: Runtime,
     private readonly key: FileKey,
     private readonly token: Uint8Array,
@@ -28,7 +28,7 @@ export class Lease {
 
   /** Takes the lease of a file in the making; null when somebody holds it, or the file is not in the making. */
   static async take(
-    ledger: FileLedger,
+    ledger: FileRecords,
     runtime: Runtime,
     key: FileKey,
   ): Promise<{ lease: Lease; file: FileRow } | null> {

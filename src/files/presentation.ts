@@ -5,9 +5,9 @@ import type { Config } from '../env';
 import { notFound } from '../errors';
 import type { UserContext } from '../http/context';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
-import { shownCount, shownTime } from '../http/response-fields';
+import { countField, timeField } from '../http/response-fields';
 import { toHex } from '../lib/bytes';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, parseId, withPrefix } from '../lib/typeid';
 import { signAddress } from './address';
@@ -16,7 +16,7 @@ import { type FileRow, isFile } from './file-records';
 import type { FileOrder } from './request';
 
 /** The columns of a file that its owner is shown. */
-export type ShownFile = Pick<
+export type PresentedFile = Pick<
   FileRow,
   | 'kind'
   | 'id'
@@ -34,7 +34,7 @@ export type ShownFile = Pick<
 >;
 
 /** A file that was just ordered. */
-export function orderedFile(order: Omit<FileOrder, 'agent'>): ShownFile {
+export function orderedFile(order: Omit<FileOrder, 'agent'>): PresentedFile {
   const unfinished = {
     error: null,
     rowCount: null,
@@ -54,16 +54,16 @@ export function fileFields() {
     download_url: z.string().nullable().meta({
       description: 'Where the file is; needs no credential. Null while there is nothing to download.',
     }),
-    expires_at: shownTime.nullable().meta({ description: 'When the download is over.' }),
-    file_size_bytes: shownCount.optional(),
+    expires_at: timeField.nullable().meta({ description: 'When the download is over.' }),
+    file_size_bytes: countField.optional(),
     error: z.string().nullable().meta({ description: 'Why it failed: a code; null where it did not.' }),
-    created_at: shownTime,
-    completed_at: shownTime.optional(),
+    created_at: timeField,
+    completed_at: timeField.optional(),
   };
 }
 
 /** The SHA-256 of a file as the API shows it. */
-export const shownDigest = later(() => z.string().meta({ description: 'Of the file, in lower-case hexadecimal.' }));
+export const digestField = lazy(() => z.string().meta({ description: 'Of the file, in lower-case hexadecimal.' }));
 
 /** Whose file it is: the account, and the shard that its signed address leads to. */
 export interface FileOwner {
@@ -72,7 +72,7 @@ export interface FileOwner {
 }
 
 /** Makes these fields of a file at a moment, the address of its proof, and its digest, which are null before it is finished. */
-export async function presentFile(config: Config, { account, shard }: FileOwner, row: ShownFile, now: number) {
+export async function presentFile(config: Config, { account, shard }: FileOwner, row: PresentedFile, now: number) {
   const status = statusAt(row, now);
   const address = {
     id: fileId(row),
@@ -114,7 +114,7 @@ export async function getFile<T>(
 }
 
 /** The query parameters of a list of files. */
-export const FileList = later(() => z.strictObject(pageParameters(20, 100)));
+export const FileList = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /** Lists the account's files of a kind, newest first. */
 export async function listFiles<T>(

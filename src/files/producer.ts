@@ -3,28 +3,28 @@ import type { Json } from '../lib/json';
 import type { FileRow } from './file-records';
 
 /** Makes files of one kind. The bytes of a file depend on what was asked for alone, not on how the work was cut. */
-export interface FileMaker {
+export interface FileProducer {
   /**
    * Begins a file, or goes on with one.
-   * @param saved what {@link Production.save} gave; null at the beginning
+   * @param saved what {@link ProducerInput.save} gave; null at the beginning
    * @returns `later` where something else had to be done before, and is not done yet
    */
-  open(order: FileOrder, saved: Json): Promise<Production | 'later'>;
-  proof?: ProofMaker;
+  open(order: FileOrder, saved: Json): Promise<ProducerInput | 'later'>;
+  proof?: ProofProducer;
 }
 
 /** Makes what goes with some files: a document that proves them. */
-export interface ProofMaker {
+export interface ProofProducer {
   isWanted(file: FileRow): boolean;
   /**
    * Begins the proof of a file, once that is made, or goes on with one.
    * @returns null where nothing can be proven; `later` as above
    */
-  open(order: FileOrder, file: MadeFile, saved: Json): Promise<Production | 'later' | null>;
+  open(order: FileOrder, file: ProducedFile, saved: Json): Promise<ProducerInput | 'later' | null>;
 }
 
 /** A file whose bytes are all made. */
-export interface MadeFile {
+export interface ProducedFile {
   rows: number;
   size: number;
   /** In hexadecimal. */
@@ -47,7 +47,7 @@ export interface FileOrder {
 export type LoadAsset = (path: string) => Promise<ArrayBuffer>;
 
 /** A file in the making. */
-export interface Production {
+export interface ProducerInput {
   /** Reads a batch of rows. The bytes that it gives, which may be none, go on where the last ones ended. */
   next(): Promise<{ chunks: Uint8Array[]; ended: boolean }>;
   /** Rows in the bytes so far. */

@@ -3,7 +3,7 @@ import { codeOf } from '../db/columns';
 import { ConstraintError } from '../db/database';
 import { accounts, auditEntries, FILE_STATUSES, files } from '../db/schema';
 import { Problem } from '../errors';
-import { noteOfUser } from '../http/activity';
+import { userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { LOG_SPAN } from '../ledger/append';
 import { logFailure } from '../lib/log';
@@ -39,7 +39,7 @@ export async function requestFile(context: UserContext, order: FileOrder, answer
   const row = { ...order, account: owner, snapshot, status: 'processing' as const, dueAt: order.createdAt };
   try {
     await ledger.change({
-      note: noteOfUser(context, `${order.kind}.requested`, fileId(order)),
+      note: userActivity(context, `${order.kind}.requested`, fileId(order)),
       changes: (write) => [write.insert(files).values(row)],
       answer: { value: answer, subject: account.id },
     });

@@ -1,17 +1,17 @@
 import { and, eq, isNull, or, type SQL } from 'drizzle-orm';
 import { files } from '../db/schema';
 import type { RecordWriter } from '../ledger/ledger';
-import { settleFiles } from './file-records';
+import { finishFiles } from './file-records';
 
 /**
  * Takes back the files that may hold entries of an agent: those in the making fail, which webhooks are told; finished
  * ones expire. The sweep removes what there is of them, of those in the making once nobody can still be writing.
  * @param agent the agent's number
  */
-export function revokeFilesOfAgent(write: RecordWriter, account: number, agent: SQL<number>, now: number) {
+export function revokeAgentFiles(write: RecordWriter, account: number, agent: SQL<number>, now: number) {
   const mayHoldIt = and(eq(files.account, account), or(isNull(files.agent), eq(files.agent, agent)));
   return [
-    ...settleFiles(write, account, mayHoldIt, { status: 'failed', error: 'agent_deleted' }, now),
+    ...finishFiles(write, account, mayHoldIt, { status: 'failed', error: 'agent_deleted' }, now),
     write
       .update(files)
       .set({ status: 'expired', dueAt: now })

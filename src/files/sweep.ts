@@ -4,8 +4,8 @@ import { accounts, files } from '../db/schema';
 import type { JobMessage } from '../env';
 import { logFailure } from '../lib/log';
 import { MINUTE, SECOND } from '../lib/time';
-import { fileId, RECORD_LIFE } from './file';
-import type { FileLedger, FileRow } from './file-records';
+import { FILE_RECORD_LIFETIME, fileId } from './file';
+import type { FileRecords, FileRow } from './file-records';
 import { LEASE } from './lease';
 import { deleteObjects, deleteStates } from './storage';
 
@@ -21,7 +21,7 @@ const RETRY = 5 * MINUTE;
 /** What it takes to remove files. */
 export interface CleaningContext {
   reader: Reader;
-  ledger: FileLedger;
+  ledger: FileRecords;
   bucket: R2Bucket;
 }
 
@@ -72,7 +72,7 @@ export async function cleanFiles(context: CleaningContext, now: number): Promise
   for (const { file, isOrphan } of due) {
     try {
       const isFinished = file.status === 'completed' && (file.expiresAt ?? 0) > now;
-      await (isFinished ? tidyUp(context, file) : clearAway(context, file, isOrphan === 1, now));
+      await (isFinished ? deleteFileObjects(context, file) : clearAway(context, file, isOrphan === 1, now));
     } catch (error) {
       // One that cannot be removed holds up no other.
       logFailure('file_not_cleaned', error, { file: fileId(file) });
@@ -83,7 +83,10 @@ export async function cleanFiles(context: CleaningContext, now: number): Promise
 }
 
 /** Deletes what a finished file was made with. The sweep looks again when the file expires. */
-export async function tidyUp({ bucket, ledger }: Omit<CleaningContext, 'reader'>, file: FileRow): Promise<void> {
+export async function deleteFileObjects(
+  { bucket, ledger }: Omit<CleaningContext, 'reader'>,
+  file: FileRow,
+): Promise<void> {
   await deleteStates(bucket, file);
   await ledger.lookAgain(file, file.expiresAt ?? 0);
 }
@@ -95,6 +98,6 @@ async function clearAway({ bucket, ledger }: CleaningContext, file: FileRow, isO
     await ledger.close(file, now + LONGEST_WORK);
     return;
   }
-  const recordEnd = isOrphan ? now : (file.completedAt ?? file.createdAt) + RECORD_LIFE;
+  const recordEnd = isOrphan ? now : (file.completedAt ?? file.createdAt) + FILE_RECORD_LIFETIME;
   await (recordEnd <= now ? ledger.forget(file) : ledger.close(file, recordEnd));
 }

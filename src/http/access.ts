@@ -6,12 +6,12 @@ import type { CredentialReference } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
 import { idBytes } from '../lib/typeid';
-import { sendHint } from '../outbox/enqueue';
+import { enqueueWebhook } from '../outbox/enqueue';
 import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from './authentication';
 import {
   type AgentPrincipal,
   type App,
-  type Caller,
+  type CallerLog,
   type Context,
   freezeClock,
   type Incoming,
@@ -19,7 +19,7 @@ import {
   type Scope,
   type UserPrincipal,
 } from './context';
-import type { FellowQueries } from './credentials';
+import type { PreloadQueries } from './credentials';
 import { idempotencyKey, openKeyed } from './idempotency';
 import { claimedScope } from './oidc/identity';
 import { describe } from './operation';
@@ -104,7 +104,7 @@ function accountAccess<P extends Principal, Q extends Query>(
     const keyed = await openKeyed(c, key && answerKey(principal, key), stored, lookAgain);
     if (keyed instanceof Response) return keyed;
     const announce = (account: number) => {
-      c.executionCtx.waitUntil(sendHint(config.webhooks, { shard: principal.shard, account }));
+      c.executionCtx.waitUntil(enqueueWebhook(config.webhooks, { shard: principal.shard, account }));
     };
     const frozen = freezeClock(runtime);
     const ledger = new Ledger(database, { ...reference, now: frozen.now }, keyed, announce);
@@ -142,7 +142,7 @@ async function admit<Q extends Query>(
   // JWTs of one person share their keys only where they have the same scopes: an answer may hold a secret.
   const key = await idempotencyKey(c, claimedScope(c, credential));
   const now = c.var.runtime.now();
-  const fellows: FellowQueries = async (reader, { id, account }) => {
+  const fellows: PreloadQueries = async (reader, { id, account }) => {
     const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
     return [stored, (await preload?.(c, reader, account))?.query ?? null];
   };
@@ -156,7 +156,7 @@ function answerKey(principal: Principal, key: Uint8Array) {
   return { principal: name, key, account: principal.account.number };
 }
 
-function describeCaller(principal: Principal): Caller {
+function describeCaller(principal: Principal): CallerLog {
   const { shard, account } = principal;
   const home = { shard, account: account.id };
   if (principal.kind === 'agent') return { credential: 'agent_key', ...home, agent: principal.agent.id };

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { ConstraintError } from '../db/database';
 import { type ActivityAction, accounts } from '../db/schema';
 import { notFound } from '../errors';
-import type { Note } from '../ledger/activity-record';
+import type { ActivityRecord } from '../ledger/activity-record';
 import type { Id } from '../lib/typeid';
 import { newId, type OperatorContext, type UserContext } from './context';
 
@@ -10,12 +10,15 @@ import { newId, type OperatorContext, type UserContext } from './context';
  * Notes what a user did to their account.
  * @param account where the target may be missing: SQL that finds the account's number only if it is there
  */
-export function noteOfUser(
+export function userActivity(
   { principal, runtime, origin }: UserContext,
   action: ActivityAction,
   target: string,
-  { changes = [], account = principal.account.number }: { changes?: string[]; account?: Note['account'] } = {},
-): Note {
+  {
+    changes = [],
+    account = principal.account.number,
+  }: { changes?: string[]; account?: ActivityRecord['account'] } = {},
+): ActivityRecord {
   return {
     id: newId(runtime, 'act'),
     account,
@@ -29,13 +32,13 @@ export function noteOfUser(
 }
 
 /** Notes what the operator did to an account, which `account` is SQL for. */
-export function noteOfOperator(
+export function operatorActivity(
   { runtime, origin }: OperatorContext,
   action: ActivityAction,
   target: string,
   account: SQL<number>,
   changes: string[] = [],
-): Note {
+): ActivityRecord {
   return {
     id: newId(runtime, 'act'),
     account,

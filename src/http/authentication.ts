@@ -7,14 +7,14 @@ import { type CredentialKind, parseCredential } from '../lib/credential';
 import type { Incoming, Principal, Scope } from './context';
 import {
   activeAccount,
-  callerOf,
-  type FellowQueries,
   findAgentKey,
   findMovedCredential,
   findUserToken,
   hashCredential,
+  type PreloadQueries,
+  principalOf,
 } from './credentials';
-import { noteAgentActivity, noteTokenUse } from './last-used';
+import { recordAgentActivity, recordTokenUse } from './last-used';
 import { authenticateIdentity, isIdentityToken } from './oidc/identity';
 import { refuse } from './refusal';
 
@@ -55,7 +55,7 @@ export function isWellFormed(c: Incoming, credential: string): boolean {
 export async function authenticate(
   c: Incoming,
   credential: string,
-  fellows: FellowQueries = async () => [],
+  fellows: PreloadQueries = async () => [],
   who: 'known' | 'anybody' = 'anybody',
 ): Promise<Authentication> {
   const form = parseCredential(credential);
@@ -69,8 +69,8 @@ export async function authenticate(
   if (isOver(row.expiresAt, now)) return refuse(c);
   const account = activeAccount(row);
   if ('scopes' in row) {
-    const note = noteTokenUse(database, account.number, row.token, row.lastUsedAt, now);
-    if (note) database.takeAlong(note);
+    const note = recordTokenUse(database, account.number, row.token, row.lastUsedAt, now);
+    if (note) database.piggyback(note);
     const scopes = row.scopes as Scope[];
     const reference = { kind: 'user_token' as const, account: account.number, hash: row.hash };
     const { token, expiresAt } = row;
@@ -79,8 +79,8 @@ export async function authenticate(
   if (!row.agentIsActive) {
     throw new Problem('agent_inactive', 'The agent is switched off; its account can set `is_active` to true again.');
   }
-  const note = noteAgentActivity(database, row.agentNumber, row.lastActivityAt, now);
-  if (note) database.takeAlong(note);
+  const note = recordAgentActivity(database, row.agentNumber, row.lastActivityAt, now);
+  if (note) database.piggyback(note);
   const agent = { number: row.agentNumber, id: row.agentId };
   return {
     principal: { kind: 'agent', shard, account, agent },
@@ -98,13 +98,13 @@ async function findCaller(
   c: Incoming,
   { kind, shard: home }: { kind: CredentialKind; shard: string },
   hashes: Uint8Array[],
-  fellows: FellowQueries,
+  fellows: PreloadQueries,
 ) {
   let shard = home;
   for (const _ of listShards(c.env)) {
     const database = openShard(c.env, shard, c.var.cost);
     if (!database) return null;
-    const queries = await fellows(database, callerOf(kind, hashes));
+    const queries = await fellows(database, principalOf(kind, hashes));
     const find = kind === 'user' ? findUserToken(database, hashes) : findAgentKey(database, hashes);
     const [[row], [moved], ...loaded] = await loadPresent(database, [
       find,

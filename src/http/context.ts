@@ -5,7 +5,7 @@ import type { Config, Env, Runtime } from '../env';
 import type { ProblemCode } from '../errors';
 import type { Origin } from '../ledger/entry';
 import type { Ledger } from '../ledger/ledger';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import type { Plan } from '../lib/plans';
 import { type Id, makeId, type Prefix } from '../lib/typeid';
 import { choice } from './fields';
@@ -27,7 +27,7 @@ export const SCOPES = [
   'account:write',
 ] as const;
 
-export const Scope = later(() => choice(SCOPES).meta({ id: 'Scope', description: 'What a user token may do.' }));
+export const Scope = lazy(() => choice(SCOPES).meta({ id: 'Scope', description: 'What a user token may do.' }));
 
 export type Scope = z.output<ReturnType<typeof Scope>>;
 
@@ -64,7 +64,7 @@ export interface AgentPrincipal {
 export type Principal = UserPrincipal | AgentPrincipal;
 
 /** Who called, as the log tells it. */
-export type Caller =
+export type CallerLog =
   | { credential: 'operator_token' }
   | { credential: 'signed_address'; shard: string; account: Id<'user'> }
   | { credential: 'user_token' | 'identity_token'; shard: string; account: Id<'user'> }
@@ -142,7 +142,7 @@ export interface App {
     /** The identifier in the path, where it is one of the kind that the route takes. */
     target?: string;
     /** Who called, once that is known. */
-    caller?: Caller;
+    caller?: CallerLog;
     /** What the request was refused for. */
     problem?: ProblemCode;
     /** The account's database, once a credential was accepted. */

@@ -77,7 +77,7 @@ export interface UnknownCaller {
 }
 
 /** Who presents a credential of these hashes. */
-export function callerOf(kind: 'user' | 'agent', hashes: Uint8Array[]): UnknownCaller {
+export function principalOf(kind: 'user' | 'agent', hashes: Uint8Array[]): UnknownCaller {
   const find = (column: Column) =>
     kind === 'user'
       ? sql`(select ${column} from ${userTokens} where ${inArray(userTokens.hash, hashes)})`
@@ -89,7 +89,7 @@ export function callerOf(kind: 'user' | 'agent', hashes: Uint8Array[]): UnknownC
 }
 
 /** Makes the queries that travel with the authentication, for a caller who is known as SQL only. */
-export type FellowQueries = (database: Database, caller: UnknownCaller) => Promise<(Query | null)[]>;
+export type PreloadQueries = (database: Database, caller: UnknownCaller) => Promise<(Query | null)[]>;
 
 /**
  * The account of somebody who was recognized.

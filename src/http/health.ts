@@ -4,13 +4,13 @@ import * as z from 'zod';
 import { accounts } from '../db/schema';
 import { listShards, openShard } from '../db/shards';
 import { unavailable } from '../errors';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { logFailure } from '../lib/log';
 import type { App } from './context';
 import { noQuery } from './input';
 import { answer, ok, operation } from './operation';
 
-const Health = later(() => z.object({ status: z.literal('ok') }).meta({ id: 'Health', examples: [{ status: 'ok' }] }));
+const Health = lazy(() => z.object({ status: z.literal('ok') }).meta({ id: 'Health', examples: [{ status: 'ok' }] }));
 
 /** Whether the service can do its work: reads every shard's database. */
 export const health = new Hono<App>().get(

@@ -2,7 +2,7 @@ import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
 import { type FieldError, invalidRequest, Problem } from '../errors';
 import { findExcess } from '../lib/json-limits';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import type { Incoming } from './context';
 import { describe } from './operation';
 
@@ -36,7 +36,7 @@ export function oauthBody<S extends z.ZodType>(schema: () => S) {
 }
 
 function bodyReadBy<S extends z.ZodType>(read: BodyReader, schema: () => S) {
-  const validator = later(() => zValidator('json', schema(), refuseInvalid('body', schema())));
+  const validator = lazy(() => zValidator('json', schema(), refuseInvalid('body', schema())));
   const middleware: ReturnType<typeof validator> = async (c, next) => {
     await read(c);
     return validator()(c, next);
@@ -46,7 +46,7 @@ function bodyReadBy<S extends z.ZodType>(read: BodyReader, schema: () => S) {
 
 /** Validates the query string. `c.req.valid('query')` is its parsed form. */
 export function query<S extends z.ZodType>(schema: () => S) {
-  const validator = later(() => zValidator('query', schema(), refuseInvalid('query', schema())));
+  const validator = lazy(() => zValidator('query', schema(), refuseInvalid('query', schema())));
   const middleware: ReturnType<typeof validator> = (c, next) => {
     checkQueryString(c.req.url);
     return validator()(c, next);
@@ -63,7 +63,7 @@ function checkQueryString(url: string): void {
   if (searchParams.has('')) throw invalidRequest([{ path: 'query.', message: 'must have a name' }]);
 }
 
-const noParameters = later(() => z.strictObject({}));
+const noParameters = lazy(() => z.strictObject({}));
 
 /** Allows no query parameter. */
 export function noQuery() {

@@ -5,7 +5,7 @@ import { MINUTE } from '../lib/time';
 import type { Id } from '../lib/typeid';
 
 /** Notes that a user token was used, at most once a minute; null when the minute is not over. */
-export function noteTokenUse(
+export function recordTokenUse(
   { build }: Database,
   account: number,
   token: Id<'utok'>,
@@ -21,7 +21,7 @@ export function noteTokenUse(
 }
 
 /** Notes that an agent was active, at most once a minute; null when the minute is not over. */
-export function noteAgentActivity(
+export function recordAgentActivity(
   { build }: Database,
   agent: number,
   last: number | null,

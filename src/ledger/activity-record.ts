@@ -3,7 +3,7 @@ import type { ActivityAction } from '../db/schema';
 import type { Id } from '../lib/typeid';
 
 /** A note of what somebody did to the account, as it is stored. */
-export interface Note {
+export interface ActivityRecord {
   id: Id<'act'>;
   /** The number of the account; as SQL, NULL, which the column refuses, where the target is not there. */
   account: number | SQL<number>;

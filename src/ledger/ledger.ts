@@ -25,7 +25,7 @@ import type {
 import { activity } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
-import type { Note } from './activity-record';
+import type { ActivityRecord } from './activity-record';
 import { type Answer, AnsweredBefore, type AnswerKeeper } from './answer';
 import { appendEntries, draftRows, LogFull } from './append';
 import { type Authority, CredentialEnded, guardCredential } from './authority';
@@ -81,7 +81,7 @@ export interface Transition<C extends Batch> {
 /** A change of records of the account, and the note of it. */
 export interface RecordChange<C extends Batch> {
   /** Null only where the account itself goes, and its notes with it, or where the service acts by itself. */
-  note: Note | null;
+  note: ActivityRecord | null;
   changes: (write: RecordWriter) => C;
   /** As of a {@link Transition}. */
   answer: Answer | null;

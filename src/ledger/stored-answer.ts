@@ -6,10 +6,10 @@ import { accounts, agents, storedAnswers } from '../db/schema';
 import { DAY } from '../lib/time';
 
 /** How long an idempotency key is honoured, in milliseconds. */
-export const ANSWER_LIFE = DAY;
+export const STORED_ANSWER_LIFETIME = DAY;
 
 /** Answers that one statement deletes: they may be large. */
-export const ANSWER_SLICE = 100;
+export const STORED_ANSWER_SLICE = 100;
 
 /** Whose key it is, and which. As SQL where the caller is not known yet. */
 export interface AnswerKey {
@@ -61,7 +61,7 @@ function isKey({ principal, key }: AnswerKey): SQL {
 }
 
 function isHonoured({ account }: AnswerKey, now: number): SQL {
-  return sql`(${gt(storedAnswers.createdAt, now - ANSWER_LIFE)} and (
+  return sql`(${gt(storedAnswers.createdAt, now - STORED_ANSWER_LIFETIME)} and (
     exists (select 1 from ${agents} where ${agents.account} = ${account} and ${agents.id} = ${storedAnswers.subject})
     or exists (select 1 from ${accounts} where ${accounts.id} = ${storedAnswers.subject})
   ))`;

@@ -24,7 +24,7 @@ export interface Tile extends TileKey {
 export type ReadTile = (key: TileKey) => Promise<Uint8Array>;
 
 /** A tree by its size and the tiles at its right edge that are not full. */
-export class TreeEdge {
+export class TreeFrontier {
   private constructor(
     private leaves: number,
     private readonly levels: Hash[][],
@@ -34,7 +34,7 @@ export class TreeEdge {
    * Reads what {@link bytes} wrote of a tree of this size.
    * @throws Error when it is not that of such a tree
    */
-  static parse(size: number, bytes: Uint8Array): TreeEdge {
+  static parse(size: number, bytes: Uint8Array): TreeFrontier {
     const levels: Hash[][] = [];
     let offset = 0;
     for (let level = 0; tilesWidth(size, level) > 0; level++) {
@@ -43,7 +43,7 @@ export class TreeEdge {
       offset += count * HASH_LENGTH;
     }
     if (offset !== bytes.length) throw new Error(`the edge of a tree of ${size} leaves has ${bytes.length} bytes`);
-    return new TreeEdge(size, levels);
+    return new TreeFrontier(size, levels);
   }
 
   get size(): number {

@@ -6,7 +6,7 @@ import { logFailure } from '../lib/log';
  * @param isSlow whether the webhook has still to answer quickly, or did not the last time
  * @param delay milliseconds until it is due
  */
-export async function sendHint(
+export async function enqueueWebhook(
   { queue, slowQueue }: Pick<WebhookConfig, 'queue' | 'slowQueue'>,
   message: WebhookMessage,
   { isSlow = false, delay = 0 }: { isSlow?: boolean; delay?: number } = {},
@@ -19,7 +19,7 @@ export async function sendHint(
 }
 
 /** Tells the queues that there is something to deliver to some webhooks of an account, which has no more than 50. */
-export async function sendHints(
+export async function enqueueWebhooks(
   { queue, slowQueue }: Pick<WebhookConfig, 'queue' | 'slowQueue'>,
   { shard, account }: WebhookMessage,
   webhooks: readonly { number: number; isSlow: boolean }[],

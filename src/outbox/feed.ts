@@ -6,14 +6,14 @@ import type { RecordWriter } from '../ledger/ledger';
 import { DAY } from '../lib/time';
 
 /** How long deliveries are kept, in milliseconds. */
-export const DELIVERY_LIFE = 30 * DAY;
+export const DELIVERY_LIFETIME = 30 * DAY;
 
 /**
  * Writes down that files of an account are finished, or have failed, for its webhooks to be told; nothing where it has
  * none. Goes before the change of the files, in the same transaction.
  * @param which finds the files as they are before
  */
-export function tellOutcomes(
+export function recordFileOutcomes(
   write: Pick<RecordWriter, 'insert' | 'update'>,
   account: number | SQL<number>,
   which: SQL | undefined,
@@ -22,7 +22,7 @@ export function tellOutcomes(
 ): readonly [Statement, Statement] {
   const hasFeed = sql`exists (select 1 from ${webhookFeeds} where ${webhookFeeds.account} = ${files.account})`;
   const outcomes = sql`
-    select account, kind, id, ${isFailure ? 1 : 0}, ${now}, ${nextOrdinal(sql`${files.account}`)}
+    select account, kind, id, ${isFailure ? 1 : 0}, ${now}, ${nextOutcomeNumber(sql`${files.account}`)}
     from ${files} where ${which} and ${hasFeed}`;
   return [
     write.insert(fileOutcomes).select(outcomes).onConflictDoNothing(),
@@ -34,21 +34,21 @@ export function tellOutcomes(
 }
 
 /** The highest ordinal of an account's outcomes of files of which no delivery was made yet, as SQL; 0 where there is none. */
-export function outcomeHead(account: number | SQL): SQL<number> {
+export function newestOutcome(account: number | SQL): SQL<number> {
   return sql<number>`(
     select coalesce(max(${fileOutcomes.ordinal}), 0) from ${fileOutcomes} where ${fileOutcomes.account} = ${account}
   )`;
 }
 
 /** An ordinal above all outcomes that wait, and above those that a webhook begins after, which may be gone by now. */
-function nextOrdinal(account: SQL): SQL {
-  return sql`1 + max(${outcomeHead(account)}, (
+function nextOutcomeNumber(account: SQL): SQL {
+  return sql`1 + max(${newestOutcome(account)}, (
     select coalesce(max(${webhooks.startsAfterOutcome}), 0) from ${webhooks} where ${webhooks.account} = ${account}
   ))`;
 }
 
 /** The place of an account's newest entry in the log, erased ones included, as SQL. */
-export function logHead(account: number | Column): SQL<number> {
+export function newestPosition(account: number | Column): SQL<number> {
   const start = sql`${account} * ${sql.raw(String(LOG_SPAN))}`;
   const end = sql`${start} + ${sql.raw(String(LOG_SPAN))}`;
   return sql<number>`(select max(
@@ -70,7 +70,7 @@ export function openFeed(
     write.delete(fileOutcomes).where(and(eq(fileOutcomes.account, account), hasNone)),
     write
       .insert(webhookFeeds)
-      .select(sql`select ${account}, ${logHead(account)}, null where exists (${activeWebhook(account)})`)
+      .select(sql`select ${account}, ${newestPosition(account)}, null where exists (${activeWebhook(account)})`)
       .onConflictDoNothing(),
   ];
 }

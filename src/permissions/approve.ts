@@ -6,7 +6,7 @@ import type { UserContext } from '../http/context';
 import { EXAMPLE } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { withPrefix } from '../lib/typeid';
 import { decide, openPermission } from './decision';
 import { findWidenings } from './narrow-scope';
@@ -14,7 +14,7 @@ import { Permission, type PermissionRow, permissionOfPath } from './permission';
 import { permissionFields } from './permission-fields';
 import { grantToken } from './tokens/grant';
 
-const Approval = later(() =>
+const Approval = lazy(() =>
   z
     .strictObject({
       reason: permissionFields().reason.optional(),
@@ -60,7 +60,7 @@ function refuseWidening(row: PermissionRow, input: z.output<ReturnType<typeof Ap
   throw new Problem('scope_widened', 'An approval may narrow what was requested, never widen it.', { errors });
 }
 
-export const permissionApproval = new Hono().post(
+export const approvePermissionRoute = new Hono().post(
   '/v1/permissions/:id/approve',
   operation({
     id: 'approvePermission',

@@ -4,12 +4,12 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { decide, openPermission } from './decision';
 import { Permission, type PermissionRow, permissionOfPath } from './permission';
 import { permissionFields } from './permission-fields';
 
-const Denial = later(() =>
+const Denial = lazy(() =>
   z
     .strictObject({ reason: permissionFields().reason.optional() })
     .meta({ id: 'Denial', examples: [{ reason: 'Not to this customer' }] }),
@@ -30,7 +30,7 @@ export async function denyPermission(
   return decide(context, row, now, { event: 'deny', reason, details, columns: { status: 'denied' } });
 }
 
-export const permissionDenial = new Hono().post(
+export const denyPermissionRoute = new Hono().post(
   '/v1/permissions/:id/deny',
   operation({
     id: 'denyPermission',

@@ -6,7 +6,7 @@ import type { Context } from '../http/context';
 import { queryNumber } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
 import {
   Permission,
@@ -18,7 +18,7 @@ import {
 } from './permission';
 import { tokenValues } from './tokens/token-value';
 
-const PermissionQuery = later(() =>
+const PermissionQuery = lazy(() =>
   z.strictObject({
     wait: queryNumber(0, 25)
       .default(0)
@@ -57,7 +57,7 @@ export async function getPermission(
   return presentPermission(row, now, values.get(row.id));
 }
 
-export const permissionDetail = new Hono().get(
+export const getPermissionRoute = new Hono().get(
   '/v1/permissions/:id',
   operation({
     id: 'getPermission',

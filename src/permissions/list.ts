@@ -10,12 +10,12 @@ import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import { pageOf } from '../http/response-fields';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { type Id, idBytes, parseId } from '../lib/typeid';
 import { Permission, type PermissionRow, PermissionStatus, permissionColumns, presentPermission } from './permission';
 import { tokenValues } from './tokens/token-value';
 
-const PermissionList = later(() =>
+const PermissionList = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
     status: PermissionStatus().optional().meta({ description: 'Permissions with this status.' }),
@@ -101,7 +101,7 @@ function statusRanges(status: Filters['status'], now: number): SQL[] {
   return status === 'expired' ? [stored, sql`status = 0 and expires_at <= ${now}`] : [stored];
 }
 
-export const permissionList = new Hono().get(
+export const listPermissionsRoute = new Hono().get(
   '/v1/permissions',
   operation({
     id: 'listPermissions',

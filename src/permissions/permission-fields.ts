@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { EXAMPLE } from '../http/examples';
 import { jsonObject, plainText, text, wholeNumber } from '../http/fields';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 
 export const MAX_ACTION_LENGTH = 128;
 export const MAX_RESOURCE_LENGTH = 512;
@@ -10,7 +10,7 @@ const ACTION = /^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/;
 const RESOURCE = '^[a-z0-9_-]+:[^\\u0000]+$';
 
 /** The fields of a permission that clients may set, in requests and decisions. */
-export const permissionFields = later(() => ({
+export const permissionFields = lazy(() => ({
   action: z
     .string()
     .max(MAX_ACTION_LENGTH, { error: `must be at most ${MAX_ACTION_LENGTH} characters long`, abort: true })

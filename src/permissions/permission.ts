@@ -7,9 +7,9 @@ import { notFound } from '../errors';
 import type { Incoming, Principal } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
-import { shownCount, shownId, shownObject, shownTime } from '../http/response-fields';
+import { countField, idField, objectField, timeField } from '../http/response-fields';
 import type { JsonObject } from '../lib/json';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, idPattern, parseId, withPrefix } from '../lib/typeid';
 
@@ -35,23 +35,23 @@ const examplePermission = {
 /** A permission's row with its agent: of a deleted agent there is none. */
 export type PermissionRow = InferSelectModel<typeof permissions> & { agentId: Id<'agent'>; agentIsActive: boolean };
 
-export const TokenStatus = later(() => choice(TOKEN_STATUSES).meta({ id: 'TokenStatus' }));
+export const TokenStatus = lazy(() => choice(TOKEN_STATUSES).meta({ id: 'TokenStatus' }));
 
 export type TokenStatus = z.output<ReturnType<typeof TokenStatus>>;
 
-export const PermissionStatus = later(() => choice(PERMISSION_STATUSES).meta({ id: 'PermissionStatus' }));
+export const PermissionStatus = lazy(() => choice(PERMISSION_STATUSES).meta({ id: 'PermissionStatus' }));
 
 export type PermissionStatus = z.output<ReturnType<typeof PermissionStatus>>;
 
 /** A token as it is shown with its permission; `value`, the token itself, to its agent alone, while it is active. */
-export const TokenSummary = later(() =>
+export const TokenSummary = lazy(() =>
   z
     .object({
-      id: shownId('token'),
+      id: idField('token'),
       status: TokenStatus(),
-      max_uses: shownCount,
-      uses: shownCount,
-      expires_at: shownTime,
+      max_uses: countField,
+      uses: countField,
+      expires_at: timeField,
       value: z.string().optional().meta({
         description: 'The token itself, a JWT: for its agent alone, while it is active.',
       }),
@@ -60,19 +60,19 @@ export const TokenSummary = later(() =>
 );
 
 /** A permission as the API shows it. */
-export const Permission = later(() =>
+export const Permission = lazy(() =>
   z
     .object({
-      id: shownId('perm'),
-      agent_id: shownId('agent'),
+      id: idField('perm'),
+      agent_id: idField('agent'),
       action: z.string(),
       resource: z.string(),
-      scope: shownObject.meta({ description: 'The limits that were asked for.' }),
-      granted_scope: shownObject.nullable().meta({ description: 'The limits that were granted.' }),
+      scope: objectField.meta({ description: 'The limits that were asked for.' }),
+      granted_scope: objectField.nullable().meta({ description: 'The limits that were granted.' }),
       reason: z.string().nullable().meta({ description: 'Why the agent asks.' }),
       status: PermissionStatus(),
       decided_by: z.string().nullable().meta({ description: 'Id of the account, or of the policy that decided.' }),
-      decided_at: shownTime.nullable(),
+      decided_at: timeField.nullable(),
       decision_reason: z.string().nullable(),
       policy_id: z
         .string()
@@ -82,9 +82,9 @@ export const Permission = later(() =>
           description: 'The policy that decided; null where a person did, or nobody yet.',
         }),
       token: TokenSummary().nullable().meta({ description: 'Once it is approved.' }),
-      expires_at: shownTime.meta({ description: 'When it expires where nobody decides.' }),
-      created_at: shownTime,
-      updated_at: shownTime,
+      expires_at: timeField.meta({ description: 'When it expires where nobody decides.' }),
+      created_at: timeField,
+      updated_at: timeField,
     })
     .meta({
       id: 'Permission',

@@ -9,7 +9,7 @@ import { EXAMPLE } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import type { Entry } from '../ledger/entry';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
 import { draftEvent } from './event';
@@ -20,7 +20,7 @@ import { activePolicies, type PolicyRow } from './policies/policy';
 import { grantToken } from './tokens/grant';
 import { tokenValues } from './tokens/token-value';
 
-const PermissionRequest = later(() =>
+const PermissionRequest = lazy(() =>
   z
     .strictObject({
       action: permissionFields().action,
@@ -153,7 +153,7 @@ async function decideByPolicy(
   return { entry, columns: { status: 'approved', ...decided, ...granted } };
 }
 
-export const permissionRequest = new Hono().post(
+export const requestPermissionRoute = new Hono().post(
   '/v1/permissions',
   operation({
     id: 'requestPermission',

@@ -1,36 +1,36 @@
 import { Hono } from 'hono';
-import { permissionApproval } from './approve';
-import { permissionDenial } from './deny';
-import { permissionDetail } from './get';
-import { permissionList } from './list';
-import { policyCreation } from './policies/create';
-import { policyDeletion } from './policies/delete';
-import { policyDetail } from './policies/get';
-import { policyList } from './policies/list';
-import { policySimulation } from './policies/simulate';
-import { policyUpdate } from './policies/update';
-import { permissionRequest } from './request';
-import { authorizationServer } from './tokens/authorization-server';
-import { tokenIntrospection } from './tokens/introspect';
-import { jwks } from './tokens/jwks';
-import { tokenRevocation } from './tokens/revoke';
-import { tokenUse } from './tokens/use';
+import { approvePermissionRoute } from './approve';
+import { denyPermissionRoute } from './deny';
+import { getPermissionRoute } from './get';
+import { listPermissionsRoute } from './list';
+import { createPolicyRoute } from './policies/create';
+import { deletePolicyRoute } from './policies/delete';
+import { getPolicyRoute } from './policies/get';
+import { listPoliciesRoute } from './policies/list';
+import { simulatePoliciesRoute } from './policies/simulate';
+import { updatePolicyRoute } from './policies/update';
+import { requestPermissionRoute } from './request';
+import { authorizationServerRoute } from './tokens/authorization-server';
+import { introspectTokenRoute } from './tokens/introspect';
+import { jwksRoute } from './tokens/jwks';
+import { revokeTokenRoute } from './tokens/revoke';
+import { useTokenRoute } from './tokens/use';
 
 /** Permissions, `/v1/permissions`, their tokens, `/v1/tokens`, and the policies that decide them, `/v1/policies`. */
 export const permissionRoutes = new Hono()
-  .route('/', permissionRequest)
-  .route('/', permissionList)
-  .route('/', permissionDetail)
-  .route('/', permissionApproval)
-  .route('/', permissionDenial)
-  .route('/', tokenUse)
-  .route('/', tokenRevocation)
-  .route('/', policyCreation)
-  .route('/', policySimulation)
-  .route('/', policyList)
-  .route('/', policyDetail)
-  .route('/', policyUpdate)
-  .route('/', policyDeletion)
-  .route('/', tokenIntrospection)
-  .route('/', jwks)
-  .route('/', authorizationServer);
+  .route('/', requestPermissionRoute)
+  .route('/', listPermissionsRoute)
+  .route('/', getPermissionRoute)
+  .route('/', approvePermissionRoute)
+  .route('/', denyPermissionRoute)
+  .route('/', useTokenRoute)
+  .route('/', revokeTokenRoute)
+  .route('/', createPolicyRoute)
+  .route('/', simulatePoliciesRoute)
+  .route('/', listPoliciesRoute)
+  .route('/', getPolicyRoute)
+  .route('/', updatePolicyRoute)
+  .route('/', deletePolicyRoute)
+  .route('/', introspectTokenRoute)
+  .route('/', jwksRoute)
+  .route('/', authorizationServerRoute);

@@ -5,12 +5,12 @@ import { ConstraintError } from '../db/database';
 import { accounts, WEBHOOK_EVENTS, webhooks } from '../db/schema';
 import { Problem } from '../errors';
 import { userAccess } from '../http/access';
-import { noteOfUser } from '../http/activity';
+import { userActivity } from '../http/activity';
 import { newId, type UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
-import { later } from '../lib/lazy';
-import { logHead, openFeed, outcomeHead } from '../outbox/feed';
+import { lazy } from '../lib/lazy';
+import { newestOutcome, newestPosition, openFeed } from '../outbox/feed';
 import { makeSecret } from './secret';
 import {
   agentsOfBody,
@@ -23,7 +23,7 @@ import {
   webhookFields,
 } from './webhook';
 
-const WebhookCreation = later(() =>
+const WebhookCreation = lazy(() =>
   z
     .strictObject({
       url: webhookFields().url,
@@ -67,8 +67,8 @@ export async function createWebhook(
     disabledReason: null,
     isSlow: true,
     secret: encrypted,
-    startsAfter: logHead(account),
-    startsAfterOutcome: outcomeHead(account),
+    startsAfter: newestPosition(account),
+    startsAfterOutcome: newestOutcome(account),
     createdAt: now,
     updatedAt: now,
   };
@@ -80,7 +80,7 @@ export async function createWebhook(
   const created = { ...presentWebhook(row), secret };
   try {
     await ledger.change({
-      note: noteOfUser(context, 'webhook.created', id),
+      note: userActivity(context, 'webhook.created', id),
       changes: (write) => [write.insert(webhooks).values({ ...row, account: owner }), ...openFeed(write, account)],
       answer: { value: created, subject: principal.account.id },
     });
@@ -91,7 +91,7 @@ export async function createWebhook(
   return created;
 }
 
-export const webhookCreation = new Hono().post(
+export const createWebhookRoute = new Hono().post(
   '/v1/webhooks',
   operation({
     id: 'createWebhook',

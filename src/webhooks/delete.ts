@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { erasures, webhooks } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
-import { noteOfUser, refuseMissing } from '../http/activity';
+import { refuseMissing, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, noContent, operation } from '../http/operation';
@@ -17,7 +17,7 @@ export async function deleteWebhook(context: UserContext, id: string): Promise<v
   const account = context.principal.account.number;
   await context.ledger
     .change({
-      note: noteOfUser(context, 'webhook.deleted', webhook, { account: webhookOwner(account, webhook) }),
+      note: userActivity(context, 'webhook.deleted', webhook, { account: webhookOwner(account, webhook) }),
       changes: (write) => [
         write.insert(erasures).values({ kind: 'webhook', number: webhookNumber(account, webhook) }),
         write.delete(webhooks).where(isWebhook(account, webhook)),
@@ -28,7 +28,7 @@ export async function deleteWebhook(context: UserContext, id: string): Promise<v
     .catch(refuseMissing('webhook'));
 }
 
-export const webhookDeletion = new Hono().delete(
+export const deleteWebhookRoute = new Hono().delete(
   '/v1/webhooks/:id',
   operation({
     id: 'deleteWebhook',

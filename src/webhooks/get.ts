@@ -5,7 +5,7 @@ import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { presentWebhook, Webhook, webhookOfPath } from './webhook';
 
-export const webhookDetail = new Hono().get(
+export const getWebhookRoute = new Hono().get(
   '/v1/webhooks/:id',
   operation({
     id: 'getWebhook',

@@ -8,11 +8,11 @@ import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
 import { pageOf } from '../http/response-fields';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 import { presentWebhook, Webhook } from './webhook';
 
-const WebhookList = later(() => z.strictObject(pageParameters(20, 100)));
+const WebhookList = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /** Lists the account's webhooks, newest first. */
 export async function listWebhooks(
@@ -32,7 +32,7 @@ export async function listWebhooks(
   return makePageById(config.keyring, binding, rows, limit, presentWebhook);
 }
 
-export const webhookList = new Hono().get(
+export const listWebhooksRoute = new Hono().get(
   '/v1/webhooks',
   operation({
     id: 'listWebhooks',

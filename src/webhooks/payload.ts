@@ -4,7 +4,7 @@ import { formatTime } from '../lib/time';
 import type { Id } from '../lib/typeid';
 
 /** What an audit entry says, as far as webhooks are told. */
-export interface ToldEntry {
+export interface PayloadEntry {
   id: Id<'audit'>;
   event: EventType;
   agentId: Id<'agent'>;
@@ -19,7 +19,7 @@ export function writePayload(event: WebhookEvent, at: number, data: Json | objec
 }
 
 /** The message that tells of an audit entry. Entries never change, so that it need not be kept. */
-export function writeEntryPayload({ id, event, agentId, permission, details, createdAt }: ToldEntry): string {
+export function writeEntryPayload({ id, event, agentId, permission, details, createdAt }: PayloadEntry): string {
   return writePayload('audit.created', createdAt, {
     id,
     event_type: event,

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { webhooks } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
-import { noteOfUser, refuseMissing } from '../http/activity';
+import { refuseMissing, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
@@ -34,7 +34,7 @@ export async function rotateSecret(context: UserContext, row: WebhookRow | undef
   const rotated = { ...presentWebhook({ ...row, updatedAt: now }), secret };
   await ledger
     .change({
-      note: noteOfUser(context, 'webhook.secret_rotated', row.id, { account: webhookOwner(account, row.id) }),
+      note: userActivity(context, 'webhook.secret_rotated', row.id, { account: webhookOwner(account, row.id) }),
       changes: (write) => [
         write
           .update(webhooks)
@@ -47,7 +47,7 @@ export async function rotateSecret(context: UserContext, row: WebhookRow | undef
   return rotated;
 }
 
-export const secretRotation = new Hono().post(
+export const rotateSecretRoute = new Hono().post(
   '/v1/webhooks/:id/rotate-secret',
   operation({
     id: 'rotateWebhookSecret',

@@ -4,7 +4,7 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { accepted, answer, operation } from '../http/operation';
-import { orderDelivery } from './deliveries/create';
+import { createDelivery } from './deliveries/create';
 import { Delivery } from './deliveries/delivery';
 import { writePayload } from './payload';
 import { NoFields, type WebhookRow, webhookOfPath } from './webhook';
@@ -18,10 +18,10 @@ export async function testWebhook(context: UserContext, row: WebhookRow | undefi
   if (!row) throw notFound('webhook');
   const event = 'webhook.test';
   const payload = writePayload(event, context.runtime.now(), { webhook_id: row.id });
-  return orderDelivery(context, row.id, { event, original: null, pos: null, agent: null, payload });
+  return createDelivery(context, row.id, { event, original: null, pos: null, agent: null, payload });
 }
 
-export const webhookTrial = new Hono().post(
+export const testWebhookRoute = new Hono().post(
   '/v1/webhooks/:id/test',
   operation({
     id: 'testWebhook',

@@ -4,14 +4,14 @@ import * as z from 'zod';
 import { webhooks } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
-import { noteOfUser, refuseMissing } from '../http/activity';
+import { refuseMissing, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { body, noQuery, notEmpty } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
-import { sendHint } from '../outbox/enqueue';
-import { closeFeed, logHead, openFeed, outcomeHead } from '../outbox/feed';
+import { enqueueWebhook } from '../outbox/enqueue';
+import { closeFeed, newestOutcome, newestPosition, openFeed } from '../outbox/feed';
 import {
   agentsOfBody,
   isWebhook,
@@ -23,7 +23,7 @@ import {
   webhookOwner,
 } from './webhook';
 
-const WebhookUpdate = later(() =>
+const WebhookUpdate = lazy(() =>
   notEmpty(z.strictObject(webhookFields()).partial()).meta({
     id: 'WebhookUpdate',
     examples: [{ events: ['audit.created'], is_active: true }],
@@ -63,7 +63,7 @@ export async function updateWebhook(
   const changed = { account: webhookOwner(account, webhook), changes: Object.keys(input) };
   const [[row]] = await context.ledger
     .change({
-      note: noteOfUser(context, 'webhook.updated', webhook, changed),
+      note: userActivity(context, 'webhook.updated', webhook, changed),
       changes: (write) => [
         write.update(webhooks).set(fields).where(isWebhook(account, webhook)).returning(),
         ...openFeed(write, account),
@@ -74,7 +74,7 @@ export async function updateWebhook(
     .catch(refuseMissing('webhook'));
   if (!row) throw notFound('webhook');
   if (row.dueAt !== null && row.dueAt <= now) {
-    await sendHint(config.webhooks, { shard: principal.shard, account, webhook: row.number }, row);
+    await enqueueWebhook(config.webhooks, { shard: principal.shard, account, webhook: row.number }, row);
   }
   return presentWebhook(row);
 }
@@ -102,8 +102,8 @@ function switchedOn(account: number) {
   return {
     isActive: true,
     disabledReason: null,
-    startsAfter: ifOff(logHead(account), sql`${webhooks.startsAfter}`),
-    startsAfterOutcome: ifOff(outcomeHead(account), sql`${webhooks.startsAfterOutcome}`),
+    startsAfter: ifOff(newestPosition(account), sql`${webhooks.startsAfter}`),
+    startsAfterOutcome: ifOff(newestOutcome(account), sql`${webhooks.startsAfterOutcome}`),
   };
 }
 
@@ -118,7 +118,7 @@ function switchedOff(now: number) {
   };
 }
 
-export const webhookUpdate = new Hono().put(
+export const updateWebhookRoute = new Hono().put(
   '/v1/webhooks/:id',
   operation({
     id: 'updateWebhook',

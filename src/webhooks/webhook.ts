@@ -8,10 +8,10 @@ import type { Incoming } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, idText, listOf, plainText, text } from '../http/fields';
 import { readJson } from '../http/input';
-import { shownId, shownTime } from '../http/response-fields';
+import { idField, timeField } from '../http/response-fields';
 import { toHex } from '../lib/bytes';
 import { isJsonObject } from '../lib/json';
-import { later } from '../lib/lazy';
+import { lazy } from '../lib/lazy';
 import { findTargetFault } from '../lib/target';
 import { formatTime } from '../lib/time';
 import { type Id, idBytes, idPattern, parseId } from '../lib/typeid';
@@ -24,7 +24,7 @@ const MAX_AGENTS = 100;
 
 export type WebhookRow = typeof webhooks.$inferSelect;
 
-export const WebhookEvent = later(() =>
+export const WebhookEvent = lazy(() =>
   choice(WEBHOOK_EVENTS).meta({
     id: 'WebhookEvent',
     description: 'What happened: an entry was written to the audit log; an export or a report was finished, or failed.',
@@ -32,7 +32,7 @@ export const WebhookEvent = later(() =>
 );
 
 /** The fields that a client may set. */
-export const webhookFields = later(() => ({
+export const webhookFields = lazy(() => ({
   url: plainText(MAX_URL_LENGTH).meta({
     description:
       'Where events are sent: `https`, a public name, no credentials. Judged again whenever something is sent.',
@@ -49,7 +49,7 @@ export const webhookFields = later(() => ({
 }));
 
 /** The body of a call that takes no fields. */
-export const NoFields = later(() => z.strictObject({}).meta({ id: 'NoFields', examples: [{}] }));
+export const NoFields = lazy(() => z.strictObject({}).meta({ id: 'NoFields', examples: [{}] }));
 
 export const exampleWebhook = {
   id: exampleId('webhook'),
@@ -66,10 +66,10 @@ export const exampleWebhook = {
 export const EXAMPLE_SECRET = 'whsec_d2ViaG9vayBzZWNyZXQgb2YgdGhlIGV4YW1wbGVzISE=';
 
 /** A webhook as the API shows it. */
-export const Webhook = later(() =>
+export const Webhook = lazy(() =>
   z
     .object({
-      id: shownId('webhook'),
+      id: idField('webhook'),
       url: z.string(),
       description: z.string().nullable(),
       events: z.array(WebhookEvent()),
@@ -81,8 +81,8 @@ export const Webhook = later(() =>
         .string()
         .nullable()
         .meta({ description: 'Why the service switched it off; null if it did not.' }),
-      created_at: shownTime,
-      updated_at: shownTime,
+      created_at: timeField,
+      updated_at: timeField,
     })
     .meta({ id: 'Webhook', description: 'Where events are sent as they happen.', examples: [exampleWebhook] }),
 );
@@ -90,7 +90,7 @@ export const Webhook = later(() =>
 export type Webhook = z.output<ReturnType<typeof Webhook>>;
 
 /** A webhook with its new secret, which is shown this once. */
-export const WebhookWithSecret = later(() =>
+export const WebhookWithSecret = lazy(() =>
   Webhook()
     .extend({
       secret: z.string().meta({

@@ -1,8 +1,8 @@
 import { createApp } from '../../src/app';
 import { sealSlice } from '../../src/audit/tree/seal';
 import { openSigner } from '../../src/audit/tree/signer';
-import { TreeLedger } from '../../src/audit/tree/tree-records';
-import { runJobs } from '../../src/background/file-queue';
+import { TreeRecords } from '../../src/audit/tree/tree-records';
+import { consumeFileQueue } from '../../src/background/file-queue';
 import { Cost } from '../../src/db/database';
 import { openShard } from '../../src/db/shards';
 import { type Env, type JobMessage, systemRuntime } from '../../src/env';
@@ -35,7 +35,7 @@ export default {
     if (bench && !response.headers.has('Server-Timing')) response.headers.set('Server-Timing', new Cost().toString());
     return response;
   },
-  queue: (batch, env) => runJobs(batch, { ...env, DB: meter(env.DB, jobs) }, systemRuntime),
+  queue: (batch, env) => consumeFileQueue(batch, { ...env, DB: meter(env.DB, jobs) }, systemRuntime),
 } satisfies ExportedHandler<Env, JobMessage>;
 
 const ROUTES: Record<string, (metered: Env, request: Request, env: Env) => Promise<Response>> = {
@@ -53,7 +53,7 @@ async function seal(_metered: Env, request: Request, env: Env): Promise<Response
   const database = openShard(env, '00', new Cost());
   if (!database || !env.FILES) throw new Error('no database or no bucket');
   await env.DB.prepare('insert or ignore into trees (account) values (?)').bind(account).run();
-  const trees = { reader: database, ledger: new TreeLedger(database), bucket: env.FILES };
+  const trees = { reader: database, ledger: new TreeRecords(database), bucket: env.FILES };
   const sealing = { ...trees, signer: await openSigner(env) };
   while (await sealSlice(sealing, account, systemRuntime.now()));
   const size = await env.DB.prepare('select size from trees where account = ?').bind(account).first<number>('size');

@@ -3,12 +3,12 @@
 import type { Database } from '../../src/db/database';
 import { accounts, agentStatistics, auditEntries, permissions } from '../../src/db/schema';
 import type { UserContext } from '../../src/http/context';
-import type { Note } from '../../src/ledger/activity-record';
+import type { ActivityRecord } from '../../src/ledger/activity-record';
 import type { Entry } from '../../src/ledger/entry';
 import { Ledger } from '../../src/ledger/ledger';
 
 /** Ways to change a state without its entry. */
-export async function forbidden({ reader, ledger }: UserContext, entry: Entry, note: Note): Promise<void> {
+export async function forbidden({ reader, ledger }: UserContext, entry: Entry, note: ActivityRecord): Promise<void> {
   const answer = null;
   // @ts-expect-error a reader cannot update
   reader.update(permissions);

@@ -1,7 +1,7 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test';
-import type { GoOn } from '../../src/background/consume';
-import { runJobs } from '../../src/background/file-queue';
-import { runWebhooks } from '../../src/background/webhook-queue';
+import type { WaitUntil } from '../../src/background/consume';
+import { consumeFileQueue } from '../../src/background/file-queue';
+import { consumeWebhookQueue } from '../../src/background/webhook-queue';
 import type { Env, JobMessage, Runtime, WebhookMessage } from '../../src/env';
 import type { JobSizes } from '../../src/files/job';
 
@@ -48,7 +48,7 @@ export async function deliver(bodies: JobMessage[], env: Env, runtime: Runtime, 
     bodies.map((body, i) => ({ id: `${i}`, timestamp: runtime.now(), attempts: 1, body })),
   );
   const context = createExecutionContext();
-  await runJobs(batch, env, runtime, sizes);
+  await consumeFileQueue(batch, env, runtime, sizes);
   return getQueueResult(batch, context);
 }
 
@@ -56,11 +56,11 @@ export async function deliver(bodies: JobMessage[], env: Env, runtime: Runtime, 
  * Delivers a message of a queue of webhooks; answers whether it was acknowledged or is to come again.
  * @param goOn takes what goes on after that; without it everything is waited for
  */
-export async function deliverHint(body: WebhookMessage, env: Env, runtime: Runtime, goOn?: GoOn) {
+export async function deliverHint(body: WebhookMessage, env: Env, runtime: Runtime, goOn?: WaitUntil) {
   const batch = createMessageBatch<WebhookMessage>('webhooks', [
     { id: '0', timestamp: new Date(runtime.now()), attempts: 1, body },
   ]);
   const context = createExecutionContext();
-  await runWebhooks(batch, env, runtime, goOn);
+  await consumeWebhookQueue(batch, env, runtime, goOn);
   return getQueueResult(batch, context);
 }

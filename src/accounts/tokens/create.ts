@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { invalidRequest, Problem } from '../../errors';
 import { userAccess } from '../../http/access';
-import { noteOfUser } from '../../http/activity';
+import { userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
@@ -34,7 +34,7 @@ export async function createUserToken(context: UserContext, input: UserTokenInpu
   const { token, store } = await issueUserToken(context, shard, account.id, input, { scopes, expiresAt });
   await context.ledger
     .change({
-      note: noteOfUser(context, 'user_token.created', token.id),
+      note: userActivity(context, 'user_token.created', token.id),
       changes: (write) => [store(write)],
       answer: { value: token, subject: account.id },
     })
@@ -42,7 +42,7 @@ export async function createUserToken(context: UserContext, input: UserTokenInpu
   return token;
 }
 
-export const userTokenCreation = new Hono().post(
+export const createUserTokenRoute = new Hono().post(
   '/v1/me/tokens',
   operation({
     id: 'createUserToken',

@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import { userTokens } from '../../db/schema';
 import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
-import { noteOfUser, refuseMissing } from '../../http/activity';
+import { refuseMissing, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
@@ -17,14 +17,14 @@ export async function deleteUserToken(context: UserContext, id: string): Promise
   const account = sql<number>`(select account from ${userTokens} where ${found})`;
   await context.ledger
     .change({
-      note: noteOfUser(context, 'user_token.deleted', token, { account }),
+      note: userActivity(context, 'user_token.deleted', token, { account }),
       changes: (write) => [write.delete(userTokens).where(found)],
       answer: null,
     })
     .catch(refuseMissing('user token'));
 }
 
-export const userTokenDeletion = new Hono().delete(
+export const deleteUserTokenRoute = new Hono().delete(
   '/v1/me/tokens/:id',
   operation({
     id: 'deleteUserToken',

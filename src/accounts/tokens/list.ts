@@ -8,11 +8,11 @@ import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { presentUserToken, UserToken } from './user-token';
 
-const UserTokenList = later(() => z.strictObject(pageParameters(20, 100)));
+const UserTokenList = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /** Lists the account's user tokens, newest first, without their secrets. */
 export async function listUserTokens(
@@ -36,7 +36,7 @@ export async function listUserTokens(
   return makePageById(config.keyring, binding, rows, limit, (row) => presentUserToken(row));
 }
 
-export const userTokenList = new Hono().get(
+export const listUserTokensRoute = new Hono().get(
   '/v1/me/tokens',
   operation({
     id: 'listUserTokens',

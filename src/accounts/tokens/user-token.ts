@@ -8,16 +8,16 @@ import { newId, SCOPES, Scope } from '../../http/context';
 import { hashCredential } from '../../http/credentials';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { dateTime, listOf, text } from '../../http/fields';
-import { shownId, shownTime } from '../../http/response-fields';
+import { idField, timeField } from '../../http/response-fields';
 import type { RecordWriter } from '../../ledger/ledger';
 import { credentialPattern, displayPrefix, makeCredential } from '../../lib/credential';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 
 const MAX_TOKENS = 100;
 
-export const UserTokenCreation = later(() =>
+export const UserTokenCreation = lazy(() =>
   z
     .strictObject({
       name: text(1, 255).optional(),
@@ -54,16 +54,16 @@ export const exampleCreatedUserToken = { ...exampleUserToken, token: EXAMPLE.use
 type UserTokenRow = Omit<InferSelectModel<typeof userTokens>, 'hash' | 'account'>;
 
 /** A user token as the API shows it. */
-export const UserToken = later(() =>
+export const UserToken = lazy(() =>
   z
     .object({
-      id: shownId('utok'),
+      id: idField('utok'),
       name: z.string().nullable(),
       token_prefix: z.string().meta({ description: 'The first characters of the token, to tell it by.' }),
       scopes: z.array(Scope()),
-      expires_at: shownTime.nullable().meta({ description: 'When it ends; null where it never does.' }),
-      last_used_at: shownTime.nullable().meta({ description: 'To the minute; null before its first use.' }),
-      created_at: shownTime,
+      expires_at: timeField.nullable().meta({ description: 'When it ends; null where it never does.' }),
+      last_used_at: timeField.nullable().meta({ description: 'To the minute; null before its first use.' }),
+      created_at: timeField,
     })
     .meta({ id: 'UserToken', description: 'A user token, without its secret.', examples: [exampleUserToken] }),
 );
@@ -71,7 +71,7 @@ export const UserToken = later(() =>
 export type UserToken = z.output<ReturnType<typeof UserToken>>;
 
 /** A new user token; `token`, the secret itself, is shown this once. */
-export const CreatedUserToken = later(() =>
+export const CreatedUserToken = lazy(() =>
   UserToken()
     .extend({
       token: z.string().meta({ pattern: credentialPattern('user'), description: 'The token itself, shown this once.' }),

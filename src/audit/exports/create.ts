@@ -11,20 +11,20 @@ import { choice, listOf, queryText, rangeEnd } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
 import type { JsonObject } from '../../lib/json';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import { DAY } from '../../lib/time';
 import { idBytes, parseId } from '../../lib/typeid';
 import { oldestKept } from '../entry';
 import { AuditExport, EXPORT_FORMATS, type ExportRequest, presentExport } from './export';
 
-const eventTypes = later(() =>
+const eventTypes = lazy(() =>
   listOf(choice(EVENT_TYPES), EVENT_TYPES.length).refine(
     (types) => new Set(types).size === types.length,
     'must name each type once',
   ),
 );
 
-const ExportCreation = later(() =>
+const ExportCreation = lazy(() =>
   z
     .strictObject({
       format: choice(EXPORT_FORMATS).default('json'),
@@ -82,7 +82,7 @@ function agentOrNobody(account: number, id: string) {
   return sql<number>`coalesce((select number from ${agents} where account = ${account} and id = ${idBytes(agent)}), 0)`;
 }
 
-export const exportCreation = new Hono().post(
+export const createExportRoute = new Hono().post(
   '/v1/audit/export',
   operation({
     id: 'createAuditExport',

@@ -3,10 +3,10 @@ import { EVENT_TYPES, type EventType } from '../../db/schema';
 import type { Config } from '../../env';
 import { fileId } from '../../files/file';
 import type { FileRow } from '../../files/file-records';
-import { type FileOwner, fileFields, presentFile, type ShownFile, shownDigest } from '../../files/presentation';
+import { digestField, type FileOwner, fileFields, type PresentedFile, presentFile } from '../../files/presentation';
 import { EXAMPLE, exampleId } from '../../http/examples';
-import { shownCount, shownId } from '../../http/response-fields';
-import { later } from '../../lib/lazy';
+import { countField, idField } from '../../http/response-fields';
+import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 
 export const EXPORT_FORMATS = ['csv', 'json', 'parquet'] as const;
@@ -26,18 +26,18 @@ export interface ExportRequest {
 }
 
 /** An export as the API shows it. */
-export const AuditExport = later(() =>
+export const AuditExport = lazy(() =>
   z
     .object({
-      export_id: shownId('export'),
+      export_id: idField('export'),
       format: z.enum(EXPORT_FORMATS),
       start_date: z.string().meta({ description: 'As it was written.' }),
       end_date: z.string().meta({ description: 'As it was written.' }),
       agent_id: z.string().nullable(),
       event_types: z.array(z.enum(EVENT_TYPES)).nullable(),
       include_details: z.boolean(),
-      row_count: shownCount.optional(),
-      sha256: shownDigest().nullable(),
+      row_count: countField.optional(),
+      sha256: digestField().nullable(),
       ...fileFields(),
       proof_url: z
         .string()
@@ -94,7 +94,7 @@ export function hasProof(file: Pick<FileRow, 'format' | 'request'>): boolean {
 }
 
 /** Whether a file that should have a proof was finished without one. */
-function isRefused({ completedAt, proofSize }: ShownFile): boolean {
+function isRefused({ completedAt, proofSize }: PresentedFile): boolean {
   return completedAt !== null && proofSize === null;
 }
 
@@ -102,7 +102,7 @@ function isRefused({ completedAt, proofSize }: ShownFile): boolean {
 export async function presentExport(
   config: Config,
   owner: FileOwner,
-  row: ShownFile,
+  row: PresentedFile,
   now: number,
 ): Promise<AuditExport> {
   const { start_date, end_date, agent_id, event_types, include_details } = exportRequest(row);

@@ -5,7 +5,7 @@ import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { AuditExport, presentExport } from './export';
 
-export const exportDetail = new Hono().get(
+export const getExportRoute = new Hono().get(
   '/v1/audit/export/:id',
   operation({
     id: 'getAuditExport',

@@ -6,7 +6,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { pageOf } from '../../http/response-fields';
 import { AuditExport, presentExport } from './export';
 
-export const exportList = new Hono().get(
+export const listExportsRoute = new Hono().get(
   '/v1/audit/export',
   operation({
     id: 'listAuditExports',

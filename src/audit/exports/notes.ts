@@ -1,7 +1,7 @@
 import type { ExportedEntry } from './source';
 
 /** What the proof of an export has to know of an entry. */
-export interface Note {
+export interface ErasedEntryNote {
   sequence: number;
   /** In hexadecimal. */
   salt: string;
@@ -47,7 +47,7 @@ export class NoteTaker {
 }
 
 /** Reads notes that were taken. */
-export function readNotes(bytes: Uint8Array): Note[] {
+export function readNotes(bytes: Uint8Array): ErasedEntryNote[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   return Array.from({ length: bytes.length / NOTE_LENGTH }, (_, i) => {
     const end = (i + 1) * NOTE_LENGTH;

@@ -1,4 +1,4 @@
-import type { FileMaker, FileOrder, Production } from '../../files/producer';
+import type { FileOrder, FileProducer, ProducerInput } from '../../files/producer';
 import type { Json } from '../../lib/json';
 import type { Id } from '../../lib/typeid';
 import { logStart } from '../entry';
@@ -21,7 +21,7 @@ interface Saved {
 }
 
 /** Makes exports, and their proofs. */
-export function exportMaker(sealing: SealingContext, now: () => number): FileMaker {
+export function exportProducer(sealing: SealingContext, now: () => number): FileProducer {
   return {
     async open(order, saved) {
       const { account, span, encoder } = saved === null ? await begin(order) : (saved as unknown as Saved);
@@ -53,7 +53,7 @@ async function openEncoder({ file }: FileOrder, account: Id<'user'>, saved: Json
   return new TextEncoding(write(account, withDetails), saved as number | null);
 }
 
-class ExportProduction implements Production {
+class ExportProduction implements ProducerInput {
   private readonly source: EntrySource;
   private readonly notes: NoteTaker | null;
 

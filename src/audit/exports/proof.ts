@@ -4,23 +4,23 @@ import { accounts, type ERASURE_REASONS, erasedEntries, erasures } from '../../d
 import { rangesOf, type SequenceRanges } from '../../erasure/erasure-record';
 import { fileId } from '../../files/file';
 import type { FileRow } from '../../files/file-records';
-import type { FileOrder, MadeFile, Production } from '../../files/producer';
+import type { FileOrder, ProducedFile, ProducerInput } from '../../files/producer';
 import { LOG_SPAN } from '../../ledger/append';
 import { toHex } from '../../lib/bytes';
 import type { Json } from '../../lib/json';
 import { coverLeaves, HASH_LENGTH, type Hash, type LeafRange } from '../../lib/merkle';
-import { hashRanges, type ReadTile, TILE_WIDTH, TreeEdge } from '../../lib/tiles';
+import { hashRanges, type ReadTile, TILE_WIDTH, TreeFrontier } from '../../lib/tiles';
 import { formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import { logStart } from '../entry';
 import { selectRange } from '../page-query';
-import { presentHead, readHead, type SignedHead } from '../tree/checkpoint';
+import { parseHead, presentHead, type SignedHead } from '../tree/checkpoint';
 import { signHidden } from '../tree/erasure-note';
 import type { SealingContext } from '../tree/seal';
 import { tileReader } from '../tree/storage';
 import { sealedTree } from '../tree/tree';
 import { exportRequest } from './export';
-import { type Note, readNotes } from './notes';
+import { type ErasedEntryNote, readNotes } from './notes';
 
 /** Leaf tiles that a batch reads, at most, and records of erasures. */
 const TILES = 64;
@@ -51,9 +51,9 @@ export async function openProof(
   sealing: SealingContext,
   now: () => number,
   order: FileOrder,
-  file: MadeFile,
+  file: ProducedFile,
   saved: Json,
-): Promise<Production | 'later' | null> {
+): Promise<ProducerInput | 'later' | null> {
   const state = saved === null ? await begin(sealing, now, order) : (saved as unknown as Saved);
   if (state === null || state === 'later') return state;
   return new ProofProduction(sealing, order, file, state);
@@ -87,23 +87,23 @@ async function begin(
  * A proof in the making: what was asked for, the signed head, what was erased, and all leaves of the tree: those of
  * exported entries with their salts, the others as nodes that are as large as can be.
  */
-class ProofProduction implements Production {
+class ProofProduction implements ProducerInput {
   rows = 0;
   private readonly head: SignedHead;
   private readonly read: ReadTile;
   private hasBegun: boolean;
-  private notes: Note[] | null = null;
+  private notes: ErasedEntryNote[] | null = null;
 
   constructor(
     private readonly sealing: SealingContext,
     private readonly order: FileOrder,
-    private readonly file: MadeFile,
+    private readonly file: ProducedFile,
     private readonly state: Saved,
   ) {
-    const head = readHead(state.account, state.head);
+    const head = parseHead(state.account, state.head);
     if (!head) throw new Error('what was saved of a proof holds no head of its log');
     this.head = head;
-    const edge = TreeEdge.parse(head.size, Uint8Array.fromHex(state.edge));
+    const edge = TreeFrontier.parse(head.size, Uint8Array.fromHex(state.edge));
     this.read = tileReader(sealing.bucket, state.account, edge);
     this.hasBegun = state.hidden !== 0;
   }
@@ -223,7 +223,7 @@ class ProofProduction implements Production {
   }
 
   /** Entries that are to be written next, of few tiles; none once all are written. */
-  private async nextNotes(): Promise<Note[]> {
+  private async nextNotes(): Promise<ErasedEntryNote[]> {
     const { state, file, order } = this;
     const [taken, index] = state.note;
     if (taken === file.notes) return [];
@@ -240,7 +240,7 @@ class ProofProduction implements Production {
   }
 
   /** The leaf hashes of entries, in hexadecimal, by sequence. */
-  private async readLeaves(notes: readonly Note[]): Promise<(sequence: number) => string> {
+  private async readLeaves(notes: readonly ErasedEntryNote[]): Promise<(sequence: number) => string> {
     const indexes = [...new Set(notes.map(tileOf))];
     const tiles = await Promise.all(indexes.map((index) => this.read({ level: 0, index })));
     const texts = new Map(indexes.map((index, i) => [index, (tiles[i] as Uint8Array).toHex()]));
@@ -281,13 +281,13 @@ function selectFirstKept(reader: Reader, start: number, { keptFrom, snapshot }: 
     .from(sql`(${selectRange({ number: start / LOG_SPAN }, { from: keptFrom, before: start + snapshot + 1 })})`);
 }
 
-function tileOf({ sequence }: Pick<Note, 'sequence'>): number {
+function tileOf({ sequence }: Pick<ErasedEntryNote, 'sequence'>): number {
   return Math.floor((sequence - 1) / TILE_WIDTH);
 }
 
 /** Each gap before its entry, and one after the last. */
 function writeLines(
-  notes: readonly Note[],
+  notes: readonly ErasedEntryNote[],
   leafOf: (sequence: number) => string,
   spans: readonly LeafRange[][],
   nodes: readonly Hash[],

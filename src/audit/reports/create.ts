@@ -9,7 +9,7 @@ import { choice, day } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
 import type { JsonObject } from '../../lib/json';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import { DAY } from '../../lib/time';
 import { oldestKept } from '../entry';
 import { ComplianceReport, presentReport, REPORT_FORMATS, type ReportRequest } from './order';
@@ -17,7 +17,7 @@ import { REPORT_TYPES } from './report-type';
 
 const MAX_DAYS = 366;
 
-const ReportCreation = later(() =>
+const ReportCreation = lazy(() =>
   z
     .strictObject({
       report_type: choice(REPORT_TYPES).meta({ description: 'The framework whose controls the report goes through.' }),
@@ -68,7 +68,7 @@ function refusePeriod(end: 'start' | 'end', message: string): never {
   throw invalidRequest([{ path: `body.period.${end}`, message }]);
 }
 
-export const reportCreation = new Hono().post(
+export const createReportRoute = new Hono().post(
   '/v1/audit/reports/compliance',
   operation({
     id: 'createComplianceReport',

@@ -5,7 +5,7 @@ import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { ComplianceReport, presentReport } from './order';
 
-export const reportDetail = new Hono().get(
+export const getReportRoute = new Hono().get(
   '/v1/audit/reports/compliance/:id',
   operation({
     id: 'getComplianceReport',

@@ -6,7 +6,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { pageOf } from '../../http/response-fields';
 import { ComplianceReport, presentReport } from './order';
 
-export const reportList = new Hono().get(
+export const listReportsRoute = new Hono().get(
   '/v1/audit/reports/compliance',
   operation({
     id: 'listComplianceReports',

@@ -2,10 +2,10 @@ import * as z from 'zod';
 import type { Config } from '../../env';
 import { fileId } from '../../files/file';
 import type { FileRow } from '../../files/file-records';
-import { type FileOwner, fileFields, presentFile, type ShownFile, shownDigest } from '../../files/presentation';
+import { digestField, type FileOwner, fileFields, type PresentedFile, presentFile } from '../../files/presentation';
 import { EXAMPLE, exampleId } from '../../http/examples';
-import { shownId } from '../../http/response-fields';
-import { later } from '../../lib/lazy';
+import { idField } from '../../http/response-fields';
+import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { REPORT_TYPES, type ReportType } from './report-type';
 
@@ -23,17 +23,17 @@ export interface ReportRequest {
   to: number;
 }
 
-const shownDay = later(() => z.string().meta({ format: 'date' }));
+const shownDay = lazy(() => z.string().meta({ format: 'date' }));
 
 /** A compliance report as the API shows it; what is in it is in its file. */
-export const ComplianceReport = later(() =>
+export const ComplianceReport = lazy(() =>
   z
     .object({
-      report_id: shownId('report'),
+      report_id: idField('report'),
       report_type: z.enum(REPORT_TYPES),
       period: z.object({ start: shownDay(), end: shownDay() }).meta({ description: 'Both days count.' }),
       format: z.enum(REPORT_FORMATS),
-      sha256: shownDigest().optional(),
+      sha256: digestField().optional(),
       ...fileFields(),
     })
     .meta({
@@ -71,7 +71,7 @@ export function endOf(file: Pick<FileRow, 'request' | 'createdAt'>): number {
 export async function presentReport(
   config: Config,
   owner: FileOwner,
-  row: ShownFile,
+  row: PresentedFile,
   now: number,
 ): Promise<ComplianceReport> {
   const { report_type, period } = reportRequest(row);

@@ -1,5 +1,5 @@
 import { fileId } from '../../files/file';
-import type { FileMaker, FileOrder, Production } from '../../files/producer';
+import type { FileOrder, FileProducer, ProducerInput } from '../../files/producer';
 import { toHex } from '../../lib/bytes';
 import type { Json } from '../../lib/json';
 import { hashRanges } from '../../lib/tiles';
@@ -30,7 +30,7 @@ interface Saved {
 }
 
 /** Makes compliance reports. */
-export function reportMaker(sealing: SealingContext, now: () => number): FileMaker {
+export function reportProducer(sealing: SealingContext, now: () => number): FileProducer {
   return {
     async open(order, saved) {
       const state = saved === null ? await begin(sealing, now, order) : (saved as unknown as Saved);
@@ -58,7 +58,7 @@ async function describeTree({ read }: Tree, size: number): Promise<TreeOfLog> {
   return { tree_size: size, root_hash: toHex(root as Uint8Array) };
 }
 
-class ReportProduction implements Production {
+class ReportProduction implements ProducerInput {
   private readonly source: FigureSource;
 
   constructor(

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { EXAMPLE, exampleId } from '../../http/examples';
-import { shownCount, shownTime } from '../../http/response-fields';
+import { countField, timeField } from '../../http/response-fields';
 import { equalBytes, toHex } from '../../lib/bytes';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import type { Hash } from '../../lib/merkle';
 import { formatTime, parseDateTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
@@ -42,18 +42,18 @@ export const exampleCheckpoint = {
 };
 
 /** A hash in an answer. */
-export const shownHash = z
+export const hashField = z
   .string()
   .meta({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256, in hexadecimal.', examples: [EXAMPLE_HASH] });
 
 /** A signed tree head. */
-export const Checkpoint = later(() =>
+export const Checkpoint = lazy(() =>
   z
     .object({
       origin: z.string().meta({ description: "The log's name: the host of the service and the account." }),
-      tree_size: shownCount.meta({ description: 'Entries under it: those with the sequences from 1 to this.' }),
-      root_hash: shownHash,
-      timestamp: shownTime.meta({ description: 'When it was sealed.' }),
+      tree_size: countField.meta({ description: 'Entries under it: those with the sequences from 1 to this.' }),
+      root_hash: hashField,
+      timestamp: timeField.meta({ description: 'When it was sealed.' }),
       note: z.string().meta({
         description:
           'The same, signed with Ed25519: a note of https://c2sp.org/signed-note in the form of ' +
@@ -81,7 +81,7 @@ const NOTE = /^(\S+)\n(0|[1-9]\d{0,15})\n([A-Za-z0-9+/]{43}=)\ntime (\S+)\n\n—
  * which the service was reached before.
  * @returns null for a note of anything else, heads of other logs included
  */
-export function readHead(account: Id<'user'>, note: string): SignedHead | null {
+export function parseHead(account: Id<'user'>, note: string): SignedHead | null {
   const [, origin = '', size, root = '', time = '', name] = NOTE.exec(note) ?? [];
   const sealedAt = parseDateTime(time);
   if (name !== origin || !origin.endsWith(`/${account}`) || sealedAt === null) return null;

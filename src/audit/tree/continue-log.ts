@@ -10,17 +10,17 @@ import { dateTime } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { operatorAccess } from '../../http/operator-access';
-import { shownCount } from '../../http/response-fields';
-import { later } from '../../lib/lazy';
+import { countField } from '../../http/response-fields';
+import { lazy } from '../../lib/lazy';
 import { log } from '../../lib/log';
 import { formatTime, MINUTE } from '../../lib/time';
 import { type Id, parseId } from '../../lib/typeid';
 import { endOfHold } from './hold';
 import { LogSigner } from './signer';
-import { findLeftovers, type Leftover, type Leftovers, sealingTime, setAside } from './stale-tiles';
+import { findStaleTiles, type StaleTile, type StaleTiles, sealingTime, setAside } from './stale-tiles';
 import { LogRefused } from './storage';
 import { treeColumns } from './tree';
-import { trustHead } from './trust';
+import { readTrustedHead } from './trust';
 
 /** Objects that one request sets aside: each takes two of the 1,000 calls of R2 that a Worker may make. */
 const MOST = 300;
@@ -29,7 +29,7 @@ const WORK = MINUTE;
 /** Between the time that a head or a tile bears and the row that knows of it, at most, in milliseconds. */
 const DELAY = MINUTE;
 
-export const LogRestoration = later(() =>
+export const LogRestoration = lazy(() =>
   z
     .strictObject({
       shard: z
@@ -45,10 +45,10 @@ export const LogRestoration = later(() =>
 );
 
 /** What a request did for a log that was put back. */
-export const LogContinuation = later(() =>
+export const LogContinuation = lazy(() =>
   z
     .object({
-      set_aside: shownCount.meta({ description: 'Tiles and signed heads that were moved.' }),
+      set_aside: countField.meta({ description: 'Tiles and signed heads that were moved.' }),
       has_more: z.boolean().meta({ description: 'While true there are more: send the request again.' }),
     })
     .meta({ id: 'LogContinuation', examples: [{ set_aside: 2, has_more: false }] }),
@@ -90,7 +90,7 @@ function locatedTree(loaded: { shard: Shard; loaded: TreeRow[] | undefined }[]):
  * @throws Problem `conflict` where R2 shows that the log was not merely put back to that moment; `unavailable` where it
  *   was sealed at the same time
  */
-export async function continueRestoredLog(
+export async function continueLog(
   { config, runtime }: OperatorContext,
   { shard, row }: LocatedTree,
   { shard: restored, restored_to: restoredTo }: z.output<ReturnType<typeof LogRestoration>>,
@@ -100,11 +100,11 @@ export async function continueRestoredLog(
     throw invalidRequest([{ path: 'body.restored_to', message: 'must not be in the future' }]);
   }
   if (shard.name !== restored) return NOTHING;
-  const leftovers = await findLeftovers(bucket, row.id, row.size);
+  const leftovers = await findStaleTiles(bucket, row.id, row.size);
   const { tiles, heads } = leftovers;
   if (tiles.length + heads.length === 0) return NOTHING;
   const signer = await LogSigner.open(keyring, publicUrl);
-  await trustHead({ bucket, signer }, row.id, row, runtime.now()).catch((error: unknown) => {
+  await readTrustedHead({ bucket, signer }, row.id, row, runtime.now()).catch((error: unknown) => {
     if (!(error instanceof LogRefused)) throw error;
     throw new Problem('conflict', `The head of the log in the database is not one that was signed: ${error.message}.`);
   });
@@ -113,7 +113,7 @@ export async function continueRestoredLog(
   await hold(shard, row, began);
   // What is deleted later could be what was sealed anew.
   const mayGoOn = () => runtime.now() < began + WORK;
-  const move = (some: readonly Leftover[]) => setAside(bucket, row.id, some, restoredTo, mayGoOn);
+  const move = (some: readonly StaleTile[]) => setAside(bucket, row.id, some, restoredTo, mayGoOn);
   const movedTiles = await move(tiles.slice(0, MOST));
   const movedHeads = movedTiles < tiles.length ? 0 : await move(heads.slice(0, MOST - movedTiles));
   const has_more = movedTiles < tiles.length || movedHeads < heads.length;
@@ -129,7 +129,7 @@ export async function continueRestoredLog(
 async function refuseOlder(
   bucket: R2Bucket,
   { id, size }: TreeRow,
-  { tiles, heads }: Leftovers,
+  { tiles, heads }: StaleTiles,
   restoredTo: number,
 ): Promise<void> {
   const times = [...tiles, ...heads].map(({ writtenAt }) => writtenAt);
@@ -179,7 +179,7 @@ async function hold({ ledger }: Shard, { number, size, heldUntil }: TreeRow, now
   if (rows.length === 0) throw unavailable();
 }
 
-export const logRestoration = new Hono().put(
+export const continueLogRoute = new Hono().put(
   '/v1/admin/users/:id/log/restoration',
   operation({
     id: 'continueRestoredLog',
@@ -197,5 +197,5 @@ export const logRestoration = new Hono().put(
   operatorAccess(treeOfPath),
   noQuery(),
   body(LogRestoration),
-  async (c) => answer(c, await continueRestoredLog(c.var.operator, locatedTree(c.var.loaded), c.req.valid('json'))),
+  async (c) => answer(c, await continueLog(c.var.operator, locatedTree(c.var.loaded), c.req.valid('json'))),
 );

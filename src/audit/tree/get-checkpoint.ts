@@ -13,7 +13,7 @@ export async function getCheckpoint(context: UserContext): Promise<Checkpoint> {
   return presentHead(await getHead(context, row));
 }
 
-export const checkpointDetail = new Hono().get(
+export const getCheckpointRoute = new Hono().get(
   '/v1/audit/checkpoint',
   operation({
     id: 'getCheckpoint',

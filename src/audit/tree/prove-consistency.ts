@@ -6,17 +6,17 @@ import type { UserContext } from '../../http/context';
 import { queryNumber } from '../../http/fields';
 import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { shownCount } from '../../http/response-fields';
+import { countField } from '../../http/response-fields';
 import { LOG_SPAN } from '../../ledger/append';
 import { equalBytes, toHex } from '../../lib/bytes';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import { consistencyPath, type Hash } from '../../lib/merkle';
 import { hashRanges } from '../../lib/tiles';
-import { exampleCheckpoint, shownHash } from './checkpoint';
+import { exampleCheckpoint, hashField } from './checkpoint';
 import { LogRefused } from './storage';
 import { answerFromTree, selectTree, type Tree } from './tree';
 
-const Sizes = later(() =>
+const Sizes = lazy(() =>
   z.strictObject({
     from: queryNumber(0, LOG_SPAN - 1).meta({
       description: 'The older size: the `tree_size` of a head that was kept.',
@@ -32,14 +32,14 @@ const Sizes = later(() =>
 type Input = z.output<ReturnType<typeof Sizes>>;
 
 /** Shows that a log of one size begins with that of another. */
-export const ConsistencyProof = later(() =>
+export const ConsistencyProof = lazy(() =>
   z
     .object({
-      from: shownCount,
-      to: shownCount,
-      from_root_hash: shownHash,
-      to_root_hash: shownHash,
-      consistency_path: z.array(shownHash).meta({ description: 'RFC 9162 section 2.1.4.1.' }),
+      from: countField,
+      to: countField,
+      from_root_hash: hashField,
+      to_root_hash: hashField,
+      consistency_path: z.array(hashField).meta({ description: 'RFC 9162 section 2.1.4.1.' }),
     })
     .meta({
       id: 'ConsistencyProof',
@@ -86,7 +86,7 @@ function refuse(path: string, message: string): never {
   throw invalidRequest([{ path, message }]);
 }
 
-export const consistencyProof = new Hono().get(
+export const proveConsistencyRoute = new Hono().get(
   '/v1/audit/consistency',
   operation({
     id: 'proveConsistency',

@@ -6,32 +6,32 @@ import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { shownCount, shownInteger } from '../../http/response-fields';
+import { countField, integerField } from '../../http/response-fields';
 import { equalBytes, toHex } from '../../lib/bytes';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import { hashBytes, inclusionPath, rootOfInclusion } from '../../lib/merkle';
 import { hashRanges } from '../../lib/tiles';
 import { parseId } from '../../lib/typeid';
 import { type AuditEntry, entryAgent, entryColumns, isKeptEntry, presentEntry } from '../entry';
-import { Checkpoint, exampleCheckpoint, presentHead, shownHash } from './checkpoint';
+import { Checkpoint, exampleCheckpoint, hashField, presentHead } from './checkpoint';
 import { entryLeafInput } from './leaf';
 import { LogRefused } from './storage';
 import { answerFromTree, selectTree, type Tree } from './tree';
 
 /** Shows that an entry is under a signed head. */
-export const InclusionProof = later(() =>
+export const InclusionProof = lazy(() =>
   z
     .object({
-      sequence: shownInteger.meta({ minimum: 1, description: 'Of the entry: it is leaf `sequence` − 1.' }),
-      leaf_hash: shownHash,
+      sequence: integerField.meta({ minimum: 1, description: 'Of the entry: it is leaf `sequence` − 1.' }),
+      leaf_hash: hashField,
       leaf_input: z.string().meta({
         description:
           'The bytes whose SHA-256 is `leaf_hash`, in base64: a zero byte, and the entry as `GET /v1/audit/{id}` answers it, ' +
           'with its random `salt` as one more member, as canonical JSON (RFC 8785).',
       }),
-      tree_size: shownCount,
-      root_hash: shownHash,
-      inclusion_path: z.array(shownHash).meta({ description: 'From the leaf upwards (RFC 9162 section 2.1.3.1).' }),
+      tree_size: countField,
+      root_hash: hashField,
+      inclusion_path: z.array(hashField).meta({ description: 'From the leaf upwards (RFC 9162 section 2.1.3.1).' }),
       checkpoint: Checkpoint(),
     })
     .meta({
@@ -97,7 +97,7 @@ async function prove({ head, read }: Tree, entry: AuditEntry, salt: Uint8Array):
   };
 }
 
-export const inclusionProof = new Hono().get(
+export const proveInclusionRoute = new Hono().get(
   '/v1/audit/:id/proof',
   operation({
     id: 'proveInclusion',

@@ -4,17 +4,17 @@ import { accounts, agents, auditEntries, erasures, trees } from '../../db/schema
 import { LOG_SPAN } from '../../ledger/append';
 import { logFailure } from '../../lib/log';
 import { hashBytes } from '../../lib/merkle';
-import type { ReadTile, Tile, TreeEdge } from '../../lib/tiles';
+import type { ReadTile, Tile, TreeFrontier } from '../../lib/tiles';
 import { HOUR, MINUTE } from '../../lib/time';
 import { formatId, type Id } from '../../lib/typeid';
-import { logHead } from '../../outbox/feed';
+import { newestPosition } from '../../outbox/feed';
 import { type EntryRow, entryAgent, entryColumns, logStart, presentEntry } from '../entry';
 import { type SignedHead, signHead } from './checkpoint';
 import { notHeld, refuseHeld } from './hold';
 import { entryLeafInput, MISSING_LEAF_INPUT } from './leaf';
 import { LogRefused, putCheckpoint, putTile, tileReader } from './storage';
-import type { Postponement, TreeGrowth, TreeLedger } from './tree-records';
-import { findKept, requireGrowth, type TrustContext, trustHead, underKnownKey } from './trust';
+import type { Postponement, SealedTree, TreeRecords } from './tree-records';
+import { findPublishedHead, readTrustedHead, requireConsistency, resignIfKeyRetired, type TrustContext } from './trust';
 
 const span = sql.raw(String(LOG_SPAN));
 
@@ -33,7 +33,7 @@ const READINGS = 4;
 /** Everything that sealing takes. */
 export interface SealingContext extends TrustContext {
   reader: Reader;
-  ledger: TreeLedger;
+  ledger: TreeRecords;
 }
 
 /**
@@ -50,7 +50,7 @@ export async function sealSlice(context: SealingContext, account: number, now: n
     await context.ledger.grow([growth], now);
     return growth.size < tree.end;
   } catch (error) {
-    if (error instanceof LogRefused) await context.ledger.putOff([describeFailure(tree, error, now)]);
+    if (error instanceof LogRefused) await context.ledger.reschedule([describeFailure(tree, error, now)]);
     throw error;
   }
 }
@@ -63,7 +63,7 @@ export async function sealSlice(context: SealingContext, account: number, now: n
  */
 export async function sealTrees(context: SealingContext, now: number): Promise<boolean> {
   const due = await findTrees(context.reader, and(isNotNull(trees.dueAt), lte(trees.dueAt, now), notHeld(now)));
-  const grown: TreeGrowth[] = [];
+  const grown: SealedTree[] = [];
   const failed: Postponement[] = [];
   const sealOne = async (tree: UnsealedTree) => {
     try {
@@ -74,7 +74,7 @@ export async function sealTrees(context: SealingContext, now: number): Promise<b
   };
   await Promise.all(due.map(sealOne));
   if (grown.length > 0) await context.ledger.grow(grown, now);
-  if (failed.length > 0) await context.ledger.putOff(failed);
+  if (failed.length > 0) await context.ledger.reschedule(failed);
   return due.length === TREES || due.some(({ size, end, share }) => end - size > share);
 }
 
@@ -106,7 +106,7 @@ async function findTrees(reader: Reader, which: SQL | undefined) {
     .where(isChosen)
     .as('due');
   const start = sql`${due.account} * ${span} + ${due.size}`;
-  const end = sql<number>`${logHead(trees.account)} - ${trees.account} * ${span}`;
+  const end = sql<number>`${newestPosition(trees.account)} - ${trees.account} * ${span}`;
   const [rows, entries] = await reader.load([
     reader
       .select({ ...getTableColumns(trees), accountId: accounts.id, end })
@@ -166,7 +166,7 @@ function describeFailure(
  * Seals what was read of a log, and reads it again where R2 keeps a longer tree.
  * @throws LogRefused when the log is not the one that was sealed before
  */
-function sealAsKept(context: SealingContext, tree: UnsealedTree, now: number): Promise<TreeGrowth> {
+function sealAsKept(context: SealingContext, tree: UnsealedTree, now: number): Promise<SealedTree> {
   return readAsKept(context.reader, tree, (read) => seal(context, read, now));
 }
 
@@ -202,7 +202,7 @@ function reachOf({ size, end, share }: UnsealedTree): number {
 }
 
 /** @throws LogRefused when the log is not the one that was sealed before; KeptIsLonger */
-async function seal(context: SealingContext, tree: UnsealedTree, now: number): Promise<TreeGrowth> {
+async function seal(context: SealingContext, tree: UnsealedTree, now: number): Promise<SealedTree> {
   const { account, accountId, size: from, heldUntil } = tree;
   const extended = await extend(context, tree, now, () => reachOf(tree));
   const { edge } = extended;
@@ -224,7 +224,7 @@ async function publish(
   now: number,
 ): Promise<{ head: SignedHead; publishAt: number | null }> {
   const { size } = edge;
-  if (kept?.size === size) return { head: await underKnownKey(signer, kept), publishAt: null };
+  if (kept?.size === size) return { head: await resignIfKeyRetired(signer, kept), publishAt: null };
   const sealedAt = Math.max(now, before.sealedAt, kept?.sealedAt ?? now);
   const head =
     size === before.size ? before : await signHead(signer, { account, size, root: await edge.root(), sealedAt });
@@ -240,7 +240,7 @@ interface ExtendedTree {
   before: SignedHead;
   /** The newest head that R2 keeps. */
   kept: SignedHead | null;
-  edge: TreeEdge;
+  edge: TreeFrontier;
   /** The tiles that were filled. */
   tiles: Tile[];
   read: ReadTile;
@@ -259,13 +259,13 @@ async function extend(
 ): Promise<ExtendedTree> {
   const { bucket } = context;
   const { accountId, publishedSize } = tree;
-  const { head: before, edge } = await trustHead(context, accountId, tree, now);
-  const kept = await findKept(context, accountId, publishedSize, now);
+  const { head: before, edge } = await readTrustedHead(context, accountId, tree, now);
+  const kept = await findPublishedHead(context, accountId, publishedSize, now);
   const size = Math.max(before.size, Math.min(reachOf(tree), chooseSize(kept)));
   if (kept && kept.size > size) throw new KeptIsLonger(kept.size);
   const tiles = await edge.append(await hashEntries(tree, size));
   const read = tileReader(bucket, accountId, edge, tiles);
-  if (kept) await requireGrowth(kept, read);
+  if (kept) await requireConsistency(kept, read);
   return { before, kept, edge, tiles, read };
 }
 
@@ -274,7 +274,7 @@ async function extend(
  * the entries in between, and takes a few round trips to the database.
  * @throws LogRefused where the log does not lead to that head
  */
-export async function openUnrecorded(
+export async function openPublishedTree(
   context: TrustContext & { reader: Reader },
   account: number,
   now: number,
@@ -284,7 +284,7 @@ export async function openUnrecorded(
   const { before, kept, edge, read } = await readAsKept(context.reader, tree, (tree) =>
     extend(context, tree, now, (kept) => kept?.size ?? 0),
   );
-  const head = kept && kept.size > before.size ? await underKnownKey(context.signer, kept) : before;
+  const head = kept && kept.size > before.size ? await resignIfKeyRetired(context.signer, kept) : before;
   return { head, edge: edge.bytes(), read };
 }
 

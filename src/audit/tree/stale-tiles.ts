@@ -1,29 +1,29 @@
 import { reachesBeyond } from '../../lib/tiles';
 import { formatTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
-import { readHead } from './checkpoint';
+import { parseHead } from './checkpoint';
 import { checkpointFolder, checkpointKey, putOnce, tileFolder, treeFolder } from './storage';
 
 /** Objects that are on their way at a time. */
 const GROUP = 50;
 
 /** A tile or a head that R2 keeps of a longer tree than the database has. */
-export interface Leftover {
+export interface StaleTile {
   key: string;
   /** Milliseconds since the epoch. */
   writtenAt: number;
 }
 
 /** What R2 keeps of a longer tree. */
-export interface Leftovers {
+export interface StaleTiles {
   /** Tiles that hold leaves after the last one. What is full before it is the same in every tree that goes on from there. */
-  tiles: Leftover[];
+  tiles: StaleTile[];
   /** Signed heads, the smallest first. */
-  heads: Leftover[];
+  heads: StaleTile[];
 }
 
 /** Finds what R2 keeps of a longer tree than that of a size. Takes one listing for every thousand tiles of the tree. */
-export async function findLeftovers(bucket: R2Bucket, account: Id<'user'>, size: number): Promise<Leftovers> {
+export async function findStaleTiles(bucket: R2Bucket, account: Id<'user'>, size: number): Promise<StaleTiles> {
   const folder = tileFolder(account);
   const isBeyond = (key: string) => {
     const [level, index] = key.slice(folder.length).split('/').map(Number);
@@ -41,8 +41,8 @@ async function list(
   prefix: string,
   after: string,
   isWanted: (key: string) => boolean,
-): Promise<Leftover[]> {
-  const found: Leftover[] = [];
+): Promise<StaleTile[]> {
+  const found: StaleTile[] = [];
   for (let startAfter = after; ; ) {
     const { objects, truncated } = await bucket.list({ prefix, startAfter });
     for (const { key, uploaded } of objects) if (isWanted(key)) found.push({ key, writtenAt: uploaded.getTime() });
@@ -52,9 +52,9 @@ async function list(
 }
 
 /** When a head says that it was sealed, in milliseconds since the epoch; null where it is gone, or does not say so. */
-export async function sealingTime(bucket: R2Bucket, account: Id<'user'>, { key }: Leftover): Promise<number | null> {
+export async function sealingTime(bucket: R2Bucket, account: Id<'user'>, { key }: StaleTile): Promise<number | null> {
   const object = await bucket.get(key);
-  return (object && readHead(account, await object.text())?.sealedAt) ?? null;
+  return (object && parseHead(account, await object.text())?.sealedAt) ?? null;
 }
 
 /**
@@ -67,12 +67,12 @@ export async function sealingTime(bucket: R2Bucket, account: Id<'user'>, { key }
 export async function setAside(
   bucket: R2Bucket,
   account: Id<'user'>,
-  leftovers: readonly Leftover[],
+  leftovers: readonly StaleTile[],
   moment: number,
   mayGoOn: () => boolean,
 ): Promise<number> {
   const folder = treeFolder(account);
-  const copy = async ({ key, writtenAt }: Leftover) => {
+  const copy = async ({ key, writtenAt }: StaleTile) => {
     const object = await bucket.get(key);
     if (!object) return;
     const path = `${formatTime(moment)}/${key.slice(folder.length)}/${formatTime(writtenAt)}`;

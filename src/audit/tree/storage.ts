@@ -1,7 +1,7 @@
 import { equalBytes } from '../../lib/bytes';
-import type { ReadTile, Tile, TileKey, TreeEdge } from '../../lib/tiles';
+import type { ReadTile, Tile, TileKey, TreeFrontier } from '../../lib/tiles';
 import type { Id } from '../../lib/typeid';
-import { isSameTree, readHead, type SignedHead } from './checkpoint';
+import { isSameTree, parseHead, type SignedHead } from './checkpoint';
 
 /** The log is refused: the database is inconsistent with its signed heads. */
 export class LogRefused extends Error {}
@@ -32,7 +32,12 @@ export function checkpointKey(account: Owner, size: number): string {
  * Reads tiles of a tree: those that are full from R2.
  * @param filled those that are not there yet
  */
-export function tileReader(bucket: R2Bucket, account: Owner, edge: TreeEdge, filled: readonly Tile[] = []): ReadTile {
+export function tileReader(
+  bucket: R2Bucket,
+  account: Owner,
+  edge: TreeFrontier,
+  filled: readonly Tile[] = [],
+): ReadTile {
   return async (key) => {
     const isThis = ({ level, index }: TileKey) => level === key.level && index === key.index;
     const known = edge.tile(key) ?? filled.find(isThis)?.bytes;
@@ -62,7 +67,7 @@ export async function putCheckpoint(bucket: R2Bucket, head: SignedHead): Promise
   const key = checkpointKey(head.account, head.size);
   const existing = await putOnce(bucket, key, new TextEncoder().encode(head.note));
   if (!existing) return head;
-  const kept = readHead(head.account, new TextDecoder().decode(existing));
+  const kept = parseHead(head.account, new TextDecoder().decode(existing));
   if (kept && isSameTree(kept, head)) return kept;
   throw new LogRefused(`${key} is of another tree`);
 }
@@ -89,7 +94,7 @@ export async function findCheckpoint(bucket: R2Bucket, account: Owner, atLeast: 
 export async function readCheckpoint(bucket: R2Bucket, account: Owner, key: string): Promise<SignedHead | null> {
   const object = await bucket.get(key);
   if (!object) return null;
-  const head = readHead(account, await object.text());
+  const head = parseHead(account, await object.text());
   if (!head) throw new LogRefused(`${key} is no head of the log`);
   return head;
 }

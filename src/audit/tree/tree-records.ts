@@ -6,7 +6,7 @@ import { toHex } from '../../lib/bytes';
 const span = sql.raw(String(LOG_SPAN));
 
 /** How an account's tree has grown. */
-export interface TreeGrowth {
+export interface SealedTree {
   account: number;
   /** Leaves before and after; the same where there was nothing to seal. */
   from: number;
@@ -38,14 +38,14 @@ export interface Postponement {
 const PART = 16;
 
 /** What the sealing of logs writes down. */
-export class TreeLedger {
+export class TreeRecords {
   constructor(private readonly database: Database) {}
 
   /**
    * Writes down how trees have grown, each only if it is still as it was before and was not held meanwhile; and when
    * each has to be looked at again: at once where the log goes on, else when its head is to be kept.
    */
-  async grow(growths: readonly TreeGrowth[], now: number): Promise<void> {
+  async grow(growths: readonly SealedTree[], now: number): Promise<void> {
     const parts = Array.from({ length: Math.ceil(growths.length / PART) }, (_, i) =>
       this.growPart(growths.slice(i * PART, (i + 1) * PART), now),
     );
@@ -53,7 +53,7 @@ export class TreeLedger {
   }
 
   /** Leaves trees alone until a time, as they cannot be sealed, unless they were sealed further or held meanwhile. */
-  async putOff(postponements: readonly Postponement[]): Promise<void> {
+  async reschedule(postponements: readonly Postponement[]): Promise<void> {
     const rows = postponements.map(({ account, size, until, heldUntil }) => [account, size, until, heldUntil]);
     await this.database.run([
       this.database.build.run(sql`
@@ -66,7 +66,7 @@ export class TreeLedger {
     ]);
   }
 
-  private growPart(growths: readonly TreeGrowth[], now: number): Statement {
+  private growPart(growths: readonly SealedTree[], now: number): Statement {
     const rows = growths.map(({ account, from, size, root, edge, sealedAt, publishAt, note, heldUntil }) => [
       account,
       from,

@@ -6,13 +6,13 @@ import type { AccountRef, Context } from '../../http/context';
 import { LOG_SPAN } from '../../ledger/append';
 import { logFailure } from '../../lib/log';
 import type { ReadTile } from '../../lib/tiles';
-import { logHead } from '../../outbox/feed';
+import { newestPosition } from '../../outbox/feed';
 import type { SignedHead } from './checkpoint';
 import { refuseHeld } from './hold';
-import { openUnrecorded, type SealingContext, sealSlice } from './seal';
+import { openPublishedTree, type SealingContext, sealSlice } from './seal';
 import { LogSigner } from './signer';
 import { LogRefused, tileReader } from './storage';
-import { findKept, findLastSigned, requireGrowth, type TrustContext, trustHead } from './trust';
+import { findLastSigned, findPublishedHead, readTrustedHead, requireConsistency, type TrustContext } from './trust';
 
 /** The columns of a tree that is joined to its account; without a row of its own it is empty. */
 export const treeColumns = {
@@ -22,7 +22,7 @@ export const treeColumns = {
   note: trees.note,
   publishedSize: sql<number>`coalesce(${trees.publishedSize}, 0)`,
   heldUntil: sql<number>`coalesce(${trees.heldUntil}, 0)`,
-  end: sql<number>`${logHead(accounts.number)} - ${accounts.number} * ${sql.raw(String(LOG_SPAN))}`,
+  end: sql<number>`${newestPosition(accounts.number)} - ${accounts.number} * ${sql.raw(String(LOG_SPAN))}`,
 };
 
 /** Finds the tree of an account, as far as it is sealed. */
@@ -56,11 +56,11 @@ export async function openTree(
   now: number,
 ): Promise<Tree> {
   if (!row) throw new Error('the account is gone');
-  const { head, edge } = await trustHead(context, id, row, now);
-  const kept = await findKept(context, id, row.publishedSize, now);
-  if (kept && kept.size > head.size) return openUnrecorded(context, number, now);
+  const { head, edge } = await readTrustedHead(context, id, row, now);
+  const kept = await findPublishedHead(context, id, row.publishedSize, now);
+  if (kept && kept.size > head.size) return openPublishedTree(context, number, now);
   const read = readOnce(tileReader(context.bucket, id, edge));
-  if (kept) await requireGrowth(kept, read);
+  if (kept) await requireConsistency(kept, read);
   return { head, edge: edge.bytes(), read };
 }
 

@@ -1,8 +1,8 @@
 import { equalBytes } from '../../lib/bytes';
-import { hashRanges, type ReadTile, TreeEdge } from '../../lib/tiles';
+import { hashRanges, type ReadTile, TreeFrontier } from '../../lib/tiles';
 import { formatTime, MINUTE } from '../../lib/time';
 import { type Id, timeOfId } from '../../lib/typeid';
-import { isSameTree, readHead, type SignedHead, signHead } from './checkpoint';
+import { isSameTree, parseHead, type SignedHead, signHead } from './checkpoint';
 import type { LogSigner } from './signer';
 import { checkpointKey, findCheckpoint, LogRefused, readCheckpoint } from './storage';
 
@@ -35,12 +35,12 @@ export const CLOCK_SKEW = MINUTE;
  * @param now milliseconds since the epoch
  * @throws LogRefused
  */
-export async function trustHead(
+export async function readTrustedHead(
   context: TrustContext,
   account: Id<'user'>,
   tree: StoredTree,
   now: number,
-): Promise<{ head: SignedHead; edge: TreeEdge }> {
+): Promise<{ head: SignedHead; edge: TreeFrontier }> {
   const { size, end } = tree;
   const edge = parseEdge(tree);
   const root = await edge.root();
@@ -53,9 +53,9 @@ export async function trustHead(
   return { head, edge };
 }
 
-function parseEdge({ size, edge }: StoredTree): TreeEdge {
+function parseEdge({ size, edge }: StoredTree): TreeFrontier {
   try {
-    return TreeEdge.parse(size, edge ?? new Uint8Array());
+    return TreeFrontier.parse(size, edge ?? new Uint8Array());
   } catch (error) {
     throw new LogRefused('the edge is not that of a tree of this size', { cause: error });
   }
@@ -73,18 +73,18 @@ async function findSigned(
 ): Promise<SignedHead> {
   const { account, size } = tree;
   if (note !== null) {
-    const head = readHead(account, note);
+    const head = parseHead(account, note);
     if (!head || !isSameTree(head, tree)) throw new LogRefused(`the note is not of the log with ${size} leaves`);
     if (await signer.hasSigned(note)) return head;
   }
   if (size === 0) return signHead(signer, { ...tree, sealedAt: timeOfId(account) });
   const kept = await readCheckpoint(bucket, account, checkpointKey(account, size));
   if (!kept || !isSameTree(kept, tree)) throw new LogRefused(`nobody signed the head of ${size} leaves`);
-  return underKnownKey(signer, kept);
+  return resignIfKeyRetired(signer, kept);
 }
 
 /** A head that R2 keeps, signed by the newest key where its own is known no longer. */
-export async function underKnownKey(signer: LogSigner, kept: SignedHead): Promise<SignedHead> {
+export async function resignIfKeyRetired(signer: LogSigner, kept: SignedHead): Promise<SignedHead> {
   return (await signer.hasSigned(kept.note)) ? kept : signHead(signer, kept);
 }
 
@@ -98,7 +98,7 @@ function refuseFuture({ size, sealedAt }: SignedHead, now: number): void {
  * @param now milliseconds since the epoch
  * @throws LogRefused
  */
-export async function findKept(
+export async function findPublishedHead(
   { bucket }: Pick<TrustContext, 'bucket'>,
   account: Id<'user'>,
   publishedSize: number,
@@ -114,7 +114,7 @@ export async function findKept(
  * Makes sure that a tree goes on from a head that R2 keeps, which is not larger than the tree.
  * @throws LogRefused
  */
-export async function requireGrowth(kept: SignedHead, read: ReadTile): Promise<void> {
+export async function requireConsistency(kept: SignedHead, read: ReadTile): Promise<void> {
   const [root] = await hashRanges([{ start: 0, end: kept.size }], read);
   if (isSameTree(kept, { size: kept.size, root: root as Uint8Array })) return;
   throw new LogRefused(`the log up to ${kept.size} is another than the one that was signed`);
@@ -127,7 +127,7 @@ export async function findLastSigned(
   note: string | null,
 ): Promise<SignedHead | null> {
   const kept = await findCheckpoint(bucket, account, 0);
-  const stored = note === null ? null : readHead(account, note);
+  const stored = note === null ? null : parseHead(account, note);
   if (stored && (kept?.size ?? -1) < stored.size && (await signer.hasSigned(stored.note))) return stored;
-  return kept && underKnownKey(signer, kept);
+  return kept && resignIfKeyRetired(signer, kept);
 }

@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm';
 import { decodeJwt } from 'jose';
 import { type Database, loadPresent, type Reader } from '../../db/database';
-import { roomiest } from '../../db/least-full-shard';
+import { leastFullShard } from '../../db/least-full-shard';
 import { accounts, identities } from '../../db/schema';
 import { listShards, openShard } from '../../db/shards';
 import { unavailable } from '../../errors';
@@ -11,7 +11,7 @@ import { sha256 } from '../../lib/bytes';
 import { SECOND } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import { type AccountRef, type Incoming, newId, SCOPES, type Scope, type UserPrincipal } from '../context';
-import { accountColumns, activeAccount, type FellowQueries, type UnknownCaller } from '../credentials';
+import { accountColumns, activeAccount, type PreloadQueries, type UnknownCaller } from '../credentials';
 import { text } from '../fields';
 import { limitIdentity } from '../rate-limit';
 import { refuse } from '../refusal';
@@ -46,7 +46,7 @@ export function claimedScope(c: Incoming, credential: string): string | null {
 export async function authenticateIdentity(
   c: Incoming,
   token: string,
-  fellows: FellowQueries,
+  fellows: PreloadQueries,
   who: 'known' | 'anybody',
 ) {
   const { oidc } = c.var.config;
@@ -93,7 +93,7 @@ function callerByIdentity(key: Uint8Array): UnknownCaller {
 }
 
 /** Looks for an account at its home, with what is to be loaded of it. */
-async function enter(c: Incoming, { account, shard }: Home, fellows: FellowQueries) {
+async function enter(c: Incoming, { account, shard }: Home, fellows: PreloadQueries) {
   const database = openShard(c.env, shard, c.var.cost);
   if (!database) throw new Error(`shard ${shard} is in the directory and not bound`);
   const id = sql`${sql.param(account, accounts.id)}`;
@@ -116,7 +116,7 @@ async function chooseShard(c: Incoming): Promise<string> {
     name,
     size: async () => openShard(c.env, name, c.var.cost)?.size() ?? Number.POSITIVE_INFINITY,
   }));
-  return (await roomiest(shards)).name;
+  return (await leastFullShard(shards)).name;
 }
 
 /**

@@ -11,7 +11,7 @@ import { HOUR, MINUTE, SECOND } from '../../lib/time';
 import type { Incoming } from '../context';
 import { type Claims, verifyJwt } from './jwt';
 import { fetchKeys } from './provider';
-import { claimProvider, settleProvider } from './provider-keys';
+import { claimKeyRefresh, saveKeyRefresh } from './provider-keys';
 
 /** Keys are asked for anew after this time: one that the provider took back is trusted no longer than that. */
 const FRESH = 10 * MINUTE;
@@ -68,7 +68,7 @@ function usableKeys(kept: ProviderKeys | undefined, now: number): JSONWebKeySet 
 }
 
 async function claim(directory: Database, { issuer }: OidcConfig, now: number): Promise<boolean> {
-  const [[claimed]] = await change(directory, (write) => [claimProvider(write, issuer, now, PAUSE)]);
+  const [[claimed]] = await change(directory, (write) => [claimKeyRefresh(write, issuer, now, PAUSE)]);
   return claimed !== undefined;
 }
 
@@ -78,7 +78,7 @@ async function renew(runtime: Runtime, directory: Database, oidc: OidcConfig, no
     logFailure('oidc_provider_failed', error);
     return null;
   });
-  await change(directory, (write) => [settleProvider(write, oidc.issuer, now, keys)]);
+  await change(directory, (write) => [saveKeyRefresh(write, oidc.issuer, now, keys)]);
   return keys;
 }
 

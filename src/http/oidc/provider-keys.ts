@@ -9,7 +9,7 @@ type ProviderRow = typeof providerKeys.$inferSelect;
  * once one gets it, and a row.
  * @param pause how long nobody may ask again, in milliseconds
  */
-export function claimProvider(write: RecordWriter, issuer: string, now: number, pause: number) {
+export function claimKeyRefresh(write: RecordWriter, issuer: string, now: number, pause: number) {
   const asked = { askedAt: now, isAsked: true };
   return write
     .insert(providerKeys)
@@ -27,7 +27,7 @@ export function claimProvider(write: RecordWriter, issuer: string, now: number, 
  * knows better.
  * @param askedAt when it was asked
  */
-export function settleProvider(write: RecordWriter, issuer: string, askedAt: number, keys: ProviderRow['keys']) {
+export function saveKeyRefresh(write: RecordWriter, issuer: string, askedAt: number, keys: ProviderRow['keys']) {
   return write
     .update(providerKeys)
     .set({ isAsked: false, ...(keys && { keys, fetchedAt: askedAt }) })

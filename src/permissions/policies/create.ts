@@ -5,16 +5,16 @@ import { ConstraintError } from '../../db/database';
 import { accounts, policies } from '../../db/schema';
 import { Problem } from '../../errors';
 import { userAccess } from '../../http/access';
-import { noteOfUser } from '../../http/activity';
+import { userActivity } from '../../http/activity';
 import { newId, type UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import { examplePolicy, MAX_POLICIES, Policy, policyFields, presentPolicy } from './policy';
 
 const { id: _id, created_at: _created, updated_at: _updated, ...examplePolicyFields } = examplePolicy;
 
-const PolicyCreation = later(() =>
+const PolicyCreation = lazy(() =>
   z
     .strictObject({
       name: policyFields().name,
@@ -66,7 +66,7 @@ export async function createPolicy(
   const created = presentPolicy(row);
   try {
     await ledger.change({
-      note: noteOfUser(context, 'policy.created', row.id),
+      note: userActivity(context, 'policy.created', row.id),
       changes: (write) => [write.insert(policies).values({ ...row, account: owner })],
       answer: { value: created, subject: principal.account.id },
     });
@@ -77,7 +77,7 @@ export async function createPolicy(
   return created;
 }
 
-export const policyCreation = new Hono().post(
+export const createPolicyRoute = new Hono().post(
   '/v1/policies',
   operation({
     id: 'createPolicy',

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { policies } from '../../db/schema';
 import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
-import { noteOfUser, refuseMissing } from '../../http/activity';
+import { refuseMissing, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
@@ -16,14 +16,14 @@ export async function deletePolicy(context: UserContext, id: string): Promise<vo
   const account = context.principal.account.number;
   await context.ledger
     .change({
-      note: noteOfUser(context, 'policy.deleted', policy, { account: policyOwner(account, policy) }),
+      note: userActivity(context, 'policy.deleted', policy, { account: policyOwner(account, policy) }),
       changes: (write) => [write.delete(policies).where(isPolicy(account, policy))],
       answer: null,
     })
     .catch(refuseMissing('policy'));
 }
 
-export const policyDeletion = new Hono().delete(
+export const deletePolicyRoute = new Hono().delete(
   '/v1/policies/:id',
   operation({
     id: 'deletePolicy',

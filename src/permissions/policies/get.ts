@@ -17,7 +17,7 @@ export async function getPolicy({ reader, principal }: UserContext, id: string):
   return presentPolicy(row);
 }
 
-export const policyDetail = new Hono().get(
+export const getPolicyRoute = new Hono().get(
   '/v1/policies/:id',
   operation({
     id: 'getPolicy',

@@ -8,11 +8,11 @@ import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
 import { Policy, presentPolicy } from './policy';
 
-const PolicyList = later(() => z.strictObject(pageParameters(20, 100)));
+const PolicyList = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /** Lists the account's policies, newest first. */
 export async function listPolicies(
@@ -32,7 +32,7 @@ export async function listPolicies(
   return makePageById(config.keyring, binding, rows, limit, presentPolicy);
 }
 
-export const policyList = new Hono().get(
+export const listPoliciesRoute = new Hono().get(
   '/v1/policies',
   operation({
     id: 'listPolicies',

@@ -5,9 +5,9 @@ import { POLICY_EFFECTS, policies } from '../../db/schema';
 import type { Incoming } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, idText, jsonObject, listOf, plainText, text, wholeNumber } from '../../http/fields';
-import { shownCount, shownId, shownInteger, shownJson, shownTime } from '../../http/response-fields';
+import { countField, idField, integerField, jsonField, timeField } from '../../http/response-fields';
 import { jsonSize } from '../../lib/json';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { type Id, idPattern } from '../../lib/typeid';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH, permissionFields } from '../permission-fields';
@@ -25,7 +25,7 @@ export type PolicyRow = InferSelectModel<typeof policies>;
 const CONDITION = 'PolicyCondition';
 
 /** What a policy asks of one key of a request's scope; `{}` accepts any value. */
-export const Condition = later(() =>
+export const Condition = lazy(() =>
   z
     .strictObject({
       min: z.number().optional().meta({ description: 'The least that a number may be; not above `max`.' }),
@@ -46,7 +46,7 @@ export const Condition = later(() =>
 
 export type Condition = z.output<ReturnType<typeof Condition>>;
 
-const conditions = later(() =>
+const conditions = lazy(() =>
   jsonObject('What is asked of each key of the scope. None: nothing.', 16 * 1024)
     .superRefine((value, refinement) => {
       for (const [key, condition] of Object.entries(value)) {
@@ -78,10 +78,10 @@ function patterns(max: number, examples: string[]) {
     });
 }
 
-const PolicyEffect = later(() => choice(POLICY_EFFECTS).meta({ id: 'PolicyEffect' }));
+const PolicyEffect = lazy(() => choice(POLICY_EFFECTS).meta({ id: 'PolicyEffect' }));
 
 /** The fields that a client may set. */
-export const policyFields = later(() => ({
+export const policyFields = lazy(() => ({
   name: text(1, 255),
   effect: PolicyEffect(),
   actions: patterns(MAX_ACTION_LENGTH, ['email.*']),
@@ -121,23 +121,23 @@ export const examplePolicy = {
 };
 
 /** A policy as the API shows it. */
-export const Policy = later(() =>
+export const Policy = lazy(() =>
   z
     .object({
-      id: shownId('policy'),
+      id: idField('policy'),
       name: z.string(),
       effect: PolicyEffect(),
       actions: z.array(z.string()),
       resources: z.array(z.string()),
       agent_ids: z.array(z.string().meta({ pattern: idPattern('agent') })).nullable(),
-      conditions: shownJson(z.record(z.string(), Condition())),
-      token_ttl: shownCount.nullable().meta({ description: 'Seconds.' }),
-      max_uses: shownCount.nullable(),
+      conditions: jsonField(z.record(z.string(), Condition())),
+      token_ttl: countField.nullable().meta({ description: 'Seconds.' }),
+      max_uses: countField.nullable(),
       reason: z.string().nullable(),
-      priority: shownInteger,
+      priority: integerField,
       is_active: z.boolean(),
-      created_at: shownTime,
-      updated_at: shownTime,
+      created_at: timeField,
+      updated_at: timeField,
     })
     .meta({
       id: 'Policy',

@@ -4,14 +4,14 @@ import { userAccess } from '../../http/access';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { shownId } from '../../http/response-fields';
-import { later } from '../../lib/lazy';
+import { idField } from '../../http/response-fields';
+import { lazy } from '../../lib/lazy';
 import { permissionFields } from '../permission-fields';
 import { wordText } from '../tokens/find';
 import { DECISIONS, evaluate } from './evaluate';
 import { activePolicies, type PolicyRow } from './policy';
 
-const PolicySimulation = later(() =>
+const PolicySimulation = lazy(() =>
   z
     .strictObject({
       agent_id: wordText()
@@ -38,13 +38,13 @@ const PolicySimulation = later(() =>
 );
 
 /** What the account's policies would say. */
-export const Simulation = later(() =>
+export const Simulation = lazy(() =>
   z
     .object({
       decision: z.enum(DECISIONS),
-      policy_id: shownId('policy').nullable().meta({ description: 'The policy that decides; null where none does.' }),
+      policy_id: idField('policy').nullable().meta({ description: 'The policy that decides; null where none does.' }),
       matched: z
-        .array(shownId('policy'))
+        .array(idField('policy'))
         .meta({ description: 'Every policy that applies, the one that decides first.' }),
     })
     .meta({
@@ -56,13 +56,16 @@ export const Simulation = later(() =>
 export type Simulation = z.output<ReturnType<typeof Simulation>>;
 
 /** Asks the policies of an account what they would decide, and writes nothing. */
-export function simulate(policies: PolicyRow[], input: z.output<ReturnType<typeof PolicySimulation>>): Simulation {
+export function simulatePolicies(
+  policies: PolicyRow[],
+  input: z.output<ReturnType<typeof PolicySimulation>>,
+): Simulation {
   const { agent_id: agentId = null, action, resource, scope } = input;
   const { decision, policy, matched } = evaluate(policies, { agentId, action, resource, scope });
   return { decision, policy_id: policy?.id ?? null, matched };
 }
 
-export const policySimulation = new Hono().post(
+export const simulatePoliciesRoute = new Hono().post(
   '/v1/policies/simulate',
   operation({
     id: 'simulatePolicies',
@@ -74,5 +77,5 @@ export const policySimulation = new Hono().post(
   userAccess('policies:read', activePolicies),
   noQuery(),
   body(PolicySimulation),
-  (c) => answer(c, simulate(c.var.loaded ?? [], c.req.valid('json'))),
+  (c) => answer(c, simulatePolicies(c.var.loaded ?? [], c.req.valid('json'))),
 );

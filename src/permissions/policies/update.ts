@@ -3,15 +3,15 @@ import * as z from 'zod';
 import { policies } from '../../db/schema';
 import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
-import { noteOfUser, refuseMissing } from '../../http/activity';
+import { refuseMissing, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { body, noQuery, notEmpty } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import { parseId } from '../../lib/typeid';
 import { isPolicy, Policy, policyFields, policyOwner, presentPolicy } from './policy';
 
-const PolicyUpdate = later(() =>
+const PolicyUpdate = lazy(() =>
   notEmpty(z.strictObject(policyFields()).partial()).meta({
     id: 'PolicyUpdate',
     examples: [{ is_active: false }],
@@ -44,7 +44,7 @@ export async function updatePolicy(
   const changed = { account: policyOwner(account, policy), changes: Object.keys(input) };
   const [[row]] = await context.ledger
     .change({
-      note: noteOfUser(context, 'policy.updated', policy, changed),
+      note: userActivity(context, 'policy.updated', policy, changed),
       changes: (write) => [write.update(policies).set(fields).where(isPolicy(account, policy)).returning()],
       answer: null,
     })
@@ -53,7 +53,7 @@ export async function updatePolicy(
   return presentPolicy(row);
 }
 
-export const policyUpdate = new Hono().put(
+export const updatePolicyRoute = new Hono().put(
   '/v1/policies/:id',
   operation({
     id: 'updatePolicy',

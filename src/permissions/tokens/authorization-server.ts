@@ -4,11 +4,11 @@ import type { App } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 
 const ONE_HOUR = 3_600;
 
-const ServerMetadata = later(() =>
+const ServerMetadata = lazy(() =>
   z
     .object({
       issuer: z.url(),
@@ -41,7 +41,7 @@ function describeServer(issuer: string) {
 }
 
 /** The metadata of the authorization server, for anybody. */
-export const authorizationServer = new Hono<App>().get(
+export const authorizationServerRoute = new Hono<App>().get(
   '/.well-known/oauth-authorization-server',
   operation({
     id: 'getServerMetadata',

@@ -6,7 +6,7 @@ import { EXAMPLE } from '../../http/examples';
 import { plainText } from '../../http/fields';
 import type { BodyReader } from '../../http/input';
 import { isJsonObject } from '../../lib/json';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import { parseId, withPrefix } from '../../lib/typeid';
 import { findPermission, type PermissionRow } from '../permission';
 import { TokenSigner } from './sign';
@@ -14,17 +14,17 @@ import { TokenSigner } from './sign';
 const MAX_TOKEN_LENGTH = 16 * 1024;
 
 /** A token as a client sends it. */
-export const tokenText = later(() =>
+export const tokenText = lazy(() =>
   plainText(MAX_TOKEN_LENGTH)
     .min(1, 'must not be empty')
     .meta({ description: 'The token itself.', examples: [EXAMPLE.token] }),
 );
 
 /** A short text that is compared and never stored. */
-export const wordText = later(() => plainText(128));
+export const wordText = lazy(() => plainText(128));
 
 /** What kind of token it is, of the kinds that RFC 7009 registers; not looked at. */
-export const tokenTypeHint = later(() =>
+export const tokenTypeHint = lazy(() =>
   wordText().meta({ description: 'Accepted, and not looked at.', examples: ['access_token'] }),
 );
 

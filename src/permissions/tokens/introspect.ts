@@ -5,15 +5,15 @@ import type { Context } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { noQuery, oauthBody, readJsonOrForm } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { shownCount, shownId, shownObject } from '../../http/response-fields';
-import { later } from '../../lib/lazy';
+import { countField, idField, objectField } from '../../http/response-fields';
+import { lazy } from '../../lib/lazy';
 import { SECOND } from '../../lib/time';
 import { type PermissionRow, tokenAt } from '../permission';
 import { knownToken, permissionOfToken, tokenText, tokenTypeHint } from './find';
 import { TokenSigner } from './sign';
 import { claimsOf } from './token-value';
 
-const TokenIntrospection = later(() =>
+const TokenIntrospection = lazy(() =>
   z
     .strictObject({ token: tokenText(), token_type_hint: tokenTypeHint().optional() })
     .meta({ id: 'TokenIntrospection', examples: [{ token: EXAMPLE.token }] }),
@@ -23,26 +23,26 @@ const TokenIntrospection = later(() =>
 const INACTIVE = { active: false } as const;
 
 /** What is told of a token that is active: its claims, and its type. */
-const ActiveToken = later(() =>
+const ActiveToken = lazy(() =>
   z
     .object({
       active: z.literal(true),
       token_type: z.literal('Bearer'),
       iss: z.url().meta({ description: 'The service.' }),
       aud: z.url().meta({ description: 'The service.' }),
-      sub: shownId('agent'),
-      client_id: shownId('agent'),
-      iat: shownCount.meta({ description: 'When it was issued, in seconds since the epoch.' }),
-      exp: shownCount.meta({ description: 'When it ends, in seconds since the epoch.' }),
-      jti: shownId('token'),
+      sub: idField('agent'),
+      client_id: idField('agent'),
+      iat: countField.meta({ description: 'When it was issued, in seconds since the epoch.' }),
+      exp: countField.meta({ description: 'When it ends, in seconds since the epoch.' }),
+      jti: idField('token'),
       authorization_details: z
         .array(
           z.object({
             type: z.literal('countersign'),
             action: z.string(),
             resource: z.string(),
-            scope: shownObject,
-            permission_id: shownId('perm'),
+            scope: objectField,
+            permission_id: idField('perm'),
           }),
         )
         .meta({ description: 'What it allows (RFC 9396).' }),
@@ -75,7 +75,7 @@ const ActiveToken = later(() =>
     }),
 );
 
-const InactiveToken = later(() =>
+const InactiveToken = lazy(() =>
   z.strictObject({ active: z.literal(false) }).meta({
     id: 'InactiveToken',
     description: 'A token that is not active, or that the caller may not know of.',
@@ -83,7 +83,7 @@ const InactiveToken = later(() =>
   }),
 );
 
-export const Introspection = later(() => z.union([ActiveToken(), InactiveToken()]));
+export const Introspection = lazy(() => z.union([ActiveToken(), InactiveToken()]));
 
 export type Introspection = z.output<ReturnType<typeof Introspection>>;
 
@@ -103,7 +103,7 @@ export async function introspectToken(
   return { active: true, token_type: 'Bearer', ...signer.payload(claimsOf(row, token)) };
 }
 
-export const tokenIntrospection = new Hono().post(
+export const introspectTokenRoute = new Hono().post(
   '/v1/tokens/introspect',
   operation({
     id: 'introspectToken',

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { App } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import { deriveLogKeys } from '../../lib/signing-key';
 import { examplePublicKey, PublicKey } from './public-key';
 import { TokenSigner } from './sign';
@@ -11,14 +11,14 @@ import { TokenSigner } from './sign';
 const FIVE_MINUTES = 300;
 
 /** A set of keys (RFC 7517 section 5). */
-const KeySet = later(() =>
+const KeySet = lazy(() =>
   z
     .object({ keys: z.array(PublicKey()).meta({ description: 'Those of tokens, then those of logs; newest first.' }) })
     .meta({ id: 'KeySet', examples: [{ keys: [examplePublicKey] }] }),
 );
 
 /** The public keys that tokens, and heads of audit logs, are verified with (RFC 7517), for anybody. */
-export const jwks = new Hono<App>().get(
+export const jwksRoute = new Hono<App>().get(
   '/.well-known/jwks.json',
   operation({
     id: 'getKeys',

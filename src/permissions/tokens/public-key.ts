@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 
 /** The key of RFC 8037 appendix A. */
 export const examplePublicKey = {
@@ -12,7 +12,7 @@ export const examplePublicKey = {
 };
 
 /** A public key that tokens or logs are verified with (RFC 7517 section 4, of the kind of RFC 8037 section 2). */
-export const PublicKey = later(() =>
+export const PublicKey = lazy(() =>
   z
     .object({
       kty: z.literal('OKP'),

@@ -7,13 +7,13 @@ import type { Context } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { noQuery, oauthBody, readJsonOrForm } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import { draftEvent } from '../event';
 import { isPermission, type PermissionRow, tokenAt } from '../permission';
 import { permissionFields } from '../permission-fields';
 import { knownToken, permissionOfToken, tokenText, tokenTypeHint, wordText } from './find';
 
-const TokenRevocation = later(() =>
+const TokenRevocation = lazy(() =>
   z
     .strictObject({
       token: tokenText().optional(),
@@ -35,7 +35,7 @@ const TokenRevocation = later(() =>
 );
 
 /** An answer that says nothing: whether there was such a token is not told. */
-export const Revocation = later(() => z.strictObject({}).meta({ id: 'Revocation', examples: [{}] }));
+export const Revocation = lazy(() => z.strictObject({}).meta({ id: 'Revocation', examples: [{}] }));
 
 /**
  * Ends a token at once. A token that is unknown, or over already, is left as it is, and the answer is the same (RFC
@@ -78,7 +78,7 @@ export async function revokeToken(
   });
 }
 
-export const tokenRevocation = new Hono().post(
+export const revokeTokenRoute = new Hono().post(
   '/v1/tokens/revoke',
   operation({
     id: 'revokeToken',

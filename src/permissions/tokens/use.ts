@@ -11,16 +11,16 @@ import { EXAMPLE, exampleId } from '../../http/examples';
 import { plainText } from '../../http/fields';
 import { body, noQuery, readJson } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { shownCount, shownId, shownObject, shownTime } from '../../http/response-fields';
+import { countField, idField, objectField, timeField } from '../../http/response-fields';
 import type { Entry } from '../../ledger/entry';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { draftEvent } from '../event';
 import { findPermission, type GrantedToken, isPermission, type PermissionRow, tokenAt } from '../permission';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH } from '../permission-fields';
 import { knownToken, permissionOfToken, tokenText } from './find';
 
-const TokenUse = later(() =>
+const TokenUse = lazy(() =>
   z
     .strictObject({
       token: tokenText(),
@@ -40,19 +40,19 @@ type Input = z.output<ReturnType<typeof TokenUse>>;
 type Refusal = (typeof PROBLEMS.token_not_active.reasons)[number];
 
 /** What a use of a token allows. */
-export const UsedToken = later(() =>
+export const UsedToken = lazy(() =>
   z
     .object({
       active: z.literal(true),
-      token_id: shownId('token'),
-      permission_id: shownId('perm'),
-      agent_id: shownId('agent'),
+      token_id: idField('token'),
+      permission_id: idField('perm'),
+      agent_id: idField('agent'),
       action: z.string(),
       resource: z.string(),
-      scope: shownObject.meta({ description: 'The limits to keep to.' }),
-      uses: shownCount.meta({ description: 'Uses so far, this one included.' }),
-      remaining_uses: shownCount,
-      expires_at: shownTime,
+      scope: objectField.meta({ description: 'The limits to keep to.' }),
+      uses: countField.meta({ description: 'Uses so far, this one included.' }),
+      remaining_uses: countField,
+      expires_at: timeField,
     })
     .meta({
       id: 'UsedToken',
@@ -198,7 +198,7 @@ function notActive(reason: Refusal): Problem {
   return new Problem('token_not_active', EXPLANATIONS[reason], { members: { reason } });
 }
 
-export const tokenUse = new Hono().post(
+export const useTokenRoute = new Hono().post(
   '/v1/tokens/use',
   operation({
     id: 'useToken',

@@ -5,13 +5,13 @@ import { Problem } from '../../errors';
 import { newId, type UserContext } from '../../http/context';
 import type { RecordWriter } from '../../ledger/ledger';
 import type { Id } from '../../lib/typeid';
-import { sendHint } from '../../outbox/enqueue';
-import { DELIVERY_LIFE } from '../../outbox/feed';
+import { enqueueWebhook } from '../../outbox/enqueue';
+import { DELIVERY_LIFETIME } from '../../outbox/feed';
 import { isWebhook } from '../webhook';
 import { type Delivery, presentDelivery } from './delivery';
 
 /** What somebody asks to be sent to one webhook. */
-export interface DeliveryOrder {
+export interface NewDelivery {
   event: WebhookEvent;
   original: Id<'dlv'> | null;
   pos: number | null;
@@ -24,10 +24,10 @@ export interface DeliveryOrder {
  * Has something sent to a webhook on request, whatever its filters say.
  * @throws Problem `conflict` when the webhook is off, or what is to be sent is gone
  */
-export async function orderDelivery(
+export async function createDelivery(
   { principal, runtime, ledger, config }: UserContext,
   webhook: Id<'webhook'>,
-  order: DeliveryOrder,
+  order: NewDelivery,
 ): Promise<Delivery> {
   const account = principal.account.number;
   const now = runtime.now();
@@ -55,14 +55,14 @@ export async function orderDelivery(
       note: null,
       changes: (write) => [
         write.insert(deliveries).values({ ...row, ...place }),
-        wakeWebhooks(write, isWebhook(account, webhook), now).returning({
+        markDue(write, isWebhook(account, webhook), now).returning({
           number: webhooks.number,
           isSlow: webhooks.isSlow,
         }),
       ],
       answer: { value: delivery, subject: principal.account.id },
     });
-    if (woken) await sendHint(config.webhooks, { shard: principal.shard, account, webhook: woken.number }, woken);
+    if (woken) await enqueueWebhook(config.webhooks, { shard: principal.shard, account, webhook: woken.number }, woken);
   } catch (error) {
     if (!(error instanceof ConstraintError)) throw error;
     throw new Problem('conflict', 'The webhook is switched off, or what it would be sent is gone. Switch it on first.');
@@ -71,12 +71,12 @@ export async function orderDelivery(
 }
 
 /** Notes that webhooks that are on have something to be sent at once, for whoever sends to them to see, or the sweep. */
-export function wakeWebhooks(write: Pick<RecordWriter, 'update'>, which: SQL | undefined, now: number) {
+export function markDue(write: Pick<RecordWriter, 'update'>, which: SQL | undefined, now: number) {
   return write
     .update(webhooks)
     .set({
       dueAt: sql`iif(lease is null, min(coalesce(due_at, ${now}), ${now}), due_at)`,
-      eraseAt: sql`coalesce(erase_at, ${now + DELIVERY_LIFE})`,
+      eraseAt: sql`coalesce(erase_at, ${now + DELIVERY_LIFETIME})`,
     })
     .where(and(which, eq(webhooks.isActive, true)));
 }

@@ -6,15 +6,15 @@ import { agents, auditEntries, DELIVERY_STATUSES, deliveries, webhooks } from '.
 import type { AccountRef, Incoming } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice } from '../../http/fields';
-import { shownCount, shownId, shownInteger, shownTime } from '../../http/response-fields';
-import { later } from '../../lib/lazy';
+import { countField, idField, integerField, timeField } from '../../http/response-fields';
+import { lazy } from '../../lib/lazy';
 import { retentionDays } from '../../lib/plans';
 import { DAY, formatTime, formatTimeOrNull } from '../../lib/time';
 import { parseId } from '../../lib/typeid';
 import { writeEntryPayload } from '../payload';
 import { isWebhook, WebhookEvent } from '../webhook';
 
-export const DeliveryStatus = later(() => choice(DELIVERY_STATUSES).meta({ id: 'DeliveryStatus' }));
+export const DeliveryStatus = lazy(() => choice(DELIVERY_STATUSES).meta({ id: 'DeliveryStatus' }));
 
 export const exampleDelivery = {
   id: exampleId('dlv'),
@@ -30,19 +30,19 @@ export const exampleDelivery = {
 };
 
 /** A delivery as lists show it. */
-export const Delivery = later(() =>
+export const Delivery = lazy(() =>
   z
     .object({
-      id: shownId('dlv'),
-      webhook_id: shownId('webhook'),
+      id: idField('dlv'),
+      webhook_id: idField('webhook'),
       event: WebhookEvent(),
       status: DeliveryStatus(),
-      attempts: shownCount.meta({ description: 'How often it was sent so far.' }),
-      next_attempt_at: shownTime.nullable().meta({ description: 'When it is sent next; null where it is not.' }),
-      last_status_code: shownInteger.nullable().meta({ description: 'What the last attempt was answered.' }),
+      attempts: countField.meta({ description: 'How often it was sent so far.' }),
+      next_attempt_at: timeField.nullable().meta({ description: 'When it is sent next; null where it is not.' }),
+      last_status_code: integerField.nullable().meta({ description: 'What the last attempt was answered.' }),
       last_error: z.string().nullable().meta({ description: 'Why the last attempt failed, in plain words.' }),
-      created_at: shownTime,
-      completed_at: shownTime.nullable().meta({ description: 'When it succeeded, or was given up.' }),
+      created_at: timeField,
+      completed_at: timeField.nullable().meta({ description: 'When it succeeded, or was given up.' }),
     })
     .meta({ id: 'Delivery', description: 'One event on its way to one webhook.', examples: [exampleDelivery] }),
 );
@@ -74,7 +74,7 @@ export const deliveryColumns = {
 /** Leaves out what tells of a deleted agent: it waits for its erasure, and is not shown. */
 export const isShown = sql`(${deliveries.agent} is null or ${agents.number} is not null)`;
 
-export const VOID_ERROR = 'The webhook was switched off before it was sent.';
+export const CANCELED_ERROR = 'The webhook was switched off before it was sent.';
 
 /** Finds a delivery of a webhook of an account, with what it tells of. */
 export function findDelivery(reader: Reader, account: number | SQL<number>, webhook: string, delivery: string) {
@@ -126,7 +126,7 @@ export function presentDelivery(webhook: Delivery['webhook_id'], row: ShownDeliv
     attempts: row.attempts,
     next_attempt_at: isVoid ? null : formatTimeOrNull(row.dueAt),
     last_status_code: row.lastStatusCode,
-    last_error: isVoid ? VOID_ERROR : row.lastError,
+    last_error: isVoid ? CANCELED_ERROR : row.lastError,
     created_at: formatTime(row.createdAt),
     completed_at: formatTimeOrNull(row.completedAt),
   };

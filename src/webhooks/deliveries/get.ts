@@ -7,28 +7,28 @@ import type { Scope, UserContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { shownCount, shownId, shownInteger, shownObject, shownTime } from '../../http/response-fields';
+import { countField, idField, integerField, objectField, timeField } from '../../http/response-fields';
 import type { JsonObject } from '../../lib/json';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { Delivery, deliveryOfPath, exampleDelivery, type FoundDelivery, payloadOf, presentDelivery } from './delivery';
 
-const Attempt = later(() =>
+const Attempt = lazy(() =>
   z
     .object({
-      at: shownTime.meta({ description: 'When it began.' }),
-      status_code: shownInteger.nullable().meta({ description: 'What it was answered; null where it was not.' }),
+      at: timeField.meta({ description: 'When it began.' }),
+      status_code: integerField.nullable().meta({ description: 'What it was answered; null where it was not.' }),
       error: z.string().nullable().meta({ description: 'Why it failed, in plain words; null where it succeeded.' }),
-      duration_ms: shownCount,
+      duration_ms: countField,
     })
     .meta({ id: 'DeliveryAttempt' }),
 );
 
 /** A delivery as it is shown by itself. */
-export const DeliveryDetail = later(() =>
+export const DeliveryDetail = lazy(() =>
   Delivery()
     .extend({
-      payload: shownObject.nullable().meta({
+      payload: objectField.nullable().meta({
         description:
           'What is sent. Null without the scope `audit:read` for `audit.created`, without `audit:export` for events of ' +
           'exports and reports, and when the audit entry is no longer kept.',
@@ -51,7 +51,7 @@ export const DeliveryDetail = later(() =>
 export type DeliveryDetail = z.output<ReturnType<typeof DeliveryDetail>>;
 
 /** Parameters of a path that leads to a delivery. */
-export const deliveryPath = later(() => z.object({ id: shownId('webhook'), delivery_id: shownId('dlv') }));
+export const deliveryPath = lazy(() => z.object({ id: idField('webhook'), delivery_id: idField('dlv') }));
 
 /** The scope that guards what an event tells, beside the one that opens the call; null where it tells nothing. */
 const PAYLOAD_SCOPES: Record<WebhookEvent, Scope | null> = {
@@ -67,7 +67,7 @@ const PAYLOAD_SCOPES: Record<WebhookEvent, Scope | null> = {
  * Shows a delivery; its payload only to a token that may also read the same elsewhere.
  * @param row the delivery, as the authentication found it
  */
-export function showDelivery({ principal, runtime }: UserContext, row: FoundDelivery | undefined): DeliveryDetail {
+export function getDelivery({ principal, runtime }: UserContext, row: FoundDelivery | undefined): DeliveryDetail {
   if (!row) throw notFound('delivery');
   const scope = PAYLOAD_SCOPES[row.event];
   const mayRead = scope === null || principal.scopes.includes(scope);
@@ -91,7 +91,7 @@ function listAttempts({ failures, status, completedAt, duration, lastStatusCode 
   return [...attempts, { ...success, duration_ms: duration }];
 }
 
-export const deliveryDetail = new Hono().get(
+export const getDeliveryRoute = new Hono().get(
   '/v1/webhooks/:id/deliveries/:delivery_id',
   operation({
     id: 'getDelivery',
@@ -103,5 +103,5 @@ export const deliveryDetail = new Hono().get(
   }),
   userAccess('webhooks:read', deliveryOfPath),
   noQuery(),
-  async (c) => answer(c, showDelivery(c.var.context, c.var.loaded?.[0])),
+  async (c) => answer(c, getDelivery(c.var.context, c.var.loaded?.[0])),
 );

@@ -9,13 +9,13 @@ import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { makePageById, type Page, pageParameters, readCursor } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
-import { later } from '../../lib/lazy';
+import { lazy } from '../../lib/lazy';
 import { idBytes } from '../../lib/typeid';
 import { type WebhookRow, webhookOfPath } from '../webhook';
 import { Delivery, DeliveryStatus, deliveryColumns, isShown, presentDelivery } from './delivery';
-import { andIsFor, FRESH, RETRIED } from './waiting';
+import { FRESH, matchesWebhook, RETRIED } from './waiting';
 
-const DeliveryList = later(() =>
+const DeliveryList = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
     status: DeliveryStatus().optional().meta({ description: 'Deliveries that are in this state.' }),
@@ -40,8 +40,8 @@ function selectPlaces(webhook: number, status: Status | undefined, older: SQL, l
       return sql`${each} from deliveries indexed by deliveries_failed where status = 2 and ${own}`;
     case 'pending':
       return sql`
-        ${each} from (select id from ${FRESH} ${andIsFor(webhook)} ${newest})
-        union all ${each} from (select id from ${RETRIED} ${andIsFor(webhook)} ${newest})
+        ${each} from (select id from ${FRESH} ${matchesWebhook(webhook)} ${newest})
+        union all ${each} from (select id from ${RETRIED} ${matchesWebhook(webhook)} ${newest})
         order by id desc limit ${limit}`;
     case 'succeeded':
       return sql`
@@ -90,7 +90,7 @@ export async function listDeliveries(
   return makePageById(config.keyring, binding, rows, limit, present, rows.at(-1)?.isCut === 1);
 }
 
-export const deliveryList = new Hono().get(
+export const listDeliveriesRoute = new Hono().get(
   '/v1/webhooks/:id/deliveries',
   operation({
     id: 'listDeliveries',

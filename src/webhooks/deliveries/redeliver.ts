@@ -5,7 +5,7 @@ import type { UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
 import { NoFields } from '../webhook';
-import { orderDelivery } from './create';
+import { createDelivery } from './create';
 import { Delivery, deliveryOfPath, type FoundDelivery, payloadOf } from './delivery';
 import { deliveryPath } from './get';
 
@@ -21,10 +21,10 @@ export async function redeliver(context: UserContext, row: FoundDelivery | undef
   }
   const { event, pos, agent, payload } = row;
   const original = row.original ?? row.id;
-  return orderDelivery(context, row.webhookId, { event, original, pos, agent, payload });
+  return createDelivery(context, row.webhookId, { event, original, pos, agent, payload });
 }
 
-export const redelivery = new Hono().post(
+export const redeliverRoute = new Hono().post(
   '/v1/webhooks/:id/deliveries/:delivery_id/redeliver',
   operation({
     id: 'redeliver',

@@ -17,13 +17,13 @@ export const RETRIED_BY_TIME = sql`deliveries indexed by deliveries_due where du
  * above.
  * @param webhook its number
  */
-export function andIsFor(webhook: number | SQL): SQL {
+export function matchesWebhook(webhook: number | SQL): SQL {
   return sql`and deliveries.webhook = ${webhook}
     and deliveries.generation = (select generation from webhooks where number = ${webhook})`;
 }
 
 /** What waited for a webhook when it was switched off. To follow one of the above. */
-export function andIsVoidFor(webhook: number): SQL {
+export function isCanceledFor(webhook: number): SQL {
   return sql`and deliveries.webhook = ${webhook}
     and deliveries.generation < (select generation from webhooks where number = ${webhook})`;
 }

@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { deliveries, webhooks } from '../../db/schema';
-import { VOID_ERROR } from '../deliveries/delivery';
-import { andIsVoidFor, FRESH, RETRIED } from '../deliveries/waiting';
+import { CANCELED_ERROR } from '../deliveries/delivery';
+import { FRESH, isCanceledFor, RETRIED } from '../deliveries/waiting';
 import type { DispatchContext } from './context';
 import type { LeasedWebhook } from './lease';
 import { LEASE } from './limits';
@@ -13,28 +13,28 @@ const VOIDED = 500;
  * Writes down a slice of what waited for a webhook that was switched off, and never will be sent.
  * @returns whether there may be more
  */
-export async function settleVoid(
+export async function recordCanceled(
   { ledger, runtime }: DispatchContext,
   { row, token }: LeasedWebhook,
 ): Promise<boolean> {
   const now = runtime.now();
   const isVoid = sql`(${deliveries.webhook}, ${deliveries.id}) in (
-    select webhook, id from ${FRESH} ${andIsVoidFor(row.number)}
-    union all select webhook, id from ${RETRIED} ${andIsVoidFor(row.number)} limit ${VOIDED}
+    select webhook, id from ${FRESH} ${isCanceledFor(row.number)}
+    union all select webhook, id from ${RETRIED} ${isCanceledFor(row.number)} limit ${VOIDED}
   )`;
   const [voided] = await ledger.change({
     note: null,
     changes: (write) => [
       write
         .update(deliveries)
-        .set({ status: 'failed', dueAt: null, lastError: VOID_ERROR, completedAt: now })
+        .set({ status: 'failed', dueAt: null, lastError: CANCELED_ERROR, completedAt: now })
         .where(isVoid)
         .returning({ webhook: deliveries.webhook }),
       write
         .update(webhooks)
         .set({
-          hasVoid: sql`exists (select 1 from ${FRESH} ${andIsVoidFor(row.number)})
-            or exists (select 1 from ${RETRIED} ${andIsVoidFor(row.number)})`,
+          hasVoid: sql`exists (select 1 from ${FRESH} ${isCanceledFor(row.number)})
+            or exists (select 1 from ${RETRIED} ${isCanceledFor(row.number)})`,
           dueAt: now + LEASE,
         })
         .where(and(eq(webhooks.number, row.number), eq(webhooks.lease, token))),

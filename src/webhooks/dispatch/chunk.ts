@@ -5,7 +5,7 @@ import type { Outcome } from './attempt';
 import type { DueDelivery } from './due';
 import { GRACE } from './limits';
 import type { ChunkResult, DeliveryResult } from './record-attempt';
-import { nextWait, PATIENCE } from './schedule';
+import { DISABLE_AFTER, nextWait } from './schedule';
 import type { Sender } from './sender';
 
 /** An invocation has six connections at a time. */
@@ -54,7 +54,7 @@ export async function sendChunk(
 /** Why a webhook is switched off after an attempt; null where it is not. */
 function findEnd({ at, statusCode, error }: Outcome, failingSince: number | null): string | null {
   if (statusCode === GONE) return 'The receiver answered 410: it is gone.';
-  if (error === null || failingSince === null || at - failingSince < PATIENCE) return null;
+  if (error === null || failingSince === null || at - failingSince < DISABLE_AFTER) return null;
   return `Every attempt has failed since ${formatTime(failingSince)}.`;
 }
 

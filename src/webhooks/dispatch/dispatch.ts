@@ -1,10 +1,10 @@
 import { MINUTE } from '../../lib/time';
-import { settleVoid } from './cancel';
+import { recordCanceled } from './cancel';
 import { sendChunk } from './chunk';
 import type { DispatchContext } from './context';
-import type { TakenWebhook } from './lease';
+import type { ClaimedWebhook } from './lease';
 import { CHUNK, PAGE, SLOW_CHUNK, TURN } from './limits';
-import { type ChunkResult, settle, writeResults } from './record-attempt';
+import { type ChunkResult, recordAttempts, writeResults } from './record-attempt';
 import { Sender } from './sender';
 
 /** Shorter waits are the queue's, longer ones the sweep's. */
@@ -21,12 +21,12 @@ export interface NextTurn {
  * Sends what is due to a webhook that was taken. May die at any point: what was sent and not written down is sent again.
  * @returns when to go on; null when the sweep will see to it, or somebody else does, or nothing waits
  */
-export async function dispatch(context: DispatchContext, taken: TakenWebhook): Promise<NextTurn | null> {
+export async function dispatch(context: DispatchContext, taken: ClaimedWebhook): Promise<NextTurn | null> {
   const { runtime } = context;
   const { leased } = taken;
   const end = taken.at + TURN;
   // What is left of it by then is the next turn's.
-  while (leased.row.hasVoid && runtime.now() < end && (await settleVoid(context, leased)));
+  while (leased.row.hasVoid && runtime.now() < end && (await recordCanceled(context, leased)));
   const sender = taken.due.length > 0 ? await Sender.open(context, leased) : null;
   let { due } = taken;
   let health: Pick<ChunkResult, 'isSlow' | 'failingSince'> = leased.row;
@@ -51,7 +51,7 @@ export async function dispatch(context: DispatchContext, taken: TakenWebhook): P
       continue;
     }
     const whole = { ...chunk, results: [...unwritten, ...chunk.results] };
-    const left = await settle(context, leased, whole, isOver, health.isSlow ? SLOW_CHUNK : PAGE);
+    const left = await recordAttempts(context, leased, whole, isOver, health.isSlow ? SLOW_CHUNK : PAGE);
     if (!left) return null;
     if (!left.goesOn) return nextTurn(chunk.isSlow, left.dueAt, runtime.now(), chunk.results.length > 0);
     due = left.due;

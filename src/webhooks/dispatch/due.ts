@@ -4,7 +4,7 @@ import type { Reader } from '../../db/database';
 import { agents, auditEntries, deliveries } from '../../db/schema';
 import type { JsonObject } from '../../lib/json';
 import { logFailure } from '../../lib/log';
-import { andIsFor, FRESH, RETRIED_BY_TIME } from '../deliveries/waiting';
+import { FRESH, matchesWebhook, RETRIED_BY_TIME } from '../deliveries/waiting';
 import { writeEntryPayload } from '../payload';
 
 /** A delivery that is due, with what it tells of. */
@@ -15,9 +15,9 @@ export function findDue(reader: Reader, webhook: number, now: number, limit: num
   // What was never tried is due since the time in its identifier (RFC 9562 section 5.7): the index alone tells it.
   const due = sql`(
     select * from (
-      select webhook, id, substr(id, 1, 6) as since from ${FRESH} ${andIsFor(webhook)} order by id limit ${limit}
+      select webhook, id, substr(id, 1, 6) as since from ${FRESH} ${matchesWebhook(webhook)} order by id limit ${limit}
     ) union all select * from (
-      select webhook, id, unhex(printf('%012x', due_at)) from ${RETRIED_BY_TIME} ${andIsFor(webhook)}
+      select webhook, id, unhex(printf('%012x', due_at)) from ${RETRIED_BY_TIME} ${matchesWebhook(webhook)}
         and due_at <= ${now} order by due_at limit ${limit}
     ) order by since limit ${limit}
   ) as due`;

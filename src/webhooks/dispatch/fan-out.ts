@@ -19,9 +19,9 @@ import { LOG_SPAN } from '../../ledger/append';
 import type { Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import { type Id, idBytes, makeId } from '../../lib/typeid';
-import { wakeWebhooks } from '../deliveries/create';
+import { markDue } from '../deliveries/create';
 import { writePayload } from '../payload';
-import { findNews, type News } from './pending-events';
+import { findPendingEvents, type PendingEvent } from './pending-events';
 
 /** Deliveries that one slice makes, at most, but for those of its last entry. */
 const DELIVERIES = 1_000;
@@ -59,7 +59,7 @@ type Draft = { webhook: number; event: WebhookEvent } & (
 /** What a slice came to. */
 export interface FanOut {
   /** The webhooks that something is to be sent to. */
-  woken: News['targets'];
+  woken: PendingEvent['targets'];
   hasMore: boolean;
 }
 
@@ -69,7 +69,7 @@ export interface FanOut {
  * several at once, and may die at any point.
  */
 export async function fanOut(context: FanOutContext, account: number): Promise<FanOut> {
-  const news = await findNews(context.reader, account);
+  const news = await findPendingEvents(context.reader, account);
   if (!news) return { woken: [], hasMore: false };
   const { drafts, position } = draftOfEntries(news);
   drafts.push(...(await draftOfFiles(context, news)));
@@ -79,7 +79,7 @@ export async function fanOut(context: FanOutContext, account: number): Promise<F
 }
 
 /** Drafts the deliveries of entries, up to the place in the log that is given back. */
-function draftOfEntries({ targets, entries, position: start }: News): { drafts: Draft[]; position: number } {
+function draftOfEntries({ targets, entries, position: start }: PendingEvent): { drafts: Draft[]; position: number } {
   const event = 'audit.created';
   const interested = targets.filter(({ events }) => events.includes(event));
   const drafts: Draft[] = [];
@@ -97,7 +97,7 @@ function draftOfEntries({ targets, entries, position: start }: News): { drafts: 
   return { drafts, position };
 }
 
-async function draftOfFiles(context: FanOutContext, { targets, outcomes, accountId }: News): Promise<Draft[]> {
+async function draftOfFiles(context: FanOutContext, { targets, outcomes, accountId }: PendingEvent): Promise<Draft[]> {
   const { shard, config, presenters } = context;
   const drafts: Draft[] = [];
   for (const { isFailure, endedAt, ...file } of outcomes) {
@@ -122,7 +122,7 @@ async function draftOfFiles(context: FanOutContext, { targets, outcomes, account
 async function write(
   { ledger, runtime }: FanOutContext,
   account: number,
-  { position: before, outcomes }: News,
+  { position: before, outcomes }: PendingEvent,
   drafts: Draft[],
   position: number,
 ): Promise<number | null> {
@@ -136,7 +136,7 @@ async function write(
     note: null,
     changes: (write) => [
       write.insert(deliveries).select(selectDrafts(runtime, account, before, drafts)),
-      wakeWebhooks(write, sql`${webhooks.number} in (select value from json_each(${numbers}))`, now),
+      markDue(write, sql`${webhooks.number} in (select value from json_each(${numbers}))`, now),
       write
         .delete(fileOutcomes)
         .where(

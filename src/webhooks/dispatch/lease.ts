@@ -20,7 +20,7 @@ export interface LeasedWebhook {
 }
 
 /** A webhook that was taken, with what is due to it. */
-export interface TakenWebhook {
+export interface ClaimedWebhook {
   leased: LeasedWebhook;
   due: DueDelivery[];
   /** When it was taken, in milliseconds since the epoch. */
@@ -34,10 +34,10 @@ export interface TakenWebhook {
  * nothing to be tidied up, or the account is off: what waits then waits on. A lease that is over is taken from whoever
  * held it.
  */
-export async function takeWebhook(
+export async function claimWebhook(
   { reader, ledger, runtime }: DispatchContext,
   key: { account: number; number: number },
-): Promise<TakenWebhook | null> {
+): Promise<ClaimedWebhook | null> {
   const now = runtime.now();
   const token = runtime.random(LEASE_BYTES);
   const page = sql`coalesce((select iif(is_slow, ${SLOW_CHUNK}, ${PAGE}) from webhooks where number = ${key.number}), 0)`;

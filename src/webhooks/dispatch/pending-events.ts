@@ -9,10 +9,10 @@ const ENTRIES = 500;
 const OUTCOMES = 20;
 
 /** What has happened in an account since deliveries were last made, and which webhooks are on. */
-export type News = NonNullable<Awaited<ReturnType<typeof findNews>>>;
+export type PendingEvent = NonNullable<Awaited<ReturnType<typeof findPendingEvents>>>;
 
 /** Finds a slice of it; null for an account that has no webhook that is on. */
-export async function findNews(reader: Reader, account: number) {
+export async function findPendingEvents(reader: Reader, account: number) {
   const isBehind = sql`${auditEntries.pos} > (select position from ${webhookFeeds} where account = ${account})
     and ${auditEntries.pos} < ${(account + 1) * LOG_SPAN}`;
   const isSameFile = and(

@@ -4,7 +4,7 @@ import { DELIVERY_STATUSES, deliveries, type FailedAttempt, webhooks } from '../
 import { toHex } from '../../lib/bytes';
 import { type Id, idBytes } from '../../lib/typeid';
 import { closeFeed } from '../../outbox/feed';
-import { andIsFor, FRESH, RETRIED_BY_TIME } from '../deliveries/waiting';
+import { FRESH, matchesWebhook, RETRIED_BY_TIME } from '../deliveries/waiting';
 import type { DispatchContext } from './context';
 import { type DueDelivery, findDue } from './due';
 import type { LeasedWebhook } from './lease';
@@ -38,7 +38,7 @@ export interface DeliveryResult {
  * @returns what is due now, where the lease goes on; else when something is due next, null where nothing waits. Also
  *   null when somebody else has taken the webhook meanwhile
  */
-export async function settle(
+export async function recordAttempts(
   { reader, ledger, runtime }: DispatchContext,
   { row, token }: LeasedWebhook,
   { results, isSlow, failingSince, disabledReason }: ChunkResult,
@@ -47,8 +47,8 @@ export async function settle(
 ): Promise<{ goesOn: boolean; dueAt: number | null; due: DueDelivery[] } | null> {
   const now = runtime.now();
   const isOff = disabledReason !== null;
-  const hasFresh = sql`exists (select 1 from ${FRESH} ${andIsFor(row.number)})`;
-  const nextRetry = sql`(select min(due_at) from ${RETRIED_BY_TIME} ${andIsFor(row.number)})`;
+  const hasFresh = sql`exists (select 1 from ${FRESH} ${matchesWebhook(row.number)})`;
+  const nextRetry = sql`(select min(due_at) from ${RETRIED_BY_TIME} ${matchesWebhook(row.number)})`;
   const nextDue = sql`iif(has_void or ${hasFresh}, ${now}, ${nextRetry})`;
   const goesOn = isOver || isOff ? sql`0` : sql`not has_void and coalesce(${nextDue} <= ${now}, 0)`;
   const [, [held], , due] = await ledger.change({

@@ -8,7 +8,7 @@ const STEPS = [...[5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 *
 const JITTER = 0.2;
 
 /** A webhook all of whose attempts failed for this long is switched off. */
-export const PATIENCE = 5 * DAY;
+export const DISABLE_AFTER = 5 * DAY;
 
 /**
  * How long to wait after an attempt that failed, in milliseconds; null when it was the last.

@@ -32,7 +32,7 @@ interface Upcoming {
  * over, not by the sweep of a minute later. Where a worker lives, or a message is on its way already, a message does
  * nothing.
  */
-export class UpcomingHints {
+export class UpcomingDeliveries {
   private last: Pick<Upcoming, 'account' | 'webhook' | 'dueAt'> | null = null;
   private end: number | null = null;
 
@@ -85,7 +85,7 @@ export class UpcomingHints {
  * by a lease, so that one that cannot be served holds up no other.
  * @returns whether there may be more
  */
-export async function hintAtNews({ shard, ledger, queues, now }: SweepContext): Promise<boolean> {
+export async function enqueuePendingEvents({ shard, ledger, queues, now }: SweepContext): Promise<boolean> {
   const due = sql`(
     select account from webhook_feeds indexed by webhook_feeds_due
     where due_at is not null and due_at <= ${now} order by due_at limit ${MESSAGES}
@@ -113,7 +113,7 @@ export async function hintAtNews({ shard, ledger, queues, now }: SweepContext): 
  * whoever had it is gone.
  * @returns whether there may be more
  */
-export async function hintAtDeliveries({ shard, ledger, queues, now }: SweepContext): Promise<boolean> {
+export async function enqueueDueDeliveries({ shard, ledger, queues, now }: SweepContext): Promise<boolean> {
   const due = sql`(
     select number from webhooks indexed by webhooks_due
     where due_at is not null and due_at <= ${now} order by due_at limit ${MESSAGES}

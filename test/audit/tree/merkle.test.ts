@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest';
 import { consistencyPath, hashBytes, inclusionPath, leafInput } from '../../../src/lib/merkle';
-import { hashRanges, type ReadTile, type Tile, TreeEdge } from '../../../src/lib/tiles';
+import { hashRanges, type ReadTile, type Tile, TreeFrontier } from '../../../src/lib/tiles';
 import { hashLeaf, isConsistent, rootOf, rootOfInclusion } from '../../support/merkle';
 import { TREE_INPUTS, TREE_ROOTS } from '../../support/merkle-vectors';
 
 /** A tree, and the tiles that a client would find of it. */
 class GrowingTree {
-  edge = TreeEdge.parse(0, new Uint8Array());
+  edge = TreeFrontier.parse(0, new Uint8Array());
   private readonly tiles = new Map<string, Uint8Array>();
 
   async append(leaves: Uint8Array[]): Promise<void> {
     // As it is between two appends: written down and read again.
-    this.edge = TreeEdge.parse(this.edge.size, this.edge.bytes());
+    this.edge = TreeFrontier.parse(this.edge.size, this.edge.bytes());
     for (const tile of await this.edge.append(leaves)) this.keep(tile);
   }
 
@@ -130,7 +130,7 @@ it.each([9_999_999, 10_000_000, 2 ** 24, 2 ** 32 - 1])('reads few tiles for a pr
 });
 
 it('refuses an edge that is not that of a tree of its size', () => {
-  expect(() => TreeEdge.parse(3, new Uint8Array(64))).toThrow('64 bytes');
-  expect(() => TreeEdge.parse(256, new Uint8Array(256 * 32))).toThrow();
-  expect(TreeEdge.parse(256, new Uint8Array(32)).size).toBe(256);
+  expect(() => TreeFrontier.parse(3, new Uint8Array(64))).toThrow('64 bytes');
+  expect(() => TreeFrontier.parse(256, new Uint8Array(256 * 32))).toThrow();
+  expect(TreeFrontier.parse(256, new Uint8Array(32)).size).toBe(256);
 });
