@@ -24,7 +24,7 @@ export async function createAccountToken(
   const { token, store } = await issueUserToken(context, shard.name, row.id, input, OPERATOR_TOKEN_DEFAULTS);
   await shard.ledger
     .change({
-      note: operatorActivity(context, 'user_token.created', token.id, accountNumber(row.id)),
+      record: operatorActivity(context, 'user_token.created', token.id, accountNumber(row.id)),
       changes: (write) => [store(write)],
       answer: { value: token, subject: row.id },
     })

@@ -68,7 +68,7 @@ export async function createAccount(
   const { token, store } = await issueUserToken(context, shard.name, row.id, {}, OPERATOR_TOKEN_DEFAULTS);
   const created = { ...presentAccount(row), token };
   await shard.ledger.change({
-    note: operatorActivity(context, 'user_token.created', token.id, accountNumber(row.id)),
+    record: operatorActivity(context, 'user_token.created', token.id, accountNumber(row.id)),
     changes: (write) => [write.insert(accounts).values(row), store(write)],
     answer: { value: created, subject: row.id },
   });

@@ -39,21 +39,18 @@ export async function deleteAccount(
     shards
       .filter(({ name }) => name !== shard.name)
       .map(({ name, ledger }) =>
-        ledger.change({
-          note: null,
+        ledger.write({
           changes: (write) => [
             write.delete(movedCredentials).where(eq(movedCredentials.account, row.id)),
             write.delete(movedAccounts).where(eq(movedAccounts.id, row.id)),
             ...(name === directory.name ? [forget(write)] : []),
           ],
-          answer: null,
         }),
       ),
   );
   // Should it have moved on meanwhile there is no such row here, and nothing is to be erased.
   const number = sql<number>`(select number from ${accounts} where ${eq(accounts.number, row.number)})`;
-  const deletion = shard.ledger.change({
-    note: null,
+  const deletion = shard.ledger.write({
     changes: (write) => [
       write.insert(erasures).values([
         { kind: 'account', number, subject: idBytes(row.id), dueAt: 0 },
@@ -64,7 +61,6 @@ export async function deleteAccount(
       write.delete(trees).where(eq(trees.account, row.number)),
       write.delete(accounts).where(eq(accounts.number, row.number)),
     ],
-    answer: null,
   });
   await deletion.catch((error: unknown) => {
     throw error instanceof ConstraintError ? unavailable() : error;

@@ -50,7 +50,7 @@ export async function updateAccount(
   const number = sql<number>`(select number from ${accounts} where ${found})`;
   const [[updated]] = await shard.ledger
     .change({
-      note: operatorActivity(context, 'account.updated', row.id, number, Object.keys(input)),
+      record: operatorActivity(context, 'account.updated', row.id, number, Object.keys(input)),
       changes: (write) => [write.update(accounts).set(changes).where(found).returning()],
       answer: null,
     })

@@ -73,7 +73,7 @@ export async function createAgent(
   const created = { ...agent, api_key: key };
   try {
     await context.ledger.change({
-      note: userActivity(context, 'agent.created', row.id),
+      record: userActivity(context, 'agent.created', row.id),
       changes: (write) => [
         write.insert(agents).values({ ...row, account: owner }),
         write.insert(agentKeys).values({ hash, agent: agentNumber(account, row.id), createdAt: now }),

@@ -22,7 +22,7 @@ export async function deleteAgent(context: UserContext, id: string): Promise<voi
   const account = context.principal.account.number;
   await context.ledger
     .change({
-      note: userActivity(context, 'agent.deleted', agent, { account: agentOwner(account, agent) }),
+      record: userActivity(context, 'agent.deleted', agent, { account: agentOwner(account, agent) }),
       changes: (write) => [
         write.insert(erasures).values({ kind: 'agent', number: agentNumber(account, agent), subject: idBytes(agent) }),
         ...revokeAgentFiles(write, account, agentNumber(account, agent), context.runtime.now()),

@@ -71,7 +71,7 @@ export async function rotateKey(
   const rotated = { id: agent, api_key: key, api_key_prefix: prefix, old_key_expires_at: formatTime(now + grace) };
   await context.ledger
     .change({
-      note: userActivity(context, 'agent.key_rotated', agent, { account: agentOwner(account, agent) }),
+      record: userActivity(context, 'agent.key_rotated', agent, { account: agentOwner(account, agent) }),
       changes: (write) => [
         grace === 0
           ? write.delete(agentKeys).where(eq(agentKeys.agent, number))

@@ -41,7 +41,7 @@ export async function updateAgent(
   const changed = { account: agentOwner(account, agent), changes: Object.keys(input) };
   const [[row]] = await context.ledger
     .change({
-      note: userActivity(context, 'agent.updated', agent, changed),
+      record: userActivity(context, 'agent.updated', agent, changed),
       changes: (write) => [write.update(agents).set(fields).where(isAgent(account, agent)).returning()],
       answer: null,
     })

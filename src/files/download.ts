@@ -108,7 +108,7 @@ async function noteDownload(c: Incoming, { ledger, file, document }: Download): 
   const changes = (write: Parameters<Parameters<Ledger['change']>[0]['changes']>[0]) =>
     [write.update(files).set({ downloadedAt: now }).where(isFirst)] as const;
   try {
-    await ledger.change({ note, changes, answer: null });
+    await ledger.change({ record: note, changes, answer: null });
   } catch (error) {
     // Another download was the first, or the account was switched off meanwhile.
     if (!(error instanceof ConstraintError)) throw error;

@@ -1,7 +1,7 @@
 import { and, eq, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/database';
 import { type FileKind, files } from '../db/schema';
-import type { RecordWriter } from '../ledger/ledger';
+import type { InternalWriter } from '../ledger/ledger';
 import type { Id } from '../lib/typeid';
 import { recordFileOutcomes } from '../outbox/feed';
 
@@ -45,7 +45,7 @@ export function isFile({ account, kind, id }: FileKey) {
  * @param which of the files in the making
  */
 export function finishFiles(
-  write: RecordWriter,
+  write: InternalWriter,
   account: number | SQL<number>,
   which: SQL | undefined,
   outcome: FileOutcome,
@@ -103,7 +103,7 @@ export class FileRecords {
 
   /** Completes or fails a file; answers whether the lease was still held. */
   async settle(file: LeasedFile, outcome: FileOutcome, now: number): Promise<boolean> {
-    const write = this.database.build as unknown as RecordWriter;
+    const write = this.database.build as unknown as InternalWriter;
     const [told, , rows] = await this.database.run(finishFiles(write, file.account, isLeased(file), outcome, now));
     if ((told as D1Result).meta.changes > 0) this.announce?.();
     return rows.length > 0;

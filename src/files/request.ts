@@ -39,7 +39,7 @@ export async function requestFile(context: UserContext, order: FileOrder, answer
   const row = { ...order, account: owner, snapshot, status: 'processing' as const, dueAt: order.createdAt };
   try {
     await ledger.change({
-      note: userActivity(context, `${order.kind}.requested`, fileId(order)),
+      record: userActivity(context, `${order.kind}.requested`, fileId(order)),
       changes: (write) => [write.insert(files).values(row)],
       answer: { value: answer, subject: account.id },
     });

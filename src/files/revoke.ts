@@ -1,6 +1,6 @@
 import { and, eq, isNull, or, type SQL } from 'drizzle-orm';
 import { files } from '../db/schema';
-import type { RecordWriter } from '../ledger/ledger';
+import type { InternalWriter } from '../ledger/ledger';
 import { finishFiles } from './file-records';
 
 /**
@@ -8,7 +8,7 @@ import { finishFiles } from './file-records';
  * ones expire. The sweep removes what there is of them, of those in the making once nobody can still be writing.
  * @param agent the agent's number
  */
-export function revokeAgentFiles(write: RecordWriter, account: number, agent: SQL<number>, now: number) {
+export function revokeAgentFiles(write: InternalWriter, account: number, agent: SQL<number>, now: number) {
   const mayHoldIt = and(eq(files.account, account), or(isNull(files.agent), eq(files.agent, agent)));
   return [
     ...finishFiles(write, account, mayHoldIt, { status: 'failed', error: 'agent_deleted' }, now),

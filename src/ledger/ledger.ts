@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { BatchResponse } from 'drizzle-orm/batch';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
-import { type Batch, ConstraintError, type Database, type Statement } from '../db/database';
+import { type Batch, ConstraintError, type Database, type Query, type Statement } from '../db/database';
 import type {
   accounts,
   agentKeys,
@@ -33,32 +33,42 @@ import { countEvents } from './count-events';
 import type { Entry } from './entry';
 import { accountsOf, markFeeds, markRetention, markTrees } from './marks';
 
-/** Tables of records about the account, which change without an audit entry. */
-type RecordTable =
-  | typeof accounts
-  | typeof userTokens
-  | typeof agents
-  | typeof agentKeys
-  | typeof policies
-  | typeof files
-  | typeof erasures
-  | typeof trees
-  | typeof erasedEntries
-  | typeof webhooks
-  | typeof webhookFeeds
-  | typeof fileOutcomes
+/** Tables of the service's own bookkeeping. A write to them has neither an audit entry nor an activity record. */
+type InternalTable =
   | typeof deliveries
+  | typeof erasedEntries
+  | typeof erasures
+  | typeof fileOutcomes
+  | typeof files
   | typeof identities
   | typeof movedAccounts
   | typeof movedCredentials
-  | typeof providerKeys;
+  | typeof providerKeys
+  | typeof trees
+  | typeof webhookFeeds
+  | typeof webhooks;
 
-/** Builds statements on records. States are out of its reach. */
-export interface RecordWriter {
-  insert<T extends RecordTable>(table: T): ReturnType<typeof build.insert<T>>;
-  update<T extends RecordTable>(table: T): ReturnType<typeof build.update<T>>;
-  delete<T extends RecordTable>(table: T): ReturnType<typeof build.delete<T>>;
+/** Tables that an activity record describes, and the internal tables that change with them. */
+type RecordTable =
+  | InternalTable
+  | typeof accounts
+  | typeof agentKeys
+  | typeof agents
+  | typeof policies
+  | typeof userTokens;
+
+/** Builds statements that insert, update and delete rows of some tables. */
+interface Writer<T> {
+  insert<U extends T & RecordTable>(table: U): ReturnType<typeof build.insert<U>>;
+  update<U extends T & RecordTable>(table: U): ReturnType<typeof build.update<U>>;
+  delete<U extends T & RecordTable>(table: U): ReturnType<typeof build.delete<U>>;
 }
+
+/** Builds statements on records of an account. It cannot reach the state of permissions and tokens. */
+export type RecordWriter = Writer<RecordTable>;
+
+/** Builds statements on the service's own bookkeeping. An account can be created and deleted, but not changed. */
+export type InternalWriter = Writer<InternalTable> & Pick<Writer<InternalTable | typeof accounts>, 'insert' | 'delete'>;
 
 /** Builds statements on the state of permissions and tokens. Only {@link Ledger.commit} hands one out. */
 export interface StateWriter {
@@ -66,38 +76,46 @@ export interface StateWriter {
   update(table: typeof permissions): ReturnType<typeof build.update<typeof permissions>>;
 }
 
-/** A state change and what the audit log says of it. */
+/** A state change and its audit entries. */
 export interface Transition<C extends Batch> {
   /**
-   * Guarded statements: each must match a row only in the state that it leaves, and set the row's `last_entry` to the
-   * last of its entries. An entry whose row does not name it aborts the whole transition.
+   * Guarded statements: each matches a row only in the state that it leaves, and sets the row's `last_entry` to the last
+   * of the row's entries. An entry whose row does not name it aborts the whole transition.
    */
   changes: (write: StateWriter) => C;
   entries: readonly [Entry, ...Entry[]];
-  /** What the client is told when it is committed; null where no request waits, or one that is safe to send again. */
+  /** The answer to store for a retry with the same idempotency key; null for requests that take no such key. */
   answer: Answer | null;
 }
 
-/** A change of records of the account, and the note of it. */
+/** A change of an account's records and its activity record. */
 export interface RecordChange<C extends Batch> {
-  /** Null only where the account itself goes, and its notes with it, or where the service acts by itself. */
-  note: ActivityRecord | null;
+  record: ActivityRecord;
   changes: (write: RecordWriter) => C;
-  /** As of a {@link Transition}. */
+  /** See {@link Transition}. */
   answer: Answer | null;
+}
+
+/** A write to internal tables. */
+export interface InternalWrite<C extends Batch, Q extends readonly Query[]> {
+  changes: (write: InternalWriter) => C;
+  /** Queries that run after the changes, in the same transaction. */
+  reads?: Q;
+  /** See {@link Transition}. */
+  answer?: Answer;
 }
 
 declare const build: DrizzleD1Database;
 
-/** The columns whose NOT NULL refuses a credential that has ended: see `appendEntries` and `guardCredential`. */
+/** Columns whose NOT NULL constraint fails for a credential that has ended: see `appendEntries` and `guardCredential`. */
 const CREDENTIAL_ENDED = ['audit_entries.id', 'guards.condition'];
 
-/** The one road to a change of the database: nothing changes state without its entry in the audit log. */
+/** Writes to one shard. Each method is one transaction; a state change cannot be written without its audit entry. */
 export class Ledger {
   /**
-   * @param authority by which everything is written: a credential is checked again in each transaction
-   * @param keeper stores the answer with the change, for a request that may be sent again
-   * @param announce is called when the account with this number has new entries that webhooks wait for
+   * @param authority who writes: a credential is checked again in each transaction
+   * @param keeper stores answers for idempotency keys
+   * @param announce called with an account's number when its log has new entries and its webhooks wait for them
    */
   constructor(
     private readonly database: Database,
@@ -107,38 +125,73 @@ export class Ledger {
   ) {}
 
   /**
-   * Commits a state change together with its audit entries and counters, in one transaction.
-   * @returns the answers of the changes, or null when the transition lost: a guard matched nothing, and nothing at all
-   *   was written
-   * @throws AnsweredBefore; CredentialEnded; LogFull
+   * Commits a state change together with its audit entries, counters and marks.
+   * @returns the results of the changes, or null if the transition lost: a guard matched no row, and nothing was written
+   * @throws AnsweredBefore, CredentialEnded or LogFull; nothing was written
    */
-  async commit<const C extends Batch>(transition: Transition<C>): Promise<BatchResponse<C> | null> {
-    const changes: readonly Statement[] = transition.changes(this.database.build);
-    const drafts = draftRows(transition.entries);
+  async commit<const C extends Batch>({ changes, entries, answer }: Transition<C>): Promise<BatchResponse<C> | null> {
     const { build } = this.database;
+    const statements: readonly Statement[] = changes(build);
+    const drafts = draftRows(entries);
     try {
-      const statements = [
-        ...changes,
-        build.run(appendEntries(drafts, this.authority)),
-        build.run(countEvents(drafts)),
-        markTrees(build, transition.entries),
-        markRetention(build, accountsOf(transition.entries), transition.entries[0].at),
-        markFeeds(build, transition.entries),
-      ];
-      const results = await this.run(statements, transition.answer);
-      const { meta } = results.at(-1) as D1Result;
-      if (meta.changes > 0) this.announce?.(transition.entries[0].account);
-      return results.slice(0, changes.length) as unknown as BatchResponse<C>;
+      const results = await this.run(
+        [
+          ...statements,
+          build.run(appendEntries(drafts, this.authority)),
+          build.run(countEvents(drafts)),
+          markTrees(build, entries),
+          markRetention(build, accountsOf(entries), entries[0].at),
+          markFeeds(build, entries),
+        ],
+        answer,
+      );
+      const { meta: feeds } = results.at(-1) as D1Result;
+      if (feeds.changes > 0) this.announce?.(entries[0].account);
+      return results.slice(0, statements.length) as unknown as BatchResponse<C>;
     } catch (error) {
-      if (error instanceof ConstraintError && error.kind === 'not null' && error.subject.endsWith('.agent'))
-        return null;
+      const isLost = error instanceof ConstraintError && error.kind === 'not null' && error.subject.endsWith('.agent');
+      if (isLost) return null;
       throw error;
     }
   }
 
   /**
-   * Erases permissions whose agent or account is gone. They are on their way out already, can be read by nobody, and
-   * have nowhere to write an entry.
+   * Changes an account's agents, credentials, policies, webhooks or settings, together with the activity record.
+   * @throws ConstraintError if the target does not exist, AnsweredBefore or CredentialEnded; nothing was written
+   */
+  async change<const C extends Batch>({ record, changes, answer }: RecordChange<C>): Promise<BatchResponse<C>> {
+    const { build } = this.database;
+    const statements: readonly Statement[] = changes(build as unknown as RecordWriter);
+    const recording = [
+      build.insert(activity).values(record),
+      markRetention(build, sql`(${record.account})`, record.createdAt),
+    ];
+    // The record's account is looked up by the target: after a creation, before a change or a deletion.
+    const isCreation = record.action.endsWith('.created');
+    const first = isCreation ? 0 : recording.length;
+    const batch = isCreation ? [...statements, ...recording] : [...recording, ...statements];
+    const results = await this.runGuarded(batch, answer);
+    return results.slice(first, first + statements.length) as unknown as BatchResponse<C>;
+  }
+
+  /**
+   * Writes to internal tables, which have neither audit entries nor activity records.
+   * @returns the results of the changes, followed by those of the reads
+   * @throws ConstraintError, AnsweredBefore or CredentialEnded; nothing was written
+   */
+  async write<const C extends Batch, const Q extends readonly Query[] = []>({
+    changes,
+    reads,
+    answer,
+  }: InternalWrite<C, Q>): Promise<BatchResponse<readonly [...C, ...Q]>> {
+    const statements: readonly Statement[] = changes(this.database.build as unknown as InternalWriter);
+    const results = await this.runGuarded([...statements, ...(reads ?? [])], answer ?? null);
+    return results as unknown as BatchResponse<readonly [...C, ...Q]>;
+  }
+
+  /**
+   * Deletes permissions whose agent or account has been deleted. Nobody can read them, and there is no log for an entry of
+   * them any more.
    */
   async discardOrphans(rows: { account: number; id: Id<'perm'> }[]): Promise<void> {
     const keys = JSON.stringify(rows.map(({ account, id }) => [account, toHex(idBytes(id))]));
@@ -152,31 +205,14 @@ export class Ledger {
     ]);
   }
 
-  /**
-   * Changes records of the account (agents, credentials, policies, settings) and notes it, in one transaction.
-   * @throws ConstraintError when what was to be changed is not there: nothing is written; AnsweredBefore; CredentialEnded
-   */
-  async change<const C extends Batch>({ note, changes, answer }: RecordChange<C>): Promise<BatchResponse<C>> {
-    const { build } = this.database;
-    const statements: readonly Statement[] = changes(build as unknown as RecordWriter);
-    const guard = this.authority.kind === 'service' ? [] : [build.run(guardCredential(this.authority))];
-    if (!note) {
-      const results = await this.run([...guard, ...statements], answer);
-      return results.slice(guard.length) as unknown as BatchResponse<C>;
-    }
-    const record = [
-      build.insert(activity).values(note),
-      markRetention(build, sql`(${note.account})`, note.createdAt),
-    ] as const;
-    // A change or deletion is noted while its target is as it was found, a creation once it is there.
-    const isCreation = note.action.endsWith('.created');
-    const batch = isCreation ? [...statements, ...record] : [...record, ...statements];
-    const results = await this.run([...guard, ...batch], answer);
-    const first = guard.length + (isCreation ? 0 : record.length);
-    return results.slice(first, first + statements.length) as unknown as BatchResponse<C>;
+  /** Runs statements that append no audit entry: a guard checks the credential in their place. */
+  private async runGuarded(statements: readonly Statement[], answer: Answer | null): Promise<readonly unknown[]> {
+    if (this.authority.kind === 'service') return this.run(statements, answer);
+    const guard = this.database.build.run(guardCredential(this.authority));
+    return (await this.run([guard, ...statements], answer)).slice(1);
   }
 
-  /** Runs the statements of a change, and stores its answer in the same transaction. */
+  /** Runs statements, and stores the answer in the same transaction. */
   private async run(statements: readonly Statement[], answer: Answer | null): Promise<readonly unknown[]> {
     const keeping = (answer && (await this.keeper?.keep(this.database.build, answer))) ?? [];
     try {

@@ -2,7 +2,7 @@ import { and, type Column, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Statement } from '../db/database';
 import { accounts, auditEntries, fileOutcomes, files, webhookFeeds, webhooks } from '../db/schema';
 import { LOG_SPAN } from '../ledger/append';
-import type { RecordWriter } from '../ledger/ledger';
+import type { InternalWriter } from '../ledger/ledger';
 import { DAY } from '../lib/time';
 
 /** How long deliveries are kept, in milliseconds. */
@@ -14,7 +14,7 @@ export const DELIVERY_LIFETIME = 30 * DAY;
  * @param which finds the files as they are before
  */
 export function recordFileOutcomes(
-  write: Pick<RecordWriter, 'insert' | 'update'>,
+  write: Pick<InternalWriter, 'insert' | 'update'>,
   account: number | SQL<number>,
   which: SQL | undefined,
   isFailure: boolean,
@@ -62,7 +62,7 @@ export function newestPosition(account: number | Column): SQL<number> {
  * left untold is forgotten.
  */
 export function openFeed(
-  write: Pick<RecordWriter, 'insert' | 'delete'>,
+  write: Pick<InternalWriter, 'insert' | 'delete'>,
   account: number,
 ): readonly [Statement, Statement] {
   const hasNone = sql`not exists (select 1 from ${webhookFeeds} where ${webhookFeeds.account} = ${account})`;
@@ -76,7 +76,7 @@ export function openFeed(
 }
 
 /** Ends the feed of an account whose last webhook is off or gone: nothing is written for it any more. */
-export function closeFeed(write: Pick<RecordWriter, 'delete'>, account: number): Statement {
+export function closeFeed(write: Pick<InternalWriter, 'delete'>, account: number): Statement {
   return write
     .delete(webhookFeeds)
     .where(and(eq(webhookFeeds.account, account), sql`not exists (${activeWebhook(account)})`));

@@ -80,7 +80,7 @@ export async function createWebhook(
   const created = { ...presentWebhook(row), secret };
   try {
     await ledger.change({
-      note: userActivity(context, 'webhook.created', id),
+      record: userActivity(context, 'webhook.created', id),
       changes: (write) => [write.insert(webhooks).values({ ...row, account: owner }), ...openFeed(write, account)],
       answer: { value: created, subject: principal.account.id },
     });

@@ -17,7 +17,7 @@ export async function deleteWebhook(context: UserContext, id: string): Promise<v
   const account = context.principal.account.number;
   await context.ledger
     .change({
-      note: userActivity(context, 'webhook.deleted', webhook, { account: webhookOwner(account, webhook) }),
+      record: userActivity(context, 'webhook.deleted', webhook, { account: webhookOwner(account, webhook) }),
       changes: (write) => [
         write.insert(erasures).values({ kind: 'webhook', number: webhookNumber(account, webhook) }),
         write.delete(webhooks).where(isWebhook(account, webhook)),

@@ -34,7 +34,7 @@ export async function rotateSecret(context: UserContext, row: WebhookRow | undef
   const rotated = { ...presentWebhook({ ...row, updatedAt: now }), secret };
   await ledger
     .change({
-      note: userActivity(context, 'webhook.secret_rotated', row.id, { account: webhookOwner(account, row.id) }),
+      record: userActivity(context, 'webhook.secret_rotated', row.id, { account: webhookOwner(account, row.id) }),
       changes: (write) => [
         write
           .update(webhooks)

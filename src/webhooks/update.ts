@@ -63,7 +63,7 @@ export async function updateWebhook(
   const changed = { account: webhookOwner(account, webhook), changes: Object.keys(input) };
   const [[row]] = await context.ledger
     .change({
-      note: userActivity(context, 'webhook.updated', webhook, changed),
+      record: userActivity(context, 'webhook.updated', webhook, changed),
       changes: (write) => [
         write.update(webhooks).set(fields).where(isWebhook(account, webhook)).returning(),
         ...openFeed(write, account),

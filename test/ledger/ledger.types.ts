@@ -1,14 +1,14 @@
 // Compiled, never run: what must not compile. A line that compiles after all fails `npm run check`.
 
 import type { Database } from '../../src/db/database';
-import { accounts, agentStatistics, auditEntries, permissions } from '../../src/db/schema';
+import { accounts, agentStatistics, agents, auditEntries, permissions } from '../../src/db/schema';
 import type { UserContext } from '../../src/http/context';
 import type { ActivityRecord } from '../../src/ledger/activity-record';
 import type { Entry } from '../../src/ledger/entry';
 import { Ledger } from '../../src/ledger/ledger';
 
 /** Ways to change a state without its entry. */
-export async function forbidden({ reader, ledger }: UserContext, entry: Entry, note: ActivityRecord): Promise<void> {
+export async function forbidden({ reader, ledger }: UserContext, entry: Entry, record: ActivityRecord): Promise<void> {
   const answer = null;
   // @ts-expect-error a reader cannot update
   reader.update(permissions);
@@ -17,16 +17,22 @@ export async function forbidden({ reader, ledger }: UserContext, entry: Entry, n
   // @ts-expect-error a reader cannot run raw statements
   reader.run('delete from permissions');
   // @ts-expect-error permissions are no records
-  await ledger.change({ note, answer, changes: (write) => [write.update(permissions).set({ status: 'approved' })] });
+  await ledger.change({ record, answer, changes: (write) => [write.update(permissions).set({ status: 'approved' })] });
   // @ts-expect-error audit entries are no records
-  await ledger.change({ note, answer, changes: (write) => [write.delete(auditEntries)] });
+  await ledger.change({ record, answer, changes: (write) => [write.delete(auditEntries)] });
   // @ts-expect-error counters are no records
-  await ledger.change({ note, answer, changes: (write) => [write.delete(agentStatistics)] });
-  // @ts-expect-error a change of a record without its note
+  await ledger.change({ record, answer, changes: (write) => [write.delete(agentStatistics)] });
+  // @ts-expect-error permissions are no internal records
+  await ledger.write({ changes: (write) => [write.update(permissions).set({ status: 'approved' })] });
+  // @ts-expect-error an account's settings cannot change without an activity record
+  await ledger.write({ changes: (write) => [write.update(accounts).set({ name: 'x' })] });
+  // @ts-expect-error an agent cannot be deleted without an activity record
+  await ledger.write({ changes: (write) => [write.delete(agents)] });
+  // @ts-expect-error a change of a record without its activity record
   await ledger.change({ answer, changes: (write) => [write.update(accounts).set({ name: 'x' })] });
   // @ts-expect-error a change of a record without what the client is told of it
-  await ledger.change({ note, changes: (write) => [write.update(accounts).set({ name: 'x' })] });
-  await ledger.change({ note, answer, changes: (write) => [write.update(accounts).set({ name: 'x' })] });
+  await ledger.change({ record, changes: (write) => [write.update(accounts).set({ name: 'x' })] });
+  await ledger.change({ record, answer, changes: (write) => [write.update(accounts).set({ name: 'x' })] });
   const changes = (write: Parameters<Parameters<typeof ledger.commit>[0]['changes']>[0]) =>
     [write.update(permissions).set({ status: 'approved', lastEntry: entry.id })] as const;
   // @ts-expect-error a state change without an entry

@@ -34,7 +34,7 @@ export async function createUserToken(context: UserContext, input: UserTokenInpu
   const { token, store } = await issueUserToken(context, shard, account.id, input, { scopes, expiresAt });
   await context.ledger
     .change({
-      note: userActivity(context, 'user_token.created', token.id),
+      record: userActivity(context, 'user_token.created', token.id),
       changes: (write) => [store(write)],
       answer: { value: token, subject: account.id },
     })

@@ -17,7 +17,7 @@ export async function deleteUserToken(context: UserContext, id: string): Promise
   const account = sql<number>`(select account from ${userTokens} where ${found})`;
   await context.ledger
     .change({
-      note: userActivity(context, 'user_token.deleted', token, { account }),
+      record: userActivity(context, 'user_token.deleted', token, { account }),
       changes: (write) => [write.delete(userTokens).where(found)],
       answer: null,
     })

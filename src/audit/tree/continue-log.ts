@@ -158,8 +158,7 @@ async function hold({ ledger }: Shard, { number, size, heldUntil }: TreeRow, now
   const until = endOfHold(heldUntil, now);
   // Null, which the column refuses, where the account is gone.
   const held = sql<number>`(select ${until} from ${accounts} where ${eq(accounts.number, number)})`;
-  const holding = ledger.change({
-    note: null,
+  const holding = ledger.write({
     changes: (write) => [
       write
         .insert(trees)
@@ -171,7 +170,6 @@ async function hold({ ledger }: Shard, { number, size, heldUntil }: TreeRow, now
         })
         .returning({ account: trees.account }),
     ],
-    answer: null,
   });
   const [rows] = await holding.catch((error: unknown) => {
     throw error instanceof ConstraintError ? unavailable() : error;

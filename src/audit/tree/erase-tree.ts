@@ -29,10 +29,8 @@ export async function eraseTrees({ reader, ledger, bucket }: TreeErasureContext,
   const { objects, truncated } = await bucket.list({ prefix: treeFolder(formatId('user', next.account)) });
   if (objects.length > 0) await bucket.delete(objects.map(({ key }) => key));
   if (truncated) return true;
-  await ledger.change({
-    note: null,
+  await ledger.write({
     changes: (write) => [write.delete(erasures).where(eq(erasures.id, next.id))],
-    answer: null,
   });
   return true;
 }

@@ -127,8 +127,7 @@ async function register(c: Incoming, directory: Database, key: Uint8Array, claim
   const { runtime, cost } = c.var;
   const now = runtime.now();
   const chosen = { account: newId(runtime, 'user'), shard: await chooseShard(c) };
-  const [[home = chosen]] = await new Ledger(directory, SERVICE).change({
-    note: null,
+  const [[home = chosen]] = await new Ledger(directory, SERVICE).write({
     changes: (write) => [
       write
         .insert(identities)
@@ -137,7 +136,6 @@ async function register(c: Incoming, directory: Database, key: Uint8Array, claim
         .onConflictDoUpdate({ target: identities.key, set: { key: sql`excluded.key` } })
         .returning({ account: identities.account, shard: identities.shard }),
     ],
-    answer: null,
   });
   const database = openShard(c.env, home.shard, cost);
   if (!database) throw new Error(`shard ${home.shard} is in the directory and not bound`);
@@ -150,10 +148,8 @@ async function register(c: Incoming, directory: Database, key: Uint8Array, claim
     createdAt: now,
     updatedAt: now,
   };
-  await new Ledger(database, SERVICE).change({
-    note: null,
+  await new Ledger(database, SERVICE).write({
     changes: (write) => [write.insert(accounts).values(row).onConflictDoNothing()],
-    answer: null,
   });
   return home;
 }

@@ -5,7 +5,7 @@ import { providerKeys } from '../../db/schema';
 import type { OidcConfig, Runtime } from '../../env';
 import { unavailable } from '../../errors';
 import { SERVICE } from '../../ledger/authority';
-import { Ledger, type RecordWriter } from '../../ledger/ledger';
+import { type InternalWriter, Ledger } from '../../ledger/ledger';
 import { logFailure } from '../../lib/log';
 import { HOUR, MINUTE, SECOND } from '../../lib/time';
 import type { Incoming } from '../context';
@@ -93,6 +93,6 @@ async function awaitKeys(runtime: Runtime, directory: Database, { issuer }: Oidc
   return null;
 }
 
-function change<const C extends Batch>(directory: Database, changes: (write: RecordWriter) => C) {
-  return new Ledger(directory, SERVICE).change({ note: null, changes, answer: null });
+function change<const C extends Batch>(directory: Database, changes: (write: InternalWriter) => C) {
+  return new Ledger(directory, SERVICE).write({ changes });
 }

@@ -1,6 +1,6 @@
 import { and, eq, lte } from 'drizzle-orm';
 import { providerKeys } from '../../db/schema';
-import type { RecordWriter } from '../../ledger/ledger';
+import type { InternalWriter } from '../../ledger/ledger';
 
 type ProviderRow = typeof providerKeys.$inferSelect;
 
@@ -9,7 +9,7 @@ type ProviderRow = typeof providerKeys.$inferSelect;
  * once one gets it, and a row.
  * @param pause how long nobody may ask again, in milliseconds
  */
-export function claimKeyRefresh(write: RecordWriter, issuer: string, now: number, pause: number) {
+export function claimKeyRefresh(write: InternalWriter, issuer: string, now: number, pause: number) {
   const asked = { askedAt: now, isAsked: true };
   return write
     .insert(providerKeys)
@@ -27,7 +27,7 @@ export function claimKeyRefresh(write: RecordWriter, issuer: string, now: number
  * knows better.
  * @param askedAt when it was asked
  */
-export function saveKeyRefresh(write: RecordWriter, issuer: string, askedAt: number, keys: ProviderRow['keys']) {
+export function saveKeyRefresh(write: InternalWriter, issuer: string, askedAt: number, keys: ProviderRow['keys']) {
   return write
     .update(providerKeys)
     .set({ isAsked: false, ...(keys && { keys, fetchedAt: askedAt }) })

@@ -66,7 +66,7 @@ export async function createPolicy(
   const created = presentPolicy(row);
   try {
     await ledger.change({
-      note: userActivity(context, 'policy.created', row.id),
+      record: userActivity(context, 'policy.created', row.id),
       changes: (write) => [write.insert(policies).values({ ...row, account: owner })],
       answer: { value: created, subject: principal.account.id },
     });

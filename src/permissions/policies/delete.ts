@@ -16,7 +16,7 @@ export async function deletePolicy(context: UserContext, id: string): Promise<vo
   const account = context.principal.account.number;
   await context.ledger
     .change({
-      note: userActivity(context, 'policy.deleted', policy, { account: policyOwner(account, policy) }),
+      record: userActivity(context, 'policy.deleted', policy, { account: policyOwner(account, policy) }),
       changes: (write) => [write.delete(policies).where(isPolicy(account, policy))],
       answer: null,
     })

@@ -44,7 +44,7 @@ export async function updatePolicy(
   const changed = { account: policyOwner(account, policy), changes: Object.keys(input) };
   const [[row]] = await context.ledger
     .change({
-      note: userActivity(context, 'policy.updated', policy, changed),
+      record: userActivity(context, 'policy.updated', policy, changed),
       changes: (write) => [write.update(policies).set(fields).where(isPolicy(account, policy)).returning()],
       answer: null,
     })

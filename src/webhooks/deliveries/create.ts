@@ -51,8 +51,7 @@ export async function createDelivery(
   const place = { webhook: target(sql`number`), generation: target(sql`generation`) };
   const delivery = presentDelivery(webhook, { ...row, isVoid: 0 });
   try {
-    const [, [woken]] = await ledger.change({
-      note: null,
+    const [, [woken]] = await ledger.write({
       changes: (write) => [
         write.insert(deliveries).values({ ...row, ...place }),
         markDue(write, isWebhook(account, webhook), now).returning({

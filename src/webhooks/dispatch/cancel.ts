@@ -22,8 +22,7 @@ export async function recordCanceled(
     select webhook, id from ${FRESH} ${isCanceledFor(row.number)}
     union all select webhook, id from ${RETRIED} ${isCanceledFor(row.number)} limit ${VOIDED}
   )`;
-  const [voided] = await ledger.change({
-    note: null,
+  const [voided] = await ledger.write({
     changes: (write) => [
       write
         .update(deliveries)
@@ -39,7 +38,6 @@ export async function recordCanceled(
         })
         .where(and(eq(webhooks.number, row.number), eq(webhooks.lease, token))),
     ],
-    answer: null,
   });
   return voided.length === VOIDED;
 }

@@ -132,8 +132,7 @@ async function write(
   const hasMore = sql`exists (
       select 1 from ${auditEntries} where pos > ${position} and pos < ${(account + 1) * LOG_SPAN}
     ) or exists (select 1 from ${fileOutcomes} where account = ${account})`;
-  const results = await ledger.change({
-    note: null,
+  const results = await ledger.write({
     changes: (write) => [
       write.insert(deliveries).select(selectDrafts(runtime, account, before, drafts)),
       markDue(write, sql`${webhooks.number} in (select value from json_each(${numbers}))`, now),
@@ -148,7 +147,6 @@ async function write(
         .where(and(eq(webhookFeeds.account, account), eq(webhookFeeds.position, before)))
         .returning({ dueAt: webhookFeeds.dueAt }),
     ],
-    answer: null,
   });
   const [, , , [feed]] = results;
   return feed?.dueAt ?? null;

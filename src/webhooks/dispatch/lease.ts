@@ -43,8 +43,7 @@ export async function claimWebhook(
   const page = sql`coalesce((select iif(is_slow, ${SLOW_CHUNK}, ${PAGE}) from webhooks where number = ${key.number}), 0)`;
   const isOwn = and(eq(webhooks.number, key.number), eq(webhooks.account, key.account));
   const owner = sql`select 1 from ${accounts} where ${accounts.number} = ${key.account} and ${accounts.isActive} = 1`;
-  const [[row], , [account], due] = await ledger.change({
-    note: null,
+  const [[row], , [account], due] = await ledger.write({
     changes: (write) => [
       write
         .update(webhooks)
@@ -72,7 +71,6 @@ export async function claimWebhook(
         .where(eq(accounts.number, key.account)),
       findDue(reader, key.number, now, page),
     ],
-    answer: null,
   });
   return row && account ? { leased: { row, owner: account, token }, due, at: now, siblings: account.siblings } : null;
 }

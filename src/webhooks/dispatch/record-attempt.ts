@@ -51,8 +51,7 @@ export async function recordAttempts(
   const nextRetry = sql`(select min(due_at) from ${RETRIED_BY_TIME} ${matchesWebhook(row.number)})`;
   const nextDue = sql`iif(has_void or ${hasFresh}, ${now}, ${nextRetry})`;
   const goesOn = isOver || isOff ? sql`0` : sql`not has_void and coalesce(${nextDue} <= ${now}, 0)`;
-  const [, [held], , due] = await ledger.change({
-    note: null,
+  const [, [held], , due] = await ledger.write({
     changes: (write) => [
       write.update(deliveries).set(RESULT_COLUMNS).from(resultRows(row.number, results)).where(isPending),
       write
@@ -75,7 +74,6 @@ export async function recordAttempts(
       closeFeed(write, row.account),
       findDue(reader, row.number, now, isOver || isOff ? 0 : limit),
     ],
-    answer: null,
   });
   return held ? { goesOn: held.lease !== null, dueAt: held.dueAt, due } : null;
 }
@@ -89,8 +87,7 @@ export async function writeResults(
   { row, token }: LeasedWebhook,
   results: DeliveryResult[],
 ): Promise<boolean> {
-  const [, [held]] = await ledger.change({
-    note: null,
+  const [, [held]] = await ledger.write({
     changes: (write) => [
       write.update(deliveries).set(RESULT_COLUMNS).from(resultRows(row.number, results)).where(isPending),
       write
@@ -99,7 +96,6 @@ export async function writeResults(
         .where(and(eq(webhooks.number, row.number), eq(webhooks.lease, token)))
         .returning({ hasVoid: webhooks.hasVoid }),
     ],
-    answer: null,
   });
   return held !== undefined && !held.hasVoid;
 }

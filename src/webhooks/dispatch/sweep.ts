@@ -90,8 +90,7 @@ export async function enqueuePendingEvents({ shard, ledger, queues, now }: Sweep
     select account from webhook_feeds indexed by webhook_feeds_due
     where due_at is not null and due_at <= ${now} order by due_at limit ${MESSAGES}
   )`;
-  const [feeds] = await ledger.change({
-    note: null,
+  const [feeds] = await ledger.write({
     changes: (write) => [
       write
         .update(webhookFeeds)
@@ -99,7 +98,6 @@ export async function enqueuePendingEvents({ shard, ledger, queues, now }: Sweep
         .where(sql`${webhookFeeds.account} in ${due}`)
         .returning({ account: webhookFeeds.account }),
     ],
-    answer: null,
   });
   await sendAll(
     queues.queue,
@@ -118,8 +116,7 @@ export async function enqueueDueDeliveries({ shard, ledger, queues, now }: Sweep
     select number from webhooks indexed by webhooks_due
     where due_at is not null and due_at <= ${now} order by due_at limit ${MESSAGES}
   )`;
-  const [rows] = await ledger.change({
-    note: null,
+  const [rows] = await ledger.write({
     changes: (write) => [
       write
         .update(webhooks)
@@ -127,7 +124,6 @@ export async function enqueueDueDeliveries({ shard, ledger, queues, now }: Sweep
         .where(sql`${webhooks.number} in ${due}`)
         .returning({ account: webhooks.account, webhook: webhooks.number, isSlow: webhooks.isSlow }),
     ],
-    answer: null,
   });
   const messages = (isSlow: boolean) =>
     rows.filter((row) => row.isSlow === isSlow).map(({ account, webhook }) => ({ body: { shard, account, webhook } }));
