@@ -1,34 +1,30 @@
 import { Cost } from '../db/database';
 import type { Runtime } from '../env';
 import { log, logFailure, withLogFields } from '../lib/log';
+import type { Slice } from '../task';
 
-/** Does a slice of some work, and answers whether there is more. */
-export type Slice = () => Promise<boolean>;
-
-/** A kind of work that a cron does on one shard, slice by slice, and what it took so far. */
-export class Work {
+/** One run of a task on one shard, and what it has cost so far. */
+export class TaskRun {
   hasMore = true;
   private slices = 0;
   private duration = 0;
-  private readonly spent = new Cost();
+  private readonly cost = new Cost();
 
+  /** @param fields identify the run in the logs */
   constructor(
-    private readonly cron: string,
-    private readonly shard: string,
-    private readonly name: string,
+    private readonly fields: { cron: string; shard: string; task: string },
     private readonly slice: Slice,
   ) {}
 
   /**
-   * Does one slice. Work that is done, or fails, has no more; the log then tells of it in one line, if it changed
+   * Runs one slice. A task that fails is over until the next run. A task that is over logs one line, if it failed or wrote
    * anything.
-   * @param cost what the whole run cost so far
+   * @param total counts the cost of the whole cron job
    */
-  async doSlice(cost: Cost, runtime: Runtime): Promise<void> {
-    const before = { ...cost };
+  async runSlice(total: Cost, runtime: Runtime): Promise<void> {
+    const before = { ...total };
     const start = runtime.now();
-    const fields = { cron: this.cron, shard: this.shard, work: this.name };
-    await withLogFields(fields, async () => {
+    await withLogFields(this.fields, async () => {
       let failure: { error: unknown } | null = null;
       try {
         this.hasMore = await this.slice();
@@ -38,18 +34,18 @@ export class Work {
       }
       this.slices += 1;
       this.duration += runtime.now() - start;
-      this.spent.add(cost, before);
+      this.cost.add(total, before);
       if (failure) logFailure('cron', failure.error, this.describe('failed'));
-      else if (!this.hasMore && this.spent.rowsWritten > 0) log('cron', this.describe('done'));
+      else if (!this.hasMore && this.cost.rowsWritten > 0) log('cron', this.describe('done'));
     });
   }
 
-  /** Leaves what there is more of to the next run, and tells the log so. */
-  leave(): void {
-    log('cron', { cron: this.cron, shard: this.shard, work: this.name, ...this.describe('unfinished') });
+  /** Logs that the rest is left to the next run. */
+  stop(): void {
+    log('cron', { ...this.fields, ...this.describe('unfinished') });
   }
 
   private describe(outcome: 'done' | 'unfinished' | 'failed') {
-    return { outcome, slices: this.slices, duration_ms: this.duration, ...this.spent.fields() };
+    return { outcome, slices: this.slices, duration_ms: this.duration, ...this.cost.fields() };
   }
 }

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { RETENTION_CRON, runCron } from '../../src/background/run-cron';
+import { runCron, SCHEDULES } from '../../src/background/run-cron';
 import { countRows, emptyTables } from '../support/tables';
 import { type Json, type TestAgent, World } from '../support/world';
 
@@ -238,7 +238,7 @@ it('counts each agent for itself, and outlives the retention of the log', async 
 it('keeps every counter that a period can ask for, and no others, when old ones are cleared away', async () => {
   const { world, agent } = await makeAgent();
   await agent.request();
-  const clear = () => runCron(RETENTION_CRON, world.env, world.runtime);
+  const clear = () => runCron(SCHEDULES.every_hour, world.env, world.runtime);
   world.advance(720 * HOUR);
   await clear();
   expect(await total(agent, '720h')).toBe(1);

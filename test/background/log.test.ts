@@ -221,8 +221,8 @@ describe('the line of a cron', () => {
     const cost = { duration_ms: 0, d1_trips: expect.any(Number) };
     // What ran out is in the log, which is sealed.
     expect(log.entries).toMatchObject([
-      { ...line, work: 'expire', ...cost },
-      { ...line, work: 'seal logs', ...cost },
+      { ...line, task: 'expire_permissions', ...cost },
+      { ...line, task: 'seal_trees', ...cost },
     ]);
     expect(log.entries[0].rows_written).toBeGreaterThan(0);
   });
@@ -233,8 +233,8 @@ describe('the line of a cron', () => {
     await emptyTables(env.DB);
     database.arm({ call: 1, mode: 'before' });
     await world.sweep();
-    expect(log.of('cron')).toMatchObject([{ work: 'expire', outcome: 'failed', slices: 1, d1_trips: 1 }]);
-    expect(log.of('database_failed')).toMatchObject([{ cron: '* * * * *', shard: '00', work: 'expire' }]);
+    expect(log.of('cron')).toMatchObject([{ task: 'expire_permissions', outcome: 'failed', slices: 1, d1_trips: 1 }]);
+    expect(log.of('database_failed')).toMatchObject([{ cron: '* * * * *', shard: '00', task: 'expire_permissions' }]);
   });
 
   it('tells what is left for the next run', async () => {
@@ -246,7 +246,7 @@ describe('the line of a cron', () => {
     const DB = { prepare: (sql: string) => env.DB.prepare(sql), batch } as unknown as D1Database;
     await new World({ DB }).clean();
     expect(log.entries).toMatchObject([
-      { event: 'cron', cron: '17 * * * *', shard: '00', work: 'delete old statistics', outcome: 'unfinished' },
+      { event: 'cron', cron: '17 * * * *', shard: '00', task: 'delete_old_statistics', outcome: 'unfinished' },
     ]);
     const [{ slices, d1_trips }] = log.entries;
     expect(slices).toBeGreaterThan(400);

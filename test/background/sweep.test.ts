@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
-import { runCron, SWEEP_CRON } from '../../src/background/run-cron';
+import { runCron, SCHEDULES } from '../../src/background/run-cron';
 import { FaultyDatabase } from '../support/faults';
 import { sealLogs } from '../support/seal';
 import { type TestAgent, World } from '../support/world';
@@ -136,7 +136,7 @@ it('goes on with a large history in the next run, and uses no sequence twice', a
     world.now += 40;
     return world.now;
   };
-  await runCron(SWEEP_CRON, world.env, { ...world.runtime, now });
+  await runCron(SCHEDULES.every_minute, world.env, { ...world.runtime, now });
   const left = await count(`audit_entries where agent = ${leavingNumber}`);
   expect(left).toBeGreaterThan(0);
   expect(left).toBeLessThan(20_001);

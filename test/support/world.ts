@@ -1,6 +1,6 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { createApp } from '../../src/app';
-import { RETENTION_CRON, runCron, SWEEP_CRON } from '../../src/background/run-cron';
+import { runCron, SCHEDULES } from '../../src/background/run-cron';
 import { describeApi } from '../../src/docs/document';
 import type { Env, JobMessage, Runtime, WebhookMessage } from '../../src/env';
 import type { JobSizes } from '../../src/files/job';
@@ -120,12 +120,12 @@ export class World {
 
   /** Runs the minute's sweep. */
   async sweep(): Promise<void> {
-    await runCron(SWEEP_CRON, this.env, this.runtime);
+    await runCron(SCHEDULES.every_minute, this.env, this.runtime);
   }
 
   /** Runs the hourly cron. */
   async clean(): Promise<void> {
-    await runCron(RETENTION_CRON, this.env, this.runtime);
+    await runCron(SCHEDULES.every_hour, this.env, this.runtime);
   }
 
   /** Does the jobs whose messages are due, until there are none. */

@@ -1,0 +1,41 @@
+import type { Database } from './db/database';
+import type { Env, Runtime } from './env';
+import type { Ledger } from './ledger/ledger';
+
+/** A kind of background work, which a cron job does on each shard. */
+export interface Task {
+  /** Its name in the logs: a verb and what it works on. */
+  name: string;
+  schedule: 'every_minute' | 'every_hour';
+  /** Prepares one run on one shard. State that a run keeps between its slices lives in the returned function. */
+  start: (context: TaskContext) => Slice;
+}
+
+/**
+ * Does a limited part of a task, so that one task cannot keep the others or the shard's database waiting.
+ *
+ * It can stop after any of its calls, and run several times at once. A slice that fails is tried again by the next run.
+ * @returns whether there may be more to do
+ */
+export type Slice = () => Promise<boolean>;
+
+/** What a task works with. */
+export interface TaskContext {
+  /** The two characters of the shard. */
+  shard: string;
+  database: Database;
+  /** Writes to the shard with the service's own authority. */
+  ledger: Ledger;
+  env: Env;
+  runtime: Runtime;
+}
+
+/** Gives a bucket or queue of the deployment. Throws an Error where it is not bound. */
+export function requireBinding<N extends 'FILES' | 'JOB_QUEUE' | 'WEBHOOK_QUEUE' | 'SLOW_WEBHOOK_QUEUE'>(
+  env: Env,
+  name: N,
+): NonNullable<Env[N]> {
+  const binding = env[name];
+  if (!binding) throw new Error(`${name} is not bound`);
+  return binding as NonNullable<Env[N]>;
+}

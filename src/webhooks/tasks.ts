@@ -1,0 +1,32 @@
+import { requireBinding, type Task, type TaskContext } from '../task';
+import { enqueueDueDeliveries, enqueuePendingEvents, UpcomingDeliveries } from './dispatch/sweep';
+
+/** Background work on webhooks: messages for everything that is due and has none. */
+export const webhookTasks: readonly Task[] = [
+  {
+    name: 'enqueue_upcoming_deliveries',
+    schedule: 'every_minute',
+    start: (context) => {
+      const upcoming = new UpcomingDeliveries(() => sweepContext(context));
+      return () => upcoming.sendSlice();
+    },
+  },
+  {
+    name: 'enqueue_pending_events',
+    schedule: 'every_minute',
+    start: (context) => () => enqueuePendingEvents(sweepContext(context)),
+  },
+  {
+    name: 'enqueue_due_deliveries',
+    schedule: 'every_minute',
+    start: (context) => () => enqueueDueDeliveries(sweepContext(context)),
+  },
+];
+
+function sweepContext({ shard, database, ledger, env, runtime }: TaskContext) {
+  const queues = {
+    queue: requireBinding(env, 'WEBHOOK_QUEUE'),
+    slowQueue: requireBinding(env, 'SLOW_WEBHOOK_QUEUE'),
+  };
+  return { shard, reader: database, ledger, queues, now: runtime.now() };
+}
