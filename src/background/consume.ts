@@ -3,34 +3,35 @@ import type { Runtime } from '../env';
 import { type LogFields, log, logFailure, withLogFields } from '../lib/log';
 import { SECOND } from '../lib/time';
 
-/** Until a message that failed comes again, in milliseconds, at most. */
+/** Maximum delay before a failed message is retried, in milliseconds. */
 const MAX_DELAY = 60 * SECOND;
 
-/** What is left to do for a message, and may go on while the next one has its turn. */
+/** Work on a message that may continue while the next message is handled. */
 export interface RemainingWork {
-  rest: Promise<void>;
-  /** How far it is: a number that grows. */
+  /** Settles when the work is done. */
+  done: Promise<void>;
+  /** A number that grows as the work advances. */
   progress: () => number;
-  /** How long the next message waits while it gets no further, in milliseconds. */
+  /** How long the next message waits for progress, in milliseconds. */
   patience: number;
 }
 
-/** Keeps an invocation alive until something is over. */
-export type WaitUntil = (rest: Promise<void>) => void;
+/** Keeps an invocation alive until a promise settles. */
+export type WaitUntil = (work: Promise<void>) => void;
 
 /**
- * Does what the messages of a queue hint at, each by itself: one that fails comes again later. Of each the log tells in
- * one line, when it is over.
- * @param describe what the log tells of a message
- * @param goOn takes a rest that gets no further; its message is done with then, and does not come again. Without it each
- *   is waited for
+ * Handles the messages of a queue one by one, and logs one line for each. A message that fails is retried later.
+ * @param describe the log fields of a message
+ * @param handle returns work that may outlast the message, or undefined if there is none
+ * @param waitUntil takes over work that makes no progress: its message is acknowledged and never retried. Without it,
+ *   all work is waited for
  */
 export async function consume<M>(
   batch: MessageBatch<M>,
   runtime: Runtime,
   describe: (message: M) => LogFields,
-  work: (message: M, cost: Cost) => Promise<RemainingWork | undefined>,
-  goOn?: WaitUntil,
+  handle: (message: M, cost: Cost) => Promise<RemainingWork | undefined>,
+  waitUntil?: WaitUntil,
 ): Promise<void> {
   for (const message of batch.messages) {
     const { id, attempts, body } = message;
@@ -41,10 +42,10 @@ export async function consume<M>(
       const succeed = () => log('job', { outcome: 'done', ...fields() });
       const fail = (error: unknown) => logFailure('job', error, { outcome: 'failed', ...fields() });
       try {
-        const left = await work(body, cost);
-        const isStuck = left && goOn && !(await endsInTime(left, runtime));
-        if (isStuck) goOn(left.rest.then(succeed, fail));
-        else await left?.rest;
+        const remaining = await handle(body, cost);
+        const isStuck = remaining && waitUntil && !(await endsInTime(remaining, runtime));
+        if (isStuck) waitUntil(remaining.done.then(succeed, fail));
+        else await remaining?.done;
         message.ack();
         if (!isStuck) succeed();
       } catch (error) {
@@ -55,9 +56,9 @@ export async function consume<M>(
   }
 }
 
-/** Waits for a rest as long as it gets further. */
-async function endsInTime({ rest, progress, patience }: RemainingWork, runtime: Runtime): Promise<boolean> {
-  const isOver = rest.then(() => true);
+/** Waits for work as long as it makes progress; false when it makes none. */
+async function endsInTime({ done, progress, patience }: RemainingWork, runtime: Runtime): Promise<boolean> {
+  const isOver = done.then(() => true);
   for (let before = -1; before < progress(); ) {
     before = progress();
     if (await Promise.race([isOver, runtime.sleep(patience).then(() => false)])) return true;

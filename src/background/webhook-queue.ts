@@ -62,7 +62,7 @@ async function runMessage(
   const taken = number === null ? null : await claimWebhook(context, { account, number });
   if (!taken) return undefined;
   const patience = Math.floor(ACCOUNT_PATIENCE / taken.siblings);
-  return { rest: send(context, taken), progress: () => answers, patience };
+  return { done: send(context, taken), progress: () => answers, patience };
 }
 
 /**

@@ -1,19 +1,20 @@
 const LARGEST = 500;
 const FIRST = 100;
 const SMALLEST = 50;
-/** A slice that took longer, in milliseconds, is followed by one of half its size; by a larger one only if it was fast. */
+/** Milliseconds: a slice that takes longer than LONG is followed by one of half its size, one below SHORT by a larger one. */
 const LONG = 60;
 const SHORT = 30;
 const GROWTH = 1.5;
 
 /**
- * How many rows a slice of an erasure or of a move takes: D1 answers nobody else meanwhile, and how long it needs for a
- * row depends on what else there is to do.
+ * Adapts the number of rows in a slice of background work to how long the slices take.
+ *
+ * D1 answers no other request during a slice, and the time that a row takes depends on the load.
  */
 export class SliceSize {
   private size: number;
 
-  /** @param largest the most rows that a slice may have */
+  /** @param largest the maximum number of rows in a slice */
   constructor(private readonly largest = LARGEST) {
     this.size = Math.min(FIRST, largest);
   }
@@ -22,7 +23,7 @@ export class SliceSize {
     return Math.floor(this.size);
   }
 
-  /** Does a slice, and learns from how long it took. */
+  /** Runs a slice, and sets the size of the next one by the time it took. */
   async measure<R>(clock: () => number, slice: () => Promise<R>): Promise<R> {
     const begun = clock();
     const result = await slice();

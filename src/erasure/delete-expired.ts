@@ -7,14 +7,14 @@ import { firstIdAt, idBytes } from '../lib/typeid';
 import { DELIVERY_LIFETIME } from '../outbox/feed';
 
 const SLICE = 500;
-/** Longer than the longest period that can be asked for. */
+/** Longer than the longest period of statistics that a client can request. */
 const DAYS_KEPT = 366;
 const HOURS_KEPT = 722;
 /** Webhooks that one slice looks at. */
 const WEBHOOKS = 20;
 
 /**
- * Deletes a slice of the agent keys whose grace is over, and of the user tokens that have expired.
+ * Deletes a slice of the agent keys and user tokens that have expired.
  * @returns whether there may be more
  */
 export async function deleteExpiredCredentials(database: Database, now: number): Promise<boolean> {
@@ -29,7 +29,7 @@ export async function deleteExpiredCredentials(database: Database, now: number):
 }
 
 /**
- * Deletes a slice of the stored answers whose keys are no longer honoured.
+ * Deletes a slice of the stored answers that are too old to be found.
  * @returns whether there may be more
  */
 export async function deleteOldAnswers(database: Database, now: number): Promise<boolean> {
@@ -44,7 +44,7 @@ export async function deleteOldAnswers(database: Database, now: number): Promise
 }
 
 /**
- * Deletes a slice of the counters that are older than every period.
+ * Deletes a slice of the statistics that are older than every period that a client can request.
  * @returns whether there may be more
  */
 export async function deleteOldStatistics(database: Database, now: number): Promise<boolean> {
@@ -62,8 +62,8 @@ export async function deleteOldStatistics(database: Database, now: number): Prom
 }
 
 /**
- * Deletes a slice of the deliveries that are older than they are kept. Each webhook's are found by its key, in the order
- * of their identifiers, which is that of time.
+ * Deletes a slice of the deliveries whose lifetime is over. Delivery ids sort by time, so each webhook's oldest are the
+ * first in its key.
  * @returns whether there may be more
  */
 export async function deleteOldDeliveries(database: Database, now: number): Promise<boolean> {

@@ -15,7 +15,7 @@ import {
 } from '../db/schema';
 import { STORED_ANSWER_SLICE } from '../ledger/stored-answer';
 import { HOUR } from '../lib/time';
-import { SLICE } from './erase-agents';
+import { DELETE_LIMIT } from './erase-agents';
 
 const [agentKind, webhookKind] = (['agent', 'webhook'] as const).map((kind) => codeOf(ERASURE_KINDS, kind));
 const [processing, completed, expired] = (['processing', 'completed', 'expired'] as const).map((status) =>
@@ -23,10 +23,10 @@ const [processing, completed, expired] = (['processing', 'completed', 'expired']
 );
 
 /**
- * Gives a slice of a deleted account's agents, to which everything else belongs, and its webhooks up for erasure, and
- * erases its tokens, policies, notes and stored answers.
- * May be stopped and called again at any point.
- * @returns whether there is more to give up
+ * Erases a slice of a deleted account: its tokens, policies, activity records and stored answers, and the rows of its
+ * agents and webhooks. Everything that belongs to an agent or a webhook is left to `eraseAgents` and `eraseWebhooks`.
+ * Safe to stop at any point and to repeat.
+ * @returns whether there is more to erase
  */
 export async function eraseAccounts(database: Database, now: number): Promise<boolean> {
   const [[next]] = await database.load([
@@ -34,7 +34,7 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
   ]);
   if (!next) return false;
   const { build } = database;
-  const slice = sql`(select number from agents where account = ${next.number} order by number limit ${SLICE})`;
+  const slice = sql`(select number from agents where account = ${next.number} order by number limit ${DELETE_LIMIT})`;
   await database.run([
     build.run(
       sql`insert into erasures (kind, number, subject)
@@ -52,15 +52,15 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
     build.run(sql`delete from webhooks where account = ${next.number}`),
     build.delete(webhookFeeds).where(eq(webhookFeeds.account, next.number)),
     build.delete(fileOutcomes).where(eq(fileOutcomes.account, next.number)),
-    // What files there are the sweep of files then deletes, those in the making once nobody can still be writing. Those
-    // that it is to look at within the hour may still be written to by whoever outlived a lease.
+    // The task clean_files deletes the files, and those in progress once their leases have ended. Files that it looks at
+    // within the hour keep that time: a worker may still be writing to them after its lease.
     build.run(sql`
       update files set status = ${expired}, due_at = iif(status = ${processing}, due_at, ${now})
       where account = ${next.number} and (status = ${processing} or status = ${completed} or due_at > ${now + HOUR})`),
     build.run(sql`delete from activity where (account, id) in (
-      select account, id from activity where account = ${next.number} limit ${SLICE})`),
+      select account, id from activity where account = ${next.number} limit ${DELETE_LIMIT})`),
     build.run(sql`delete from erased_entries where id in (
-      select id from erased_entries indexed by erased_entries_by_account where account = ${next.number} limit ${SLICE})`),
+      select id from erased_entries indexed by erased_entries_by_account where account = ${next.number} limit ${DELETE_LIMIT})`),
     build.run(sql`delete from stored_answers where (principal, key) in (
       select principal, key from stored_answers indexed by stored_answers_by_subject
       where subject = ${next.subject} limit ${STORED_ANSWER_SLICE})`),

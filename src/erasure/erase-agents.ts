@@ -9,46 +9,48 @@ import { STORED_ANSWER_SLICE } from '../ledger/stored-answer';
 import { formatHexId } from '../lib/typeid';
 import { rangesOf, type SequenceRanges, type SignErasure } from './erasure-record';
 
-/** Rows of one table that one statement deletes: D1 answers nobody else meanwhile. */
-export const SLICE = 200;
+/** Maximum rows that one statement deletes: D1 answers no other request meanwhile. */
+export const DELETE_LIMIT = 200;
 
-/** Agents that one slice looks at: many small ones go together. */
+/** Agents that one slice looks at, so that many small ones are erased together. */
 const AGENTS = 50;
 
 const span = sql.raw(String(LOG_SPAN));
 const agentKind = codeOf(ERASURE_KINDS, 'agent');
 
-/** A deleted agent that waits to be erased, and which of its entries go next. */
-interface Gone {
-  /** Of the record of its deletion. */
+/** A deleted agent whose data is still there, and the entries of it to erase next. */
+interface DeletedAgent {
+  /** The id of its row in `erasures`. */
   id: number;
   number: number;
-  /** Of the account, in hexadecimal; null where it is deleted as well, or nothing is in its log. */
+  /** The account's id in hexadecimal; null if the account is deleted too, or the agent has no entries. */
   account: string | null;
-  /** Positions, as a JSON array. */
+  /** Positions in the log, as a JSON array. */
   entries: string;
 }
 
-/** What is erased of one account, as it is recorded. */
-interface ErasureRecord {
+/** The signed record of the entries that a slice erases in one account. */
+interface AgentErasureRecord {
   account: number;
-  /** The position of the last entry that is erased. */
+  /** The position of the last erased entry. */
   last: number;
   ranges: SequenceRanges;
   note: string;
 }
 
 /**
- * Erases the permissions, audit entries, statistics, deliveries and stored answers of deleted agents, slice by slice. Of
- * the entries those that are sealed: the others wait for it, but for those of deleted accounts, which never will be.
+ * Erases the permissions, audit entries, statistics, deliveries and stored answers of deleted agents, slice by slice.
+ *
+ * An entry is erased only after it has been sealed, so that the tree can prove its absence later. The logs of deleted
+ * accounts are never sealed again, so their entries do not wait.
  */
 export class AgentErasure {
-  /** The deletion up to which there was nothing to do at present. */
-  private passed: number | null = null;
+  /** The last deletion for which there was nothing to do. This run does not look at it again. */
+  private lastIdle: number | null = null;
 
   private readonly size = new SliceSize();
 
-  /** @param first which deletions to begin with: from both ends, so that a large history holds up no small one */
+  /** @param first the order: two erasures work from both ends, so that small agents do not wait for a large one */
   constructor(
     private readonly database: Database,
     private readonly sign: SignErasure,
@@ -57,7 +59,7 @@ export class AgentErasure {
   ) {}
 
   /**
-   * Erases a slice. May be stopped and called again at any point, and by several at a time.
+   * Erases a slice. Safe to stop at any point, to repeat, and to run concurrently.
    * @returns whether there may be more to erase
    */
   async eraseSlice(): Promise<boolean> {
@@ -68,15 +70,15 @@ export class AgentErasure {
     const records = await this.signRecords(next, now);
     const results = await this.size.measure(this.clock, () => this.erase(next, records, now));
     if (results.some(({ meta }) => meta.changes > 0)) return true;
-    this.passed = last.id;
+    this.lastIdle = last.id;
     return next.length === AGENTS;
   }
 
-  /** The agents whose turn it is, and a share of the slice for each of those that have sealed entries. */
-  private async findNext(): Promise<Gone[]> {
+  /** Finds the next agents, and divides the slice among those that have sealed entries. */
+  private async findNext(): Promise<DeletedAgent[]> {
     const order = this.first === 'oldest' ? sql`asc` : sql`desc`;
     const beyond =
-      this.passed === null ? sql`` : sql`and id ${this.first === 'oldest' ? sql`>` : sql`<`} ${this.passed}`;
+      this.lastIdle === null ? sql`` : sql`and id ${this.first === 'oldest' ? sql`>` : sql`<`} ${this.lastIdle}`;
     const events = EVENT_TYPES.keys().toArray();
     const [next] = await this.database.load([
       this.database
@@ -108,7 +110,7 @@ export class AgentErasure {
           )
           select gone.id, gone.number, (select hex(id) from accounts where accounts.number = gone.account) as account, (
             select json_group_array(pos) from (
-              select pos from (${mergeSorted(events.map(entriesOfOpen), 'pos', 'asc')})
+              select pos from (${mergeSorted(events.map(sealedEntries), 'pos', 'asc')})
               limit max(1, ${sql.raw(String(this.size.rows))} / (select max(1, count(*)) from open))
             )
           ) as entries
@@ -118,8 +120,8 @@ export class AgentErasure {
     return next;
   }
 
-  /** What the slice erases, by account; of deleted accounts nothing is recorded. */
-  private async signRecords(next: Gone[], erasedAt: number): Promise<ErasureRecord[]> {
+  /** Signs one record for each account. Erasures of deleted accounts are not recorded. */
+  private async signRecords(next: DeletedAgent[], erasedAt: number): Promise<AgentErasureRecord[]> {
     const owners = new Map<string, number[]>();
     for (const { account, entries } of next) {
       const positions = JSON.parse(entries) as number[];
@@ -137,18 +139,18 @@ export class AgentErasure {
     return Promise.all(records);
   }
 
-  private erase(next: Gone[], records: ErasureRecord[], now: number) {
+  private erase(next: DeletedAgent[], records: AgentErasureRecord[], now: number) {
     const positions = next.flatMap(({ entries }) => JSON.parse(entries) as number[]);
-    // The rest goes when there is room for it, and at once where there are no entries: nobody waits for a larger one.
+    // Other rows are deleted when the slice has room for them, and at once for agents without entries.
     const rest = positions.length < this.size.rows / 2 ? next : next.filter(({ entries }) => entries === '[]');
     return this.database.run([
       ...(positions.length > 0 ? this.eraseEntries(positions, records, now) : []),
-      ...(rest.length > 0 ? this.eraseRest(rest) : []),
+      ...(rest.length > 0 ? this.eraseOtherRows(rest) : []),
     ] as unknown as Batch) as Promise<readonly unknown[]> as Promise<readonly D1Result[]>;
   }
 
-  private eraseEntries(positions: number[], records: ErasureRecord[], now: number) {
-    // The records are signed: they hold for all of these entries, or for none.
+  private eraseEntries(positions: number[], records: AgentErasureRecord[], now: number) {
+    // The signed records name all of these entries. If one is gone already, none is deleted.
     const entries = sql`(
       select value from json_each(${JSON.stringify(positions)})
       where ${positions.length} = (
@@ -157,7 +159,7 @@ export class AgentErasure {
       ))`;
     const { build } = this.database;
     return [
-      // The log goes on after what was erased: sequences are never used twice, and time never runs backwards.
+      // New entries continue after the erased ones: no sequence is used twice, and time never decreases.
       build.run(sql`
         update accounts set
           erased_sequence = max(erased_sequence, last.pos - number * ${span}),
@@ -167,25 +169,25 @@ export class AgentErasure {
           from audit_entries where pos in ${entries} group by pos / ${span}
         ) as last
         where number = last.account`),
-      build.run(recordErasure(entries, records, now)),
+      build.run(insertErasureRecords(entries, records, now)),
       build.run(sql`delete from audit_entries where pos in ${entries}`),
     ];
   }
 
-  private eraseRest(next: Gone[]) {
-    const gone = listOf(next.map(({ number }) => number));
-    const deletions = listOf(next.map(({ id }) => id));
+  private eraseOtherRows(next: DeletedAgent[]) {
+    const gone = sqlList(next.map(({ number }) => number));
+    const deletions = sqlList(next.map(({ id }) => id));
     const answers = sql`
       select principal, key from stored_answers indexed by stored_answers_by_subject
       where subject in (select subject from erasures where id in ${deletions}) limit ${STORED_ANSWER_SLICE}`;
     const { build } = this.database;
     return [
       build.run(sql`delete from permissions where (account, id) in (
-        select account, id from permissions indexed by permissions_by_agent where agent in ${gone} limit ${SLICE})`),
+        select account, id from permissions indexed by permissions_by_agent where agent in ${gone} limit ${DELETE_LIMIT})`),
       build.run(sql`delete from agent_statistics where (agent, unit, bucket) in (
-        select agent, unit, bucket from agent_statistics where agent in ${gone} limit ${SLICE})`),
+        select agent, unit, bucket from agent_statistics where agent in ${gone} limit ${DELETE_LIMIT})`),
       build.run(sql`delete from deliveries where (webhook, id) in (
-        select webhook, id from deliveries indexed by deliveries_by_agent where agent in ${gone} limit ${SLICE})`),
+        select webhook, id from deliveries indexed by deliveries_by_agent where agent in ${gone} limit ${DELETE_LIMIT})`),
       build.run(sql`delete from pending_permissions where agent in ${gone}`),
       build.run(sql`delete from stored_answers where (principal, key) in (${answers})`),
       build.run(sql`delete from erasures where id in ${deletions}
@@ -198,14 +200,14 @@ export class AgentErasure {
   }
 }
 
-/** Entries of one type of an agent that are sealed, in order. */
-function entriesOfOpen(event: number): SQL {
+/** The sealed entries of one event type of an agent, in order, as SQL. */
+function sealedEntries(event: number): SQL {
   return sql`select pos from audit_entries indexed by audit_by_agent
     where agent = open.number and event = ${sql.raw(String(event))} and pos <= open.sealed`;
 }
 
-/** Records which places of their accounts' logs entries leave empty that are about to be erased. */
-function recordErasure(entries: SQL, records: ErasureRecord[], now: number): SQL {
+/** Inserts the records of entries that are about to be erased. */
+function insertErasureRecords(entries: SQL, records: AgentErasureRecord[], now: number): SQL {
   const rows = records.map(({ account, last, ranges, note }) => [last, account, JSON.stringify(ranges), note]);
   return sql`
     insert into erased_entries (id, account, reason, ranges, erased_at, note)
@@ -214,7 +216,7 @@ function recordErasure(entries: SQL, records: ErasureRecord[], now: number): SQL
     where value ->> 0 in ${entries} and value ->> 1 in (select number from accounts)`;
 }
 
-/** Numbers as SQL, however many. */
-export function listOf(numbers: number[]): SQL {
+/** A list of numbers as SQL, of any length. */
+export function sqlList(numbers: number[]): SQL {
   return sql`(select value from json_each(${JSON.stringify(numbers)}))`;
 }

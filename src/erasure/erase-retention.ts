@@ -11,41 +11,42 @@ import type { SignErasure } from './erasure-record';
 
 /** Accounts that one slice looks at. */
 const ACCOUNTS = 50;
-/** Records of what was erased before that one slice deletes: each may be some thousand bytes. */
+/** Maximum erasure records that one slice deletes. Each may be several thousand bytes. */
 const RECORDS = 10;
-/** What cannot be erased yet, as it is not sealed or a file is made of it, is looked at again after so long. */
-const PATIENCE = 5 * MINUTE;
+/** Delay before entries that cannot be erased yet are looked at again: unsealed ones, or ones that a file needs. */
+const RETRY_DELAY = 5 * MINUTE;
 
-/** How long the sweep that comes every hour may leave work undone before that of every minute helps. */
+/** Age of unfinished work at which the task of every minute helps the task of every hour, in milliseconds. */
 export const BACKLOG_AGE = HOUR;
 
 const span = sql.raw(String(LOG_SPAN));
 const number = (value: number) => sql.raw(String(value));
 
-/** An account that is looked at, and how far a slice of the work goes in it. */
-interface Part {
+/** The part of a slice that concerns one account. */
+interface AccountSlice {
   number: number;
-  /** Of the account, in hexadecimal. */
+  /** The account's id in hexadecimal. */
   id: string;
-  /** The last position that goes, and the time of its entry; null where none does. */
+  /** The position and the time of the last entry to erase; null if there is none. */
   pos: number | null;
   at: number | null;
-  /** The last note of its activity that goes, in hexadecimal. */
+  /** The id of the last activity record to erase, in hexadecimal. */
   note: string | null;
-  /** Whether there are records of other erasures, 1 or 0. */
+  /** Whether there are records of earlier erasures, 1 or 0. */
   others: number;
 }
 
 /**
- * Erases the audit entries that their accounts' plans keep no longer, each account's oldest first: those that are sealed
- * and that no file in the making is made of. Permissions that are settled go with the last of their entries; notes of the
- * account's activity go by the same age.
+ * Erases audit entries whose retention period is over, the oldest of each account first.
+ *
+ * Entries that are not sealed yet, or that an export or report in progress needs, are kept until they are free. A settled
+ * permission is erased with the last of its entries. Activity records have the same retention period.
  */
 export class Retention {
-  /** Entries, and notes, that one slice erases, of all accounts together. */
+  /** Entries, and activity records, that one slice erases in all accounts together. */
   private readonly size = new SliceSize();
 
-  /** @param overdue for how many milliseconds an account must be waiting to be looked at */
+  /** @param overdue milliseconds that an account must have been due */
   constructor(
     private readonly database: Database,
     private readonly sign: SignErasure,
@@ -54,36 +55,36 @@ export class Retention {
   ) {}
 
   /**
-   * Erases a slice. May be stopped and called again at any point, and by several at a time.
-   * @returns whether there may be more
+   * Erases a slice. Safe to stop at any point, to repeat, and to run concurrently.
+   * @returns whether there may be more to erase
    */
   async eraseSlice(): Promise<boolean> {
     const { database, overdue } = this;
     const now = this.clock();
     const [parts] = await database.load([
-      database.select({ part: sql<string>`part` }).from(sql`(${selectParts(now, overdue, this.size.rows)})`),
+      database.select({ part: sql<string>`part` }).from(sql`(${selectAccountSlices(now, overdue, this.size.rows)})`),
     ]);
     if (parts.length === 0) return false;
-    const chosen = parts.map(({ part }) => JSON.parse(part) as Part);
+    const chosen = parts.map(({ part }) => JSON.parse(part) as AccountSlice);
     const notes = await Promise.all(chosen.map((part) => this.signPart(part, now)));
     await this.size.measure(this.clock, () => this.erase(chosen, notes, now));
     return true;
   }
 
-  /** The record of all that is erased of an account once its part is, signed. */
-  private async signPart({ number, id, pos }: Part, erasedAt: number): Promise<string | null> {
+  /** Signs the record of everything that retention has erased in an account once this slice is done. */
+  private async signPart({ number, id, pos }: AccountSlice, erasedAt: number): Promise<string | null> {
     if (pos === null) return null;
     const ranges: [number, number][] = [[1, pos - number * LOG_SPAN]];
     return this.sign({ account: formatHexId('user', id), reason: 'retention', ranges, erasedAt });
   }
 
-  private async erase(chosen: Part[], signed: (string | null)[], now: number): Promise<void> {
+  private async erase(chosen: AccountSlice[], signed: (string | null)[], now: number): Promise<void> {
     const { database } = this;
-    const slice = chosenSlice(chosen, signed, now);
+    const slice = slicesStillDue(chosen, signed, now);
     const run = (statement: SQL) => database.build.run(statement);
     const entries = [
       run(deletePermissions(slice, now)),
-      run(recordErasure(slice, now)),
+      run(upsertErasureRecord(slice, now)),
       run(sql`delete from audit_entries where pos in (
         select pos from (${slice}) as slice cross join audit_entries not indexed where pos > start and pos <= last)`),
     ];
@@ -92,14 +93,14 @@ export class Retention {
     await database.run([
       ...(chosen.some(({ pos }) => pos !== null) ? entries : []),
       ...(chosen.some(({ note }) => note !== null) ? [notes] : []),
-      ...(chosen.some(({ others }) => others === 1) ? [run(deleteOldRecords(slice))] : []),
-      run(moveOn(slice, now)),
+      ...(chosen.some(({ others }) => others === 1) ? [run(deleteCoveredRecords(slice))] : []),
+      run(reschedule(slice, now)),
     ] as unknown as Batch);
   }
 }
 
-/** The oldest time whose entries the account of the row `accounts` keeps, for itself or for a file in the making. */
-function keptFrom(now: number): SQL {
+/** The oldest time whose entries the account in the row `accounts` keeps, for itself or for a file in progress. */
+function oldestKept(now: number): SQL {
   return sql`min(
     ${now} - ${retentionPeriod},
     coalesce((
@@ -109,18 +110,18 @@ function keptFrom(now: number): SQL {
   )`;
 }
 
-/** The first id of a time, as a prefix. */
+/** The prefix of the ids of a time. */
 const idAt = (time: SQL) => sql`unhex(printf('%012x', ${time}))`;
 
 /**
- * The accounts whose turn it is, and how much of each, as JSON: what the slice holds is shared out evenly. Times never
- * decrease along the log, so that what goes is its beginning.
+ * Selects the accounts that are due, and divides the slice evenly among them. Times never decrease along a log, so the
+ * entries to erase are its beginning.
  */
-function selectParts(now: number, overdue: number, rows: number): SQL {
+function selectAccountSlices(now: number, overdue: number, rows: number): SQL {
   const share = sql`max(1, ${number(rows)} / (select max(1, count(*)) from due))`;
   return sql`
     with due as materialized (
-      select number, id, number * ${span} as start, ${keptFrom(now)} as kept_from,
+      select number, id, number * ${span} as start, ${oldestKept(now)} as kept_from,
         number * ${span} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
       from accounts indexed by accounts_retention_due
       where retention_due_at is not null and retention_due_at <= ${now - overdue}
@@ -143,25 +144,25 @@ function selectParts(now: number, overdue: number, rows: number): SQL {
 }
 
 /**
- * The parts as rows. An account that keeps some of its part after all, or is gone, is left out: its plan may have
- * changed since the parts were chosen, or a file have been asked for.
+ * The account slices as rows. Leaves out accounts that are deleted, and accounts that now keep some of these entries
+ * because their plan has changed or a file was requested.
  */
-function chosenSlice(parts: Part[], signed: (string | null)[], now: number): SQL {
+function slicesStillDue(parts: AccountSlice[], signed: (string | null)[], now: number): SQL {
   const rows = parts.map(({ number, pos, at, note }, i) => [number, pos, at, note, signed[i] ?? null]);
   return sql`
     select number, number * ${span} as start, given.value ->> 1 as last, given.value ->> 2 as last_at,
       unhex(given.value ->> 3) as last_note, given.value ->> 4 as signed,
-      ${retentionPeriod} as kept_for, ${keptFrom(now)} as kept_from,
+      ${retentionPeriod} as kept_for, ${oldestKept(now)} as kept_from,
       number * ${span} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
     from json_each(${JSON.stringify(rows)}) as given cross join accounts
     where number = given.value ->> 0
-      and coalesce(given.value ->> 2 < ${keptFrom(now)}, true)
-      and coalesce(unhex(given.value ->> 3) < ${idAt(keptFrom(now))}, true)`;
+      and coalesce(given.value ->> 2 < ${oldestKept(now)}, true)
+      and coalesce(unhex(given.value ->> 3) < ${idAt(oldestKept(now))}, true)`;
 }
 
 /**
- * Deletes the settled permissions whose last entry goes. Of others an entry is still to come, but for a token that was
- * used in part, which only time ends.
+ * Deletes permissions whose last entry is erased, if no other entry can follow: not pending, and without an active token.
+ * A token that was used in part and has expired gets no further entry either.
  */
 function deletePermissions(slice: SQL, now: number): SQL {
   return sql`
@@ -176,8 +177,8 @@ function deletePermissions(slice: SQL, now: number): SQL {
     )`;
 }
 
-/** Records that everything up to the last entry of each part is erased: one record an account, which grows. */
-function recordErasure(slice: SQL, now: number): SQL {
+/** Records that everything up to the last entry of each account slice is erased. An account has one such record. */
+function upsertErasureRecord(slice: SQL, now: number): SQL {
   return sql`
     insert into erased_entries (id, account, reason, ranges, erased_at, note)
     select start, number, ${codeOf(ERASURE_REASONS, 'retention')}, json_array(json_array(1, last - start)), ${now}, signed
@@ -186,23 +187,23 @@ function recordErasure(slice: SQL, now: number): SQL {
     where ranges ->> '$[0][1]' < excluded.ranges ->> '$[0][1]'`;
 }
 
-/** Deletes some of the records that lie wholly in what the record of retention tells already. */
-function deleteOldRecords(slice: SQL): SQL {
+/** Deletes records of earlier erasures that the record of retention covers. */
+function deleteCoveredRecords(slice: SQL): SQL {
   return sql`delete from erased_entries where id in (
-    select other.id from (${slice}) as slice cross join erased_entries as other ${isTold} limit ${number(RECORDS)})`;
+    select other.id from (${slice}) as slice cross join erased_entries as other ${isCovered} limit ${number(RECORDS)})`;
 }
 
-const isTold = sql`
+const isCovered = sql`
   where other.id > start and other.id <= start + (select ranges ->> '$[0][1]' from erased_entries where id = start)`;
 
 /**
- * Notes how far the erasure has come, from where the log goes on, and when there will be something to erase again: at
- * once, behind those that wait already; when the oldest thing that is left expires; or never, until something is new.
+ * Stores how far the erasure has come, and when the account is due next: at once (behind the accounts that are waiting), at
+ * the end of the retention period of its oldest entry or activity record, or not until it has a new one.
  */
-function moveOn(slice: SQL, now: number): SQL {
+function reschedule(slice: SQL, now: number): SQL {
   const never = number(Number.MAX_SAFE_INTEGER);
   const dueAt = (goesNow: SQL) =>
-    sql`iif(${goesNow}, ${now - BACKLOG_AGE}, max(created_at + kept_for + 1, ${now + PATIENCE}))`;
+    sql`iif(${goesNow}, ${now - BACKLOG_AGE}, max(created_at + kept_for + 1, ${now + RETRY_DELAY}))`;
   return sql`
     update accounts set
       erased_sequence = max(erased_sequence, coalesce(last - start, 0)),
@@ -218,7 +219,7 @@ function moveOn(slice: SQL, now: number): SQL {
           select ${dueAt(sql`id < ${idAt(sql`kept_from`)}`)} from activity
           where account = slice.number and id > coalesce(last_note, x'') order by id limit 1
         ), ${never}) as next_note,
-        iif(exists (select 1 from erased_entries as other ${isTold}), ${now - BACKLOG_AGE}, ${never}) as next_record
+        iif(exists (select 1 from erased_entries as other ${isCovered}), ${now - BACKLOG_AGE}, ${never}) as next_record
       from (${slice}) as slice
     ) as part
     where accounts.number = part.number`;

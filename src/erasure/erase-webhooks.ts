@@ -2,7 +2,7 @@ import { eq, sql } from 'drizzle-orm';
 import { codeOf } from '../db/columns';
 import type { Database } from '../db/database';
 import { ERASURE_KINDS, erasures } from '../db/schema';
-import { listOf, SLICE } from './erase-agents';
+import { DELETE_LIMIT, sqlList } from './erase-agents';
 
 /** Webhooks that one slice looks at. */
 const WEBHOOKS = 50;
@@ -10,7 +10,7 @@ const WEBHOOKS = 50;
 const webhookKind = codeOf(ERASURE_KINDS, 'webhook');
 
 /**
- * Erases a slice of the deliveries of deleted webhooks. May be stopped and called again at any point.
+ * Erases a slice of the deliveries of deleted webhooks. Safe to stop at any point and to repeat.
  * @returns whether there is more to erase
  */
 export async function eraseWebhooks(database: Database): Promise<boolean> {
@@ -18,11 +18,11 @@ export async function eraseWebhooks(database: Database): Promise<boolean> {
     database.select({ id: erasures.id }).from(erasures).where(eq(erasures.kind, 'webhook')).limit(WEBHOOKS),
   ]);
   if (next.length === 0) return false;
-  const gone = sql`(select number from erasures where id in ${listOf(next.map(({ id }) => id))})`;
+  const gone = sql`(select number from erasures where id in ${sqlList(next.map(({ id }) => id))})`;
   const { build } = database;
   await database.run([
     build.run(sql`delete from deliveries where (webhook, id) in (
-      select webhook, id from deliveries where webhook in ${gone} limit ${SLICE})`),
+      select webhook, id from deliveries where webhook in ${gone} limit ${DELETE_LIMIT})`),
     build.run(sql`delete from erasures where kind = ${webhookKind} and number in ${gone}
       and not exists (select 1 from deliveries where webhook = erasures.number)`),
   ]);

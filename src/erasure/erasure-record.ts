@@ -1,11 +1,11 @@
 import type { ERASURE_REASONS } from '../db/schema';
 import type { Id } from '../lib/typeid';
 
-/** Sequences, in ascending order: pairs of a first and a last one. */
+/** Ranges of sequence numbers in ascending order. */
 export type SequenceRanges = [first: number, last: number][];
 
-/** What is erased of an account's log. */
-export interface ErasedRanges {
+/** The entries of a log that are erased together. */
+export interface ErasedEntries {
   account: Id<'user'>;
   reason: (typeof ERASURE_REASONS)[number];
   ranges: SequenceRanges;
@@ -13,10 +13,10 @@ export interface ErasedRanges {
   erasedAt: number;
 }
 
-/** Signs the record of an erasure: who can only write to the database can make none. */
-export type SignErasure = (erased: ErasedRanges) => Promise<string>;
+/** Signs the record of an erasure, so that write access to the database alone cannot forge one. */
+export type SignErasure = (erased: ErasedEntries) => Promise<string>;
 
-/** Sequences in ascending order as ranges. */
+/** Groups sequence numbers, given in ascending order, into ranges. */
 export function rangesOf(sequences: readonly number[]): SequenceRanges {
   const ranges: SequenceRanges = [];
   for (const sequence of sequences) {

@@ -2,16 +2,16 @@ import type { SQL } from 'drizzle-orm';
 import type { ActivityAction } from '../db/schema';
 import type { Id } from '../lib/typeid';
 
-/** A note of what somebody did to the account, as it is stored. */
+/** A record of what a person or the operator changed in an account, as it is stored. */
 export interface ActivityRecord {
   id: Id<'act'>;
-  /** The number of the account; as SQL, NULL, which the column refuses, where the target is not there. */
+  /** The account's number, or SQL that finds it. SQL yields NULL for a missing target, and the NOT NULL column aborts. */
   account: number | SQL<number>;
-  /** Id of the token that was used, or `operator`; null for a signed address. */
+  /** The id of the user token, or `operator`; null for a download by signed address. */
   actor: string | null;
   action: ActivityAction;
   target: string;
-  /** Names of the fields that changed, never their values. */
+  /** The names of the changed fields, never their values. */
   changes: string[];
   ipAddress: string;
   userAgent: string;

@@ -3,23 +3,23 @@ import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import type { Statement } from '../db/database';
 import type { Id } from '../lib/typeid';
 
-/** What the client will be told of a change, should it be committed. */
+/** The answer to a request, to be stored when its change is committed. */
 export interface Answer {
   value: object;
-  /** What it tells of, and is erased with: an agent where one is concerned, else the account. */
+  /** The agent that the answer is about, or else the account. The answer is erased together with it. */
   subject: Id<'agent'> | Id<'user'>;
-  /** Numbers in the value that only the change itself settles, as SQL that runs before it. */
+  /** Numbers in the value that depend on the state before the change, as SQL that runs before it. */
   settled?: Record<string, SQL<number>>;
 }
 
-/** Stores the answer of a request that may be sent again. */
+/** Stores the answers to requests that have an idempotency key. */
 export interface AnswerKeeper {
   /**
-   * Makes the statements that store the answer with the change. They run first: the last of them fails for a request
-   * that was answered before, and the whole batch with it.
+   * Gives the statements that store an answer. They run before the change, in its transaction. The last of them fails if
+   * the same request was answered before, and so aborts the change.
    */
   keep(build: DrizzleD1Database, answer: Answer): Promise<Statement[]>;
 }
 
-/** The same request was answered before, or at the same time; nothing was written. */
+/** The same request was answered before, or is being answered by a concurrent one. Nothing was written. */
 export class AnsweredBefore extends Error {}

@@ -6,17 +6,17 @@ import { idBytes } from '../lib/typeid';
 import { type Authority, isValidAt } from './authority';
 import type { Entry } from './entry';
 
-/** Sequence numbers of one account stay below this; `pos` is account number × this + sequence. */
+/** Exclusive maximum of an account's sequence numbers. The column `pos` is account number × LOG_SPAN + sequence. */
 export const LOG_SPAN = 2 ** 32;
 
 const span = sql.raw(String(LOG_SPAN));
 
-/** Events that an agent can cause without limit. Each leads to at most a few others. */
+/** Events that an agent can cause without limit. Every other event follows one of these. */
 const UNBOUNDED_EVENTS = sql`(${codeOf(EVENT_TYPES, 'request')}, ${codeOf(EVENT_TYPES, 'use')})`;
 
 /**
- * Entries as rows of a JSON array. `rank` is an entry's place among those of its account, from 1. `mark` is the id that the
- * permission's `last_entry` must have: that of the last entry on this permission.
+ * Entries as a subquery over a JSON array. `rank` numbers the entries of each account from 1. `mark` is the value that
+ * the permission's `last_entry` must have: the id of the last of these entries on the same permission.
  */
 export function draftRows(entries: readonly Entry[]): SQL {
   const marks = new Map(entries.map((entry) => [entry.permission, entry.id]));
@@ -49,22 +49,22 @@ export function draftRows(entries: readonly Entry[]): SQL {
 }
 
 /**
- * Maximum entries that an account's log keeps. At the limit requests and uses are refused; what was requested before can
- * still be decided, revoked or expire.
+ * Maximum number of entries in an account's log. A full log takes no new requests and uses; open requests can still be
+ * decided or expire, and tokens be revoked.
  */
 export const MAX_LOG_LENGTH = 5_000_000;
 
 /** The log of the account has reached {@link MAX_LOG_LENGTH}. Nothing was written. */
 export class LogFull extends Error {}
 
-/** The time at which a draft is written: no entry is older than the one before it. */
+/** The time that an entry gets: its own, or that of the entry before it if that is later. */
 const writtenAt = sql`max(draft.at, coalesce(head.created_at, 0), coalesce(accounts.erased_at, 0))`;
 
 /**
- * How many entries the log keeps, as SQL: the span from its first to its last entry and, only where that reaches the
- * maximum, less the recorded gaps of deleted agents in it.
+ * The number of entries in a log, as SQL: the distance from the first to the last. Only where that reaches the maximum are
+ * the erased entries of deleted agents subtracted.
  */
-const keptEntries = sql`(
+const logLength = sql`(
   select iif(head.pos - first.pos + 1 < ${MAX_LOG_LENGTH}, head.pos - first.pos + 1, head.pos - first.pos + 1 - (
     select coalesce(sum(range.value ->> 1 - max(range.value ->> 0, first.pos % ${span}) + 1), 0)
     from erased_entries indexed by erased_entries_by_account, json_each(erased_entries.ranges) as range
@@ -77,13 +77,14 @@ const keptEntries = sql`(
 )`;
 
 /**
- * Appends the drafts to their accounts' logs, or aborts the transaction. Three columns that are NOT NULL decide: `id` is
- * NULL if the credential is not valid at the time of its first entry, `agent` if this transition lost or its agent is
- * gone, `action` if the log is full. The sequence is the account's highest + 1 and time never runs backwards, in the
- * statement itself: no gap, no lock.
+ * Appends entries to their accounts' logs, or aborts the transaction.
+ *
+ * Three NOT NULL columns enforce the conditions: `id` is NULL if the credential is not valid at the time of the entry,
+ * `agent` if the transition lost or the agent is deleted, `action` if the log is full. The statement itself computes the
+ * sequence, the account's highest + 1, and the time, which never decreases: no gaps, and no lock.
  */
 export function appendEntries(drafts: SQL, authority: Authority): SQL {
-  const hasRoom = sql`draft.event not in ${UNBOUNDED_EVENTS} or coalesce(${keptEntries}, 0) < ${MAX_LOG_LENGTH}`;
+  const hasRoom = sql`draft.event not in ${UNBOUNDED_EVENTS} or coalesce(${logLength}, 0) < ${MAX_LOG_LENGTH}`;
   const isValid = authority.kind === 'service' ? sql`1` : isValidAt(authority, writtenAt);
   return sql`
     insert into audit_entries

@@ -1,18 +1,18 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { accounts, agentKeys, agents, guards, userTokens } from '../db/schema';
 
-/** Who writes. A credential is checked again in the transaction that writes. */
+/** Who writes. A credential is checked once more in the transaction that writes. */
 export type Authority =
-  /** The service itself, the operator, or a signed address: nothing in the database can revoke them. */
+  /** The service itself, the operator, or a signed address: nothing in the database revokes these. */
   { kind: 'service' } | Credential;
 
-/** An authenticated credential. It can end before its request is written. */
+/** An authenticated credential. It can end before its request is committed. */
 export type Credential = CredentialReference & {
   /** The time of the request in milliseconds since the epoch, the same at every call. */
   now: () => number;
 };
 
-/** How the database finds a credential again: by its hash or, for a JWT, by its expiry. */
+/** Identifies a credential in the database: by its hash or, for a JWT, by its expiry time. */
 export type CredentialReference = { account: number } & (
   | { kind: 'user_token'; hash: Uint8Array }
   | { kind: 'agent_key'; hash: Uint8Array }
@@ -22,12 +22,12 @@ export type CredentialReference = { account: number } & (
 export const SERVICE: Authority = { kind: 'service' };
 
 /**
- * The credential ended between authentication and write: it was deleted, has expired, or its agent or account was switched
- * off or deleted. Nothing was written.
+ * The credential ended between authentication and commit: it was deleted or has expired, or its agent or account was
+ * deactivated or deleted. Nothing was written.
  */
 export class CredentialEnded extends Error {}
 
-/** SQL condition on the account's row of `accounts`: whether a credential is valid at a time. */
+/** Whether a credential is valid at a time, as an SQL condition on the account's row of `accounts`. */
 export function isValidAt(credential: Credential, time: number | SQL): SQL {
   return sql`(${accounts.isActive} and ${isLiveAt(credential, time)})`;
 }

@@ -8,10 +8,11 @@ const unit = (name: 'day' | 'hour', length: number) =>
   sql`select ${codeOf(STATISTICS_UNITS, name)} as code, ${sql.raw(String(length))} as length`;
 
 /**
- * Counts the drafts of a transition in their agents' statistics, per UTC day and hour. Requests and what became of them
- * count where the request was made; tokens where they were issued, first used or revoked. Runs after the change and the
- * entries of the same batch, so that the permission's row already tells of this transition.
- * @param drafts a subquery with the columns `account`, `permission`, `event`, `at` (see the ledger)
+ * Adds the entries of a transition to their agents' statistics, per UTC day and hour.
+ *
+ * Requests and their decisions count in the hour of the request; tokens in the hour in which they were issued, first used
+ * or revoked. The statement runs after the changes of the same transaction, so it sees the permission's new state.
+ * @param drafts the entries as a subquery, see `draftRows`
  */
 export function countEvents(drafts: SQL): SQL {
   return sql`

@@ -3,17 +3,17 @@ import type { Runtime } from '../env';
 import type { JsonObject } from '../lib/json';
 import { type Id, makeId } from '../lib/typeid';
 
-/** Where an event came from: the request that caused it. */
+/** The origin of the request that caused an event. */
 export interface Origin {
-  /** `""` where the service itself is the cause. */
+  /** `""` for events that the service itself causes. */
   ipAddress: string;
   userAgent: string;
 }
 
-/** The origin of what no request caused. */
+/** The origin of events that no request caused, such as an expiry. */
 export const SERVICE_ORIGIN: Origin = { ipAddress: '', userAgent: 'countersign' };
 
-/** What an audit entry tells of its event; null where a field does not apply. */
+/** The details of an audit entry; null where a field does not apply. */
 export interface EntryDetails {
   action: string;
   resource: string;
@@ -25,7 +25,7 @@ export interface EntryDetails {
   expired?: 'request' | 'token';
 }
 
-/** An audit entry to be written; the ledger gives it its place in the log. */
+/** An audit entry to be written. The ledger assigns its sequence number. */
 export interface Entry {
   id: Id<'audit'>;
   salt: Uint8Array;
@@ -39,7 +39,7 @@ export interface Entry {
 
 const SALT_LENGTH = 16;
 
-/** Gives an event its identifier and salt. */
+/** Makes an entry of an event: adds an identifier and a salt. */
 export function draftEntry(runtime: Runtime, event: Omit<Entry, 'id' | 'salt'>): Entry {
   return {
     ...event,

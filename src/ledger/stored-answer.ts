@@ -5,24 +5,24 @@ import type { Reader, Statement } from '../db/database';
 import { accounts, agents, storedAnswers } from '../db/schema';
 import { DAY } from '../lib/time';
 
-/** How long an idempotency key is honoured, in milliseconds. */
+/** How long the answer to an idempotency key is kept, in milliseconds. */
 export const STORED_ANSWER_LIFETIME = DAY;
 
-/** Answers that one statement deletes: they may be large. */
+/** Maximum answers that one statement deletes. Each may be large. */
 export const STORED_ANSWER_SLICE = 100;
 
-/** Whose key it is, and which. As SQL where the caller is not known yet. */
+/** An idempotency key and its owner, given as SQL while the caller is not known yet. */
 export interface AnswerKey {
   principal: Uint8Array | SQL;
   key: Uint8Array;
-  /** The number of the account whose agents the answer may tell of; null for the operator's. */
+  /** The number of the account whose agents the answer may be about; null for the operator's answers. */
   account: number | SQL<number> | null;
 }
 
-/** An answer as it is stored. */
+/** A stored answer. */
 export type StoredAnswer = Pick<typeof storedAnswers.$inferSelect, 'request' | 'answer' | 'settled'>;
 
-/** Finds the answer that was given to a key, while it is honoured and what it tells of exists. */
+/** Finds the answer to a key. Answers that are too old, or whose agent or account is deleted, are not found. */
 export function findStoredAnswer(reader: Reader, key: AnswerKey, now: number) {
   return reader
     .select({
@@ -35,8 +35,8 @@ export function findStoredAnswer(reader: Reader, key: AnswerKey, now: number) {
 }
 
 /**
- * Makes the statements that store an answer. The second is refused by the schema where the key is taken; what is no
- * longer honoured makes room.
+ * Gives the statements that store an answer: the first deletes an answer that is no longer found, the second violates the
+ * primary key if another answer is.
  */
 export function storeAnswer(
   build: DrizzleD1Database,

@@ -13,7 +13,7 @@ const log = watchLog();
  */
 async function take(pauses: number, progressOf: (pause: number) => number) {
   const { runtime } = new World();
-  const { promise: rest, resolve } = Promise.withResolvers<void>();
+  const { promise: done, resolve } = Promise.withResolvers<void>();
   let waited = 0;
   const sleep = async () => {
     waited += 1;
@@ -25,7 +25,7 @@ async function take(pauses: number, progressOf: (pause: number) => number) {
     batch,
     { ...runtime, sleep },
     () => ({}),
-    async () => ({ rest, progress: () => progressOf(waited), patience: 250 }),
+    async () => ({ done, progress: () => progressOf(waited), patience: 250 }),
     (work) => behind.push(work),
   );
   const { explicitAcks } = await getQueueResult(batch, createExecutionContext());

@@ -34,10 +34,10 @@ export interface MovedAccount {
 }
 
 /** A thing that has a number of its own on each shard. */
-export type Numbered = (typeof MOVED_NUMBERS)[number];
+export type NumberedKind = (typeof MOVED_NUMBERS)[number];
 
 /** What a column tells of the account's place on its shard; others are copied as they are. */
-type Kind = 'account' | Numbered | 'position' | 'left out' | SQL;
+type Kind = 'account' | NumberedKind | 'position' | 'left out' | SQL;
 
 export interface MovedTable {
   table: Table;
@@ -72,7 +72,7 @@ const agent = { agent: 'agent' } as const;
  * What is copied while the account lives on, and copied anew where it changes: all that may be large. Without what comes
  * last, nothing looks at it on the new shard. Triggers note the changes under the names of these tables.
  */
-export const FOLLOWED_TABLES: readonly MovedTable[] = [
+export const TRACKED_TABLES: readonly MovedTable[] = [
   { table: userTokens, of: ownAccount, key: ['id'], kinds: account },
   { table: agents, of: ownAccount, key: ['id'], kinds: { ...account, number: 'agent' } },
   { table: agentKeys, of: ownAgents, isNested: true, key: ['agent', 'hash'], kinds: agent },
@@ -142,12 +142,12 @@ export function selectRows(moved: MovedTable, owner: MovedAccount, after: string
   const select = (condition: SQL) => sql`
     select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table} where ${condition}
     order by ${list(key)} ${limit === undefined ? sql`` : sql`limit ${raw(limit)}`}`;
-  if (!isNested) return select(from === null ? of(owner) : sql`${of(owner)} and ${isBeyond(moved, key, from)}`);
+  if (!isNested) return select(from === null ? of(owner) : sql`${of(owner)} and ${isAfterKey(moved, key, from)}`);
   const parents = sql`select parent from (${of(owner)})`;
   if (from === null) return select(sql`${identifier(first)} in (${parents})`);
   const parent = keyValue(moved, first, from);
   return sql`
-    select * from (${select(sql`${identifier(first)} = ${parent} and ${isBeyond(moved, rest, from)}`)})
+    select * from (${select(sql`${identifier(first)} = ${parent} and ${isAfterKey(moved, rest, from)}`)})
     union all
     select * from (${select(sql`${identifier(first)} in (${parents} where parent > ${parent})`)})
     ${limit === undefined ? sql`` : sql`limit ${raw(limit)}`}`;
@@ -160,13 +160,13 @@ export function selectRowsByKey(moved: MovedTable, owner: MovedAccount, keys: st
 }
 
 /** How the numbers of the old shard become those of the new. */
-export interface Passage {
+export interface Renumbering {
   from: number;
   to: number;
 }
 
 /** Inserts rows, a JSON array of them, on the new shard. */
-export function insertRows(moved: MovedTable, rows: string, passage: Passage): SQL {
+export function insertRows(moved: MovedTable, rows: string, passage: Renumbering): SQL {
   const { table, kinds = {} } = moved;
   const names = copiedColumns(moved);
   const values = names.map((name, i) => translate(decode(table, name, sql`value ->> ${raw(i)}`), kinds[name], passage));
@@ -176,14 +176,14 @@ export function insertRows(moved: MovedTable, rows: string, passage: Passage): S
 }
 
 /** Deletes rows of certain keys of the old shard, a JSON array of them, on the new one. */
-export function deleteRows(moved: MovedTable, keys: string, passage: Passage): SQL {
+export function deleteRows(moved: MovedTable, keys: string, passage: Renumbering): SQL {
   const owner = { number: passage.to };
   return sql`delete from ${moved.table}
     where ${hasKey(moved, owner, sql`select ${keyColumns(moved, passage)} from json_each(${keys})`)}`;
 }
 
 /** The numbers of a kind that rows tell of: they need one on the new shard. */
-export function numbersIn(moved: MovedTable, rows: readonly string[], kind: Numbered): number[] {
+export function numbersIn(moved: MovedTable, rows: readonly string[], kind: NumberedKind): number[] {
   const { kinds = {} } = moved;
   const places = copiedColumns(moved).flatMap((name, i) => (kinds[name] === kind ? [i] : []));
   if (places.length === 0) return [];
@@ -214,7 +214,7 @@ function encodedKey({ table, key }: MovedTable): SQL {
 }
 
 /** The columns of the keys that a JSON array holds. */
-function keyColumns({ table, key, kinds = {} }: MovedTable, passage?: Passage): SQL {
+function keyColumns({ table, key, kinds = {} }: MovedTable, passage?: Renumbering): SQL {
   const values = key.map((name, i) => {
     const value = decode(table, name, sql`value ->> ${raw(i)}`);
     return passage ? translate(value, kinds[name], passage) : value;
@@ -223,7 +223,7 @@ function keyColumns({ table, key, kinds = {} }: MovedTable, passage?: Passage): 
 }
 
 /** Whether some columns of the key come after those of a key, as JSON. */
-function isBeyond(moved: MovedTable, names: readonly string[], json: string): SQL {
+function isAfterKey(moved: MovedTable, names: readonly string[], json: string): SQL {
   const values = names.map((name) => keyValue(moved, name, json));
   return sql`${tuple(names)} > (${sql.join(values, sql`, `)})`;
 }
@@ -240,7 +240,7 @@ function copiedColumns({ table, kinds = {} }: MovedTable): string[] {
   return columnNames(table).filter((name) => kinds[name] !== 'left out');
 }
 
-function translate(value: SQL, kind: Kind | undefined, { from, to }: Passage): SQL {
+function translate(value: SQL, kind: Kind | undefined, { from, to }: Renumbering): SQL {
   if (kind === 'account') return raw(to);
   if (kind === 'position') return sql`${value} + ${raw((to - from) * LOG_SPAN)}`;
   if (kind !== 'agent' && kind !== 'webhook') return value;

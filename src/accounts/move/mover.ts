@@ -27,15 +27,15 @@ import { MINUTE } from '../../lib/time';
 import {
   type CopiedRow,
   deleteRows,
-  FOLLOWED_TABLES,
   insertRows,
   LAST_TABLES,
   type MovedTable,
-  type Numbered,
+  type NumberedKind,
   numbersIn,
-  type Passage,
+  type Renumbering,
   selectRows,
   selectRowsByKey,
+  TRACKED_TABLES,
 } from './moved-tables';
 
 /** A shard of this deployment. */
@@ -48,7 +48,7 @@ type Move = typeof moves.$inferSelect;
 
 /** The shards on which nothing else is to look for work, as it would find half of an account: of a move on a shard. */
 export function heldShards(name: string, { direction, shard, heldAt, hasLeft, step }: Move): string[] {
-  if (direction === 'in') return step > FOLLOWED_TABLES.length ? [name] : [];
+  if (direction === 'in') return step > TRACKED_TABLES.length ? [name] : [];
   return heldAt !== null && !hasLeft ? [name, shard] : [];
 }
 
@@ -112,7 +112,7 @@ export class Mover {
       for (;;) {
         const found = await this.findMove(now);
         if (!found) return false;
-        const outcome = await this.goOn(found, now);
+        const outcome = await this.advance(found, now);
         if (outcome !== 'held') return outcome === 'goes on';
       }
     });
@@ -140,7 +140,7 @@ export class Mover {
     return false;
   }
 
-  private async goOn({ move, isDeleted, isWritten }: FoundMove, now: number): Promise<'goes on' | 'held' | 'waits'> {
+  private async advance({ move, isDeleted, isWritten }: FoundMove, now: number): Promise<'goes on' | 'held' | 'waits'> {
     const target = this.shards.find(({ name }) => name === move.shard && name !== this.source.name);
     if (!target) return this.giveUp(move, `there is no other shard ${move.shard}`);
     if (move.hasLeft) {
@@ -155,12 +155,12 @@ export class Mover {
       await this.reserve(move, target, now);
       return 'goes on';
     }
-    const [table] = FOLLOWED_TABLES.slice(arrival.step);
+    const [table] = TRACKED_TABLES.slice(arrival.step);
     if (table) {
       await this.measure(target, () => this.copy(table, move, target, arrival));
       return 'goes on';
     }
-    if (arrival.step === FOLLOWED_TABLES.length) {
+    if (arrival.step === TRACKED_TABLES.length) {
       // Of an account that is held nobody else waits for the database: the sooner it is over the better.
       const limit = move.heldAt === null ? Math.min(this.size.rows, this.sizes.changes) : this.sizes.changes;
       const changes = await this.measure(target, () => this.copyChanges(move, target, arrival, limit));
@@ -258,7 +258,7 @@ export class Mover {
       const keys = new Set(changes.filter((change) => change.name === name).map(({ key }) => key));
       return `[${[...keys].join()}]`;
     };
-    const changed = FOLLOWED_TABLES.map((table) => ({ table, keys: keysOf(nameOf(table)) }));
+    const changed = TRACKED_TABLES.map((table) => ({ table, keys: keysOf(nameOf(table)) }));
     const touched = changed.filter(({ keys }) => keys !== '[]');
     const found =
       touched.length === 0
@@ -277,7 +277,7 @@ export class Mover {
         touched.map(({ table }, i) => [table, found[i] ?? []]),
         passage,
       ),
-      ...eraseGone(database, keysOf('gone_agents'), keysOf('gone_webhooks'), arrival.account),
+      ...eraseDeleted(database, keysOf('gone_agents'), keysOf('gone_webhooks'), arrival.account),
     ]);
     await source.run([source.build.delete(moveChanges).where(and(isOwn, sql`${moveChanges.id} <= ${last.id}`))]);
     return changes.length;
@@ -323,8 +323,8 @@ export class Mover {
         select hash, ${idOf} from ${userTokens} where account = ${account}
         union all select hash, ${idOf} from ${agentKeys}
         where agent in (select number from ${agents} where account = ${account})`),
-      ...this.leadPeople(this.source, move),
-      ...abandon(this.source.database, account),
+      ...this.redirectPeople(this.source, move),
+      ...deleteAccountRows(this.source.database, account),
       build.update(moves).set({ hasLeft: true }).where(eq(moves.account, account)),
     ]);
   }
@@ -336,10 +336,10 @@ export class Mover {
     const arrival = await this.findArrival(target, move);
     if (arrival) {
       // Once it is let go it may move on: whoever comes later knows less.
-      const [directory] = others.flatMap((shard) => this.leadPeople(shard, move).map((lead) => ({ shard, lead })));
+      const [directory] = others.flatMap((shard) => this.redirectPeople(shard, move).map((lead) => ({ shard, lead })));
       if (directory) await directory.shard.database.run([directory.lead]);
       await takeTurn(target.database, arrival, [
-        ...this.leadPeople(target, move),
+        ...this.redirectPeople(target, move),
         // Where it was before it leads nowhere any more.
         build.delete(movedCredentials).where(eq(movedCredentials.account, move.id)),
         build.delete(movedAccounts).where(eq(movedAccounts.id, move.id)),
@@ -357,7 +357,7 @@ export class Mover {
   }
 
   /** Leads people who sign in to where the account moves, if the shard has the directory of these. */
-  private leadPeople({ name, database }: MoverShard, { id, shard }: Move): Statement[] {
+  private redirectPeople({ name, database }: MoverShard, { id, shard }: Move): Statement[] {
     if (name !== this.shards[0]?.name) return [];
     const isLedHere = and(eq(identities.account, id), eq(identities.shard, this.source.name));
     return [database.build.update(identities).set({ shard }).where(isLedHere)];
@@ -412,7 +412,7 @@ async function unlessTurnIsLost(work: () => Promise<boolean>): Promise<boolean> 
 }
 
 /** Forgets an account on a shard, but for what the sweep erases in its time, as of a deleted one. */
-function abandon({ build }: Database, account: number): Statement[] {
+function deleteAccountRows({ build }: Database, account: number): Statement[] {
   return [
     build.insert(erasures).values({ kind: 'account', number: account }),
     build.delete(files).where(eq(files.account, account)),
@@ -426,7 +426,7 @@ async function clearArrival(database: Database, arrival: Move): Promise<void> {
   const { build } = database;
   const { account } = arrival;
   await takeTurn(database, arrival, [
-    ...abandon(database, account),
+    ...deleteAccountRows(database, account),
     build.run(sql`insert into ${erasures} (kind, number)
       select iif(kind = ${codeOf(MOVED_NUMBERS, 'agent')}, ${agentErasure}, ${webhookErasure}), becomes
       from ${moveNumbers} where account = ${account}`),
@@ -435,8 +435,8 @@ async function clearArrival(database: Database, arrival: Move): Promise<void> {
 }
 
 /** Erases what goes with agents and webhooks that were deleted: keys as `move_changes` has them, as a JSON array each. */
-function eraseGone({ build }: Database, agentsGone: string, webhooksGone: string, account: number): Statement[] {
-  const numbers = (kind: Numbered, keys: string) => sql`
+function eraseDeleted({ build }: Database, agentsGone: string, webhooksGone: string, account: number): Statement[] {
+  const numbers = (kind: NumberedKind, keys: string) => sql`
     select becomes from ${moveNumbers} where account = ${account} and kind = ${codeOf(MOVED_NUMBERS, kind)}
       and number in (select value ->> 0 from json_each(${keys}))`;
   const ofAgents = [
@@ -454,12 +454,12 @@ function eraseGone({ build }: Database, agentsGone: string, webhooksGone: string
 }
 
 /** Inserts rows, and gives new numbers to the agents and webhooks of which they tell. */
-function insertAll(database: Database, copied: [MovedTable, CopiedRow[]][], passage: Passage): Statement[] {
+function insertAll(database: Database, copied: [MovedTable, CopiedRow[]][], passage: Renumbering): Statement[] {
   const { build } = database;
   const all = copied.map(([table, rows]) => [table, rows.map(({ row }) => row)] as const);
   const numbers = MOVED_NUMBERS.flatMap((kind) => {
     const found = new Set(all.flatMap(([table, rows]) => numbersIn(table, rows, kind)));
-    return found.size === 0 ? [] : giveNumbers(database, kind, [...found], passage.to);
+    return found.size === 0 ? [] : assignNumbers(database, kind, [...found], passage.to);
   });
   const inserts = all.flatMap(([table, rows]) =>
     chunk(rows).map((part) => build.run(insertRows(table, part, passage))),
@@ -468,11 +468,11 @@ function insertAll(database: Database, copied: [MovedTable, CopiedRow[]][], pass
 }
 
 /** Gives new numbers to agents or webhooks that have none yet. Taken ones are never given again, as with those made here. */
-function giveNumbers({ build }: Database, kind: Numbered, numbers: number[], account: number): Statement[] {
+function assignNumbers({ build }: Database, kind: NumberedKind, numbers: number[], account: number): Statement[] {
   const code = codeOf(MOVED_NUMBERS, kind);
   const table = sql.raw(`${kind}s`);
   const last = sql`coalesce((select seq from sqlite_sequence where name = ${`${kind}s`}), 0)`;
-  const further: Record<Numbered, SQL> = {
+  const further: Record<NumberedKind, SQL> = {
     agent: sql`(number, account, id, name, key_prefix, metadata, is_active, created_at, updated_at)
       select becomes, 0, zeroblob(16), '', '', '{}', 0, 0, 0`,
     webhook: sql`(number, account, id, url, events, is_active, secret, starts_after, created_at, updated_at)
@@ -502,7 +502,7 @@ function ownerOf({ account, id }: Move) {
   return { number: account, id };
 }
 
-function passageOf(move: Move, arrival: Move): Passage {
+function passageOf(move: Move, arrival: Move): Renumbering {
   return { from: move.account, to: arrival.account };
 }
 

@@ -1,4 +1,4 @@
-import type { ErasedRanges, SequenceRanges } from '../../erasure/erasure-record';
+import type { ErasedEntries, SequenceRanges } from '../../erasure/erasure-record';
 import { formatTime } from '../../lib/time';
 import type { LogSigner } from './signer';
 
@@ -6,7 +6,7 @@ import type { LogSigner } from './signer';
 const KIND = 'countersign/erasure/v1';
 
 /** Signs the record of an erasure. */
-export function signErasure(signer: LogSigner, erased: ErasedRanges): Promise<string> {
+export function signErasure(signer: LogSigner, erased: ErasedEntries): Promise<string> {
   return signRecord(signer, erased, 'erased', erased.erasedAt);
 }
 
@@ -14,14 +14,14 @@ export function signErasure(signer: LogSigner, erased: ErasedRanges): Promise<st
  * Signs that entries are shown no longer, as they wait for their erasure.
  * @param at the time of the head that this goes with, in milliseconds since the epoch
  */
-export function signHidden(signer: LogSigner, hidden: Omit<ErasedRanges, 'erasedAt'>, at: number): Promise<string> {
+export function signHidden(signer: LogSigner, hidden: Omit<ErasedEntries, 'erasedAt'>, at: number): Promise<string> {
   return signRecord(signer, hidden, 'hidden', at);
 }
 
 /** A signed note of five lines: its kind, the log, the reason, what was done and when, the sequences. */
 function signRecord(
   signer: LogSigner,
-  { account, reason, ranges }: Omit<ErasedRanges, 'erasedAt'>,
+  { account, reason, ranges }: Omit<ErasedEntries, 'erasedAt'>,
   what: 'erased' | 'hidden',
   at: number,
 ): Promise<string> {
