@@ -137,11 +137,11 @@ async function giveUpWith(plan: Plan): Promise<number> {
   await env.DB.exec('delete from moves');
   outage.arm(plan);
   await openMover(outage, '01')
-    .clearArrivals()
+    .eraseAbandonedCopies()
     .catch(() => undefined);
   const { calls } = outage;
   outage.arm(null);
-  await openMover(outage, '01').clearArrivals();
+  await openMover(outage, '01').eraseAbandonedCopies();
   await eraseRest(env.DB_01, world.now);
   expect([await isMoving(), await findRemains(env.DB_01)]).toEqual([false, []]);
   expect(await dumpAccount(env.DB, account.id)).toEqual(expected);

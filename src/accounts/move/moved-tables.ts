@@ -33,25 +33,25 @@ export interface MovedAccount {
   id: Id<'user'>;
 }
 
-/** A thing that has a number of its own on each shard. */
+/** A kind of record that has another number on each shard. */
 export type NumberedKind = (typeof MOVED_NUMBERS)[number];
 
-/** What a column tells of the account's place on its shard; others are copied as they are. */
+/** How to copy a column that depends on the shard. Other columns are copied unchanged. */
 type Kind = 'account' | NumberedKind | 'position' | 'left out' | SQL;
 
 export interface MovedTable {
   table: Table;
-  /** Which rows belong to the account; or what they belong to, as a select of the values that their first key may have. */
+  /** Condition for the account's rows; for nested tables, a select of the values that the first key column may have. */
   of: (account: MovedAccount) => SQL;
   isNested?: boolean;
-  /** The columns that name and order these rows, next to the account. */
+  /** The key columns, without the account. */
   key: readonly string[];
-  /** The key after which the account's rows begin, where it is that of all accounts. */
+  /** The key after which the account's rows begin, if the key itself does not name the account. */
   start?: (account: MovedAccount) => string;
   kinds?: Record<string, Kind>;
 }
 
-/** A row of a table as the mover carries it: its columns and its key, each a JSON array, with the numbers of the old shard. */
+/** A row to copy: its columns and its key, each a JSON array, with the numbers of the old shard. */
 export interface CopiedRow {
   row: string;
   key: string;
@@ -69,8 +69,8 @@ const account = { account: 'account' } as const;
 const agent = { agent: 'agent' } as const;
 
 /**
- * What is copied while the account lives on, and copied anew where it changes: all that may be large. Without what comes
- * last, nothing looks at it on the new shard. Triggers note the changes under the names of these tables.
+ * Tables that are copied while the account is in use, because they may be large. Triggers record changes of these tables
+ * under their names. Nothing on the new shard looks at the copies until {@link LAST_TABLES} are there too.
  */
 export const TRACKED_TABLES: readonly MovedTable[] = [
   { table: userTokens, of: ownAccount, key: ['id'], kinds: account },
@@ -98,10 +98,10 @@ export const TRACKED_TABLES: readonly MovedTable[] = [
   },
 ];
 
-/** What is copied at once when nothing changes any more: it is little, and sweeps look for it. */
+/** Small tables that are copied while the account is held, because background tasks look for work in them. */
 export const LAST_TABLES: readonly MovedTable[] = [
   { table: trees, of: ownAccount, key: ['account'], kinds: account },
-  // What is deleted says no more whose it was. Of other accounts there is nothing to erase on the new shard.
+  // These rows no longer name their account, so all are copied. On the new shard the ones of other accounts erase nothing.
   ...MOVED_NUMBERS.map((kind) => ({
     table: erasures,
     of: () => sql`kind = ${codeOf(ERASURE_KINDS, kind)}`,
@@ -109,7 +109,7 @@ export const LAST_TABLES: readonly MovedTable[] = [
     kinds: { id: 'left out', number: kind } as const,
   })),
   {
-    // Files in the making are begun anew, as what was saved of them tells of positions: their content is settled.
+    // Files in progress start again, because their saved state contains positions. Their content stays the same.
     table: files,
     of: ownAccount,
     key: ['kind', 'id'],
@@ -132,8 +132,10 @@ export const LAST_TABLES: readonly MovedTable[] = [
 ];
 
 /**
- * Selects some rows of an account after a key, as {@link CopiedRow}s; all of them without a limit. It reads no others: a
- * bound of the whole key alone would make SQLite begin with the first row of what they are nested in each time.
+ * Selects rows of an account after a key, as {@link CopiedRow}s; all of them without a limit.
+ *
+ * Nested tables take two selects, for the rest of one parent and for the parents after it: with a bound on the whole key,
+ * SQLite would start from the first row of the table each time.
  */
 export function selectRows(moved: MovedTable, owner: MovedAccount, after: string | null, limit?: number): SQL {
   const { of, isNested, key, start } = moved;
@@ -153,36 +155,38 @@ export function selectRows(moved: MovedTable, owner: MovedAccount, after: string
     ${limit === undefined ? sql`` : sql`limit ${raw(limit)}`}`;
 }
 
-/** Selects those rows of an account that have certain keys, a JSON array of them, as {@link CopiedRow}s. */
+/** Selects the rows of an account that have the given keys (a JSON array), as {@link CopiedRow}s. */
 export function selectRowsByKey(moved: MovedTable, owner: MovedAccount, keys: string): SQL {
   return sql`select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table}
     where ${hasKey(moved, owner, sql`select ${keyColumns(moved)} from json_each(${keys})`)}`;
 }
 
-/** How the numbers of the old shard become those of the new. */
+/** The account's numbers on the old and on the new shard. */
 export interface Renumbering {
   from: number;
   to: number;
 }
 
-/** Inserts rows, a JSON array of them, on the new shard. */
-export function insertRows(moved: MovedTable, rows: string, passage: Renumbering): SQL {
+/** Inserts rows (a JSON array) on the new shard. */
+export function insertRows(moved: MovedTable, rows: string, renumbering: Renumbering): SQL {
   const { table, kinds = {} } = moved;
   const names = copiedColumns(moved);
-  const values = names.map((name, i) => translate(decode(table, name, sql`value ->> ${raw(i)}`), kinds[name], passage));
-  // Answers that were given here before the account left for the first time may have stayed.
+  const values = names.map((name, i) =>
+    translate(decode(table, name, sql`value ->> ${raw(i)}`), kinds[name], renumbering),
+  );
+  // The new shard may still have answers from before the account left it.
   const verb = table === storedAnswers ? sql`insert or replace` : sql`insert`;
   return sql`${verb} into ${table} (${list(names)}) select ${sql.join(values, sql`, `)} from json_each(${rows})`;
 }
 
-/** Deletes rows of certain keys of the old shard, a JSON array of them, on the new one. */
-export function deleteRows(moved: MovedTable, keys: string, passage: Renumbering): SQL {
-  const owner = { number: passage.to };
+/** Deletes rows on the new shard by their keys on the old one (a JSON array). */
+export function deleteRows(moved: MovedTable, keys: string, renumbering: Renumbering): SQL {
+  const owner = { number: renumbering.to };
   return sql`delete from ${moved.table}
-    where ${hasKey(moved, owner, sql`select ${keyColumns(moved, passage)} from json_each(${keys})`)}`;
+    where ${hasKey(moved, owner, sql`select ${keyColumns(moved, renumbering)} from json_each(${keys})`)}`;
 }
 
-/** The numbers of a kind that rows tell of: they need one on the new shard. */
+/** The agent or webhook numbers in rows. Each needs a number on the new shard. */
 export function numbersIn(moved: MovedTable, rows: readonly string[], kind: NumberedKind): number[] {
   const { kinds = {} } = moved;
   const places = copiedColumns(moved).flatMap((name, i) => (kinds[name] === kind ? [i] : []));
@@ -213,16 +217,16 @@ function encodedKey({ table, key }: MovedTable): SQL {
   return sql`json_array(${sql.join(values, sql`, `)}) as copied_key`;
 }
 
-/** The columns of the keys that a JSON array holds. */
-function keyColumns({ table, key, kinds = {} }: MovedTable, passage?: Renumbering): SQL {
+/** Selects the key columns from a JSON array of keys. */
+function keyColumns({ table, key, kinds = {} }: MovedTable, renumbering?: Renumbering): SQL {
   const values = key.map((name, i) => {
     const value = decode(table, name, sql`value ->> ${raw(i)}`);
-    return passage ? translate(value, kinds[name], passage) : value;
+    return renumbering ? translate(value, kinds[name], renumbering) : value;
   });
   return sql.join(values, sql`, `);
 }
 
-/** Whether some columns of the key come after those of a key, as JSON. */
+/** Whether some key columns sort after the same columns of a JSON key. */
 function isAfterKey(moved: MovedTable, names: readonly string[], json: string): SQL {
   const values = names.map((name) => keyValue(moved, name, json));
   return sql`${tuple(names)} > (${sql.join(values, sql`, `)})`;
@@ -244,7 +248,7 @@ function translate(value: SQL, kind: Kind | undefined, { from, to }: Renumbering
   if (kind === 'account') return raw(to);
   if (kind === 'position') return sql`${value} + ${raw((to - from) * LOG_SPAN)}`;
   if (kind !== 'agent' && kind !== 'webhook') return value;
-  // Null and 0 stand for no agent.
+  // Null and 0 mean no agent.
   return sql`iif(${value} > 0, (
     select becomes from move_numbers
     where move_numbers.account = ${raw(to)} and kind = ${codeOf(MOVED_NUMBERS, kind)} and number = ${value}
@@ -255,7 +259,7 @@ function isBlob(table: Table, name: string): boolean {
   return Object.values(getTableColumns(table)).some((column) => column.name === name && column.getSQLType() === 'blob');
 }
 
-/** JSON knows no bytes. */
+/** Encodes bytes as hexadecimal, because JSON has no bytes. */
 function encode(table: Table, name: string, value: SQL): SQL {
   return isBlob(table, name) ? sql`iif(${value} is null, null, hex(${value}))` : value;
 }
@@ -276,7 +280,7 @@ function identifier(name: string): SQL {
   return sql`${sql.identifier(name)}`;
 }
 
-/** A number as part of the statement: bound ones are REAL. */
+/** A number as part of the statement text. Bound numbers would be REAL. */
 function raw(number: number): SQL {
   return sql.raw(String(number));
 }

@@ -1,6 +1,6 @@
 import { and, asc, eq, getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
-import { type Batch, ConstraintError, type Database, type Statement } from '../../db/database';
+import type { Batch, Database, Statement } from '../../db/database';
 import {
   accounts,
   agentKeys,
@@ -17,84 +17,82 @@ import {
   movedCredentials,
   moveNumbers,
   moves,
-  moveTurns,
   trees,
   userTokens,
 } from '../../db/schema';
 import { SliceSize } from '../../db/slice-size';
 import { logFailure } from '../../lib/log';
 import { MINUTE } from '../../lib/time';
+import { insertCopies } from './insert-copies';
 import {
   type CopiedRow,
   deleteRows,
-  insertRows,
   LAST_TABLES,
   type MovedTable,
   type NumberedKind,
-  numbersIn,
   type Renumbering,
   selectRows,
   selectRowsByKey,
   TRACKED_TABLES,
 } from './moved-tables';
+import { type Move, takeTurn, unlessTurnIsLost } from './turns';
 
-/** A shard of this deployment. */
+/** One shard of the deployment. */
 export interface MoverShard {
   name: string;
   database: Database;
 }
 
-type Move = typeof moves.$inferSelect;
-
-/** The shards on which nothing else is to look for work, as it would find half of an account: of a move on a shard. */
+/** The shards on which a move holds its account. Other tasks must not run there: they would find half of an account. */
 export function heldShards(name: string, { direction, shard, heldAt, hasLeft, step }: Move): string[] {
   if (direction === 'in') return step > TRACKED_TABLES.length ? [name] : [];
   return heldAt !== null && !hasLeft ? [name, shard] : [];
 }
 
-/** A move from here, and what there is to know of its account. */
+/** A move away from this shard, and the state of its account. */
 interface FoundMove {
   move: Move;
   isDeleted: boolean;
-  /** Whether somebody may be writing a file of it at this moment. */
-  isWritten: boolean;
+  /** Whether a worker may be writing an export or report of the account now. */
+  isFileInProgress: boolean;
 }
 
-/** How the work is cut at most: D1 answers nobody else while it reads or writes a slice. */
+/** Maximum sizes of slices: D1 answers no other request while it reads or writes one. */
 export interface MoveSizes {
-  /** Rows that one slice copies, and characters of them. */
+  /** Rows, and characters in them, that one slice copies. */
   rows: number;
   characters: number;
-  /** Changes that one slice copies anew. */
+  /** Changed rows that one slice copies again. */
   changes: number;
 }
 
 export const MOVE_SIZES: MoveSizes = { rows: 1_000, characters: 1_000_000, changes: 500 };
 
-/** Characters of rows that one statement inserts: D1 takes 2 MB, and a character may be three bytes. */
-const STATEMENT_CHARACTERS = 500_000;
-/** A move that cannot be finished for so long while its account is held is given up, in milliseconds. */
-const LONGEST_HOLD = 5 * MINUTE;
+/** Milliseconds after which a move that holds its account without finishing is abandoned. */
+const MAX_HOLD = 5 * MINUTE;
 
 const into = codeOf(MOVE_DIRECTIONS, 'in');
 const agentErasure = codeOf(ERASURE_KINDS, 'agent');
 const webhookErasure = codeOf(ERASURE_KINDS, 'webhook');
 
 /**
- * Moves accounts from one shard to others. A row in `moves` asks for it. The account lives on while it is copied, slice by
- * slice, whose size follows from how long they take; triggers note what changes meanwhile, and that is copied anew. When
- * little of that is left the account is held: requests are answered 503, triggers refuse every change. The rest is copied,
- * and in one transaction the account is gone from here and led to the other shard, where it is let go. What is left of it
- * here is erased as that of a deleted one.
+ * Moves accounts from one shard to other shards. A row in `moves` orders a move.
  *
- * It may die at any point, and be called by several at a time: each turn counts, and nothing of a turn is written that is
- * not the next. A move whose row is deleted before the account has left is given up: what the other shard has of it is
- * erased there.
+ * 1. The account stays in use while its rows are copied, slice by slice. Triggers record in `move_changes` which of them
+ *    change meanwhile, and these are copied again.
+ * 2. When few changes are left the account is held: requests are answered 503, and triggers refuse every write. The last
+ *    changes and the small tables are copied.
+ * 3. One transaction deletes the account from this shard and redirects its credentials to the other shard, where the
+ *    account is then released. Its remaining rows here are erased like those of a deleted account.
+ *
+ * Safe to stop at any point and to run concurrently: each step is a numbered turn, and a transaction whose turn was taken
+ * by somebody else writes nothing. Deleting the row in `moves` before step 3 abandons the move; the other shard then
+ * erases its copy.
  */
 export class Mover {
   private readonly size: SliceSize;
 
-  /** @param shards all of the deployment, the one with the directory of people first */
+  /** @param shards all shards of the deployment; the first one has the directory of identities */
   constructor(
     private readonly source: MoverShard,
     private readonly shards: readonly MoverShard[],
@@ -104,8 +102,8 @@ export class Mover {
   }
 
   /**
-   * Does a slice of the oldest move from here; once the account is held, all that is left.
-   * @returns whether there may be more to do, and nobody else is doing it
+   * Does one slice of the oldest move away from this shard; once its account is held, everything that is left.
+   * @returns whether there may be more to do that no other worker is doing
    */
   moveSlice(now: number): Promise<boolean> {
     return unlessTurnIsLost(async () => {
@@ -118,12 +116,12 @@ export class Mover {
     });
   }
 
-  /** Erases what was copied to here in moves that were given up. */
-  clearArrivals(): Promise<boolean> {
-    return unlessTurnIsLost(() => this.clearEachArrival());
+  /** Erases the copies on this shard whose moves were abandoned. */
+  eraseAbandonedCopies(): Promise<boolean> {
+    return unlessTurnIsLost(() => this.eraseEachAbandonedCopy());
   }
 
-  private async clearEachArrival(): Promise<boolean> {
+  private async eraseEachAbandonedCopy(): Promise<boolean> {
     const { database } = this.source;
     const [arrivals] = await database.load([database.select().from(moves).where(eq(moves.direction, 'in'))]);
     for (const arrival of arrivals) {
@@ -135,23 +133,26 @@ export class Mover {
         eq(moves.createdAt, arrival.createdAt),
       );
       const [[departure]] = await from.database.load([from.database.select().from(moves).where(isThisMove)]);
-      if (!departure) await clearArrival(database, arrival);
+      if (!departure) await eraseCopy(database, arrival);
     }
     return false;
   }
 
-  private async advance({ move, isDeleted, isWritten }: FoundMove, now: number): Promise<'goes on' | 'held' | 'waits'> {
+  private async advance(
+    { move, isDeleted, isFileInProgress }: FoundMove,
+    now: number,
+  ): Promise<'goes on' | 'held' | 'waits'> {
     const target = this.shards.find(({ name }) => name === move.shard && name !== this.source.name);
-    if (!target) return this.giveUp(move, `there is no other shard ${move.shard}`);
+    if (!target) return this.abandonMove(move, `there is no other shard ${move.shard}`);
     if (move.hasLeft) {
       await this.finish(move, target);
       return 'goes on';
     }
-    if (isDeleted) return this.giveUp(move, 'the account was deleted');
-    if (move.heldAt !== null && now - move.heldAt > LONGEST_HOLD) return this.giveUp(move, 'it was held for too long');
+    if (isDeleted) return this.abandonMove(move, 'the account was deleted');
+    if (move.heldAt !== null && now - move.heldAt > MAX_HOLD) return this.abandonMove(move, 'it was held for too long');
     const arrival = await this.findArrival(target, move);
     if (!arrival || arrival.createdAt !== move.createdAt) {
-      if (arrival) await clearArrival(target.database, arrival);
+      if (arrival) await eraseCopy(target.database, arrival);
       await this.reserve(move, target, now);
       return 'goes on';
     }
@@ -161,11 +162,11 @@ export class Mover {
       return 'goes on';
     }
     if (arrival.step === TRACKED_TABLES.length) {
-      // Of an account that is held nobody else waits for the database: the sooner it is over the better.
+      // Requests of a held account wait for the end of the move, so its slices are as large as possible.
       const limit = move.heldAt === null ? Math.min(this.size.rows, this.sizes.changes) : this.sizes.changes;
       const changes = await this.measure(target, () => this.copyChanges(move, target, arrival, limit));
       if (move.heldAt !== null) {
-        if (isWritten) return 'waits';
+        if (isFileInProgress) return 'waits';
         if (changes === 0) await this.copyLast(move, target, arrival);
         return 'held';
       }
@@ -177,7 +178,7 @@ export class Mover {
     return 'held';
   }
 
-  /** Does a slice; the next one is smaller if it kept the databases busy for long. */
+  /** Runs a slice. The next one is smaller if this one kept the databases busy for long. */
   private measure<R>({ database: target }: MoverShard, slice: () => Promise<R>): Promise<R> {
     const { database: source } = this.source;
     return this.size.measure(() => source.busy + target.busy, slice);
@@ -185,23 +186,25 @@ export class Mover {
 
   private async findMove(now: number): Promise<FoundMove | null> {
     const { database } = this.source;
-    const isWritten = sql<number>`exists (
+    const isFileInProgress = sql<number>`exists (
       select 1 from files where files.account = moves.account and status = ${codeOf(FILE_STATUSES, 'processing')}
         and lease is not null and due_at > ${now}
-    )`.as('is_written');
+    )`.as('is_file_in_progress');
     const isDeleted = sql<number>`not exists (select 1 from accounts where number = moves.account)`.as('is_deleted');
     const [[found]] = await database.load([
       database
-        .select({ move: getTableColumns(moves), isDeleted, isWritten })
+        .select({ move: getTableColumns(moves), isDeleted, isFileInProgress })
         .from(moves)
         .where(eq(moves.direction, 'out'))
         .orderBy(asc(moves.createdAt))
         .limit(1),
     ]);
-    return found ? { move: found.move, isDeleted: found.isDeleted === 1, isWritten: found.isWritten === 1 } : null;
+    return found
+      ? { move: found.move, isDeleted: found.isDeleted === 1, isFileInProgress: found.isFileInProgress === 1 }
+      : null;
   }
 
-  /** Gets the account a number on the other shard. */
+  /** Reserves a number for the account on the other shard. */
   private async reserve(move: Move, { database }: MoverShard, now: number): Promise<void> {
     const { build } = database;
     await database.run([
@@ -214,7 +217,7 @@ export class Mover {
     ]);
   }
 
-  /** Copies the next rows of a table. How far it is is written down with them. */
+  /** Copies the next rows of a table, and stores in the same transaction how far the copy has come. */
   private async copy(table: MovedTable, move: Move, { database }: MoverShard, arrival: Move): Promise<void> {
     const { database: source } = this.source;
     const limit = this.size.rows;
@@ -234,7 +237,7 @@ export class Mover {
     const isLast = found.length === (found[0]?.found ?? 0) && found.length < limit;
     const { build } = database;
     await takeTurn(database, arrival, [
-      ...insertAll(database, [[table, found]], passageOf(move, arrival)),
+      ...insertCopies(database, [[table, found]], renumberingOf(move, arrival)),
       build
         .update(moves)
         .set(isLast ? { step: arrival.step + 1, after: null } : { after: found.at(-1)?.key ?? null })
@@ -243,8 +246,8 @@ export class Mover {
   }
 
   /**
-   * Copies anew what was changed since it was copied: so many changes at most, the oldest first.
-   * @returns how many changes
+   * Copies rows again that changed after they were copied, the oldest change first.
+   * @returns the number of changes
    */
   private async copyChanges(move: Move, { database }: MoverShard, arrival: Move, limit: number): Promise<number> {
     const { database: source } = this.source;
@@ -268,14 +271,14 @@ export class Mover {
               selectCopied(source, selectRowsByKey(table, ownerOf(move), keys)),
             ) as unknown as Batch,
           )) as unknown as CopiedRow[][]);
-    const passage = passageOf(move, arrival);
+    const renumbering = renumberingOf(move, arrival);
     const { build } = database;
     await takeTurn(database, arrival, [
-      ...touched.map(({ table, keys }) => build.run(deleteRows(table, keys, passage))),
-      ...insertAll(
+      ...touched.map(({ table, keys }) => build.run(deleteRows(table, keys, renumbering))),
+      ...insertCopies(
         database,
         touched.map(({ table }, i) => [table, found[i] ?? []]),
-        passage,
+        renumbering,
       ),
       ...eraseDeleted(database, keysOf('gone_agents'), keysOf('gone_webhooks'), arrival.account),
     ]);
@@ -283,7 +286,7 @@ export class Mover {
     return changes.length;
   }
 
-  /** From here on nothing of the account may change. */
+  /** Holds the account: from here on none of its rows can change. */
   private async hold(move: Move, now: number): Promise<void> {
     const { build } = this.source.database;
     await takeTurn(this.source.database, move, [
@@ -291,7 +294,7 @@ export class Mover {
     ]);
   }
 
-  /** Copies what is copied last, all of it in one transaction. */
+  /** Copies the tables that are copied while the account is held, in one transaction. */
   private async copyLast(move: Move, { database }: MoverShard, arrival: Move): Promise<void> {
     const { database: source } = this.source;
     const found = (await source.load(
@@ -300,10 +303,10 @@ export class Mover {
     if (found.at(-1)?.length !== 1) throw new Error(`the account ${move.id} is not on its shard`);
     const { build } = database;
     await takeTurn(database, arrival, [
-      ...insertAll(
+      ...insertCopies(
         database,
         LAST_TABLES.map((table, i) => [table, found[i] ?? []]),
-        passageOf(move, arrival),
+        renumberingOf(move, arrival),
       ),
       build
         .update(moves)
@@ -312,7 +315,7 @@ export class Mover {
     ]);
   }
 
-  /** In one transaction the account is gone from here, and its credentials lead to the other shard. */
+  /** Deletes the account from this shard and redirects its credentials to the other one, in one transaction. */
   private async switchOver(move: Move, target: MoverShard): Promise<void> {
     const { build } = this.source.database;
     const { account, id } = move;
@@ -329,18 +332,18 @@ export class Mover {
     ]);
   }
 
-  /** Lets the account go on the other shard, and every shard know where it is that led here. */
+  /** Releases the account on the other shard, and updates every shard that redirects to this one. */
   private async finish(move: Move, target: MoverShard): Promise<void> {
     const others = this.shards.filter((shard) => shard !== this.source && shard !== target);
     const { build } = target.database;
     const arrival = await this.findArrival(target, move);
     if (arrival) {
-      // Once it is let go it may move on: whoever comes later knows less.
+      // The directory first: once released, the account may move on, and this entry would be out of date.
       const [directory] = others.flatMap((shard) => this.redirectPeople(shard, move).map((lead) => ({ shard, lead })));
       if (directory) await directory.shard.database.run([directory.lead]);
       await takeTurn(target.database, arrival, [
         ...this.redirectPeople(target, move),
-        // Where it was before it leads nowhere any more.
+        // The account may have left that shard earlier: its redirections there end.
         build.delete(movedCredentials).where(eq(movedCredentials.account, move.id)),
         build.delete(movedAccounts).where(eq(movedAccounts.id, move.id)),
         build.delete(moves).where(eq(moves.account, arrival.account)),
@@ -356,15 +359,15 @@ export class Mover {
     ]);
   }
 
-  /** Leads people who sign in to where the account moves, if the shard has the directory of these. */
+  /** Points the account's identities to its new shard, if `name` is the shard that has the directory. */
   private redirectPeople({ name, database }: MoverShard, { id, shard }: Move): Statement[] {
     if (name !== this.shards[0]?.name) return [];
     const isLedHere = and(eq(identities.account, id), eq(identities.shard, this.source.name));
     return [database.build.update(identities).set({ shard }).where(isLedHere)];
   }
 
-  /** Lets the account live on where it is. The other shard clears away what it has of it. */
-  private async giveUp(move: Move, reason: string): Promise<'goes on'> {
+  /** Abandons a move: the account stays where it is, and the other shard erases its copy. */
+  private async abandonMove(move: Move, reason: string): Promise<'goes on'> {
     logFailure('move_given_up', reason, { account: move.id });
     const { build } = this.source.database;
     await takeTurn(this.source.database, move, [build.delete(moves).where(eq(moves.account, move.account))]);
@@ -378,40 +381,7 @@ export class Mover {
   }
 }
 
-/**
- * Changes an account on its way, if nobody did since the move was read.
- * @throws ConstraintError when somebody did: nothing is written
- */
-async function takeTurn(database: Database, { account, turns }: Move, changes: Statement[]): Promise<void> {
-  const { build } = database;
-  await database.run([
-    build.run(sql`insert into ${moveTurns} (account, turn) values (${account}, (
-      select turns from ${moves} where account = ${account} and turns = ${turns}))`),
-    ...changes,
-    build
-      .update(moves)
-      .set({ turns: turns + 1 })
-      .where(eq(moves.account, account)),
-    build.delete(moveTurns).where(eq(moveTurns.account, account)),
-  ] as unknown as Batch);
-}
-
-/**
- * Does some work until somebody else turns out to be doing the same: a turn that was read is taken, or the account has a
- * number on the other shard already.
- * @returns what it answers; false where it is left to somebody else
- */
-async function unlessTurnIsLost(work: () => Promise<boolean>): Promise<boolean> {
-  try {
-    return await work();
-  } catch (error) {
-    const isLost = error instanceof ConstraintError && ['move_turns.turn', 'moves.id'].includes(error.subject);
-    if (isLost) return false;
-    throw error;
-  }
-}
-
-/** Forgets an account on a shard, but for what the sweep erases in its time, as of a deleted one. */
+/** Deletes the rows by which an account is found. Everything else is erased later, like that of a deleted account. */
 function deleteAccountRows({ build }: Database, account: number): Statement[] {
   return [
     build.insert(erasures).values({ kind: 'account', number: account }),
@@ -421,8 +391,8 @@ function deleteAccountRows({ build }: Database, account: number): Statement[] {
   ];
 }
 
-/** Erases what was copied of an account whose move was given up. */
-async function clearArrival(database: Database, arrival: Move): Promise<void> {
+/** Erases the copy of an account whose move was abandoned. */
+async function eraseCopy(database: Database, arrival: Move): Promise<void> {
   const { build } = database;
   const { account } = arrival;
   await takeTurn(database, arrival, [
@@ -434,7 +404,7 @@ async function clearArrival(database: Database, arrival: Move): Promise<void> {
   ]);
 }
 
-/** Erases what goes with agents and webhooks that were deleted: keys as `move_changes` has them, as a JSON array each. */
+/** Erases copied rows of agents and webhooks that were deleted meanwhile. The keys are JSON arrays from `move_changes`. */
 function eraseDeleted({ build }: Database, agentsGone: string, webhooksGone: string, account: number): Statement[] {
   const numbers = (kind: NumberedKind, keys: string) => sql`
     select becomes from ${moveNumbers} where account = ${account} and kind = ${codeOf(MOVED_NUMBERS, kind)}
@@ -453,43 +423,6 @@ function eraseDeleted({ build }: Database, agentsGone: string, webhooksGone: str
   );
 }
 
-/** Inserts rows, and gives new numbers to the agents and webhooks of which they tell. */
-function insertAll(database: Database, copied: [MovedTable, CopiedRow[]][], passage: Renumbering): Statement[] {
-  const { build } = database;
-  const all = copied.map(([table, rows]) => [table, rows.map(({ row }) => row)] as const);
-  const numbers = MOVED_NUMBERS.flatMap((kind) => {
-    const found = new Set(all.flatMap(([table, rows]) => numbersIn(table, rows, kind)));
-    return found.size === 0 ? [] : assignNumbers(database, kind, [...found], passage.to);
-  });
-  const inserts = all.flatMap(([table, rows]) =>
-    chunk(rows).map((part) => build.run(insertRows(table, part, passage))),
-  );
-  return [...numbers, ...inserts];
-}
-
-/** Gives new numbers to agents or webhooks that have none yet. Taken ones are never given again, as with those made here. */
-function assignNumbers({ build }: Database, kind: NumberedKind, numbers: number[], account: number): Statement[] {
-  const code = codeOf(MOVED_NUMBERS, kind);
-  const table = sql.raw(`${kind}s`);
-  const last = sql`coalesce((select seq from sqlite_sequence where name = ${`${kind}s`}), 0)`;
-  const further: Record<NumberedKind, SQL> = {
-    agent: sql`(number, account, id, name, key_prefix, metadata, is_active, created_at, updated_at)
-      select becomes, 0, zeroblob(16), '', '', '{}', 0, 0, 0`,
-    webhook: sql`(number, account, id, url, events, is_active, secret, starts_after, created_at, updated_at)
-      select becomes, 0, zeroblob(16), '', '[]', 0, x'', 0, 0, 0`,
-  };
-  return [
-    sql`insert into ${moveNumbers} (account, kind, number, becomes)
-      select ${account}, ${code}, value, ${last} + row_number() over (order by value)
-      from json_each(${JSON.stringify(numbers)})
-      where value not in (select number from ${moveNumbers} where account = ${account} and kind = ${code})`,
-    sql`insert into ${table} ${further[kind]}
-      from ${moveNumbers} where account = ${account} and kind = ${code} and becomes > ${last}
-      order by becomes desc limit 1`,
-    sql`delete from ${table} where account = 0`,
-  ].map((statement) => build.run(statement));
-}
-
 function selectCopied(source: Database, query: SQL) {
   return source.select({ row: sql<string>`copied_row`, key: sql<string>`copied_key` }).from(sql`(${query})`);
 }
@@ -502,21 +435,6 @@ function ownerOf({ account, id }: Move) {
   return { number: account, id };
 }
 
-function passageOf(move: Move, arrival: Move): Renumbering {
+function renumberingOf(move: Move, arrival: Move): Renumbering {
   return { from: move.account, to: arrival.account };
-}
-
-/** JSON arrays of some rows each, which a statement can take. */
-function chunk(rows: readonly string[]): string[] {
-  const chunks: string[][] = [];
-  let size = Number.POSITIVE_INFINITY;
-  for (const row of rows) {
-    if (size + row.length > STATEMENT_CHARACTERS) {
-      chunks.push([]);
-      size = 0;
-    }
-    chunks.at(-1)?.push(row);
-    size += row.length;
-  }
-  return chunks.map((chunk) => `[${chunk.join()}]`);
 }

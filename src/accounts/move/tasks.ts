@@ -37,7 +37,7 @@ export async function moveTasks(shards: readonly MoverShard[]): Promise<MoveTask
 function movesFrom(source: MoverShard, shards: readonly MoverShard[]): readonly Task[] {
   const mover = new Mover(source, shards);
   return [
-    { name: 'clear_arrivals', schedule: 'every_minute', start: () => () => mover.clearArrivals() },
+    { name: 'erase_abandoned_copies', schedule: 'every_minute', start: () => () => mover.eraseAbandonedCopies() },
     {
       name: 'move_accounts',
       schedule: 'every_minute',

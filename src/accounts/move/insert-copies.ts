@@ -1,0 +1,70 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../../db/columns';
+import type { Database, Statement } from '../../db/database';
+import { MOVED_NUMBERS, moveNumbers } from '../../db/schema';
+import {
+  type CopiedRow,
+  insertRows,
+  type MovedTable,
+  type NumberedKind,
+  numbersIn,
+  type Renumbering,
+} from './moved-tables';
+
+/** Characters of rows that one statement inserts: D1 takes 2 MB, and a character may have three bytes. */
+const STATEMENT_CHARACTERS = 500_000;
+/** Inserts copied rows, after assigning numbers of the new shard to the agents and webhooks in them. */
+export function insertCopies(
+  database: Database,
+  copied: [MovedTable, CopiedRow[]][],
+  renumbering: Renumbering,
+): Statement[] {
+  const { build } = database;
+  const all = copied.map(([table, rows]) => [table, rows.map(({ row }) => row)] as const);
+  const numbers = MOVED_NUMBERS.flatMap((kind) => {
+    const found = new Set(all.flatMap(([table, rows]) => numbersIn(table, rows, kind)));
+    return found.size === 0 ? [] : assignNumbers(database, kind, [...found], renumbering.to);
+  });
+  const inserts = all.flatMap(([table, rows]) =>
+    chunk(rows).map((part) => build.run(insertRows(table, part, renumbering))),
+  );
+  return [...numbers, ...inserts];
+}
+
+/** Assigns numbers of the new shard to agents or webhooks that have none yet. No number is assigned twice. */
+function assignNumbers({ build }: Database, kind: NumberedKind, numbers: number[], account: number): Statement[] {
+  const code = codeOf(MOVED_NUMBERS, kind);
+  const table = sql.raw(`${kind}s`);
+  const last = sql`coalesce((select seq from sqlite_sequence where name = ${`${kind}s`}), 0)`;
+  const further: Record<NumberedKind, SQL> = {
+    agent: sql`(number, account, id, name, key_prefix, metadata, is_active, created_at, updated_at)
+      select becomes, 0, zeroblob(16), '', '', '{}', 0, 0, 0`,
+    webhook: sql`(number, account, id, url, events, is_active, secret, starts_after, created_at, updated_at)
+      select becomes, 0, zeroblob(16), '', '[]', 0, x'', 0, 0, 0`,
+  };
+  return [
+    sql`insert into ${moveNumbers} (account, kind, number, becomes)
+      select ${account}, ${code}, value, ${last} + row_number() over (order by value)
+      from json_each(${JSON.stringify(numbers)})
+      where value not in (select number from ${moveNumbers} where account = ${account} and kind = ${code})`,
+    sql`insert into ${table} ${further[kind]}
+      from ${moveNumbers} where account = ${account} and kind = ${code} and becomes > ${last}
+      order by becomes desc limit 1`,
+    sql`delete from ${table} where account = 0`,
+  ].map((statement) => build.run(statement));
+}
+
+/** Divides rows into JSON arrays that are small enough for one statement. */
+function chunk(rows: readonly string[]): string[] {
+  const chunks: string[][] = [];
+  let size = Number.POSITIVE_INFINITY;
+  for (const row of rows) {
+    if (size + row.length > STATEMENT_CHARACTERS) {
+      chunks.push([]);
+      size = 0;
+    }
+    chunks.at(-1)?.push(row);
+    size += row.length;
+  }
+  return chunks.map((chunk) => `[${chunk.join()}]`);
+}
