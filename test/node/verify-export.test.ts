@@ -11,6 +11,7 @@ import type { JsonObject } from '../../src/lib/json';
 import type { Id } from '../../src/lib/typeid';
 import { Fault, type Report } from '../../src/verify/findings.ts';
 import { verifyFile } from '../../src/verify/offline.ts';
+import { depth } from '../support/depth.ts';
 import {
   cover,
   type Entry,
@@ -132,7 +133,7 @@ describe('a sealed export', () => {
         expect(report.log).toBe(parts.head.checkpoint.origin);
         expect(report.checkpoint.root_hash).toBe(parts.head.checkpoint.root_hash);
       }),
-      { numRuns: 40 },
+      { numRuns: depth.runs(8, 40) },
     );
   });
 
@@ -303,7 +304,7 @@ describe('entries', () => {
         parts.head.row_count = parts.rows.length;
         expect(firstFault(await verifyParts(parts))).toMatchObject(expected);
       }),
-      { numRuns: 30 },
+      { numRuns: depth.runs(6, 30) },
     );
 
   it('that are left out are named', () =>
