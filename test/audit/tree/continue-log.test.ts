@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { TestBucket } from '../../support/bucket';
-import { readExport, sha256, startExport } from '../../support/exports';
 import { depth } from '../../support/depth';
+import { readExport, sha256, startExport } from '../../support/exports';
 import { failingCalls, MODES } from '../../support/failing-calls';
 import { watchLog } from '../../support/log';
 import { Outage } from '../../support/outage';
