@@ -14,7 +14,7 @@ export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** How many failures of each job a deep run looks at; a shallow one looks at every third of them. */
+/** How many failures of each job a deep run looks at. A shallow one looks at one, another for each job. */
 const SAMPLES = 4;
 
 /** Small parts and slices, so that a job has many boundaries. */
@@ -39,6 +39,8 @@ export interface Job<P = unknown> {
   expectEnd: (life: Life, prepared: P) => Promise<unknown>;
 }
 
+let jobs = 0;
+
 /** A call that fails, counted from 1. */
 interface Fault {
   call: number;
@@ -50,6 +52,7 @@ interface Fault {
  * last, at once and after what comes by itself, and that the job is then done as if nothing had failed.
  */
 export function testJob<P>({ name, prepare, work, expectEnd }: Job<P>): void {
+  const turn = jobs++;
   describe(name, () => {
     beforeEach(silenceLog);
 
@@ -67,7 +70,7 @@ export function testJob<P>({ name, prepare, work, expectEnd }: Job<P>): void {
 
       const findings: string[] = [];
       let failures = 0;
-      for (const fault of listFaults(calls)) {
+      for (const fault of listFaults(calls, turn)) {
         const compare = async (when: string) => {
           const differences = await checkEverything(world, bucket);
           findings.push(...differences.map((difference) => `${describeFault(fault, calls)}, ${when}: ${difference}`));
@@ -103,14 +106,14 @@ function describeFault({ call, mode }: Fault, calls: number): string {
 }
 
 /** All calls in all modes in an exhaustive run; else samples in different modes, spread over the calls. */
-function listFaults(calls: number): Fault[] {
+function listFaults(calls: number, turn: number): Fault[] {
   const all = Array.from({ length: calls }, (_, i) => i + 1);
   if (depth.isExhaustive) return all.flatMap((call) => MODES.map((mode) => ({ call, mode })));
   const samples = Array.from({ length: SAMPLES }, (_, i) => ({
     call: 1 + Math.floor(((i + 0.5) * calls) / SAMPLES),
     mode: MODES[i % MODES.length] as OutageMode,
   }));
-  return depth.cases(samples, 3);
+  return depth.cases(samples.slice(depth.runs(turn % SAMPLES, 0)), SAMPLES);
 }
 
 async function makeLife(): Promise<Life> {

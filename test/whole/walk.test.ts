@@ -15,7 +15,7 @@ it('does what the model does, whatever happens in whatever order', async () => {
       await walk.compare();
       expect((await checkIntegrity(env.DB)).filter((fault) => !isErasure(fault))).toEqual([]);
     }),
-    { numRuns: depth.runs(8, 40) },
+    { numRuns: depth.runs(5, 40) },
   );
 }, 120_000);
 
@@ -68,7 +68,7 @@ it('gives the pages that a filter in memory gives, for every filter, order and p
         expect(shown).toEqual(order === 'asc' ? sequences : sequences.toReversed());
       }
     }),
-    { numRuns: depth.runs(4, 20) },
+    { numRuns: depth.runs(3, 20) },
   );
 }, 120_000);
 
