@@ -3,6 +3,7 @@ import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { jsonDepth, jsonSize } from '../../src/lib/json';
+import { depth } from '../support/depth';
 import { expectedRow, makeExport, parseFile } from '../support/exports';
 import { checkIntegrity } from '../support/integrity';
 import { openReport, readReport, startReport } from '../support/reports';
@@ -252,7 +253,7 @@ it('what an agent may send, odd and extreme, its account can list, export, repor
       const told = new Map(messages.map(({ data }) => [data.id, canonicalize(data.details)]));
       expect(told).toEqual(new Map(log.map(({ id, details }) => [id, canonicalize(details)])));
     }),
-    { numRuns: 2, seed: 20_261_122, endOnFailure: true },
+    { numRuns: depth.runs(1, 2), seed: 20_261_122, endOnFailure: true },
   );
   expect(await checkIntegrity(env.DB)).toEqual([]);
 });

@@ -11,7 +11,7 @@ import { Ledger } from '../../src/ledger/ledger';
 import { expireSlice } from '../../src/permissions/expire';
 import { type Asked, evaluate } from '../../src/permissions/policies/evaluate';
 import type { Policy, PolicyRow } from '../../src/permissions/policies/policy';
-import type { StatementCost } from './client.ts';
+import type { StatementCost } from '../support/local/client.ts';
 
 const app = createApp(systemRuntime);
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Service } from '../support/local/restartable-service.ts';
 import type { Client } from './client.ts';
 import type { Memory } from './memory.ts';
-import type { Service } from './service.ts';
 import { Stored } from './stored.ts';
 
 const ROUND = 20_000;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { depth } from '../support/depth';
 import { deliverHint } from '../support/queue';
 import { listDeliveries, makeWebhook, readDelivery, type TestWebhook, verify } from '../support/webhooks';
 import { type TestAccount, type TestAgent, World } from '../support/world';
@@ -147,6 +148,6 @@ it('every entry arrives once or more, and has one delivery, whatever becomes of 
       for (const step of steps) await run.take(step);
       await run.end();
     }),
-    { numRuns: 25 },
+    { numRuns: depth.runs(4, 25) },
   );
 }, 240_000);

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { databaseFile } from '../bench/service';
-import { copyProject } from '../chaos/project';
+import { copyProject } from '../support/local/project';
+import { databaseFile } from '../support/local/service';
 
 const PREPARE = `
   const { prepareLocalDeployment, readLocalDeployment } = await import('./src/dev/local-shards.ts');

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { json, text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { formatId } from '../../src/lib/typeid';
-import { copyProject } from '../chaos/project';
+import { copyProject } from '../support/local/project';
 
 const ACCOUNT = '0123456789abcdef0123456789abcdef';
 const IDS = { first: '00000000-0000-0000-0000-000000000000', second: '00000000-0000-0000-0000-000000000001' };

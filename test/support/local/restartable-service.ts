@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fireCrons } from '../../src/dev/crons.ts';
-import { ROOT, readDeployment } from '../../src/dev/project.ts';
-import { environment, freePort, wranglerScript } from '../bench/service.ts';
+import { fireCrons } from '../../../src/dev/crons.ts';
+import { ROOT, readDeployment } from '../../../src/dev/project.ts';
+import { environment, freePort, wranglerScript } from './service.ts';
 
 const START_LIMIT = 120_000;
 

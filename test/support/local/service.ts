@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-const root = join(import.meta.dirname, '../..');
+const root = join(import.meta.dirname, '../../..');
 export const wranglerScript = join(root, 'node_modules/wrangler/bin/wrangler.js');
 
 export const ADMIN_TOKEN = 'operator-token-of-the-bench';
@@ -42,10 +42,16 @@ export async function prepareState(state: string, databases = ['DB'], project = 
   }
 }
 
-/** Has a service do what one of its crons does, and waits for the end of it. */
+/** Runs one cron of a service, and waits for its end. */
 export async function fireCron({ origin }: Service, cron: string): Promise<void> {
   const answer = await fetch(`${origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent(cron)}`);
   if (!answer.ok) throw new Error(`the cron ${cron}: ${answer.status}`);
+  await answer.text();
+}
+
+/** Runs the sweep of each minute once, and waits for its end. */
+export function sweep(service: Service): Promise<void> {
+  return fireCron(service, '* * * * *');
 }
 
 /** The file of the local D1 database. Nobody else may have it open while it is written to. */

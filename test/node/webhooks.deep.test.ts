@@ -5,10 +5,6 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Client } from '../bench/client';
-import { findRuntimes, prepareState, type Service, startService } from '../bench/service';
-import { createTenant, type Tenant } from '../bench/tenant';
-import { fillLog, sweep } from '../bench/webhooks';
 import {
   answer,
   drips,
@@ -18,6 +14,10 @@ import {
   sends,
   startSelfSigned,
 } from '../support/faulty-receiver';
+import { Client } from '../support/local/client';
+import { fillLog } from '../support/local/fill-log';
+import { findRuntimes, prepareState, type Service, startService, sweep } from '../support/local/service';
+import { createTenant, type Tenant } from '../support/local/tenant';
 
 const MB = 2 ** 20;
 /** Within this time of a sweep what a killed worker had taken is sent again, in milliseconds. */

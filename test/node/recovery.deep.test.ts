@@ -10,9 +10,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACTIVITY_ACTIONS } from '../../src/db/schema';
 import { formatId } from '../../src/lib/typeid';
 import { verifyService } from '../../src/verify/live';
-import { ADMIN_TOKEN, databaseFile, freePort, prepareState } from '../bench/service';
-import { Service } from '../chaos/service';
 import { answer, FaultyReceiver } from '../support/faulty-receiver';
+import { Service } from '../support/local/restartable-service';
+import { ADMIN_TOKEN, databaseFile, freePort, prepareState } from '../support/local/service';
 
 const DAY = 24 * 60 * 60 * 1_000;
 const SPAN = 2 ** 32;

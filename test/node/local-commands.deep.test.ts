@@ -7,8 +7,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api } from '../../src/dev/api';
-import { databaseFile } from '../bench/service';
-import { copyProject } from '../chaos/project';
+import { copyProject } from '../support/local/project';
+import { databaseFile } from '../support/local/service';
 
 /** How long the database stays locked: longer than wrangler takes to meet the lock, in milliseconds. */
 const LOCKED = 6_000;
