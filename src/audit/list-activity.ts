@@ -2,7 +2,6 @@ import { and, desc, eq, gte, lt } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { ACTIVITY_ACTIONS, activity } from '../db/schema';
-import { invalidRequest } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
@@ -14,8 +13,8 @@ import { idField, pageOf, timeField } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { formatTime } from '../lib/time';
 import { firstIdAt, type Id } from '../lib/typeid';
+import { dateRange, requireDateOrder } from './date-range';
 import { oldestKept } from './entry';
-import { timeRange } from './time-range';
 
 const ActivityAction = lazy(() => choice(ACTIVITY_ACTIONS).meta({ id: 'ActivityAction' }));
 
@@ -25,7 +24,7 @@ const ActivityList = lazy(() =>
     action: ActivityAction().optional().meta({ description: 'Acts of this kind.' }),
     target: queryText.optional().meta({ description: 'What was done to the thing with this id.' }),
     actor: queryText.optional().meta({ description: 'What was done with the credential that has this id.' }),
-    ...timeRange(),
+    ...dateRange(),
   }),
 );
 
@@ -70,9 +69,7 @@ export async function listActivity(
   { limit, cursor, ...filters }: z.output<ReturnType<typeof ActivityList>>,
 ): Promise<Page<Activity>> {
   const { action, target, actor, start_date, end_date } = filters;
-  if (start_date && end_date && start_date.written > end_date.written) {
-    throw invalidRequest([{ path: 'query.start_date', message: 'must not be after end_date' }]);
-  }
+  requireDateOrder('query', filters);
   const { account } = principal;
   const binding = { list: 'activity', owner: account.id, filters };
   const before = cursor === undefined ? undefined : await readCursor(config.keyring, binding, cursor);

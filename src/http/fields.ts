@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { isJsonObject, type JsonObject, jsonDepth, jsonFault, jsonSize, textFault } from '../lib/json';
 import { isLongerThan } from '../lib/text';
-import { parseDate, parseDateTime } from '../lib/time';
+import { DAY, parseDate, parseDateTime } from '../lib/time';
 import { idPattern, type Prefix, parseId } from '../lib/typeid';
 import { exampleId } from './examples';
 
@@ -113,20 +113,29 @@ export const dateTime = z
   })
   .meta({ format: 'date-time' });
 
-/** One end of a range of time, as written and as an instant. */
-export interface RangeEnd {
+/** The start or the end of a range of time. Cursors are bound to these members, in this order. */
+export interface DateBound {
   text: string;
-  /** Milliseconds since the epoch of what was written: for a bare date, its midnight in UTC. */
+  /** The date-time, or the midnight in UTC that begins the date, in milliseconds since the epoch. */
   written: number;
-  /** The bound itself: for a bare date as the range's end, the end of that day. */
+  /** The moment that the range starts at or ends before: for a date as the end, the midnight that ends it. */
   bound: number;
 }
 
-/** An end of a range of time: an RFC 3339 date-time, or a bare date, `dayLength` of which belongs to the range. */
-export function rangeEnd(dayLength: number) {
+/** The start of a range: an RFC 3339 date-time, or a date, which means the midnight that begins it. */
+export function startDate() {
+  return dateBound(0);
+}
+
+/** The end of a range: an RFC 3339 date-time, or a date, which means the midnight that ends it. */
+export function endDate() {
+  return dateBound(DAY);
+}
+
+function dateBound(dayLength: number) {
   return z
     .string()
-    .transform((value, refinement): RangeEnd => {
+    .transform((value, refinement): DateBound => {
       const date = parseDate(value);
       const time = date ?? parseDateTime(value);
       if (time === null) {

@@ -75,6 +75,7 @@ it('is filtered by action, target, actor and time, and paged', async () => {
   expect(await count('&start_date=2026-01-31T12:00:03Z')).toBe(8);
   expect(await count('&end_date=2026-01-31T12:00:03Z')).toBe(3);
   expect(await count('&start_date=2026-01-31&end_date=2026-01-31')).toBe(11);
+  expect(await count('&start_date=2026-01-31T12:00:03Z&end_date=2026-01-31')).toBe(8);
   expect(await count('&end_date=2026-01-30')).toBe(0);
   const whole = await activity(account);
   const paged: Json[] = [];
@@ -90,6 +91,7 @@ it('is filtered by action, target, actor and time, and paged', async () => {
 it.each([
   ['action=agent.renamed', 'query.action'],
   ['start_date=2026-02-01&end_date=2026-01-31', 'query.start_date'],
+  ['start_date=2026-02-01T00:00:00Z&end_date=2026-01-31', 'query.start_date'],
   ['start_date=yesterday', 'query.start_date'],
   ['limit=1001', 'query.limit'],
 ])('refuses %s', async (search, path) => {

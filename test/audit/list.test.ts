@@ -131,6 +131,8 @@ describe('a range of time', () => {
     ['start_date=2026-01-31&end_date=2026-01-31T01:00:00Z', 5, 6],
     ['start_date=2026-01-30T23:30:00Z&end_date=2026-01-30T23:30:00.001Z', 4, 4],
     ['start_date=2026-01-30T23:30:00Z&end_date=2026-01-31', 4, 14],
+    ['start_date=2026-01-31T01:00:00Z&end_date=2026-01-31', 7, 14],
+    ['start_date=2026-01-30T23:30:00Z&end_date=2026-01-30', 4, 4],
   ])('%s holds the entries from %d to %d', async (query, from, to) => {
     const wanted = Array.from({ length: to - from + 1 }, (_, i) => from + i);
     expect(await sequences(`order=asc&${query}`)).toEqual(wanted);
@@ -142,6 +144,7 @@ describe('a range of time', () => {
     'end_date=2026-01-29',
     'start_date=2026-01-31T00:00:00Z&end_date=2026-01-31T00:00:00Z',
     'start_date=2026-01-31T00:00:00.001Z&end_date=2026-01-31T00:30:00Z',
+    'start_date=2026-01-31T23:59:59.999Z&end_date=2026-01-31',
   ])('%s holds nothing', async (query) => {
     expect(await sequences(query)).toEqual([]);
   });
@@ -150,8 +153,10 @@ describe('a range of time', () => {
     'start_date=2026-02-01&end_date=2026-01-31',
     'start_date=2026-01-31T00:00:00.001Z&end_date=2026-01-31T00:00:00Z',
     'start_date=2026-01-31T00:00:00Z&end_date=2026-01-31T00:30:00%2B01:00',
-    // Compared as written: the bare date counts as its midnight, although the day goes on.
-    'start_date=2026-01-31T12:00:00Z&end_date=2026-01-31',
+    // The midnight that ends the day of the bare date belongs to the next day.
+    'start_date=2026-02-01T00:00:00Z&end_date=2026-01-31',
+    'start_date=2026-01-31T23:00:00-01:00&end_date=2026-01-31',
+    'start_date=2026-02-01&end_date=2026-01-31T23:59:59.999Z',
   ])('%s is refused, as it ends before it starts', async (query) => {
     const { status, body } = await account.call('GET', `/v1/audit?${query}`);
     expect([status, body.code, body.errors[0].path]).toEqual([400, 'invalid_request', 'query.start_date']);
