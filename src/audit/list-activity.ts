@@ -8,7 +8,7 @@ import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, queryText } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
+import { openPage, type Page, pageParameters } from '../http/page';
 import { idField, pageOf, timeField } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { formatTime } from '../lib/time';
@@ -65,16 +65,16 @@ export type Activity = z.output<ReturnType<typeof Activity>>;
 
 /** Searches what people did to the account itself, newest first, as far back as the plan keeps it. */
 export async function listActivity(
-  { reader, principal, config, runtime }: UserContext,
-  { limit, cursor, ...filters }: z.output<ReturnType<typeof ActivityList>>,
+  context: UserContext,
+  input: z.output<ReturnType<typeof ActivityList>>,
 ): Promise<Page<Activity>> {
-  const { action, target, actor, start_date, end_date } = filters;
-  requireDateOrder('query', filters);
+  requireDateOrder('query', input);
+  const { reader, principal, runtime } = context;
+  const { action, target, actor, start_date, end_date } = input;
   const { account } = principal;
-  const binding = { list: 'activity', owner: account.id, filters };
-  const before = cursor === undefined ? undefined : await readCursor(config.keyring, binding, cursor);
+  const page = await openPage<Id<'act'>>(context, { list: 'activity', owner: account.id }, input);
   const from = Math.max(oldestKept(account, runtime.now()), start_date?.bound ?? 0);
-  const page = reader
+  const select = reader
     .select()
     .from(activity)
     .where(
@@ -85,13 +85,13 @@ export async function listActivity(
         actor === undefined ? undefined : eq(activity.actor, actor),
         gte(activity.id, firstIdAt('act', from)),
         end_date && lt(activity.id, firstIdAt('act', end_date.bound)),
-        before === undefined ? undefined : lt(activity.id, before as Id<'act'>),
+        page.after && lt(activity.id, page.after),
       ),
     )
     .orderBy(desc(activity.id))
-    .limit(limit + 1);
-  const [rows] = await reader.load([page]);
-  return makePageById(config.keyring, binding, rows, limit, (row) => ({
+    .limit(page.rowLimit);
+  const [rows] = await reader.load([select]);
+  return page.make(rows, (row) => ({
     id: row.id,
     actor: row.actor,
     action: row.action,

@@ -8,7 +8,7 @@ import type { UserContext } from '../http/context';
 import { queryNumber, queryText } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { makePage, type Page, pageParameters, readCursor } from '../http/page';
+import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
 import { LOG_SPAN } from '../ledger/append';
 import { lazy } from '../lib/lazy';
@@ -47,17 +47,15 @@ const AuditList = lazy(() =>
 type Input = z.output<ReturnType<typeof AuditList>>;
 
 /** Searches the account's audit log, newest first or oldest first, as far back as the plan keeps it. */
-export async function listAuditEntries(
-  { reader, principal, config, runtime }: UserContext,
-  input: Input,
-): Promise<Page<AuditEntry>> {
+export async function listAuditEntries(context: UserContext, input: Input): Promise<Page<AuditEntry>> {
   requireDateOrder('query', input);
   refuseContradictions(input);
+  const { reader, principal, runtime } = context;
   const { account } = principal;
-  const { limit, cursor, after_sequence, ...filters } = input;
-  const binding = { list: 'audit', owner: account.id, filters };
-  const position = cursor === undefined ? after_sequence : Number(await readCursor(config.keyring, binding, cursor));
-  const edge = position === undefined ? undefined : logStart(account) + position;
+  const { after_sequence, ...listQuery } = input;
+  const page = await openPage<`${number}`>(context, { list: 'audit', owner: account.id }, listQuery);
+  const sequence = page.after === undefined ? after_sequence : Number(page.after);
+  const edge = sequence === undefined ? undefined : logStart(account) + sequence;
   const kept = oldestKept(account, runtime.now());
   const filter: EntryFilter = {
     ...(input.agent_id !== undefined && { agent: parseId('agent', input.agent_id) }),
@@ -68,7 +66,7 @@ export async function listAuditEntries(
     ...(edge !== undefined && (input.order === 'asc' ? { after: edge } : { before: edge })),
     from: Math.max(kept, input.start_date?.bound ?? kept),
   };
-  const positions = selectPositions(account, filter, input.order, limit + 1);
+  const positions = selectPositions(account, filter, input.order, page.rowLimit);
   const [rows] = await reader.load([
     reader
       .select(entryColumns)
@@ -79,10 +77,9 @@ export async function listAuditEntries(
   ]);
   // Sorted here: SQLite would read each row once more to sort what is sorted already.
   rows.sort((a, b) => (input.order === 'asc' ? a.pos - b.pos : b.pos - a.pos));
-  const sequence = (row: (typeof rows)[number]) => String(row.pos - logStart(account));
-  return makePage(config.keyring, binding, rows, limit, sequence, (row) =>
-    row.agentId === null ? null : presentEntry(account, row as EntryRow),
-  );
+  return page.make(rows, (row) => (row.agentId === null ? null : presentEntry(account, row as EntryRow)), {
+    position: (row) => String(row.pos - logStart(account)),
+  });
 }
 
 function refuseContradictions({ after_sequence, order, cursor }: Input): void {

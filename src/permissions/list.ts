@@ -4,11 +4,11 @@ import * as z from 'zod';
 import { mergeSorted } from '../db/merge';
 import { agents, PERMISSION_STATUSES, permissions } from '../db/schema';
 import { sharedAccess } from '../http/access';
-import type { Context } from '../http/context';
+import type { Context, Principal } from '../http/context';
 import { queryText } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
+import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { type Id, idBytes, parseId } from '../lib/typeid';
@@ -24,23 +24,19 @@ const PermissionList = lazy(() =>
   }),
 );
 
-type Filters = Omit<z.output<ReturnType<typeof PermissionList>>, 'limit' | 'cursor'>;
+type ListInput = z.output<ReturnType<typeof PermissionList>>;
 
 /** Lists the account's permissions, newest first; an agent sees its own. */
-export async function listPermissions(
-  context: Context,
-  { limit, cursor, ...filters }: z.output<ReturnType<typeof PermissionList>>,
-): Promise<Page<Permission>> {
-  const { principal, reader, config, runtime } = context;
+export async function listPermissions(context: Context, input: ListInput): Promise<Page<Permission>> {
+  const { principal, reader, runtime } = context;
   const owner = principal.kind === 'agent' ? principal.agent.id : principal.account.id;
-  const binding = { list: 'permissions', owner, filters };
-  const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);
+  const page = await openPage<Id<'perm'>>(context, { list: 'permissions', owner }, input);
   const now = runtime.now();
-  const page = selectPage(context, filters, before as Id<'perm'> | null, now);
+  const ids = selectIds(principal, input, page.after, now);
   const [rows] = await reader.load([
     reader
       .select(permissionColumns)
-      .from(sql`(select id from (${page}) limit ${limit + 1}) as page`)
+      .from(sql`(select id from (${ids}) limit ${page.rowLimit}) as page`)
       // A cross join is taken in the order written: left to choose, SQLite starts with every permission of the account.
       .crossJoin(permissions)
       .leftJoin(agents, eq(agents.number, permissions.agent))
@@ -50,9 +46,7 @@ export async function listPermissions(
   rows.sort((a, b) => (a.id < b.id ? 1 : -1));
   // Permissions of a deleted agent wait for their erasure, and are not shown.
   const values = await tokenValues(context, rows.filter(hasAgent), now);
-  return makePageById(config.keyring, binding, rows, limit, (row) =>
-    hasAgent(row) ? presentPermission(row, now, values.get(row.id)) : null,
-  );
+  return page.make(rows, (row) => (hasAgent(row) ? presentPermission(row, now, values.get(row.id)) : null));
 }
 
 function hasAgent(row: { [C in keyof PermissionRow]: PermissionRow[C] | null }): row is PermissionRow {
@@ -63,11 +57,16 @@ function hasAgent(row: { [C in keyof PermissionRow]: PermissionRow[C] | null }):
  * The ids of the permissions that match, newest first. Every index has the status before the id, so that a page is one
  * range of it for each status, merged, however many match.
  */
-function selectPage({ principal }: Context, filters: Filters, before: Id<'perm'> | null, now: number): SQL {
+function selectIds(
+  principal: Principal,
+  { agent_id, action, status: wanted }: ListInput,
+  after: Id<'perm'> | undefined,
+  now: number,
+): SQL {
   const account = principal.account.number;
-  const range = chooseRange(account, agentFilter(principal, filters.agent_id, account), filters.action);
-  const older = before ? sql`and id < ${idBytes(before)}` : sql``;
-  const arms = statusRanges(filters.status, now).map((status) => sql`select id from ${range} and ${status} ${older}`);
+  const range = chooseRange(account, agentFilter(principal, agent_id, account), action);
+  const older = after ? sql`and id < ${idBytes(after)}` : sql``;
+  const arms = statusRanges(wanted, now).map((status) => sql`select id from ${range} and ${status} ${older}`);
   return mergeSorted(arms, 'id', 'desc');
 }
 
@@ -82,7 +81,7 @@ function chooseRange(account: number, agent: SQL | null, action: string | undefi
 }
 
 /** The number of the agent whose permissions are wanted, as SQL; null for those of all agents. */
-function agentFilter(principal: Context['principal'], wanted: string | undefined, account: number): SQL | null {
+function agentFilter(principal: Principal, wanted: string | undefined, account: number): SQL | null {
   const id = wanted === undefined ? null : parseId('agent', wanted);
   if (principal.kind === 'agent') {
     const own = wanted === undefined || id === principal.agent.id;
@@ -93,7 +92,7 @@ function agentFilter(principal: Context['principal'], wanted: string | undefined
 }
 
 /** The stored states that make up a status at this moment: an overdue request is expired, swept or not. */
-function statusRanges(status: Filters['status'], now: number): SQL[] {
+function statusRanges(status: ListInput['status'], now: number): SQL[] {
   if (status === undefined) return PERMISSION_STATUSES.map((_, code) => sql`status = ${sql.raw(String(code))}`);
   const code = PERMISSION_STATUSES.indexOf(status);
   if (status === 'pending') return [sql`status = ${sql.raw(String(code))} and expires_at > ${now}`];
