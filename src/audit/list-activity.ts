@@ -103,7 +103,7 @@ export async function listActivity(
   }));
 }
 
-export const activityList = new Hono().get(
+export const listActivityRoute = new Hono().get(
   '/v1/activity',
   operation({
     id: 'listActivity',

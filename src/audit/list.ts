@@ -90,7 +90,7 @@ function refuseContradictions({ after_sequence, order, cursor }: Input): void {
   }
 }
 
-export const auditList = new Hono().get(
+export const listAuditEntriesRoute = new Hono().get(
   '/v1/audit',
   operation({
     id: 'listAuditEntries',
