@@ -24,7 +24,7 @@ import {
   oldestKept,
   presentEntry,
 } from './entry';
-import { type EntryFilter, selectPositions } from './page-query';
+import { type EntryFilter, selectPositions } from './select-positions';
 
 const AuditList = lazy(() =>
   z.strictObject({

@@ -8,11 +8,11 @@ import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
 import { withPrefix } from '../lib/typeid';
-import { decide, openPermission } from './decision';
-import { findWidenings } from './narrow-scope';
+import { decidePermission, requirePending } from './decide';
+import { findWidenings } from './find-widenings';
 import { Permission, type PermissionRow, permissionOfPath } from './permission';
 import { permissionFields } from './permission-fields';
-import { grantToken } from './tokens/grant';
+import { issueToken } from './tokens/issue';
 
 const Approval = lazy(() =>
   z
@@ -35,16 +35,16 @@ export async function approvePermission(
   input: z.output<ReturnType<typeof Approval>>,
 ): Promise<Permission> {
   const now = context.runtime.now();
-  const row = openPermission(context, loaded, now);
+  const row = requirePending(context, loaded, now);
   refuseWidening(row, input);
   const scope = input.scope ?? row.scope;
   const tokenTtl = input.token_ttl ?? row.tokenTtl;
   const maxUses = input.max_uses ?? row.maxUses;
-  return decide(context, row, now, {
+  return decidePermission(context, row, now, {
     event: 'approve',
     reason: input.reason,
     details: { scope, token_id: withPrefix('token', row.id) },
-    columns: { status: 'approved', ...(await grantToken(context.config, { scope, tokenTtl, maxUses }, now)) },
+    columns: { status: 'approved', ...(await issueToken(context.config, { scope, tokenTtl, maxUses }, now)) },
   });
 }
 

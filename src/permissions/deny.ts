@@ -5,7 +5,7 @@ import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
-import { decide, openPermission } from './decision';
+import { decidePermission, requirePending } from './decide';
 import { Permission, type PermissionRow, permissionOfPath } from './permission';
 import { permissionFields } from './permission-fields';
 
@@ -25,9 +25,9 @@ export async function denyPermission(
   { reason }: z.output<ReturnType<typeof Denial>>,
 ): Promise<Permission> {
   const now = context.runtime.now();
-  const row = openPermission(context, loaded, now);
+  const row = requirePending(context, loaded, now);
   const details = { scope: row.scope };
-  return decide(context, row, now, { event: 'deny', reason, details, columns: { status: 'denied' } });
+  return decidePermission(context, row, now, { event: 'deny', reason, details, columns: { status: 'denied' } });
 }
 
 export const denyPermissionRoute = new Hono().post(

@@ -9,7 +9,7 @@ import { toHex } from '../lib/bytes';
 import type { JsonObject } from '../lib/json';
 import { logFailure } from '../lib/log';
 import { type Id, idBytes, withPrefix } from '../lib/typeid';
-import { draftEvent } from './event';
+import { draftPermissionEntry } from './draft-entry';
 
 /** Requests, and tokens, that one slice writes down. */
 const SLICE = 100;
@@ -118,7 +118,7 @@ interface DueRow {
 
 function draftExpiry(runtime: Runtime, row: DueRow, now: number): Entry | null {
   try {
-    return draftEvent({ runtime, origin: SERVICE_ORIGIN }, row, 'expire', now, {
+    return draftPermissionEntry({ runtime, origin: SERVICE_ORIGIN }, row, 'expire', now, {
       scope: JSON.parse(row.scope) as JsonObject,
       policy_id: row.policyId,
       ...(row.expired === 'token' && { token_id: withPrefix('token', row.id) }),

@@ -16,7 +16,7 @@ import {
   statusAt,
   visiblePermission,
 } from './permission';
-import { tokenValues } from './tokens/token-value';
+import { signActiveTokens } from './tokens/sign-active-tokens';
 
 const PermissionQuery = lazy(() =>
   z.strictObject({
@@ -53,7 +53,7 @@ export async function getPermission(
     row = visiblePermission(await reload(), principal);
   }
   const now = clock.now();
-  const values = await tokenValues(context, [row], now);
+  const values = await signActiveTokens(context, [row], now);
   return presentPermission(row, now, values.get(row.id));
 }
 

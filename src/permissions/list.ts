@@ -13,7 +13,7 @@ import { pageOf } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { type Id, idBytes, parseId } from '../lib/typeid';
 import { Permission, type PermissionRow, PermissionStatus, permissionColumns, presentPermission } from './permission';
-import { tokenValues } from './tokens/token-value';
+import { signActiveTokens } from './tokens/sign-active-tokens';
 
 const PermissionList = lazy(() =>
   z.strictObject({
@@ -45,7 +45,7 @@ export async function listPermissions(context: Context, input: ListInput): Promi
   // Sorted here: SQLite would read each row once more to sort what is sorted already.
   rows.sort((a, b) => (a.id < b.id ? 1 : -1));
   // Permissions of a deleted agent wait for their erasure, and are not shown.
-  const values = await tokenValues(context, rows.filter(hasAgent), now);
+  const values = await signActiveTokens(context, rows.filter(hasAgent), now);
   return page.make(rows, (row) => (hasAgent(row) ? presentPermission(row, now, values.get(row.id)) : null));
 }
 

@@ -12,13 +12,13 @@ import type { Entry } from '../ledger/entry';
 import { lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
-import { draftEvent } from './event';
+import { draftPermissionEntry } from './draft-entry';
 import { Permission, type PermissionRow, presentPermission } from './permission';
 import { permissionFields } from './permission-fields';
-import { evaluate } from './policies/evaluate';
+import { evaluatePolicies } from './policies/evaluate';
 import { activePolicies, type PolicyRow } from './policies/policy';
-import { grantToken } from './tokens/grant';
-import { tokenValues } from './tokens/token-value';
+import { issueToken } from './tokens/issue';
+import { signActiveTokens } from './tokens/sign-active-tokens';
 
 const PermissionRequest = lazy(() =>
   z
@@ -61,8 +61,8 @@ export async function requestPermission(
   const now = runtime.now();
   const { action, resource, scope } = input;
   const subject = { account: account.number, id: newId(runtime, 'perm'), action, resource };
-  const request = draftEvent(context, subject, 'request', now, { scope });
-  const { policy } = evaluate(policies, { agentId: agent.id, action, resource, scope });
+  const request = draftPermissionEntry(context, subject, 'request', now, { scope });
+  const { policy } = evaluatePolicies(policies, { agentId: agent.id, action, resource, scope });
   const decision = policy && (await decideByPolicy(context, subject, policy, input, now));
   const row: PermissionRow = {
     ...UNDECIDED,
@@ -81,7 +81,7 @@ export async function requestPermission(
     ...decision?.columns,
     lastEntry: (decision?.entry ?? request).id,
   };
-  const values = await tokenValues(context, [row], now);
+  const values = await signActiveTokens(context, [row], now);
   const permission = presentPermission(row, now, values.get(row.id));
   // NULL, which the column refuses, when the account is at its quota of pending requests.
   const requester = row.status === 'pending' ? agentUnlessQuotaReached(agent.number, account.number) : agent.number;
@@ -136,10 +136,10 @@ async function decideByPolicy(
   const decision = { decided_by: policy.id, decision_reason: policy.reason, policy_id: policy.id };
   const decided = { decidedBy: policy.id, decidedAt: now, decisionReason: policy.reason, policyId: policy.id };
   if (policy.effect === 'deny') {
-    const entry = draftEvent(context, subject, 'deny', now, { scope, ...decision });
+    const entry = draftPermissionEntry(context, subject, 'deny', now, { scope, ...decision });
     return { entry, columns: { status: 'denied', ...decided } };
   }
-  const granted = await grantToken(
+  const granted = await issueToken(
     context.config,
     {
       scope,
@@ -149,7 +149,7 @@ async function decideByPolicy(
     now,
   );
   const token_id = withPrefix('token', subject.id);
-  const entry = draftEvent(context, subject, 'approve', now, { scope, ...decision, token_id });
+  const entry = draftPermissionEntry(context, subject, 'approve', now, { scope, ...decision, token_id });
   return { entry, columns: { status: 'approved', ...decided, ...granted } };
 }
 

@@ -4,7 +4,7 @@ import type { Id } from '../../lib/typeid';
 import type { Condition, PolicyRow } from './policy';
 
 /** What is asked for, as policies see it. */
-export interface Asked {
+export interface EvaluatedRequest {
   /** Null in a simulation that names none: policies for certain agents then do not apply. */
   agentId: string | null;
   action: string;
@@ -16,7 +16,7 @@ export interface Asked {
 export const DECISIONS = ['approve', 'deny', 'pending'] as const;
 
 /** What the policies say: the one that decides, and all that apply, those that decide first at the front. */
-export interface Verdict {
+export interface Evaluation {
   decision: (typeof DECISIONS)[number];
   policy: PolicyRow | null;
   matched: Id<'policy'>[];
@@ -26,7 +26,7 @@ export interface Verdict {
  * Decides a request by an account's policies: any applying deny wins, else the approval of highest priority, oldest
  * first; without either it waits for a person.
  */
-export function evaluate(policies: PolicyRow[], asked: Asked): Verdict {
+export function evaluatePolicies(policies: PolicyRow[], asked: EvaluatedRequest): Evaluation {
   const applying = policies.filter((policy) => policy.isActive && applies(policy, asked)).sort(byWeight);
   const [policy = null] = applying;
   return { decision: policy?.effect ?? 'pending', policy, matched: applying.map(({ id }) => id) };
@@ -37,7 +37,7 @@ function byWeight(a: PolicyRow, b: PolicyRow): number {
   return b.priority - a.priority || a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
 }
 
-function applies(policy: PolicyRow, { agentId, action, resource, scope }: Asked): boolean {
+function applies(policy: PolicyRow, { agentId, action, resource, scope }: EvaluatedRequest): boolean {
   return (
     (policy.agentIds === null || (agentId !== null && policy.agentIds.includes(agentId))) &&
     policy.actions.some((pattern) => matchesPattern(pattern, action)) &&

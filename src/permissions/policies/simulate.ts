@@ -7,14 +7,14 @@ import { answer, ok, operation } from '../../http/operation';
 import { idField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { permissionFields } from '../permission-fields';
-import { wordText } from '../tokens/find';
-import { DECISIONS, evaluate } from './evaluate';
+import { shortText } from '../tokens/token-input';
+import { DECISIONS, evaluatePolicies } from './evaluate';
 import { activePolicies, type PolicyRow } from './policy';
 
 const PolicySimulation = lazy(() =>
   z
     .strictObject({
-      agent_id: wordText()
+      agent_id: shortText()
         .optional()
         .meta({
           description: 'Without it, policies for certain agents do not apply.',
@@ -61,7 +61,7 @@ export function simulatePolicies(
   input: z.output<ReturnType<typeof PolicySimulation>>,
 ): Simulation {
   const { agent_id: agentId = null, action, resource, scope } = input;
-  const { decision, policy, matched } = evaluate(policies, { agentId, action, resource, scope });
+  const { decision, policy, matched } = evaluatePolicies(policies, { agentId, action, resource, scope });
   return { decision, policy_id: policy?.id ?? null, matched };
 }
 

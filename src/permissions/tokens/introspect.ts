@@ -9,9 +9,9 @@ import { countField, idField, objectField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { SECOND } from '../../lib/time';
 import { type PermissionRow, tokenAt } from '../permission';
-import { knownToken, permissionOfToken, tokenText, tokenTypeHint } from './find';
-import { TokenSigner } from './sign';
-import { claimsOf } from './token-value';
+import { tokenClaims } from './sign-active-tokens';
+import { knownToken, permissionOfToken, tokenText, tokenTypeHint } from './token-input';
+import { TokenSigner } from './token-signer';
 
 const TokenIntrospection = lazy(() =>
   z
@@ -100,7 +100,7 @@ export async function introspectToken(
   const token = row && tokenAt(row, runtime.now());
   if (!row?.agentIsActive || token?.status !== 'active') return INACTIVE;
   const signer = await TokenSigner.open(config.keyring, config.publicUrl);
-  return { active: true, token_type: 'Bearer', ...signer.payload(claimsOf(row, token)) };
+  return { active: true, token_type: 'Bearer', ...signer.payload(tokenClaims(row, token)) };
 }
 
 export const introspectTokenRoute = new Hono().post(

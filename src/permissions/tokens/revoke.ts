@@ -8,17 +8,17 @@ import { EXAMPLE, exampleId } from '../../http/examples';
 import { noQuery, oauthBody, readJsonOrForm } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
-import { draftEvent } from '../event';
+import { draftPermissionEntry } from '../draft-entry';
 import { isPermission, type PermissionRow, tokenAt } from '../permission';
 import { permissionFields } from '../permission-fields';
-import { knownToken, permissionOfToken, tokenText, tokenTypeHint, wordText } from './find';
+import { knownToken, permissionOfToken, shortText, tokenText, tokenTypeHint } from './token-input';
 
 const TokenRevocation = lazy(() =>
   z
     .strictObject({
       token: tokenText().optional(),
       token_type_hint: tokenTypeHint().optional(),
-      token_id: wordText()
+      token_id: shortText()
         .optional()
         .meta({ description: 'Id of the token.', examples: [exampleId('token')] }),
       reason: permissionFields().reason.optional(),
@@ -52,7 +52,7 @@ export async function revokeToken(
   const now = runtime.now();
   const token = row && tokenAt(row, now);
   if (!row || token?.status !== 'active') return;
-  const entry = draftEvent(context, row, 'revoke', now, {
+  const entry = draftPermissionEntry(context, row, 'revoke', now, {
     scope: token.scope,
     decided_by: principal.kind === 'agent' ? principal.agent.id : principal.account.id,
     decision_reason: input.reason || null,

@@ -15,10 +15,10 @@ import { countField, idField, objectField, timeField } from '../../http/response
 import type { Entry } from '../../ledger/entry';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
-import { draftEvent } from '../event';
+import { draftPermissionEntry } from '../draft-entry';
 import { findPermission, type GrantedToken, isPermission, type PermissionRow, tokenAt } from '../permission';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH } from '../permission-fields';
-import { knownToken, permissionOfToken, tokenText } from './find';
+import { knownToken, permissionOfToken, tokenText } from './token-input';
 
 const TokenUse = lazy(() =>
   z
@@ -92,7 +92,7 @@ export async function useToken(
   const now = runtime.now();
   const token = requireUsable(row, input, now);
   const { action, resource } = row;
-  const entry = draftEvent(context, row, 'use', now, {
+  const entry = draftPermissionEntry(context, row, 'use', now, {
     scope: token.scope,
     policy_id: row.policyId,
     token_id: token.id,

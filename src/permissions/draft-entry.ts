@@ -7,7 +7,7 @@ import type { PermissionRow } from './permission';
 export type EventDetails = Pick<EntryDetails, 'scope'> & Partial<Omit<EntryDetails, 'action' | 'resource'>>;
 
 /** Drafts the audit entry of an event on a permission. */
-export function draftEvent(
+export function draftPermissionEntry(
   { runtime, origin }: { runtime: Runtime; origin: Origin },
   { account, id, action, resource }: Pick<PermissionRow, 'account' | 'id' | 'action' | 'resource'>,
   event: EventType,

@@ -7,7 +7,7 @@ import { type Id, idBytes } from '../lib/typeid';
 import { logStart } from './entry';
 
 /** The account whose log it is. */
-export type LogOwner = Pick<AccountRef, 'number'>;
+export type LogAccount = Pick<AccountRef, 'number'>;
 
 /** Which entries of an account's log are wanted. An id of null is one that no entry can have. */
 export interface EntryFilter {
@@ -30,7 +30,7 @@ export interface EntryFilter {
  * matching entries of one event type as one range, in order; without an event type the six ranges are merged. So a page
  * reads little more than its own rows, however many match.
  */
-export function selectPositions(account: LogOwner, filter: EntryFilter, order: 'asc' | 'desc', limit: number): SQL {
+export function selectPositions(account: LogAccount, filter: EntryFilter, order: 'asc' | 'desc', limit: number): SQL {
   const { range, hasEvent } = chooseRange(filter);
   const within = sql`pos >= (select low from bounds) and pos < (select high from bounds)`;
   const events = filter.event ? [EVENT_TYPES.indexOf(filter.event)] : EVENT_TYPES.keys().toArray();
@@ -47,7 +47,7 @@ export function selectPositions(account: LogOwner, filter: EntryFilter, order: '
  * The filter's bounds as positions, `low` inclusive and `high` exclusive, as a select of one row; of none when the log
  * is empty.
  */
-export function selectRange(account: LogOwner, filter: Omit<EntryFilter, 'agent' | 'permission'>): SQL {
+export function selectPositionRange(account: LogAccount, filter: Omit<EntryFilter, 'agent' | 'permission'>): SQL {
   return sql`
     with log as materialized (${selectLog(account)}), bounds as (${selectBounds(account, filter)})
     select low, high from bounds`;
@@ -75,7 +75,7 @@ function chooseRange({ agent, permission, event, action }: EntryFilter): { range
 }
 
 /** The first and the last entry of the log: their positions and times. No row when the log is empty. */
-function selectLog(account: LogOwner): SQL {
+function selectLog(account: LogAccount): SQL {
   const start = logStart(account);
   const ofAccount = sql`pos > ${start} and pos < ${start + LOG_SPAN}`;
   return sql`
@@ -85,7 +85,7 @@ function selectLog(account: LogOwner): SQL {
 }
 
 /** The filter's bounds as positions, `low` inclusive and `high` exclusive, and the number of its agent. */
-function selectBounds(account: LogOwner, { agent, permission, action, from, to, after, before }: EntryFilter): SQL {
+function selectBounds(account: LogAccount, { agent, permission, action, from, to, after, before }: EntryFilter): SQL {
   const start = logStart(account);
   const number = agent
     ? sql`(select number from agents where account = ${account.number} and id = ${idBytes(agent)})`

@@ -1,10 +1,10 @@
 import type { Context } from '../../http/context';
 import type { Id } from '../../lib/typeid';
 import { type GrantedToken, type PermissionRow, tokenAt } from '../permission';
-import { type TokenClaims, TokenSigner } from './sign';
+import { type TokenClaims, TokenSigner } from './token-signer';
 
 /** The tokens of those permissions whose token is active, for their own agent; nobody else is given any. */
-export async function tokenValues(
+export async function signActiveTokens(
   { principal, config }: Context,
   rows: PermissionRow[],
   now: number,
@@ -15,13 +15,13 @@ export async function tokenValues(
   const signer = await TokenSigner.open(config.keyring, config.publicUrl);
   for (const { row, token } of granted) {
     if (token?.status !== 'active') continue;
-    values.set(row.id, await signer.sign(claimsOf(row, token), token.keyId));
+    values.set(row.id, await signer.sign(tokenClaims(row, token), token.keyId));
   }
   return values;
 }
 
 /** What the token of a permission says. */
-export function claimsOf(row: PermissionRow, token: GrantedToken): TokenClaims {
+export function tokenClaims(row: PermissionRow, token: GrantedToken): TokenClaims {
   const { action, resource } = row;
   const { id: tokenId, scope, issuedAt, expiresAt } = token;
   return { tokenId, permissionId: row.id, agentId: row.agentId, action, resource, scope, issuedAt, expiresAt };

@@ -2,7 +2,7 @@ import { and, eq, gt } from 'drizzle-orm';
 import { permissions } from '../db/schema';
 import { Problem } from '../errors';
 import type { UserContext } from '../http/context';
-import { draftEvent, type EventDetails } from './event';
+import { draftPermissionEntry, type EventDetails } from './draft-entry';
 import {
   isPermission,
   type Permission,
@@ -16,7 +16,7 @@ import {
  * The permission that a person is to decide.
  * @throws Problem `not_found`; `not_pending` when it is decided or has run out
  */
-export function openPermission(context: UserContext, loaded: PermissionRow[] | undefined, now: number): PermissionRow {
+export function requirePending(context: UserContext, loaded: PermissionRow[] | undefined, now: number): PermissionRow {
   const row = visiblePermission(loaded, context.principal);
   const status = statusAt(row, now);
   if (status !== 'pending') throw notPending(`is ${status} already`);
@@ -36,7 +36,7 @@ interface Decision {
  * Writes down a person's decision.
  * @throws Problem `not_pending` when another decision was faster
  */
-export async function decide(
+export async function decidePermission(
   context: UserContext,
   row: PermissionRow,
   now: number,
@@ -44,7 +44,7 @@ export async function decide(
 ): Promise<Permission> {
   const decidedBy = context.principal.account.id;
   const decisionReason = reason || null;
-  const entry = draftEvent(context, row, event, now, {
+  const entry = draftPermissionEntry(context, row, event, now, {
     ...details,
     decided_by: decidedBy,
     decision_reason: decisionReason,

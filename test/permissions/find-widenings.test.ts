@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../../src/lib/json';
-import { findWidenings } from '../../src/permissions/narrow-scope';
+import { findWidenings } from '../../src/permissions/find-widenings';
 
 describe('narrowing', () => {
   it.each<[string, JsonObject, JsonObject]>([

@@ -9,7 +9,7 @@ import { isJsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { parseId, withPrefix } from '../../lib/typeid';
 import { findPermission, type PermissionRow } from '../permission';
-import { TokenSigner } from './sign';
+import { TokenSigner } from './token-signer';
 
 const MAX_TOKEN_LENGTH = 16 * 1024;
 
@@ -21,11 +21,11 @@ export const tokenText = lazy(() =>
 );
 
 /** A short text that is compared and never stored. */
-export const wordText = lazy(() => plainText(128));
+export const shortText = lazy(() => plainText(128));
 
 /** What kind of token it is, of the kinds that RFC 7009 registers; not looked at. */
 export const tokenTypeHint = lazy(() =>
-  wordText().meta({ description: 'Accepted, and not looked at.', examples: ['access_token'] }),
+  shortText().meta({ description: 'Accepted, and not looked at.', examples: ['access_token'] }),
 );
 
 /**

@@ -6,7 +6,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
 import { deriveLogKeys } from '../../lib/signing-key';
 import { examplePublicKey, PublicKey } from './public-key';
-import { TokenSigner } from './sign';
+import { TokenSigner } from './token-signer';
 
 const FIVE_MINUTES = 300;
 
@@ -18,7 +18,7 @@ const KeySet = lazy(() =>
 );
 
 /** The public keys that tokens, and heads of audit logs, are verified with (RFC 7517), for anybody. */
-export const jwksRoute = new Hono<App>().get(
+export const getKeysRoute = new Hono<App>().get(
   '/.well-known/jwks.json',
   operation({
     id: 'getKeys',

@@ -41,7 +41,7 @@ function describeServer(issuer: string) {
 }
 
 /** The metadata of the authorization server, for anybody. */
-export const authorizationServerRoute = new Hono<App>().get(
+export const getServerMetadataRoute = new Hono<App>().get(
   '/.well-known/oauth-authorization-server',
   operation({
     id: 'getServerMetadata',

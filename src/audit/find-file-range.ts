@@ -5,16 +5,16 @@ import type { FileRow } from '../files/file-records';
 import type { Plan } from '../lib/plans';
 import type { Id } from '../lib/typeid';
 import { logStart } from './entry';
-import { selectRange } from './page-query';
+import { selectPositionRange } from './select-positions';
 
 /** Positions of an account's log: `low` inclusive, `high` exclusive. */
-export interface Span {
+export interface PositionRange {
   low: number;
   high: number;
 }
 
 /** Whose log a file is made of. */
-export interface FileOwner {
+export interface FileAccount {
   id: Id<'user'>;
   name: string | null;
   plan: Plan;
@@ -24,15 +24,17 @@ export interface FileOwner {
  * Finds the positions of a file's entries, from one time on and before another, and the account they are of. Entries
  * that came after the file was asked for lie beyond, as do those that the plan kept no more.
  */
-export async function findSpan(
+export async function findFileRange(
   reader: Reader,
   file: FileRow,
   { from, to }: { from: number; to: number },
-): Promise<{ span: Span; owner: FileOwner }> {
+): Promise<{ span: PositionRange; owner: FileAccount }> {
   const account = { number: file.account };
   const filter = { from: Math.max(from, file.keptFrom), to, before: logStart(account) + file.snapshot + 1 };
   const [bounds, [owner]] = await reader.load([
-    reader.select({ low: sql<number>`low`, high: sql<number>`high` }).from(sql`(${selectRange(account, filter)})`),
+    reader
+      .select({ low: sql<number>`low`, high: sql<number>`high` })
+      .from(sql`(${selectPositionRange(account, filter)})`),
     reader
       .select({ id: accounts.id, name: accounts.name, plan: accounts.plan })
       .from(accounts)

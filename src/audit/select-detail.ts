@@ -14,7 +14,7 @@ const IN_PERMISSION = {
  * statement; for those the value is read from the permission.
  * @param entry the name of `audit_entries` in the statement
  */
-export function storedDetail(name: keyof typeof IN_PERMISSION, entry = 'audit_entries'): SQL {
+export function selectDetail(name: keyof typeof IN_PERMISSION, entry = 'audit_entries'): SQL {
   const column = (of: string) => sql.raw(`${entry}.${of}`);
   return sql`iif(json_valid(${column('details')}), ${column('details')} ->> ${sql.raw(`'${name}'`)}, (
     select ${IN_PERMISSION[name]} from permissions

@@ -1,7 +1,7 @@
 import type { Config } from '../../env';
 import type { JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
-import { TokenSigner } from './sign';
+import { TokenSigner } from './token-signer';
 
 /** What an approval grants. */
 export interface Grant {
@@ -12,7 +12,7 @@ export interface Grant {
 }
 
 /** The columns of a permission that its token consists of, as it is issued. */
-export async function grantToken({ keyring, publicUrl }: Config, { scope, tokenTtl, maxUses }: Grant, now: number) {
+export async function issueToken({ keyring, publicUrl }: Config, { scope, tokenTtl, maxUses }: Grant, now: number) {
   const signer = await TokenSigner.open(keyring, publicUrl);
   // A JWT counts in whole seconds; cut off, so that the token never outlives what was asked for.
   const issuedAt = Math.floor(now / SECOND) * SECOND;
