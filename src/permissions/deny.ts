@@ -21,13 +21,11 @@ const Denial = lazy(() =>
  */
 export async function denyPermission(
   context: UserContext,
-  loaded: PermissionRow[] | undefined,
-  { reason }: z.output<ReturnType<typeof Denial>>,
+  { permission, reason }: { permission: PermissionRow | undefined } & z.output<ReturnType<typeof Denial>>,
 ): Promise<Permission> {
-  const now = context.runtime.now();
-  const row = requirePending(context, loaded, now);
+  const row = requirePending(context, permission);
   const details = { scope: row.scope };
-  return decidePermission(context, row, now, { event: 'deny', reason, details, columns: { status: 'denied' } });
+  return decidePermission(context, row, { event: 'deny', reason, details, columns: { status: 'denied' } });
 }
 
 export const denyPermissionRoute = new Hono().post(
@@ -43,5 +41,8 @@ export const denyPermissionRoute = new Hono().post(
   userAccess('permissions:decide', permissionOfPath),
   noQuery(),
   body(Denial),
-  async (c) => answer(c, await denyPermission(c.var.context, c.var.loaded, c.req.valid('json'))),
+  async (c) => {
+    const input = { permission: c.var.loaded?.[0], ...c.req.valid('json') };
+    return answer(c, await denyPermission(c.var.context, input));
+  },
 );

@@ -18,15 +18,15 @@ import { signActiveTokens } from './tokens/sign-active-tokens';
 const PermissionList = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
-    status: PermissionStatus().optional().meta({ description: 'Permissions with this status.' }),
-    agent_id: queryText.optional().meta({ description: 'Permissions of this agent.' }),
-    action: queryText.optional().meta({ description: 'Permissions for this action, as it is written.' }),
+    status: PermissionStatus().optional().meta({ description: 'Only permissions with this status.' }),
+    agent_id: queryText.optional().meta({ description: 'Only permissions of this agent.' }),
+    action: queryText.optional().meta({ description: 'Only permissions for exactly this action.' }),
   }),
 );
 
 type ListInput = z.output<ReturnType<typeof PermissionList>>;
 
-/** Lists the account's permissions, newest first; an agent sees its own. */
+/** Lists the account's permissions, newest first; an agent sees only its own. */
 export async function listPermissions(context: Context, input: ListInput): Promise<Page<Permission>> {
   const { principal, reader, runtime } = context;
   const owner = principal.kind === 'agent' ? principal.agent.id : principal.account.id;
@@ -37,16 +37,16 @@ export async function listPermissions(context: Context, input: ListInput): Promi
     reader
       .select(permissionColumns)
       .from(sql`(select id from (${ids}) limit ${page.rowLimit}) as page`)
-      // A cross join is taken in the order written: left to choose, SQLite starts with every permission of the account.
+      // A cross join keeps this order. With a plain join SQLite starts with every permission of the account.
       .crossJoin(permissions)
       .leftJoin(agents, eq(agents.number, permissions.agent))
       .where(and(eq(permissions.account, principal.account.number), sql`${permissions.id} = page.id`)),
   ]);
-  // Sorted here: SQLite would read each row once more to sort what is sorted already.
+  // Sorted here, because SQLite would read each row again to sort the join.
   rows.sort((a, b) => (a.id < b.id ? 1 : -1));
-  // Permissions of a deleted agent wait for their erasure, and are not shown.
-  const values = await signActiveTokens(context, rows.filter(hasAgent), now);
-  return page.make(rows, (row) => (hasAgent(row) ? presentPermission(row, now, values.get(row.id)) : null));
+  // Permissions of a deleted agent are hidden until they are erased.
+  const tokens = await signActiveTokens(context, rows.filter(hasAgent), now);
+  return page.make(rows, (row) => (hasAgent(row) ? presentPermission(row, now, tokens.get(row.id)) : null));
 }
 
 function hasAgent(row: { [C in keyof PermissionRow]: PermissionRow[C] | null }): row is PermissionRow {
@@ -54,8 +54,8 @@ function hasAgent(row: { [C in keyof PermissionRow]: PermissionRow[C] | null }):
 }
 
 /**
- * The ids of the permissions that match, newest first. Every index has the status before the id, so that a page is one
- * range of it for each status, merged, however many match.
+ * Selects the ids of the matching permissions, newest first. Each index orders by status, then by id: the page merges one
+ * index range for each status, so its cost does not depend on how many permissions match.
  */
 function selectIds(
   principal: Principal,
@@ -80,7 +80,7 @@ function chooseRange(account: number, agent: SQL | null, action: string | undefi
     : sql`permissions indexed by permissions_by_action where account = ${account} and action = ${action}`;
 }
 
-/** The number of the agent whose permissions are wanted, as SQL; null for those of all agents. */
+/** The number of the requested agent, as SQL that is NULL for an unknown agent; null if all agents are requested. */
 function agentFilter(principal: Principal, wanted: string | undefined, account: number): SQL | null {
   const id = wanted === undefined ? null : parseId('agent', wanted);
   if (principal.kind === 'agent') {
@@ -91,7 +91,7 @@ function agentFilter(principal: Principal, wanted: string | undefined, account: 
   return id ? sql`(select number from agents where account = ${account} and id = ${idBytes(id)})` : sql`null`;
 }
 
-/** The stored states that make up a status at this moment: an overdue request is expired, swept or not. */
+/** The conditions on the stored status that find a status as it is now: an overdue request is expired, swept or not. */
 function statusRanges(status: ListInput['status'], now: number): SQL[] {
   if (status === undefined) return PERMISSION_STATUSES.map((_, code) => sql`status = ${sql.raw(String(code))}`);
   const code = PERMISSION_STATUSES.indexOf(status);
@@ -106,7 +106,7 @@ export const listPermissionsRoute = new Hono().get(
     id: 'listPermissions',
     tag: 'Permissions',
     summary: 'List permissions',
-    description: 'Newest first. An agent sees its own.',
+    description: 'Newest first. An agent sees only its own.',
     success: ok(pageOf(Permission)),
   }),
   sharedAccess('permissions:read'),

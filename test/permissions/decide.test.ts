@@ -77,7 +77,7 @@ describe('an approval', () => {
     });
     expect(body.errors).toEqual([
       { path: 'body.scope.amount', message: 'must be a number of at most the requested 100' },
-      { path: 'body.scope.to', message: 'was left out: repeat or narrow what was requested' },
+      { path: 'body.scope.to', message: 'is missing: repeat or narrow the requested value' },
       { path: 'body.scope.where.city', message: 'was not requested' },
       { path: 'body.scope.where.country', message: 'must equal what was requested' },
       { path: 'body.scope.dry', message: 'must equal what was requested' },

@@ -1,21 +1,24 @@
-import type { Config } from '../../env';
+import type { Context } from '../../http/context';
 import type { JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
 import { TokenSigner } from './token-signer';
 
-/** What an approval grants. */
-export interface Grant {
+/** The limits that an approval grants. */
+interface Grant {
   scope: JsonObject;
-  /** Seconds. */
+  /** In seconds. */
   tokenTtl: number;
   maxUses: number;
 }
 
-/** The columns of a permission that its token consists of, as it is issued. */
-export async function issueToken({ keyring, publicUrl }: Config, { scope, tokenTtl, maxUses }: Grant, now: number) {
-  const signer = await TokenSigner.open(keyring, publicUrl);
-  // A JWT counts in whole seconds; cut off, so that the token never outlives what was asked for.
-  const issuedAt = Math.floor(now / SECOND) * SECOND;
+/** Makes the columns of a permission that describe its new token. */
+export async function issueToken(
+  { config, runtime }: Pick<Context, 'config' | 'runtime'>,
+  { scope, tokenTtl, maxUses }: Grant,
+) {
+  const signer = await TokenSigner.open(config.keyring, config.publicUrl);
+  // A JWT counts whole seconds. Rounded down, so that the token never lives longer than requested.
+  const issuedAt = Math.floor(runtime.now() / SECOND) * SECOND;
   return {
     grantedScope: scope,
     tokenStatus: 'active',
