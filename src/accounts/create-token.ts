@@ -17,7 +17,8 @@ import {
 
 /**
  * Creates a user token for an account; without `scopes` it gets every scope.
- * @throws Problem `invalid_request` for an expiry in the past; `conflict` if the account has the maximum number of tokens
+ * @throws Problem `invalid_request` for an expiry that is not in the future; `conflict` if the account has the maximum
+ *   number of tokens
  */
 export async function createAccountToken(
   context: OperatorContext,

@@ -87,7 +87,7 @@ export function retentionNeedsEnterprise(): Problem {
   });
 }
 
-/** Chooses the least full shard. With an idempotency key, the key chooses, so that a repeated request finds the same shard. */
+/** Chooses the least full shard. An idempotency key chooses by itself, so that a repeated request finds the same shard. */
 async function chooseShard({ shards, key }: OperatorContext): Promise<Shard> {
   if (key) return shards[(key[0] ?? 0) % shards.length] ?? shards[0];
   return leastFullShard(shards);

@@ -4,10 +4,12 @@ import { lazy } from '../lib/lazy';
 
 /** The query parameters that limit a list to a range of time. */
 export const dateRange = lazy(() => ({
-  start_date: startDate().optional().meta({ description: 'From then on. A date is its midnight in UTC.' }),
-  end_date: endDate()
+  start_date: startDate()
     .optional()
-    .meta({ description: 'Before then. A date is the end of that day in UTC. Not before `start_date`.' }),
+    .meta({ description: 'Only from this time on. A date means the midnight in UTC that begins it.' }),
+  end_date: endDate().optional().meta({
+    description: 'Only before this time. A date means the midnight in UTC that ends it. Not before `start_date`.',
+  }),
 }));
 
 /**

@@ -7,13 +7,13 @@ import type { Id } from '../lib/typeid';
 import { logStart } from './entry';
 import { selectPositionRange } from './select-positions';
 
-/** Positions of an account's log: `low` inclusive, `high` exclusive. */
+/** A range of positions in the log of an account: `low` inclusive, `high` exclusive. */
 export interface PositionRange {
   low: number;
   high: number;
 }
 
-/** Whose log a file is made of. */
+/** The account whose log a file contains. */
 export interface FileAccount {
   id: Id<'user'>;
   name: string | null;
@@ -21,8 +21,8 @@ export interface FileAccount {
 }
 
 /**
- * Finds the positions of a file's entries, from one time on and before another, and the account they are of. Entries
- * that came after the file was asked for lie beyond, as do those that the plan kept no more.
+ * Finds the positions of the entries that a file may contain, and the account that owns them: entries between the two
+ * times, without those written after the file was requested, and without those past the retention at that time.
  */
 export async function findFileRange(
   reader: Reader,
@@ -40,6 +40,6 @@ export async function findFileRange(
       .from(accounts)
       .where(eq(accounts.number, file.account)),
   ]);
-  if (!owner) throw new Error('the account of a file is gone');
+  if (!owner) throw new Error('the account of the file is gone');
   return { span: bounds[0] ?? { low: 0, high: 0 }, owner };
 }

@@ -21,31 +21,31 @@ const ActivityAction = lazy(() => choice(ACTIVITY_ACTIONS).meta({ id: 'ActivityA
 const ActivityList = lazy(() =>
   z.strictObject({
     ...pageParameters(50, 1_000),
-    action: ActivityAction().optional().meta({ description: 'Acts of this kind.' }),
-    target: queryText.optional().meta({ description: 'What was done to the thing with this id.' }),
-    actor: queryText.optional().meta({ description: 'What was done with the credential that has this id.' }),
+    action: ActivityAction().optional().meta({ description: 'Only actions of this kind.' }),
+    target: queryText.optional().meta({ description: 'Only actions on the object with this id.' }),
+    actor: queryText.optional().meta({ description: 'Only actions by the credential with this id.' }),
     ...dateRange(),
   }),
 );
 
-/** What somebody did to the account, as the API shows it. */
+/** A record of the account activity, as the API shows it. */
 export const Activity = lazy(() =>
   z
     .object({
       id: idField('act'),
       actor: z.string().nullable().meta({
-        description: 'Id of the user token or agent, or `operator`; null where a signed address was used.',
+        description: 'Id of the user token or agent, or `operator`; null for a signed address.',
       }),
       action: ActivityAction(),
-      target: z.string().meta({ description: 'Id of the thing; it stays when the thing is deleted.' }),
-      changes: z.array(z.string()).meta({ description: 'Names of the fields that were set, never their values.' }),
+      target: z.string().meta({ description: 'Id of the object, which remains when the object is deleted.' }),
+      changes: z.array(z.string()).meta({ description: 'Names of the changed fields, never their values.' }),
       ip_address: z.string(),
       user_agent: z.string(),
       created_at: timeField,
     })
     .meta({
       id: 'Activity',
-      description: 'Something that was done to the account itself.',
+      description: 'An action on the account itself.',
       examples: [
         {
           id: exampleId('act'),
@@ -63,7 +63,10 @@ export const Activity = lazy(() =>
 
 export type Activity = z.output<ReturnType<typeof Activity>>;
 
-/** Searches what people did to the account itself, newest first, as far back as the plan keeps it. */
+/**
+ * Lists the matching records of the account activity, newest first, back to the retention of the plan.
+ * @throws Problem `invalid_request` for a range that ends before it starts
+ */
 export async function listActivity(
   context: UserContext,
   input: z.output<ReturnType<typeof ActivityList>>,
@@ -110,8 +113,8 @@ export const listActivityRoute = new Hono().get(
     tag: 'Audit',
     summary: 'Search the account activity',
     description:
-      'What people did to the account itself: agents, policies and tokens made, changed and deleted. Newest first, as far ' +
-      'back as the plan keeps audit entries.',
+      'Actions on the account itself, such as creating, changing and deleting agents, policies and tokens. Newest first, ' +
+      'back to the retention of the plan.',
     success: ok(pageOf(Activity)),
   }),
   userAccess('audit:read'),

@@ -29,24 +29,30 @@ import { type EntryFilter, selectPositions } from './select-positions';
 const AuditList = lazy(() =>
   z.strictObject({
     ...pageParameters(50, 1_000),
-    agent_id: queryText.optional().meta({ description: 'Entries of this agent.' }),
-    permission_id: queryText.optional().meta({ description: 'Entries of this permission.' }),
-    event_type: EventType().optional().meta({ description: 'Entries of this kind.' }),
-    action: queryText.optional().meta({ description: 'Entries of this action, as it is written.' }),
+    agent_id: queryText.optional().meta({ description: 'Only entries of this agent.' }),
+    permission_id: queryText.optional().meta({ description: 'Only entries of this permission.' }),
+    event_type: EventType().optional().meta({ description: 'Only entries of this type.' }),
+    action: queryText.optional().meta({ description: 'Only entries of exactly this action.' }),
     ...dateRange(),
     order: z
       .enum(['desc', 'asc'], 'must be asc or desc')
       .default('desc')
-      .meta({ description: 'Newest first, or last.' }),
+      .meta({ description: 'Newest first, or oldest first.' }),
     after_sequence: queryNumber(0, LOG_SPAN - 1)
       .optional()
-      .meta({ description: 'Entries after this place in the log. Needs `order=asc`, and takes no `cursor`.' }),
+      .meta({
+        description:
+          'Only entries after this position in the log. Needs `order=asc`, and cannot be combined with `cursor`.',
+      }),
   }),
 );
 
 type Input = z.output<ReturnType<typeof AuditList>>;
 
-/** Searches the account's audit log, newest first or oldest first, as far back as the plan keeps it. */
+/**
+ * Lists the matching entries of the account's audit log, back to the retention of the plan.
+ * @throws Problem `invalid_request` for parameters that contradict each other
+ */
 export async function listAuditEntries(context: UserContext, input: Input): Promise<Page<AuditEntry>> {
   requireDateOrder('query', input);
   refuseContradictions(input);
@@ -75,7 +81,7 @@ export async function listAuditEntries(context: UserContext, input: Input): Prom
       .leftJoin(agents, entryAgent)
       .where(eq(auditEntries.pos, sql`page.pos`)),
   ]);
-  // Sorted here: SQLite would read each row once more to sort what is sorted already.
+  // Sorted here, because SQLite would read each row again to sort the join.
   rows.sort((a, b) => (input.order === 'asc' ? a.pos - b.pos : b.pos - a.pos));
   return page.make(rows, (row) => (row.agentId === null ? null : presentEntry(account, row as EntryRow)), {
     position: (row) => String(row.pos - logStart(account)),
@@ -97,8 +103,8 @@ export const listAuditEntriesRoute = new Hono().get(
     tag: 'Audit',
     summary: 'Search the audit log',
     description:
-      "As far back as the plan keeps entries. Filters combine; an id that is nobody's finds nothing. " +
-      'With `order=asc` and `after_sequence` a client that keeps the last sequence follows the log without a gap.',
+      'Goes back to the retention of the plan. Entries must match all filters; an unknown id matches nothing. ' +
+      'With `order=asc` and `after_sequence`, a client that stores the last sequence follows the log without a gap.',
     success: ok(pageOf(AuditEntry)),
   }),
   userAccess('audit:read'),

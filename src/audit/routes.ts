@@ -14,7 +14,10 @@ import { getCheckpointRoute } from './tree/get-checkpoint';
 import { proveConsistencyRoute } from './tree/prove-consistency';
 import { proveInclusionRoute } from './tree/prove-inclusion';
 
-/** The audit log with its exports and reports, `/v1/audit`, the account's activity, `/v1/activity`, and the operator's endpoint for a restored log. */
+/**
+ * The audit log with its exports and reports, `/v1/audit`, the account activity, `/v1/activity`, and the operator's endpoint
+ * for a restored log.
+ */
 export const auditRoutes = new Hono()
   .route('/', listAuditEntriesRoute)
   .route('/', createExportRoute)
