@@ -4,7 +4,7 @@ import { type EvaluatedRequest, evaluatePolicies } from '../../../src/permission
 import type { PolicyRow } from '../../../src/permissions/policies/policy';
 import { World } from '../../support/world';
 
-// The contract's rules once more, as slowly and plainly as they can be written.
+// A second, slow and plain implementation of the contract's rules.
 
 type Value = unknown;
 type Limits = Record<string, Value>;
@@ -87,7 +87,7 @@ const asked: fc.Arbitrary<EvaluatedRequest> = fc.record({
   scope: fc.dictionary(key, value, { maxKeys: 3 }),
 }) as fc.Arbitrary<EvaluatedRequest>;
 
-it('decides as the rules say, read slowly', () => {
+it('decides like a simple model of the rules', () => {
   fc.assert(
     fc.property(fc.array(policy, { maxLength: 6 }), asked, (drawn, request) => {
       const policies = drawn.map((row, i) => ({ ...row, id: `policy_${i}` as const }));
@@ -106,7 +106,7 @@ it('decides as the rules say, read slowly', () => {
   );
 });
 
-it('denies where a stored condition cannot be read', () => {
+it('denies if a stored condition is invalid', () => {
   const row = { actions: ['*'], resources: ['*'], agentIds: null, priority: 0, isActive: true, createdAt: 0 };
   const request = { agentId: null, action: 'a.b', resource: 'a:b', scope: { amount: 1 } };
   for (const unreadable of [null, 5, 'x', [], { max: '5' }, { in: 5 }, { from: 5 }]) {
@@ -118,7 +118,7 @@ it('denies where a stored condition cannot be read', () => {
   }
 });
 
-it('decides over HTTP as it does by itself', async () => {
+it('decides over HTTP like the function', async () => {
   const account = await new World().account();
   const agent = await account.agent();
   const rules = [
