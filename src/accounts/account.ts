@@ -71,7 +71,7 @@ export const accountFields = lazy(() => ({
   name: text(1, 255),
   plan: Plan(),
   audit_retention_days: wholeNumber(1, MAX_RETENTION_DAYS).meta({
-    description: 'For how many days audit entries are kept. The plan `enterprise` alone may set it.',
+    description: 'For how many days audit entries are kept. Only the plan `enterprise` may set it.',
   }),
 }));
 

@@ -12,7 +12,7 @@ import { type Id, idBytes } from '../lib/typeid';
 import { agentNumber, agentOwner, isAgent } from './agent';
 
 /**
- * Deletes an agent, its keys, and the exports that may hold its entries.
+ * Deletes an agent and its keys, and revokes the exports and reports that may hold its entries.
  *
  * Its permissions, tokens, audit entries, statistics and stored answers are invisible at once, because every query joins
  * the agent's row. The sweep erases them later.

@@ -40,7 +40,7 @@ const AgentStatisticsQuery = lazy(() =>
 export const AgentStatistics = lazy(() =>
   z
     .object({
-      period: z.string().meta({ description: 'The period of the request.' }),
+      period: z.string().meta({ description: 'The requested period.' }),
       total_requests: countField.meta({ description: 'Requests made in the period: the sum of the next four counts.' }),
       approved_requests: countField,
       denied_requests: countField,
