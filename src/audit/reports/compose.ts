@@ -1,7 +1,7 @@
 import { fileId } from '../../files/file';
 import type { FileRow } from '../../files/file-records';
 import { formatTime } from '../../lib/time';
-import type { FileOwner } from '../span';
+import type { FileAccount } from '../find-file-range';
 import { SHOWN_RECORDS } from './changes';
 import { findExceptions } from './exceptions';
 import type { Facts } from './facts';
@@ -16,7 +16,7 @@ import { figure, things } from './text';
 /** Puts the report together, of what was found. */
 export function composeReport(
   file: FileRow,
-  owner: FileOwner,
+  owner: FileAccount,
   integrity: TreeOfLog | null,
   facts: Facts,
   sample: SampledEntry[],

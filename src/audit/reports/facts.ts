@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { auditEntries, EVENT_TYPES } from '../../db/schema';
 import { DAY } from '../../lib/time';
-import type { Span } from '../span';
+import type { PositionRange } from '../find-file-range';
 import type { Configuration, RegisteredAgent } from './configuration';
 import { type Evidence, EXAMPLES, emptyCounts, type Figures, isPolicy, type Topic } from './figures';
 import type { AgentFigures, ComplianceReport, DeciderFigures, Finding } from './report';
@@ -55,7 +55,7 @@ interface Source {
   asked: number;
   /** The position before the first entry of the log. */
   logStart: number;
-  span: Span;
+  span: PositionRange;
 }
 
 /** Puts together what was counted and read; asks for the identifiers of the entries that it names. */

@@ -2,8 +2,8 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { EVENT_TYPES, type EventType } from '../../db/schema';
 import { SECOND } from '../../lib/time';
-import type { Span } from '../span';
-import { storedDetail } from '../stored-detail';
+import type { PositionRange } from '../find-file-range';
+import { selectDetail } from '../select-detail';
 import type { Counts } from './report';
 
 /** A decision that a person takes this soon after the request was hardly weighed. */
@@ -127,7 +127,7 @@ export class FigureSource {
    */
   constructor(
     private readonly reader: Reader,
-    private readonly span: Span,
+    private readonly span: PositionRange,
     private readonly isKnown: (agent: number) => boolean,
   ) {}
 
@@ -171,10 +171,10 @@ export class FigureSource {
   private selectMarked(low: number, high: number): SQL {
     const { span } = this;
     // The first 48 bits of a permission's identifier are the time at which it was asked for (RFC 9562 section 5.7).
-    const quick = sql`${storedDetail('policy_id', 'entry')} is null
+    const quick = sql`${selectDetail('policy_id', 'entry')} is null
       and permission >= unhex(printf('%012x', created_at - ${number(QUICK_DECISION)}))`;
-    const retried = sql`${storedDetail('resource', 'entry')} in (
-      select ${storedDetail('resource', 'later')} from audit_entries as later indexed by audit_by_agent_action
+    const retried = sql`${selectDetail('resource', 'entry')} in (
+      select ${selectDetail('resource', 'later')} from audit_entries as later indexed by audit_by_agent_action
       where later.agent = entry.agent and later.action = entry.action and later.event = ${code('request')}
         and later.pos > entry.pos and later.pos < ${span.high}
       order by later.pos limit ${number(RETRY_REACH)})`;
@@ -184,12 +184,12 @@ export class FigureSource {
         and earlier.pos >= ${span.low} and earlier.pos < entry.pos)`;
     return sql`
       select pos, agent, event, strftime('%Y-%m', created_at / 1000, 'unixepoch') as month,
-        iif(event in (${code('approve')}, ${code('deny')}), ${storedDetail('decided_by', 'entry')}, '') as decider,
+        iif(event in (${code('approve')}, ${code('deny')}), ${selectDetail('decided_by', 'entry')}, '') as decider,
         case event
           when ${code('approve')} then iif(${quick}, ${number(QUICK)}, 0)
           when ${code('deny')} then iif(${quick}, ${number(QUICK)}, 0) + iif(${retried}, ${number(RETRIED)}, 0)
           when ${code('use')} then iif(${usedBefore}, 0, ${number(FIRST_USE)})
-          when ${code('expire')} then iif(${storedDetail('expired', 'entry')} = 'token', ${number(UNUSED)}, 0)
+          when ${code('expire')} then iif(${selectDetail('expired', 'entry')} = 'token', ${number(UNUSED)}, 0)
           else 0
         end as mark
       from audit_entries as entry not indexed where pos >= ${low} and pos < ${high}`;

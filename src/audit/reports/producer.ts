@@ -4,7 +4,7 @@ import { toHex } from '../../lib/bytes';
 import type { Json } from '../../lib/json';
 import { hashRanges } from '../../lib/tiles';
 import { logStart } from '../entry';
-import { type FileOwner, findSpan, type Span } from '../span';
+import { type FileAccount, findFileRange, type PositionRange } from '../find-file-range';
 import type { SealingContext } from '../tree/seal';
 import { sealedTree, type Tree } from '../tree/tree';
 import { readChanges } from './changes';
@@ -20,9 +20,9 @@ import { drawSample } from './sample';
 const SLICE_BATCHES = 4;
 
 interface Saved {
-  owner: FileOwner;
+  owner: FileAccount;
   /** All of the log that the report is on. */
-  span: Span;
+  span: PositionRange;
   /** The first position that was not counted yet. */
   reached: number;
   figures: Figures;
@@ -45,7 +45,7 @@ async function begin(
   now: () => number,
   { reader, file }: FileOrder,
 ): Promise<Saved | 'later'> {
-  const { span, owner } = await findSpan(reader, file, reportRequest(file));
+  const { span, owner } = await findFileRange(reader, file, reportRequest(file));
   const tree = await sealedTree(sealing, { number: file.account, id: owner.id }, file.snapshot, now);
   if (tree === 'later') return tree;
   const integrity = tree === 'refused' ? null : await describeTree(tree, file.snapshot);

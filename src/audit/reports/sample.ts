@@ -4,7 +4,7 @@ import { agents, auditEntries } from '../../db/schema';
 import type { AccountRef } from '../../http/context';
 import { sha256 } from '../../lib/bytes';
 import { type EntryRow, entryAgent, entryColumns, presentEntry } from '../entry';
-import type { Span } from '../span';
+import type { PositionRange } from '../find-file-range';
 import type { SampledEntry } from './report';
 
 /** How many entries a sample has, where there are as many. */
@@ -29,7 +29,7 @@ const DRAW_BYTES = 6;
 export async function drawSample(
   reader: Reader,
   account: Pick<AccountRef, 'number' | 'id'>,
-  { low, high }: Span,
+  { low, high }: PositionRange,
   seed: string,
 ): Promise<SampledEntry[]> {
   const size = high - low;

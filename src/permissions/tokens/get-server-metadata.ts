@@ -24,8 +24,8 @@ const ServerMetadata = lazy(() =>
 );
 
 /**
- * Where the endpoints are that standard clients use (RFC 8414 section 2). No grant and no response type: permissions are
- * asked for and decided, not exchanged.
+ * Describes the endpoints that standard clients use (RFC 8414 section 2). There are no grant or response types, because
+ * tokens are issued by the approval of a permission.
  */
 function describeServer(issuer: string) {
   return {
@@ -40,14 +40,14 @@ function describeServer(issuer: string) {
   };
 }
 
-/** The metadata of the authorization server, for anybody. */
-export const authorizationServerRoute = new Hono<App>().get(
+/** The metadata of the authorization server; needs no credential. */
+export const getServerMetadataRoute = new Hono<App>().get(
   '/.well-known/oauth-authorization-server',
   operation({
     id: 'getServerMetadata',
     tag: 'Tokens',
     summary: 'Get the metadata of the authorization server',
-    description: 'Where the endpoints are that standard clients use (RFC 8414).',
+    description: 'The endpoints that standard clients use (RFC 8414).',
     success: ok(ServerMetadata),
   }),
   noQuery(),

@@ -2,49 +2,52 @@ import { and, eq, gt } from 'drizzle-orm';
 import { permissions } from '../db/schema';
 import { Problem } from '../errors';
 import type { UserContext } from '../http/context';
-import { draftEvent, type EventDetails } from './event';
+import { draftPermissionEntry, type PermissionEntryDetails } from './draft-entry';
 import {
   isPermission,
   type Permission,
   type PermissionRow,
   presentPermission,
+  requirePermission,
   statusAt,
-  visiblePermission,
 } from './permission';
 
 /**
- * The permission that a person is to decide.
- * @throws Problem `not_found`; `not_pending` when it is decided or has run out
+ * Makes sure that a person can decide a permission.
+ * @throws Problem `not_found`; `not_pending` if it is already decided or has expired
  */
-export function openPermission(context: UserContext, loaded: PermissionRow[] | undefined, now: number): PermissionRow {
-  const row = visiblePermission(loaded, context.principal);
-  const status = statusAt(row, now);
+export function requirePending(
+  { principal, runtime }: UserContext,
+  permission: PermissionRow | undefined,
+): PermissionRow {
+  const row = requirePermission(principal, permission);
+  const status = statusAt(row, runtime.now());
   if (status !== 'pending') throw notPending(`is ${status} already`);
   return row;
 }
 
-/** What a person decided on a permission. */
+/** A person's decision on a permission. */
 interface Decision {
   event: 'approve' | 'deny';
   reason: string | undefined;
-  details: EventDetails;
-  /** The columns that the decision sets, beside who decided, when and why. */
+  details: PermissionEntryDetails;
+  /** The columns that the decision sets, besides who decided, when and why. */
   columns: Partial<PermissionRow> & Pick<PermissionRow, 'status'>;
 }
 
 /**
- * Writes down a person's decision.
- * @throws Problem `not_pending` when another decision was faster
+ * Stores a person's decision with its audit entry.
+ * @throws Problem `not_pending` if somebody else decided at the same time
  */
-export async function decide(
+export async function decidePermission(
   context: UserContext,
   row: PermissionRow,
-  now: number,
   { event, reason, details, columns }: Decision,
 ): Promise<Permission> {
+  const now = context.runtime.now();
   const decidedBy = context.principal.account.id;
   const decisionReason = reason || null;
-  const entry = draftEvent(context, row, event, now, {
+  const entry = draftPermissionEntry(context, row, event, {
     ...details,
     decided_by: decidedBy,
     decision_reason: decisionReason,

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { LOG_SPAN } from '../ledger/append';
 
-/** SQL for the same value in the entry's row of `permissions`. */
+/** SQL for the same value in the row of `permissions`. */
 const IN_PERMISSION = {
   resource: sql`resource`,
   decided_by: sql`decided_by`,
@@ -10,11 +10,11 @@ const IN_PERMISSION = {
 } as const;
 
 /**
- * One member of an entry's details, as SQL. Details deeper than 1,000 levels make SQLite's JSON functions fail the whole
- * statement; for those the value is read from the permission.
- * @param entry the name of `audit_entries` in the statement
+ * One member of an entry's details, as SQL. For details deeper than 1,000 levels, which SQLite's JSON functions refuse by
+ * failing the statement, the value comes from the permission.
+ * @param entry the alias of `audit_entries` in the statement
  */
-export function storedDetail(name: keyof typeof IN_PERMISSION, entry = 'audit_entries'): SQL {
+export function selectDetail(name: keyof typeof IN_PERMISSION, entry = 'audit_entries'): SQL {
   const column = (of: string) => sql.raw(`${entry}.${of}`);
   return sql`iif(json_valid(${column('details')}), ${column('details')} ->> ${sql.raw(`'${name}'`)}, (
     select ${IN_PERMISSION[name]} from permissions

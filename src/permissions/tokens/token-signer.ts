@@ -5,7 +5,7 @@ import { deriveTokenKeys, type PublicJwk, type SigningKeys } from '../../lib/sig
 import { SECOND } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 
-/** What a token says: fixed when it is issued, so that signing it again gives the same token. */
+/** The claims of a token: fixed when it is issued, so that signing it again gives the same token. */
 export interface TokenClaims {
   tokenId: Id<'token'>;
   permissionId: Id<'perm'>;
@@ -19,8 +19,8 @@ export interface TokenClaims {
 }
 
 /**
- * A JWS in its one true spelling (RFC 7515 section 7.1). Of the last character of a 64-byte signature base64url uses two
- * bits alone, so that other spellings would decode to the same signature.
+ * Matches a JWS in its canonical form (RFC 7515 section 7.1). base64url uses only two bits of the last character of a
+ * 64-byte signature, so other last characters would decode to the same signature.
  */
 const CANONICAL = /^[\w-]+\.[\w-]+\.[\w-]{85}[AQgw]$/;
 
@@ -31,12 +31,12 @@ export class TokenSigner {
     private readonly issuer: string,
   ) {}
 
-  /** Derives the keys from the root secrets. The issuer, which is the audience too, is the service's origin. */
+  /** Derives the keys from the root secrets. The issuer is the service's origin; it is also the audience. */
   static async open(keyring: Keyring, issuer: string): Promise<TokenSigner> {
     return new TokenSigner(await deriveTokenKeys(keyring), issuer);
   }
 
-  /** The key that new tokens are signed with. */
+  /** The id of the key that signs new tokens. */
   get newestKeyId(): string {
     return this.keys[0].id;
   }
@@ -46,7 +46,7 @@ export class TokenSigner {
     return this.keys.map((key) => key.publicJwk);
   }
 
-  /** A token's payload: RFC 9068 section 2.2, with the authorization details of RFC 9396 section 9.1. */
+  /** The payload of a token: RFC 9068 section 2.2, with the authorization details of RFC 9396 section 9.1. */
   payload({ tokenId, agentId, permissionId, action, resource, scope, issuedAt, expiresAt }: TokenClaims) {
     return {
       iss: this.issuer,
@@ -63,7 +63,7 @@ export class TokenSigner {
   /**
    * Signs a token (JWT profile of RFC 9068, EdDSA of RFC 8037). The same claims and key give the same token, byte for
    * byte.
-   * @param keyId the key the token was first signed with; the newest signs where it has been retired
+   * @param keyId the key that first signed the token; if it is retired, the newest key signs
    */
   sign(claims: TokenClaims, keyId: string): Promise<string> {
     const key = this.keys.find(({ id }) => id === keyId) ?? this.keys[0];
@@ -72,7 +72,7 @@ export class TokenSigner {
       .sign(key.sign);
   }
 
-  /** The token id of a token that this service signed; null for any other text. Says nothing of the token's state. */
+  /** Reads the id from a token that this service signed, whatever its status; null for any other text. */
   async readTokenId(token: string): Promise<string | null> {
     if (!CANONICAL.test(token)) return null;
     try {

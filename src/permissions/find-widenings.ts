@@ -2,10 +2,11 @@ import type { FieldError } from '../errors';
 import { equalJson, isJsonObject, type Json, type JsonObject } from '../lib/json';
 
 /**
- * Where a granted scope goes beyond the requested one, and how. A scope states upper limits: a number may only fall, an
- * array only lose members (not all of them; order is free and duplicates count), an object is compared member by member,
- * any other value stays equal. At the top level a key may be added, which is one more limit; none may be removed. Goes no
- * deeper than the granted scope.
+ * Lists the places where a granted scope allows more than the requested scope.
+ *
+ * A scope states upper limits. A number may only be lower. An array may only lose members, but not all of them; order is
+ * free and duplicates count. An object is compared member by member. Any other value must be equal. At the top level the
+ * grant may add keys, which are additional limits, but not remove any. The recursion is no deeper than the granted scope.
  */
 export function findWidenings(requested: JsonObject, granted: JsonObject, path = 'body.scope'): FieldError[] {
   return compareMembers(requested, granted, path);
@@ -15,7 +16,7 @@ function compareMembers(requested: JsonObject, granted: JsonObject, path: string
   return Object.entries(requested).flatMap(([key, limit]) => {
     const place = `${path}.${key}`;
     if (!Object.hasOwn(granted, key))
-      return [{ path: place, message: 'was left out: repeat or narrow what was requested' }];
+      return [{ path: place, message: 'is missing: repeat or narrow the requested value' }];
     return compareValues(limit, granted[key] as Json, place);
   });
 }
@@ -38,7 +39,7 @@ function compareValues(requested: Json, granted: Json, path: string): FieldError
   return requested === granted ? [] : [{ path, message: 'must equal what was requested' }];
 }
 
-/** Whether an array is another one with members taken out: a member counts as often as it stands there. */
+/** Whether an array is another array with members removed; duplicates count. */
 function isSubset(granted: Json[], requested: Json[]): boolean {
   if (granted.length === 0) return requested.length === 0;
   const left = [...requested];

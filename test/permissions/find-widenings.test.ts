@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../../src/lib/json';
-import { findWidenings } from '../../src/permissions/narrow-scope';
+import { findWidenings } from '../../src/permissions/find-widenings';
 
 describe('narrowing', () => {
   it.each<[string, JsonObject, JsonObject]>([
@@ -56,7 +56,7 @@ describe('narrowing', () => {
   });
 });
 
-/** A place in a JSON value: the keys that lead there. */
+/** A place in a JSON value, as its path of keys. */
 type Place = (string | number)[];
 
 const scopes = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })) as fc.Arbitrary<JsonObject>;
@@ -67,7 +67,7 @@ function walk(value: Json, place: Place = [], isKey = false): { place: Place; va
   return [{ place, value, isKey }, ...inside];
 }
 
-/** A copy with one place changed; `undefined` takes the key away. */
+/** A copy with one place changed; `undefined` removes the key. */
 function change(value: Json, [key, ...rest]: Place, to: Json | undefined): Json {
   const copy = structuredClone(value) as Record<string | number, Json>;
   if (key === undefined) return to as Json;
@@ -81,7 +81,7 @@ describe('of any scopes', () => {
     fc.assert(fc.property(scopes, (scope) => findWidenings(scope, structuredClone(scope)).length === 0));
   });
 
-  it('a key that is taken away never passes, wherever it stands', () => {
+  it('a key that is removed never passes, wherever it is', () => {
     let tried = 0;
     fc.assert(
       fc.property(scopes, (scope) => {
@@ -95,7 +95,7 @@ describe('of any scopes', () => {
     expect(tried).toBeGreaterThan(100);
   });
 
-  it('a number that is raised never passes, wherever it stands', () => {
+  it('a number that is raised never passes, wherever it is', () => {
     let tried = 0;
     const numbers = fc.integer({ min: -1_000, max: 1_000 });
     const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
@@ -111,7 +111,7 @@ describe('of any scopes', () => {
       fc.property(numeric, fc.integer({ min: 1, max: 5_000 }), (scope, rise) => {
         for (const { place, value } of walk(scope)) {
           if (typeof value !== 'number') continue;
-          // Raised beyond every number there is, so that no other member of its array is meant.
+          // Raised above all other numbers, so that it equals no other member of its array.
           const raised = change(scope, place, value + 2_000 + rise) as JsonObject;
           tried += 1;
           expect(findWidenings(scope, raised)).not.toEqual([]);
@@ -121,7 +121,7 @@ describe('of any scopes', () => {
     expect(tried).toBeGreaterThan(100);
   });
 
-  it('a number that falls outside of arrays always passes', () => {
+  it('a number outside of arrays that is lowered always passes', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.integer()), fc.nat(), (scope, fall) => {
         const lower = Object.fromEntries(Object.entries(scope).map(([key, value]) => [key, value - fall]));
@@ -130,7 +130,7 @@ describe('of any scopes', () => {
     );
   });
 
-  it('what is narrower than something narrower is narrower', () => {
+  it('narrowing is transitive', () => {
     const limits = fc.record({ n: fc.integer(), m: fc.subarray(['a', 'b', 'c'], { minLength: 1 }) });
     fc.assert(
       fc.property(limits, limits, limits, (a, b, c) => {

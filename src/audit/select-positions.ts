@@ -6,10 +6,10 @@ import { LOG_SPAN } from '../ledger/append';
 import { type Id, idBytes } from '../lib/typeid';
 import { logStart } from './entry';
 
-/** The account whose log it is. */
-export type LogOwner = Pick<AccountRef, 'number'>;
+/** The account that owns the log. */
+export type LogAccount = Pick<AccountRef, 'number'>;
 
-/** Which entries of an account's log are wanted. An id of null is one that no entry can have. */
+/** A filter on the entries of a log. An id of null matches no entry. */
 export interface EntryFilter {
   agent?: Id<'agent'> | null;
   permission?: Id<'perm'> | null;
@@ -24,13 +24,13 @@ export interface EntryFilter {
 }
 
 /**
- * The positions of the entries that match, in order, as a select of one column `pos`.
+ * Selects the positions of the matching entries, in order, as one column `pos`.
  *
- * Order by position is order by time, so that times become positions, once, by binary search. Each index then holds the
- * matching entries of one event type as one range, in order; without an event type the six ranges are merged. So a page
- * reads little more than its own rows, however many match.
+ * Entries are in the same order by position and by time, so a binary search turns the times into positions. Each index
+ * then has the matching entries of one event type as one range; without an event type the six ranges are merged. So the
+ * cost of a page does not depend on how many entries match.
  */
-export function selectPositions(account: LogOwner, filter: EntryFilter, order: 'asc' | 'desc', limit: number): SQL {
+export function selectPositions(account: LogAccount, filter: EntryFilter, order: 'asc' | 'desc', limit: number): SQL {
   const { range, hasEvent } = chooseRange(filter);
   const within = sql`pos >= (select low from bounds) and pos < (select high from bounds)`;
   const events = filter.event ? [EVENT_TYPES.indexOf(filter.event)] : EVENT_TYPES.keys().toArray();
@@ -44,10 +44,10 @@ export function selectPositions(account: LogOwner, filter: EntryFilter, order: '
 }
 
 /**
- * The filter's bounds as positions, `low` inclusive and `high` exclusive, as a select of one row; of none when the log
+ * Selects the bounds of the filter as positions, in one row: `low` inclusive, `high` exclusive. Selects no row if the log
  * is empty.
  */
-export function selectRange(account: LogOwner, filter: Omit<EntryFilter, 'agent' | 'permission'>): SQL {
+export function selectPositionRange(account: LogAccount, filter: Omit<EntryFilter, 'agent' | 'permission'>): SQL {
   return sql`
     with log as materialized (${selectLog(account)}), bounds as (${selectBounds(account, filter)})
     select low, high from bounds`;
@@ -74,8 +74,8 @@ function chooseRange({ agent, permission, event, action }: EntryFilter): { range
     : { range: sql`audit_entries not indexed where true`, hasEvent: false };
 }
 
-/** The first and the last entry of the log: their positions and times. No row when the log is empty. */
-function selectLog(account: LogOwner): SQL {
+/** Selects the positions and times of the first and the last entry of the log, in one row; no row if the log is empty. */
+function selectLog(account: LogAccount): SQL {
   const start = logStart(account);
   const ofAccount = sql`pos > ${start} and pos < ${start + LOG_SPAN}`;
   return sql`
@@ -84,8 +84,8 @@ function selectLog(account: LogOwner): SQL {
     join (select pos, created_at from audit_entries where ${ofAccount} order by pos desc limit 1) as last`;
 }
 
-/** The filter's bounds as positions, `low` inclusive and `high` exclusive, and the number of its agent. */
-function selectBounds(account: LogOwner, { agent, permission, action, from, to, after, before }: EntryFilter): SQL {
+/** Selects the bounds of the filter as positions, `low` inclusive and `high` exclusive, and the number of its agent. */
+function selectBounds(account: LogAccount, { agent, permission, action, from, to, after, before }: EntryFilter): SQL {
   const start = logStart(account);
   const number = agent
     ? sql`(select number from agents where account = ${account.number} and id = ${idBytes(agent)})`
@@ -94,12 +94,19 @@ function selectBounds(account: LogOwner, { agent, permission, action, from, to, 
   const end = sql`cast(${before ?? start + LOG_SPAN} as integer)`;
   const high = to === undefined ? end : sql`min(${end}, ${positionAt(to)})`;
   const fits =
-    permission && (agent !== undefined || action !== undefined) ? probe(permission, number, agent, action) : sql`1`;
+    permission && (agent !== undefined || action !== undefined)
+      ? isPermissionOf(permission, number, agent, action)
+      : sql`1`;
   return sql`select ${low} as low, iif(${fits}, ${high}, 0) as high, ${number} as agent from log`;
 }
 
-/** Whether a permission is of this agent and action. All its entries are alike in both, so one of them tells. */
-function probe(permission: Id<'perm'>, number: SQL, agent: EntryFilter['agent'], action: string | undefined): SQL {
+/** Whether a permission has this agent and action, by one of its entries: all of them have the same. */
+function isPermissionOf(
+  permission: Id<'perm'>,
+  number: SQL,
+  agent: EntryFilter['agent'],
+  action: string | undefined,
+): SQL {
   const ofAgent = agent === undefined ? sql`1` : sql`agent = ${number}`;
   const ofAction = action === undefined ? sql`1` : sql`action = ${action}`;
   return sql`coalesce((
@@ -109,9 +116,9 @@ function probe(permission: Id<'perm'>, number: SQL, agent: EntryFilter['agent'],
 }
 
 /**
- * The position of the first entry at or after a time, or one past the last entry: a binary search over the log, whose
- * times never decrease. `older` says whether the entry in the middle lies before the time; where entries were erased,
- * the next one that is left speaks for the gap.
+ * The position of the first entry at or after a time, or one past the last entry, as SQL: a binary search over the log,
+ * whose times never decrease. `older` says whether the entry in the middle is before the time. If that entry was erased,
+ * the next remaining entry stands for it.
  */
 function positionAt(time: number): SQL {
   const older = (low: SQL, high: SQL) => sql`(

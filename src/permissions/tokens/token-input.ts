@@ -1,15 +1,15 @@
 import type { SQL } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { Problem } from '../../errors';
-import type { Incoming, Principal } from '../../http/context';
+import type { Incoming } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { plainText } from '../../http/fields';
 import type { BodyReader } from '../../http/input';
 import { isJsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { parseId, withPrefix } from '../../lib/typeid';
-import { findPermission, type PermissionRow } from '../permission';
-import { TokenSigner } from './sign';
+import { findPermission } from '../permission';
+import { TokenSigner } from './token-signer';
 
 const MAX_TOKEN_LENGTH = 16 * 1024;
 
@@ -20,17 +20,17 @@ export const tokenText = lazy(() =>
     .meta({ description: 'The token itself.', examples: [EXAMPLE.token] }),
 );
 
-/** A short text that is compared and never stored. */
-export const wordText = lazy(() => plainText(128));
+/** A short text that is only compared, never stored. */
+export const shortText = lazy(() => plainText(128));
 
-/** What kind of token it is, of the kinds that RFC 7009 registers; not looked at. */
+/** The kind of the token (RFC 7009 section 2.1), which is ignored. */
 export const tokenTypeHint = lazy(() =>
-  wordText().meta({ description: 'Accepted, and not looked at.', examples: ['access_token'] }),
+  shortText().meta({ description: 'Accepted and ignored.', examples: ['access_token'] }),
 );
 
 /**
- * Makes a preload of the permission whose token the body names, as `token` or as `token_id`. It asks for nothing when
- * there is no such body, or the token is none of ours; the validation of the body, which follows, says what is wrong.
+ * Makes the preload of the permission whose token the body names, as `token` or as `token_id`. It loads nothing for an
+ * invalid body, which the validation that follows refuses, or for a token that this service did not sign.
  */
 export function permissionOfToken(readBody: BodyReader) {
   return async (c: Incoming, reader: Reader, owner: SQL<number>) => {
@@ -55,11 +55,4 @@ async function readTokenId(c: Incoming, readBody: BodyReader) {
     return parseId('token', (await signer.readTokenId(body.token)) ?? '');
   }
   return typeof body.token_id === 'string' ? parseId('token', body.token_id) : null;
-}
-
-/** The permission of the token that was named, if the caller may know of it: an agent knows its own. */
-export function knownToken(loaded: PermissionRow[] | undefined, principal: Principal): PermissionRow | null {
-  const row = loaded?.[0];
-  if (!row || (principal.kind === 'agent' && row.agent !== principal.agent.number)) return null;
-  return row;
 }

@@ -6,26 +6,28 @@ import { answer, ok, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
 import { deriveLogKeys } from '../../lib/signing-key';
 import { examplePublicKey, PublicKey } from './public-key';
-import { TokenSigner } from './sign';
+import { TokenSigner } from './token-signer';
 
 const FIVE_MINUTES = 300;
 
 /** A set of keys (RFC 7517 section 5). */
 const KeySet = lazy(() =>
   z
-    .object({ keys: z.array(PublicKey()).meta({ description: 'Those of tokens, then those of logs; newest first.' }) })
+    .object({
+      keys: z.array(PublicKey()).meta({ description: 'The keys of tokens, then the keys of logs; newest first.' }),
+    })
     .meta({ id: 'KeySet', examples: [{ keys: [examplePublicKey] }] }),
 );
 
-/** The public keys that tokens, and heads of audit logs, are verified with (RFC 7517), for anybody. */
-export const jwksRoute = new Hono<App>().get(
+/** The public keys that verify tokens and heads of audit logs (RFC 7517); needs no credential. */
+export const getKeysRoute = new Hono<App>().get(
   '/.well-known/jwks.json',
   operation({
     id: 'getKeys',
     tag: 'Tokens',
-    summary: 'Get the keys that tokens and audit logs are verified with',
+    summary: 'Get the keys that verify tokens and audit logs',
     description:
-      'A JWK set (RFC 7517). Keys whose `kid` begins with `log-` sign checkpoints of audit logs, the others tokens.',
+      'A JWK set (RFC 7517). Keys whose `kid` begins with `log-` sign checkpoints of audit logs; the others sign tokens.',
     success: ok(KeySet),
   }),
   noQuery(),
