@@ -57,7 +57,9 @@ export default defineConfig(({ mode }) => {
             setupFiles: ['test/support/setup.ts'],
             // To start a runtime and load all modules takes seconds: the files share one for each core. The setup empties it.
             isolate: false,
-            testTimeout: 30_000,
+            // Generous, so that a busy machine fails no test.
+            testTimeout: 120_000,
+            hookTimeout: 60_000,
             deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
           },
         },
@@ -68,7 +70,7 @@ export default defineConfig(({ mode }) => {
             include: ['test/node/*.test.ts'],
             exclude,
             provide: { depth },
-            testTimeout: 60_000,
+            testTimeout: 120_000,
             hookTimeout: 120_000,
           },
         },
