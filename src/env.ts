@@ -34,12 +34,12 @@ export interface JobMessage {
   id: string;
 }
 
-/** A hint that there is something to deliver; the database knows what. */
+/** A queue message that makes a worker deliver to webhooks. The database says what is due. */
 export interface WebhookMessage {
   shard: string;
   /** The number of the account. */
   account: number;
-  /** The number of the webhook whose deliveries are due; without it, deliveries are to be made of what has happened. */
+  /** The number of a webhook with due deliveries. Without it, the account has pending events. */
   webhook?: number;
 }
 
@@ -92,11 +92,11 @@ export interface OidcConfig {
 /** How webhooks are delivered. */
 export interface WebhookConfig {
   queue: Queue<WebhookMessage>;
-  /** For webhooks that have still to answer quickly, or did not the last time. */
+  /** For webhooks that are new, or whose last attempt failed or was slow. */
   slowQueue: Queue<WebhookMessage>;
-  /** Whether targets may be `http`, and on this machine. */
+  /** Whether URLs may be `http`, and lead to this machine. */
   allowInsecure: boolean;
-  /** Whether names are looked up before something is sent to them. */
+  /** Whether host names are looked up before a worker sends to them. */
   looksUpNames: boolean;
 }
 

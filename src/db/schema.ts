@@ -475,7 +475,7 @@ export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** Where events are delivered to. Numbers are never used twice: deliveries that wait for their erasure stay their own. */
+/** URLs to which events are sent. A number is never used again: deliveries of a deleted webhook still wait for erasure. */
 export const webhooks = sqliteTable(
   'webhooks',
   {
@@ -489,27 +489,27 @@ export const webhooks = sqliteTable(
     agentIds: text('agent_ids', { mode: 'json' }).$type<string[]>(),
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
     disabledReason: text('disabled_reason'),
-    /** The secrets that sign, encrypted; the one that was replaced, until its time is over. */
+    /** The signing secret, encrypted, and the one before it, which signs until it expires. */
     secret: bytesColumn().notNull(),
     oldSecret: bytesColumn('old_secret'),
     oldSecretExpiresAt: integer('old_secret_expires_at'),
-    /** Entries after this place in the log are delivered: those since it was made or switched on. */
+    /** Entries after this position in the log are delivered: those since it was created or last enabled. */
     startsAfter: integer('starts_after').notNull(),
-    /** And what comes after this ordinal of the outcomes of files. */
+    /** File outcomes with a higher number than this are delivered. */
     startsAfterOutcome: integer('starts_after_outcome').notNull().default(0),
-    /** How often it was switched off: what was not delivered by then never will be. */
-    generation: integer().notNull().default(0),
-    /** Whether there may be such deliveries whose rows do not say so yet. */
-    hasVoid: integer('has_void', { mode: 'boolean' }).notNull().default(false),
-    /** Whether it has still to answer quickly, or did not the last time: such webhooks have a queue of their own. */
+    /** How often it was disabled. Deliveries of a lower count are canceled. */
+    disableCount: integer('generation').notNull().default(0),
+    /** Whether it may have canceled deliveries that are not recorded as failed yet. */
+    hasCanceled: integer('has_void', { mode: 'boolean' }).notNull().default(false),
+    /** Whether it is new, or its last attempt failed or was slow: such webhooks have a queue of their own. */
     isSlow: integer('is_slow', { mode: 'boolean' }).notNull().default(false),
-    /** When the first of the attempts failed that have failed since its last success. */
+    /** When the first attempt failed since the last success; null if the last attempt succeeded. */
     failingSince: integer('failing_since'),
-    /** Drawn by whoever sends to it; nobody else does, until the sweep finds that `due_at` is over. */
+    /** Random, of the worker that has claimed it; null if none has. The claim expires at `due_at`. */
     lease: bytesColumn(),
-    /** When somebody has to look at its deliveries; null where none waits. */
+    /** When a worker has to look at its deliveries; null if none is pending. */
     dueAt: integer('due_at'),
-    /** When its oldest delivery is to be erased; null where there is none. */
+    /** When its oldest delivery is to be erased; null if there is none. */
     eraseAt: integer('erase_at'),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
@@ -521,20 +521,20 @@ export const webhooks = sqliteTable(
   ],
 );
 
-/** How far each account's log has been turned into deliveries. Only accounts with a webhook that is on have a feed. */
+/** How far deliveries have been created from each account's log. Only accounts with an active webhook have a feed. */
 export const webhookFeeds = sqliteTable(
   'webhook_feeds',
   {
     account: integer().primaryKey(),
-    /** Place in the log: deliveries of all entries up to it have been made. */
+    /** The position in the log up to which all entries have their deliveries. */
     position: integer().notNull(),
-    /** When there is something to turn into deliveries; null while there is nothing. */
+    /** When deliveries have to be created; null if no event is pending. */
     dueAt: integer('due_at'),
   },
   (table) => [index('webhook_feeds_due').on(table.dueAt).where(sql`due_at is not null`)],
 );
 
-/** Files of accounts with webhooks that were finished or failed, until deliveries have been made of it. */
+/** Files that completed or failed, in accounts with an active webhook, until their deliveries are created. */
 export const fileOutcomes = sqliteTable(
   'file_outcomes',
   {
@@ -543,55 +543,55 @@ export const fileOutcomes = sqliteTable(
     id: idColumn('export')().notNull(),
     isFailure: integer('is_failure', { mode: 'boolean' }).notNull(),
     createdAt: integer('created_at').notNull(),
-    /** Orders them within the account; those that came in one transaction share it. */
+    /** The outcome number: orders outcomes within the account. Those of one transaction share it. */
     ordinal: integer().notNull().default(1),
   },
   (table) => [primaryKey({ columns: [table.account, table.kind, table.id] })],
 );
 
-/** What is, was or will be sent to a webhook: one row an event, however often it is tried. */
+/** One event for one webhook, however many attempts it takes. */
 export const deliveries = sqliteTable(
   'deliveries',
   {
     /** The number of the webhook. */
     webhook: integer().notNull(),
     id: idColumn('dlv')().notNull(),
-    /** The first delivery of the same event, whose id a redelivery carries; null where it is the first itself. */
+    /** The first delivery of the event, whose id is the `webhook-id` of a redelivery; null if this is the first one. */
     original: idColumn('dlv')(),
-    /** That of the webhook at the time. */
-    generation: integer().notNull(),
+    /** That of the webhook when the delivery was created. */
+    disableCount: integer('generation').notNull(),
     event: codeColumn(WEBHOOK_EVENTS)().notNull(),
-    /** The audit entry that it tells of, by place and agent: its content stands there alone. */
+    /** The audit entry and its agent; null for other events. The payload is written from the entry. */
     pos: integer(),
     agent: integer(),
-    /** What is sent of other events. */
+    /** The payload of other events. */
     payload: text(),
     status: codeColumn(DELIVERY_STATUSES)().notNull(),
     attempts: integer().notNull(),
-    /** When the next attempt is due; null when there is none. */
+    /** When the next attempt is due; null if there is none. */
     dueAt: integer('due_at'),
     lastStatusCode: integer('last_status_code'),
     lastError: text('last_error'),
-    /** Milliseconds that the last attempt took. */
+    /** How long the last attempt took, in milliseconds. */
     duration: integer(),
-    /** The attempts that failed. */
+    /** The failed attempts. */
     failures: text({ mode: 'json' }).$type<FailedAttempt[]>(),
     createdAt: integer('created_at').notNull(),
     completedAt: integer('completed_at'),
   },
   (table) => [
     primaryKey({ columns: [table.webhook, table.id] }),
-    index('deliveries_fresh').on(table.webhook, table.generation, table.id).where(sql`status = 0 and attempts = 0`),
-    index('deliveries_retried').on(table.webhook, table.generation, table.id).where(sql`status = 0 and attempts > 0`),
+    index('deliveries_fresh').on(table.webhook, table.disableCount, table.id).where(sql`status = 0 and attempts = 0`),
+    index('deliveries_retried').on(table.webhook, table.disableCount, table.id).where(sql`status = 0 and attempts > 0`),
     index('deliveries_due')
-      .on(table.webhook, table.generation, table.dueAt)
+      .on(table.webhook, table.disableCount, table.dueAt)
       .where(sql`due_at is not null and attempts > 0`),
     index('deliveries_failed').on(table.webhook, table.id).where(sql`status = 2`),
     index('deliveries_by_agent').on(table.agent).where(sql`agent is not null`),
   ],
 );
 
-/** An attempt that failed: when it began, and what came of it. */
+/** A failed attempt: when it began, and how it failed. */
 export interface FailedAttempt {
   at: number;
   statusCode: number | null;

@@ -167,7 +167,7 @@ describe('beside a running service', () => {
     expect(found).toMatchObject([
       failure(null, 'No answer within 15 seconds.'),
       failure(null, 'No answer within 15 seconds.'),
-      failure(200, 'The answer was not whole within 15 seconds.'),
+      failure(200, 'The answer was not complete within 15 seconds.'),
     ]);
     for (const { took } of found) {
       expect(took).toBeGreaterThanOrEqual(14_900);

@@ -234,7 +234,7 @@ it('what waits when a webhook is switched off has failed, and is not sent when i
     expect(await listDeliveries(account, webhook, '&status=pending')).toEqual([]);
     for (const delivery of await listDeliveries(account, webhook)) {
       expect(delivery).toMatchObject({ status: 'failed', next_attempt_at: null });
-      expect(delivery.last_error).toMatch(/switched off/);
+      expect(delivery.last_error).toMatch(/was disabled/);
     }
   };
   await check();

@@ -150,7 +150,7 @@ describe('what a receiver does wrong is a failure with a plain reason:', () => {
           return new Response(new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(9)) }));
         },
       200,
-      'The answer was not whole within 15 seconds.',
+      'The answer was not complete within 15 seconds.',
     ],
     [
       'its answer breaks off',
@@ -169,19 +169,19 @@ describe('what a receiver does wrong is a failure with a plain reason:', () => {
       'its certificate is bad',
       () => () => Promise.reject(new Error("TLS peer's certificate is not trusted; reason = self signed")),
       null,
-      'A secure connection could not be made: see to the certificate, the port and the name.',
+      'A secure connection could not be made: check the certificate, the port and the host name.',
     ],
     [
       'its handshake fails',
       () => () => Promise.reject(new Error('internal error; reference = 8auedj0nts6p56n671d01hke')),
       null,
-      'A secure connection could not be made: see to the certificate, the port and the name.',
+      'A secure connection could not be made: check the certificate, the port and the host name.',
     ],
     [
       'its certificate is bad, as Cloudflare tells',
       () => answers(526),
       526,
-      'A secure connection could not be made: see to the certificate, the port and the name.',
+      'A secure connection could not be made: check the certificate, the port and the host name.',
     ],
     ['it fails', () => answers(500), 500, 'The answer was 500.'],
     ['it refuses', () => answers(404), 404, 'The answer was 404.'],

@@ -13,7 +13,7 @@ import { lazy } from '../../lib/lazy';
 import { idBytes } from '../../lib/typeid';
 import { type WebhookRow, webhookOfPath } from '../webhook';
 import { Delivery, DeliveryStatus, deliveryColumns, isShown, presentDelivery } from './delivery';
-import { FRESH, matchesWebhook, RETRIED } from './waiting';
+import { FIRST_ATTEMPTS, isPendingFor, RETRIES } from './pending';
 
 const DeliveryList = lazy(() =>
   z.strictObject({
@@ -40,8 +40,8 @@ function selectPlaces(webhook: number, status: Status | undefined, older: SQL, l
       return sql`${each} from deliveries indexed by deliveries_failed where status = 2 and ${own}`;
     case 'pending':
       return sql`
-        ${each} from (select id from ${FRESH} ${matchesWebhook(webhook)} ${newest})
-        union all ${each} from (select id from ${RETRIED} ${matchesWebhook(webhook)} ${newest})
+        ${each} from (select id from ${FIRST_ATTEMPTS} ${isPendingFor(webhook)} ${newest})
+        union all ${each} from (select id from ${RETRIES} ${isPendingFor(webhook)} ${newest})
         order by id desc limit ${limit}`;
     case 'succeeded':
       return sql`
