@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:test';
 import { expect, it, vi } from 'vitest';
 import { answers } from '../support/internet';
-import { deliverHint } from '../support/queue';
+import { deliverMessage } from '../support/queue';
 import { listDeliveries, makeProvenWebhook, makeWebhook, type TestWebhook } from '../support/webhooks';
 import { type TestAgent, World } from '../support/world';
 
 const SECOND = 1_000;
-/** More webhooks than one message to a queue holds, in accounts of up to 50. */
+/** More webhooks than one queue batch holds, in accounts of up to 50. */
 const ACCOUNTS = 3;
 const EACH = 35;
 
@@ -21,7 +21,7 @@ async function makeScene(make = makeProvenWebhook, accounts = 1, each = 1) {
   return { world, agents, webhooks };
 }
 
-/** Lets the process die: what it had begun never ends, and its queues are gone. */
+/** Kills the process: its work never ends, and its queues are lost. */
 function kill(world: World): void {
   world.webhookQueue.waiting = [];
   world.slowWebhookQueue.waiting = [];
@@ -42,15 +42,15 @@ async function recover(world: World, webhooks: TestWebhook[]): Promise<number> {
 
 it.each([
   ['', makeProvenWebhook],
-  [', also by webhooks that have never answered', makeWebhook],
-])('what a killed worker had taken is sent again within 30 s of the next sweep%s', async (_, make) => {
+  [', even for webhooks that have never answered', makeWebhook],
+])('what a killed worker had claimed is sent again within 30 s of the next sweep%s', async (_, make) => {
   const { world, agents, webhooks } = await makeScene(make, ACCOUNTS, EACH);
   for (const { host } of webhooks) world.internet.on(host, () => new Promise(() => undefined));
   for (const agent of agents) await agent.request();
   for (;;) {
-    const hints = [...world.webhookQueue.take(), ...world.slowWebhookQueue.take()];
-    if (hints.length === 0) break;
-    for (const hint of hints) await deliverHint(hint, world.env, world.runtime, () => undefined);
+    const messages = [...world.webhookQueue.take(), ...world.slowWebhookQueue.take()];
+    if (messages.length === 0) break;
+    for (const message of messages) await deliverMessage(message, world.env, world.runtime, () => undefined);
   }
   await vi.waitFor(() => expect(world.internet.received).toHaveLength(ACCOUNTS * EACH));
   kill(world);
@@ -68,17 +68,20 @@ it.each<[string, (world: World) => Promise<unknown>]>([
       await world.sweep();
     },
   ],
-])('what a sweep had put in a queue that was lost, %s, is sent within 30 s of the next one', async (_, putOff) => {
-  const { world, agents, webhooks } = await makeScene(makeWebhook);
-  await agents[0]?.request();
-  await putOff(world);
-  expect(world.internet.received).toEqual([]);
-  kill(world);
-  world.advance(SECOND);
-  expect(await recover(world, webhooks)).toBeLessThan(30);
-});
+])(
+  'what a sweep had enqueued %s in a queue that was lost is sent within 30 s of the next sweep',
+  async (_, enqueue) => {
+    const { world, agents, webhooks } = await makeScene(makeWebhook);
+    await agents[0]?.request();
+    await enqueue(world);
+    expect(world.internet.received).toEqual([]);
+    kill(world);
+    world.advance(SECOND);
+    expect(await recover(world, webhooks)).toBeLessThan(30);
+  },
+);
 
-it('what is due long after a sweep is left to a later one', async () => {
+it('a sweep enqueues nothing that becomes due after the next sweep', async () => {
   const { world, agents, webhooks } = await makeScene();
   for (const { host } of webhooks) world.internet.on(host, answers(500));
   await agents[0]?.request();
@@ -93,7 +96,7 @@ it('what is due long after a sweep is left to a later one', async () => {
   expect(waiting.filter(({ body }) => body.webhook === number)).toEqual([]);
 });
 
-it('a worker that lives is robbed of nothing, however long its turn is', async () => {
+it('a worker keeps its claim for as long as it works', async () => {
   const { world, agents, webhooks } = await makeScene(makeWebhook);
   const [agent, webhook] = [agents[0] as TestAgent, webhooks[0] as TestWebhook];
   const rivals = async (seconds: number) => {

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { fillLog } from '../support/exports';
 import { FaultyDatabase } from '../support/faults';
 import { answers, type Receiver } from '../support/internet';
-import { deliverHint } from '../support/queue';
+import { deliverMessage } from '../support/queue';
 import { listDeliveries, makeProvenWebhook, readWebhook } from '../support/webhooks';
 import { World } from '../support/world';
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 
-/** A webhook that so many entries wait for. */
+/** Makes a webhook with a number of pending events. */
 async function makeBacklog(count: number, receiver?: (scene: Awaited<ReturnType<typeof open>>) => Receiver) {
   const scene = await open();
   if (receiver) scene.world.internet.on(scene.webhook.host, receiver(scene));
@@ -30,7 +30,7 @@ async function open() {
   return { database, world, account, agent, webhook, change };
 }
 
-/** So many deliveries of the newest webhook are in each state. */
+/** Counts the deliveries of the newest webhook by status. */
 async function countStates() {
   const { results } = await env.DB.prepare(
     'select status, count(*) as n from deliveries where webhook = (select max(number) from webhooks) group by status',
@@ -46,11 +46,11 @@ async function recover(world: World): Promise<void> {
   }
 }
 
-describe('a long turn writes down each hundred while it sends the next', () => {
-  /** The account's news (2 calls), the lease, two results beside others, the last. */
+describe('a worker records each batch of 100 while it sends the next', () => {
+  /** Fan-out (2 calls), the claim, two batches that are recorded while the next is sent, the last batch. */
   const CALLS = 6;
 
-  it('in so many calls', async () => {
+  it('in six database calls', async () => {
     const { database, world, webhook } = await makeBacklog(210);
     database.arm(null);
     await world.deliver();
@@ -69,7 +69,7 @@ describe('a long turn writes down each hundred while it sends the next', () => {
       expect([mode, await countStates()]).toEqual([mode, { succeeded: 210 }]);
       const sent = world.internet.sentTo(webhook.host).map(({ headers }) => headers.get('webhook-id'));
       expect(new Set(sent).size).toBe(210);
-      // What was sent beside a write that failed is written down with the next: only after the last write is it sent twice.
+      // Attempts that could not be recorded are recorded with the next batch: only those of the last batch are made twice.
       expect(sent.length).toBeLessThanOrEqual(call < CALLS ? 210 : 220);
     }
   });
@@ -77,14 +77,14 @@ describe('a long turn writes down each hundred while it sends the next', () => {
   it.each([
     ['succeeds', 200, { succeeded: 210 }, 210],
     ['fails', 500, { pending: 210 }, 6],
-  ])('and each is tried once where it %s', async (_, status, states, sent) => {
+  ])('with one attempt of each if it %s', async (_, status, states, sent) => {
     const { world, webhook } = await makeBacklog(210, () => answers(status));
     await world.deliverOnce();
     expect(world.internet.sentTo(webhook.host)).toHaveLength(sent);
     expect(await countStates()).toEqual(states);
   });
 
-  it('and of one that is slow each six', async () => {
+  it('in batches of six for a slow webhook', async () => {
     const { database, world, webhook } = await makeBacklog(40);
     await env.DB.prepare('update webhooks set is_slow = 1 where number = (select max(number) from webhooks)').run();
     world.internet.on(webhook.host, () => {
@@ -99,11 +99,11 @@ describe('a long turn writes down each hundred while it sends the next', () => {
   });
 });
 
-describe('while something is sent to it, a webhook', () => {
+describe('while a worker sends to it, a webhook', () => {
   it.each([
-    ['in the midst of what was read', 150, 300],
-    ['at the end of what was read', 400, 400],
-  ])('that is switched off %s is sent little more, and nothing is tried in vain', async (_, moment, most) => {
+    ['in the middle of a page', 150, 300],
+    ['at the end of a page', 400, 400],
+  ])('that is disabled %s gets little more, in few database calls', async (_, moment, most) => {
     const { database, world, webhook } = await makeBacklog(450, ({ world, webhook, change }) => async () => {
       if (world.internet.sentTo(webhook.host).length === moment) await change({ is_active: false });
       return new Response();
@@ -117,7 +117,7 @@ describe('while something is sent to it, a webhook', () => {
     expect(others).toEqual({ failed: 450 - succeeded });
   });
 
-  it('that is switched off and on again ends its turn, and voids what waited', async () => {
+  it('that is disabled and enabled stops the worker, and its pending deliveries are canceled', async () => {
     const { database, world, agent, webhook } = await makeBacklog(420, ({ world, webhook, change }) => async () => {
       if (world.internet.sentTo(webhook.host).length === 400) {
         for (const is_active of [false, true]) await change({ is_active });
@@ -134,7 +134,7 @@ describe('while something is sent to it, a webhook', () => {
     expect(world.internet.sentTo(webhook.host)).toHaveLength(401);
   });
 
-  it('that is deleted is sent little more', async () => {
+  it('that is deleted gets little more', async () => {
     const { world, webhook } = await makeBacklog(450, ({ world, webhook, account }) => async () => {
       if (world.internet.sentTo(webhook.host).length === 50)
         await account.must(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
@@ -145,7 +145,7 @@ describe('while something is sent to it, a webhook', () => {
     expect(world.internet.sentTo(webhook.host).length).toBeLessThanOrEqual(200);
   });
 
-  it.each([500, 410])('that gets another address is not judged by the old one’s answer, %i', async (status) => {
+  it.each([500, 410])('that gets another URL is not affected by the old one’s answer, %i', async (status) => {
     const { world, account, agent, webhook, change } = await makeBacklog(1, () => answers(500));
     await world.deliver();
     world.advance(5 * DAY);
@@ -171,7 +171,7 @@ describe('while something is sent to it, a webhook', () => {
   });
 });
 
-it('what is ordered meanwhile takes nobody’s lease: the sweep lets no other send the same', async () => {
+it('a test event that is requested meanwhile keeps the claim: no other worker sends the same', async () => {
   let isFirst = true;
   const { world, webhook } = await makeBacklog(20, ({ world, account, webhook }) => async () => {
     if (isFirst) {
@@ -188,7 +188,7 @@ it('what is ordered meanwhile takes nobody’s lease: the sweep lets no other se
   expect(new Set(sent).size).toBe(21);
 });
 
-it('nothing is sent once more of an agent that is deleted in the same moment', async () => {
+it('a redelivery is refused if its agent is deleted at the same time', async () => {
   const { database, world, account, agent, webhook } = await makeBacklog(1);
   await world.deliver();
   const [{ id }] = await listDeliveries(account, webhook);
@@ -199,7 +199,7 @@ it('nothing is sent once more of an agent that is deleted in the same moment', a
   expect(await countStates()).toEqual({ succeeded: 1 });
 });
 
-it('a slow webhook of which nothing could be sent stays slow', async () => {
+it('a slow webhook stays slow if nothing could be sent', async () => {
   const { world, account, agent, webhook } = await makeBacklog(1, () => answers(500));
   await world.deliver();
   await agent.request();
@@ -213,7 +213,7 @@ it('a slow webhook of which nothing could be sent stays slow', async () => {
   expect(await env.DB.prepare('select is_slow from webhooks order by number desc limit 1').first('is_slow')).toBe(1);
 });
 
-it('a webhook that is switched off while deliveries are made is not asked for ever after', async () => {
+it('a webhook that is disabled while deliveries are created is not marked as due', async () => {
   const { database, world, webhook } = await makeBacklog(1);
   database.before(2, async () => {
     await env.DB.prepare('update webhooks set is_active = 0 where number = (select max(number) from webhooks)').run();
@@ -225,8 +225,8 @@ it('a webhook that is switched off while deliveries are made is not asked for ev
   expect(world.internet.sentTo(webhook.host)).toEqual([]);
 });
 
-describe('a receiver that has never been slow and hangs keeps no other message waiting', () => {
-  /** A message whose receiver does not answer yet: it is done, and this is what goes on. */
+describe('a fast receiver that starts to hang delays no other queue message', () => {
+  /** Handles a message whose receiver does not answer yet: the message is acknowledged, and the attempt goes on. */
   async function deliverToHanging() {
     const scene = await open();
     const asked = Promise.withResolvers<void>();
@@ -237,22 +237,24 @@ describe('a receiver that has never been slow and hangs keeps no other message w
     });
     await scene.agent.request();
     const rest: Promise<unknown>[] = [];
-    const [hint] = scene.world.webhookQueue.take(1);
-    if (!hint) throw new Error('there is no message');
-    const { explicitAcks } = await deliverHint(hint, scene.world.env, scene.world.runtime, (work) => rest.push(work));
+    const [message] = scene.world.webhookQueue.take(1);
+    if (!message) throw new Error('there is no message');
+    const { explicitAcks } = await deliverMessage(message, scene.world.env, scene.world.runtime, (work) =>
+      rest.push(work),
+    );
     expect([explicitAcks.length, rest.length]).toEqual([1, 1]);
     await asked.promise;
     expect(await countStates()).toEqual({ pending: 1 });
     return { ...scene, finish: () => Promise.all([answer.resolve(new Response()), ...rest]) };
   }
 
-  it('and what comes of it is written down', async () => {
+  it('and its attempt is recorded when it answers', async () => {
     const { finish } = await deliverToHanging();
     await finish();
     expect(await countStates()).toEqual({ succeeded: 1 });
   });
 
-  it('and what fails then is found by the sweep', async () => {
+  it('and the sweep finds what could not be recorded', async () => {
     const { database, world, finish } = await deliverToHanging();
     database.refuse(/./);
     await finish();
@@ -261,7 +263,7 @@ describe('a receiver that has never been slow and hangs keeps no other message w
     expect(await countStates()).toEqual({ succeeded: 1 });
   });
 
-  it('as the deployment is set up', () => {
+  it('because the deployment acknowledges before waitUntil ends', () => {
     expect(parse(env.WRANGLER).compatibility_flags).toContain('queue_consumer_no_wait_for_wait_until');
   });
 });
