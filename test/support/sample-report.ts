@@ -1,4 +1,4 @@
-import type { ActivityRecord, ComplianceReport, Counts, SampledEntry } from '../../src/audit/reports/report';
+import type { ActivityRecord, Counts, ReportContent, SampledEntry } from '../../src/audit/reports/content';
 
 const NAMES = [
   'Invoice reader',
@@ -89,7 +89,7 @@ function exceptionText(at: number): string {
 }
 
 /** A report as a large account gets it: many scripts, long words, tables over many pages. */
-export function sampleReport(): ComplianceReport {
+export function sampleReport(): ReportContent {
   const months = MONTHS.map((month, at) => ({ month, ...countsOf(42_000 + 9_731 * ((at * 7) % 12)) }));
   const total = (key: keyof Counts) => months.reduce((sum, month) => sum + month[key], 0);
   const [approved, denied] = [total('approved'), total('denied')];
@@ -182,7 +182,7 @@ export function sampleReport(): ComplianceReport {
 }
 
 /** A report of an account in which nothing happened, all in Latin letters. */
-export function plainReport(): ComplianceReport {
+export function plainReport(): ReportContent {
   const report = sampleReport();
   const none = (figures: Record<string, number>) => Object.fromEntries(Object.keys(figures).map((key) => [key, 0]));
   return {

@@ -1,6 +1,7 @@
-/// <reference path="./bidi-js.d.ts" />
+/// <reference path="./libraries.d.ts" />
 import makeBidi from 'bidi-js';
-import { writeOut } from '../text';
+import type { Content } from 'pdfmake/js/Printer.js';
+import { formatCodePoint } from '../wording';
 import type { Coverage, Family } from './fonts';
 
 /** A piece of a text in one font, where it stands from left to right. */
@@ -22,6 +23,28 @@ const MAX_MARKS = 4;
 
 let bidi: ReturnType<typeof makeBidi> | undefined;
 
+/** Sets every text within some content in the fonts that have it, and notes which these are. */
+export function setFonts(content: Content, coverage: Coverage, used: Set<Family>): Content {
+  const runsOf = (text: string): string | Run[] => {
+    const runs = splitIntoRuns(text, coverage);
+    for (const { font } of runs) used.add(font);
+    const [first] = runs;
+    return runs.length === 1 && first?.font === 'latin' ? first.text : runs;
+  };
+  const set = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(set);
+    if (typeof part === 'string') return { text: runsOf(part) };
+    if (typeof part !== 'object' || part === null) return part;
+    const node: Record<string, unknown> = { ...part };
+    for (const key of ['text', 'stack', 'columns', 'table', 'body']) {
+      const inner = node[key];
+      if (inner !== undefined) node[key] = key === 'text' && typeof inner === 'string' ? runsOf(inner) : set(inner);
+    }
+    return node;
+  };
+  return set(content) as Content;
+}
+
 /** Splits a text into runs; what no font has is written as [U+1F600]. */
 export function splitIntoRuns(text: string, coverage: Coverage): Run[] {
   if (PLAIN.test(text)) return [{ text, font: 'latin' }];
@@ -41,7 +64,7 @@ function makeVisible(text: string, coverage: Coverage): string {
     const isKept = JOINER.test(character) ? ARABIC.test(before) : !INVISIBLE.test(character);
     marks = /\p{M}/u.test(character) ? marks + 1 : 0;
     const isShown = isKept && marks <= MAX_MARKS && coverage.familyOf(character.codePointAt(0) ?? 0) !== null;
-    visible += isShown ? character : writeOut(character);
+    visible += isShown ? character : formatCodePoint(character);
     before = character;
   }
   return visible;

@@ -1,5 +1,5 @@
 import type { Content, Shape } from 'pdfmake/js/Printer.js';
-import { formatMonth, formatNumber } from './format';
+import { formatMonth, formatNumber } from '../wording';
 import { COLORS, TEXT_WIDTH } from './style';
 
 /** What is counted every month: one bar in each month's group. */

@@ -1,7 +1,36 @@
 import type { Content } from 'pdfmake/js/Printer.js';
-import { countOf } from './format';
-import { fitsOnPage } from './page-fit';
+import type { EntryReferences } from '../content';
+import { formatCount, formatNumber } from '../wording';
 import { GAP, TEXT_WIDTH } from './style';
+
+/** A numbered section, which begins a page and stands in the contents and the outline. */
+export function sectionHeading(number: number, title: string): Content {
+  return {
+    text: `${number}  ${title}`,
+    style: 'section',
+    pageBreak: 'before',
+    tocItem: true,
+    tocStyle: { bold: true },
+    tocMargin: [0, 7, 0, 0],
+    outline: true,
+    outlineText: `${number} ${title}`,
+    id: `section-${number}`,
+  };
+}
+
+/** A part of a section, which stands in the contents and the outline too. */
+export function partHeading(section: number, part: number, title: string): Content {
+  return {
+    text: `${section}.${part}  ${title}`,
+    style: 'part',
+    tocItem: true,
+    tocMargin: [16, 1, 0, 0],
+    outline: true,
+    outlineText: `${section}.${part} ${title}`,
+    outlineParentId: `section-${section}`,
+    id: `part-${section}-${part}`,
+  };
+}
 
 /** A column: its head, its share of the page's width, and whether its cells are numbers. */
 export interface Column {
@@ -41,9 +70,9 @@ export function ruledTable(columns: Column[], rows: Content[][], caption?: strin
 }
 
 /** What stands below a table that lists only the first of many. */
-export function restOf(count: number, listed: number, one: string, many: string): Content[] {
+export function omittedNote(count: number, listed: number, one: string, many: string): Content[] {
   if (count <= listed) return [];
-  const rest = countOf(count - listed, `more ${one}`, `more ${many}`);
+  const rest = formatCount(count - listed, `more ${one}`, `more ${many}`);
   return [{ text: `The first ${listed} are listed. The JSON form of this report has ${rest}.`, style: 'note' }];
 }
 
@@ -66,4 +95,27 @@ function columnWidths(columns: Column[]): number[] {
 
 function align(number: true | undefined) {
   return number ? { alignment: 'right' as const } : {};
+}
+
+/** How many of the entries behind a sentence are named. */
+const SHOWN = 20;
+
+/** The ids of the entries behind a sentence, and how many of them there are. */
+export function entryReferences({ entries, entry_ids: ids }: EntryReferences): Content {
+  const total = formatCount(entries, 'entry', 'entries');
+  const shown = ids.slice(0, SHOWN);
+  if (shown.length === 0) return { text: total, style: 'small' };
+  const which = shown.length < entries ? `, of which ${formatNumber(shown.length)}` : '';
+  return { text: `${total}${which}: ${shown.join(', ')}`, style: 'small' };
+}
+
+/** So much text, in the narrowest of columns, is sure to fit on a page. */
+const CHARACTERS = 1_800;
+
+/**
+ * Whether some content may be kept together: what is higher than a page would run over its foot and be lost. Characters
+ * beyond the basic plane count as they are written out, at worst.
+ */
+export function fitsOnPage(content: Content[]): boolean {
+  return JSON.stringify(content).replace(/[\u{10000}-\u{10ffff}]/gu, '[U+1F600]').length <= CHARACTERS;
 }

@@ -112,3 +112,18 @@ declare module 'pdfmake/js/Printer.js' {
   const exported: typeof Printer | { default: typeof Printer };
   export default exported;
 }
+
+/** The part of the Unicode bidirectional algorithm's implementation that is used. */
+declare module 'bidi-js' {
+  interface Levels {
+    levels: Uint8Array;
+  }
+
+  interface Bidi {
+    getEmbeddingLevels(text: string, base: 'ltr' | 'rtl'): Levels;
+    getReorderedIndices(text: string, levels: Levels): number[];
+    getMirroredCharactersMap(text: string, levels: Uint8Array): Map<number, string>;
+  }
+
+  export default function makeBidi(): Bidi;
+}

@@ -1,13 +1,12 @@
 import type { Content } from 'pdfmake/js/Printer.js';
-import type { ComplianceReport } from '../report';
-import { monthlyChart } from './charts';
-import { formatMonth, formatNumber, wordsOf } from './format';
-import { sectionHeading } from './headings';
+import type { ReportContent } from '../content';
+import { formatCode, formatMonth, formatNumber, truncate } from '../wording';
+import { omittedNote, ruledTable, sectionHeading } from './blocks';
+import { monthlyChart } from './chart';
 import { COLORS } from './style';
-import { ruledTable } from './tables';
 
 /** What was looked at, and how. */
-export function scopeSection(report: ComplianceReport, number: number): Content[] {
+export function scopeSection(report: ReportContent, number: number): Content[] {
   const paragraphs = (texts: string[]) => texts.map((text): Content => ({ text, style: 'paragraph' }));
   return [
     sectionHeading(number, 'Scope and method'),
@@ -19,7 +18,7 @@ export function scopeSection(report: ComplianceReport, number: number): Content[
 }
 
 /** The figures of the whole period. */
-export function summarySection({ summary }: ComplianceReport, number: number): Content[] {
+export function summarySection({ summary }: ReportContent, number: number): Content[] {
   const decisions = (name: string, person: number, policy: number) => [
     name,
     formatNumber(person),
@@ -58,7 +57,7 @@ export function summarySection({ summary }: ComplianceReport, number: number): C
         { head: 'Event', share: 7 },
         { head: 'Entries', share: 2, number: true },
       ],
-      Object.entries(summary.by_event_type).map(([type, count]) => [wordsOf(type), formatNumber(count)]),
+      Object.entries(summary.by_event_type).map(([type, count]) => [formatCode(type), formatNumber(count)]),
       'Audit entries by event',
     ),
   ];
@@ -78,7 +77,7 @@ function tiles(figures: [string, number][]): Content {
 }
 
 /** The figures of every month, as charts and as a table. */
-export function monthsSection({ months }: ComplianceReport, number: number): Content[] {
+export function monthsSection({ months }: ReportContent, number: number): Content[] {
   const names = months.map(({ month }) => month);
   const values = <K extends keyof (typeof months)[number]>(key: K) => months.map((month) => month[key]);
   const column = (head: string) => ({ head, share: 2, number: true as const });
@@ -109,4 +108,69 @@ export function monthsSection({ months }: ComplianceReport, number: number): Con
       ]),
     ),
   ];
+}
+
+/** How many agents, and how many deciders, the PDF lists; the JSON form has all of them. */
+const LISTED = 200;
+/** How much of a name stands in a narrow column, in characters. */
+const NAME = 80;
+
+/** The agents, with what they asked for and got. */
+export function agentsSection({ agents }: ReportContent, number: number): Content[] {
+  const column = (head: string) => ({ head, share: 1.9, number: true as const });
+  return [
+    sectionHeading(number, 'Agents'),
+    { text: 'Agents with entries in the period, most requests first.', style: 'paragraph' },
+    ruledTable(
+      [
+        { head: 'Agent', share: 6.6 },
+        ...['Requests', 'Approved', 'Denied', 'Expired', 'Issued', 'Used', 'Revoked'].map(column),
+      ],
+      agents
+        .slice(0, LISTED)
+        .map(({ agent_id: id, name, counts }) => [
+          { stack: [{ text: truncate(name, NAME) }, { text: id, style: 'small' }] },
+          ...[counts.requests, counts.approved, counts.denied, counts.expired].map(formatNumber),
+          ...[counts.tokens_issued, counts.tokens_used, counts.tokens_revoked].map(formatNumber),
+        ]),
+    ),
+    ...omittedNote(agents.length, LISTED, 'agent', 'agents'),
+  ];
+}
+
+/** Who decided, and how often which way. */
+export function decidersSection({ deciders }: ReportContent, number: number): Content[] {
+  return [
+    sectionHeading(number, 'Deciders'),
+    {
+      text: 'Policies that decided requests in the period, and people: whoever holds a user token of the account, programs too.',
+      style: 'paragraph',
+    },
+    ruledTable(
+      [
+        { head: 'Decided by', share: 10 },
+        { head: 'Kind', share: 3 },
+        { head: 'Approved', share: 3, number: true },
+        { head: 'Denied', share: 3, number: true },
+        { head: 'Approved, %', share: 3, number: true },
+      ],
+      deciders.slice(0, LISTED).map(({ decided_by: id, kind, name, approved, denied }) => [
+        {
+          stack: [
+            ...(name === null ? [] : [{ text: truncate(name, NAME) }]),
+            { text: id, style: name === null ? '' : 'small' },
+          ],
+        },
+        kind === 'person' ? 'Person' : 'Policy',
+        formatNumber(approved),
+        formatNumber(denied),
+        percentage(approved, approved + denied),
+      ]),
+    ),
+    ...omittedNote(deciders.length, LISTED, 'decider', 'deciders'),
+  ];
+}
+
+function percentage(part: number, whole: number): string {
+  return whole === 0 ? '–' : ((100 * part) / whole).toFixed(1);
 }
