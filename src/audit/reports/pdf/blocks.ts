@@ -3,7 +3,7 @@ import type { EntryReferences } from '../content';
 import { formatCount, formatNumber } from '../wording';
 import { GAP, TEXT_WIDTH } from './style';
 
-/** A numbered section, which begins a page and stands in the contents and the outline. */
+/** The heading of a numbered section. It starts a page and is listed in the contents and the outline. */
 export function sectionHeading(number: number, title: string): Content {
   return {
     text: `${number}  ${title}`,
@@ -18,7 +18,7 @@ export function sectionHeading(number: number, title: string): Content {
   };
 }
 
-/** A part of a section, which stands in the contents and the outline too. */
+/** The heading of a part of a section. It is listed in the contents and the outline. */
 export function partHeading(section: number, part: number, title: string): Content {
   return {
     text: `${section}.${part}  ${title}`,
@@ -32,21 +32,23 @@ export function partHeading(section: number, part: number, title: string): Conte
   };
 }
 
-/** A column: its head, its share of the page's width, and whether its cells are numbers. */
+/** A column of a table. */
 export interface Column {
   head: string;
+  /** Its width, relative to the other columns' shares. */
   share: number;
+  /** Whether its cells are numbers, which are aligned at the right. */
   number?: true;
 }
 
 /**
- * A table over the page's whole width, whose head is repeated on every page that it reaches. Its rows stay whole if
- * each of them fits on a page.
- * @param caption stands above the head, so that it never stays behind alone at the end of a page
+ * A table as wide as the page. Its head is repeated on every page. Rows do not break across pages unless one of them might
+ * be higher than a page.
+ * @param caption a title above the column heads; it is part of the table, so it never stays alone at the end of a page
  */
 export function ruledTable(columns: Column[], rows: Content[][], caption?: string): Content {
   if (rows.length === 0) return emptyTable(caption);
-  const wholeRows = rows.every(fitsOnPage);
+  const keepRowsWhole = rows.every(fitsOnPage);
   const head = columns.map(({ head, number }): Content => ({ text: head, style: 'head', ...align(number) }));
   const title: Content[] = caption
     ? [
@@ -59,8 +61,8 @@ export function ruledTable(columns: Column[], rows: Content[][], caption?: strin
   return {
     table: {
       headerRows: headRows.length,
-      keepWithHeaderRows: wholeRows ? 1 : 0,
-      dontBreakRows: wholeRows,
+      keepWithHeaderRows: keepRowsWhole ? 1 : 0,
+      dontBreakRows: keepRowsWhole,
       widths: columnWidths(columns),
       body: [...headRows, ...body],
     },
@@ -69,11 +71,11 @@ export function ruledTable(columns: Column[], rows: Content[][], caption?: strin
   };
 }
 
-/** What stands below a table that lists only the first of many. */
+/** A note below a table that lists only the first rows; nothing if the table is complete. */
 export function omittedNote(count: number, listed: number, one: string, many: string): Content[] {
   if (count <= listed) return [];
-  const rest = formatCount(count - listed, `more ${one}`, `more ${many}`);
-  return [{ text: `The first ${listed} are listed. The JSON form of this report has ${rest}.`, style: 'note' }];
+  const omitted = formatCount(count - listed, `more ${one}`, `more ${many}`);
+  return [{ text: `The first ${listed} are listed. The JSON form of this report has ${omitted}.`, style: 'note' }];
 }
 
 function emptyTable(caption?: string): Content {
@@ -86,7 +88,7 @@ function bodyCell(cell: Content, number: true | undefined): Content {
   return { stack: [cell], style: 'cell' };
 }
 
-/** Widths in points: a width that is left to the library grows with the longest word. */
+/** Widths in points. They are fixed because the library would widen a column to its longest word. */
 function columnWidths(columns: Column[]): number[] {
   const shares = columns.reduce((sum, { share }) => sum + share, 0);
   const free = TEXT_WIDTH - (columns.length - 1) * GAP;
@@ -97,25 +99,25 @@ function align(number: true | undefined) {
   return number ? { alignment: 'right' as const } : {};
 }
 
-/** How many of the entries behind a sentence are named. */
-const SHOWN = 20;
+/** How many entries are listed with a sentence. */
+const LISTED_ENTRIES = 20;
 
-/** The ids of the entries behind a sentence, and how many of them there are. */
+/** The line below a sentence: how many entries it refers to, and the ids of the first ones. */
 export function entryReferences({ entries, entry_ids: ids }: EntryReferences): Content {
   const total = formatCount(entries, 'entry', 'entries');
-  const shown = ids.slice(0, SHOWN);
+  const shown = ids.slice(0, LISTED_ENTRIES);
   if (shown.length === 0) return { text: total, style: 'small' };
   const which = shown.length < entries ? `, of which ${formatNumber(shown.length)}` : '';
   return { text: `${total}${which}: ${shown.join(', ')}`, style: 'small' };
 }
 
-/** So much text, in the narrowest of columns, is sure to fit on a page. */
-const CHARACTERS = 1_800;
+/** A text of this length fits on a page even in the narrowest column. */
+const PAGE_CHARACTERS = 1_800;
 
 /**
- * Whether some content may be kept together: what is higher than a page would run over its foot and be lost. Characters
- * beyond the basic plane count as they are written out, at worst.
+ * Whether content certainly fits on one page, so that it may be kept together. The library would cut off unbreakable
+ * content that is higher than a page. Characters outside the Basic Multilingual Plane count as the code that may replace them.
  */
 export function fitsOnPage(content: Content[]): boolean {
-  return JSON.stringify(content).replace(/[\u{10000}-\u{10ffff}]/gu, '[U+1F600]').length <= CHARACTERS;
+  return JSON.stringify(content).replace(/[\u{10000}-\u{10ffff}]/gu, '[U+1F600]').length <= PAGE_CHARACTERS;
 }

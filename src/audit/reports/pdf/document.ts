@@ -24,15 +24,15 @@ export const TABLE_LAYOUTS: Record<string, TableLayout> = {
   badge: BADGE,
 };
 
-/** All that the document says, its fonts not yet chosen. */
-export function contentOf(report: ReportContent): Content[] {
+/** The title page, the table of contents and all sections, before fonts are chosen. */
+export function composePages(report: ReportContent): Content[] {
   const sections = SECTIONS.flatMap((section, at) => section(report, at + 1));
   return [...titlePage(report), ...contentsPage(), ...sections];
 }
 
-/** The document around its content. All that could differ between two runs comes from the report. */
-export function documentOf(report: ReportContent, content: Content): Definition {
-  const at = new Date(report.generated_at);
+/** The definition of the PDF around its pages. It depends on the report alone, so the same report gives the same bytes. */
+export function defineDocument(report: ReportContent, content: Content): Definition {
+  const createdAt = new Date(report.generated_at);
   const title = `Compliance report ${report.framework}, ${report.period.start} to ${report.period.end}`;
   return {
     content,
@@ -46,8 +46,8 @@ export function documentOf(report: ReportContent, content: Content): Definition 
       subject: report.report_id,
       author: 'Countersign',
       creator: 'Countersign',
-      creationDate: at,
-      modDate: at,
+      creationDate: createdAt,
+      modDate: createdAt,
     },
     styles: STYLES,
     defaultStyle: DEFAULT_STYLE,
@@ -67,8 +67,8 @@ function footer(id: string, page: number, pages: number): Content {
   };
 }
 
-/** The first page: what this is, of whom, of when. */
-export function titlePage(report: ReportContent): Content[] {
+/** The first page: the framework, the account, the period and the statement. */
+function titlePage(report: ReportContent): Content[] {
   const { account, period } = report;
   const facts: [string, string][] = [
     ['Account', truncate(account.name ?? account.id, 120)],
@@ -120,8 +120,8 @@ function statementBox(statement: string): Content {
   };
 }
 
-/** The second page: every section and the page that it begins on. */
-export function contentsPage(): Content[] {
+/** The second page: every section with the number of its first page. */
+function contentsPage(): Content[] {
   return [
     { text: 'Contents', style: 'section', pageBreak: 'before' },
     { toc: { numberStyle: { color: COLORS.muted } } },

@@ -1,10 +1,13 @@
 import type { Content } from 'pdfmake/js/Printer.js';
-import type { ActivityRecord, Control, Finding, ReportContent, ReportException, SampledEntry } from '../content';
+import type { ActivityRecord, Control, Finding, ReportContent, ReportException } from '../content';
 import { formatCode, formatCount, formatNumber, formatSeconds, truncate } from '../wording';
 import { entryReferences, fitsOnPage, omittedNote, partHeading, ruledTable, sectionHeading } from './blocks';
 import { COLORS } from './style';
 
-/** What the log holds for every control of the framework, and what it cannot show. */
+/** How many characters of a finding or an exception the PDF shows. */
+const TEXT_CHARACTERS = 900;
+
+/** The controls of the framework, each with its evidence and with what the log cannot show. */
 export function controlsSection({ controls, framework }: ReportContent, number: number): Content[] {
   return [
     sectionHeading(number, 'Controls'),
@@ -16,7 +19,7 @@ export function controlsSection({ controls, framework }: ReportContent, number: 
   ];
 }
 
-/** The heading stays with the first sentence, and what is not covered with the last. */
+/** One control. Its heading stays on the page of the first finding, and “Not covered” on the page of the last. */
 function controlPart(control: Control, section: number, part: number): Content[] {
   const heading: Content[] = [
     partHeading(section, part, `${control.id}  ${control.title}`),
@@ -27,30 +30,33 @@ function controlPart(control: Control, section: number, part: number): Content[]
     { text: control.not_covered, margin: [0, 0, 0, 8] },
   ];
   const none: Content[] = [{ text: 'The log holds no evidence for this control in the period.' }];
-  const blocks = control.evidence.length > 0 ? control.evidence.map(finding) : [none];
+  const blocks = control.evidence.length > 0 ? control.evidence.map(findingBlock) : [none];
   return blocks.map((block, at) => {
     const stack = [...(at === 0 ? heading : []), ...block, ...(at === blocks.length - 1 ? limits : [])];
     return { stack, unbreakable: fitsOnPage(stack) };
   });
 }
 
-function finding(one: Finding): Content[] {
-  return [{ text: truncate(one.text, 900) }, { stack: [entryReferences(one)], margin: [0, 0, 0, 6] }];
+function findingBlock(finding: Finding): Content[] {
+  return [
+    { text: truncate(finding.text, TEXT_CHARACTERS) },
+    { stack: [entryReferences(finding)], margin: [0, 0, 0, 6] },
+  ];
 }
 
-/** How many exceptions the PDF lists; the JSON form has all of them. */
-const LISTED = 60;
+/** How many exceptions the PDF lists. The JSON form has all of them. */
+const LISTED_EXCEPTIONS = 60;
 
 const SEVERITIES = ['high', 'medium', 'low'] as const;
 
-/** The word says it; the filling only finds it faster. */
+/** Colors that make a severity easy to find; the badge also has it as a word. */
 const BADGES: Record<ReportException['severity'], { fillColor: string; color: string }> = {
   high: { fillColor: COLORS.rust, color: '#ffffff' },
   medium: { fillColor: '#f0dccb', color: COLORS.ink },
   low: { fillColor: COLORS.tint, color: COLORS.ink },
 };
 
-/** What deserves an auditor's eye. */
+/** The exceptions, the most severe first. */
 export function exceptionsSection({ exceptions }: ReportContent, number: number): Content[] {
   const counts = SEVERITIES.map((severity) => {
     const count = exceptions.filter((one) => one.severity === severity).length;
@@ -67,14 +73,18 @@ export function exceptionsSection({ exceptions }: ReportContent, number: number)
         { head: 'Severity', share: 2 },
         { head: 'Exception', share: 15 },
       ],
-      exceptions.slice(0, LISTED).map((one) => [
+      exceptions.slice(0, LISTED_EXCEPTIONS).map((one) => [
         badge(one.severity),
         {
-          stack: [{ text: formatCode(one.kind), bold: true }, { text: truncate(one.text, 900) }, entryReferences(one)],
+          stack: [
+            { text: formatCode(one.kind), bold: true },
+            { text: truncate(one.text, TEXT_CHARACTERS) },
+            entryReferences(one),
+          ],
         },
       ]),
     ),
-    ...omittedNote(exceptions.length, LISTED, 'exception', 'exceptions'),
+    ...omittedNote(exceptions.length, LISTED_EXCEPTIONS, 'exception', 'exceptions'),
   ];
 }
 
@@ -86,10 +96,10 @@ function badge(severity: ReportException['severity']): Content {
   };
 }
 
-/** How many changes of a record are shown, and how much of each, in characters. */
-const [CHANGES, CHANGE] = [12, 300];
+/** How many changes of an activity record the PDF shows, and how many characters of each. */
+const [LISTED_CHANGES, CHANGE_CHARACTERS] = [12, 300];
 
-/** Key rotations and changes of the configuration, from the account activity. */
+/** Key rotations and configuration changes from the account activity. */
 export function changesSection({ activity }: ReportContent, number: number): Content[] {
   return [
     sectionHeading(number, 'Key rotations and configuration changes'),
@@ -102,12 +112,12 @@ export function changesSection({ activity }: ReportContent, number: number): Con
       Object.entries(activity.by_action).map(([action, count]) => [formatCode(action), formatNumber(count)]),
       'Records by action',
     ),
-    records('Key rotations', activity.key_rotations),
-    records('Configuration changes', activity.configuration_changes),
+    recordTable('Key rotations', activity.key_rotations),
+    recordTable('Configuration changes', activity.configuration_changes),
   ];
 }
 
-function records(caption: string, list: ActivityRecord[]): Content {
+function recordTable(caption: string, list: ActivityRecord[]): Content {
   return ruledTable(
     [
       { head: 'Time (UTC) and action', share: 10 },
@@ -117,23 +127,23 @@ function records(caption: string, list: ActivityRecord[]): Content {
     list.map((record) => [
       { stack: [{ text: formatSeconds(record.at) }, { text: formatCode(record.action), bold: true }] },
       { stack: [{ text: record.actor ?? 'Nobody: by itself' }, { text: record.id, style: 'small' }] },
-      { stack: [{ text: record.target }, ...changesOf(record)] },
+      { stack: [{ text: record.target }, ...changeLines(record)] },
     ]),
     caption,
   );
 }
 
-function changesOf({ changes }: ActivityRecord): Content[] {
-  const shown = changes.slice(0, CHANGES).map((text) => truncate(text, CHANGE));
-  const rest = changes.length - shown.length;
-  if (rest > 0) shown.push(`${formatCount(rest, 'more change', 'more changes')} in the JSON form`);
+function changeLines({ changes }: ActivityRecord): Content[] {
+  const shown = changes.slice(0, LISTED_CHANGES).map((text) => truncate(text, CHANGE_CHARACTERS));
+  const omitted = changes.length - shown.length;
+  if (omitted > 0) shown.push(`${formatCount(omitted, 'more change', 'more changes')} in the JSON form`);
   return shown.map((text) => ({ text, style: 'small' }));
 }
 
-/** How much of an entry's details the PDF shows, in characters. */
-const DETAILS = 600;
+/** How many characters of an entry's details the PDF shows. */
+const DETAILS_CHARACTERS = 600;
 
-/** Entries to test, drawn by chance. */
+/** The entries of the sample, for an auditor to test. */
 export function sampleSection({ sample }: ReportContent, number: number): Content[] {
   return [
     sectionHeading(number, 'Sample for testing'),
@@ -162,14 +172,10 @@ export function sampleSection({ sample }: ReportContent, number: number): Conten
             { text: entry.id },
             { text: entry.agent_id },
             { text: entry.permission_request_id },
-            { text: detailsOf(entry), style: 'small' },
+            { text: truncate(JSON.stringify(entry.details), DETAILS_CHARACTERS), style: 'small' },
           ],
         },
       ]),
     ),
   ];
-}
-
-function detailsOf({ details }: SampledEntry): string {
-  return truncate(JSON.stringify(details), DETAILS);
 }

@@ -5,7 +5,7 @@ import { omittedNote, ruledTable, sectionHeading } from './blocks';
 import { monthlyChart } from './chart';
 import { COLORS } from './style';
 
-/** What was looked at, and how. */
+/** What the report covers and how its figures were computed. */
 export function scopeSection(report: ReportContent, number: number): Content[] {
   const paragraphs = (texts: string[]) => texts.map((text): Content => ({ text, style: 'paragraph' }));
   return [
@@ -19,7 +19,7 @@ export function scopeSection(report: ReportContent, number: number): Content[] {
 
 /** The figures of the whole period. */
 export function summarySection({ summary }: ReportContent, number: number): Content[] {
-  const decisions = (name: string, person: number, policy: number) => [
+  const decisionRow = (name: string, person: number, policy: number) => [
     name,
     formatNumber(person),
     formatNumber(policy),
@@ -47,8 +47,8 @@ export function summarySection({ summary }: ReportContent, number: number): Cont
         { head: 'Together', share: 2, number: true },
       ],
       [
-        decisions('Approved', summary.approved_by_person, summary.approved_by_policy),
-        decisions('Denied', summary.denied_by_person, summary.denied_by_policy),
+        decisionRow('Approved', summary.approved_by_person, summary.approved_by_policy),
+        decisionRow('Denied', summary.denied_by_person, summary.denied_by_policy),
       ],
       'Who decided',
     ),
@@ -63,7 +63,7 @@ export function summarySection({ summary }: ReportContent, number: number): Cont
   ];
 }
 
-/** Figures in large print, three in a row. */
+/** Figures in large print, three in each row. */
 function tiles(figures: [string, number][]): Content {
   const tile = ([name, value]: [string, number]): Content => ({
     stack: [
@@ -76,7 +76,7 @@ function tiles(figures: [string, number][]): Content {
   return { table: { widths: ['*', '*', '*'], body: rows }, layout: 'tiles', margin: [0, 2, 0, 20] };
 }
 
-/** The figures of every month, as charts and as a table. */
+/** The figures of every month, as two charts and a table. */
 export function monthsSection({ months }: ReportContent, number: number): Content[] {
   const names = months.map(({ month }) => month);
   const values = <K extends keyof (typeof months)[number]>(key: K) => months.map((month) => month[key]);
@@ -110,12 +110,12 @@ export function monthsSection({ months }: ReportContent, number: number): Conten
   ];
 }
 
-/** How many agents, and how many deciders, the PDF lists; the JSON form has all of them. */
+/** How many agents, and how many deciders, the PDF lists. The JSON form has all of them. */
 const LISTED = 200;
-/** How much of a name stands in a narrow column, in characters. */
-const NAME = 80;
+/** How many characters of a name a column shows. */
+const NAME_CHARACTERS = 80;
 
-/** The agents, with what they asked for and got. */
+/** The agents with their requests and tokens. */
 export function agentsSection({ agents }: ReportContent, number: number): Content[] {
   const column = (head: string) => ({ head, share: 1.9, number: true as const });
   return [
@@ -129,7 +129,7 @@ export function agentsSection({ agents }: ReportContent, number: number): Conten
       agents
         .slice(0, LISTED)
         .map(({ agent_id: id, name, counts }) => [
-          { stack: [{ text: truncate(name, NAME) }, { text: id, style: 'small' }] },
+          { stack: [{ text: truncate(name, NAME_CHARACTERS) }, { text: id, style: 'small' }] },
           ...[counts.requests, counts.approved, counts.denied, counts.expired].map(formatNumber),
           ...[counts.tokens_issued, counts.tokens_used, counts.tokens_revoked].map(formatNumber),
         ]),
@@ -138,7 +138,7 @@ export function agentsSection({ agents }: ReportContent, number: number): Conten
   ];
 }
 
-/** Who decided, and how often which way. */
+/** The policies and people who decided, with their approvals and denials. */
 export function decidersSection({ deciders }: ReportContent, number: number): Content[] {
   return [
     sectionHeading(number, 'Deciders'),
@@ -157,7 +157,7 @@ export function decidersSection({ deciders }: ReportContent, number: number): Co
       deciders.slice(0, LISTED).map(({ decided_by: id, kind, name, approved, denied }) => [
         {
           stack: [
-            ...(name === null ? [] : [{ text: truncate(name, NAME) }]),
+            ...(name === null ? [] : [{ text: truncate(name, NAME_CHARACTERS) }]),
             { text: id, style: name === null ? '' : 'small' },
           ],
         },
