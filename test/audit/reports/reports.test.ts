@@ -376,7 +376,7 @@ describe('validation', () => {
     ['an unknown format', { format: 'csv' }, 'body.format'],
     ['an unknown field', { agent_id: 'x' }, 'body.agent_id'],
     ['a field of the service', { status: 'completed' }, 'body.status'],
-  ])('is refused and changes nothing: %s', async (_, fields, path) => {
+  ])('refuses, and changes nothing: %s', async (_, fields, path) => {
     const { account } = await makeAccount();
     const answer = await account.call('POST', REPORTS, { report_type: 'gdpr', period: PERIOD, ...fields });
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
@@ -392,14 +392,14 @@ describe('validation', () => {
 });
 
 describe('a plan other than enterprise', () => {
-  it.each(['free', 'pro', 'team'])('%s has no reports', async (plan) => {
+  it.each(['free', 'pro', 'team'])('cannot request reports: %s', async (plan) => {
     const { account } = await makeAccount({ plan });
     const answer = await account.call('POST', REPORTS, { report_type: 'gdpr', period: PERIOD });
     expect([answer.status, answer.body.code]).toEqual([403, 'plan_required']);
     expect((await account.must(200, 'GET', REPORTS)).body.data).toEqual([]);
   });
 
-  it('can still read reports from an earlier enterprise plan', async () => {
+  it('can read reports from an earlier enterprise plan', async () => {
     const { account, world } = await makeAccount();
     const id = await startReport(account);
     const operator = { token: env.ADMIN_TOKEN, body: { plan: 'free' } };
