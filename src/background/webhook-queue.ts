@@ -1,5 +1,5 @@
 import { presentExport } from '../audit/exports/export';
-import { presentReport } from '../audit/reports/order';
+import { presentReport } from '../audit/reports/report';
 import type { Cost } from '../db/database';
 import type { FileKind } from '../db/schema';
 import { openShard } from '../db/shards';

@@ -33,13 +33,13 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
     expect(run('qpdf', '--check', join(folder, `${name}.pdf`))).toContain('No syntax or stream encoding errors found');
   });
 
-  it('has every font embedded, as the subset that it needs', () => {
+  it('embeds a subset of every font', () => {
     const fonts = run('pdffonts', full).split('\n').slice(2, -1);
     expect(fonts).toHaveLength(6);
     for (const font of fonts) expect(font).toMatch(/^[A-Z]{6}\+.* yes yes yes /);
   });
 
-  it('says whose report it is, and that it is no attestation', () => {
+  it('names the account on the title page, and says that it is no attestation', () => {
     const report = sampleReport();
     expect(run('pdfinfo', full)).toMatch(`Compliance report ${report.framework}, 2025-11-01 to 2026-10-31`);
     expect(run('qpdf', '--json', full)).toContain('"/Lang": "u:en"');
@@ -50,13 +50,13 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
     expect(pages[0]).toContain('2026-11-20 17:56:12 UTC');
   });
 
-  it('numbers its pages and names the report on each', () => {
+  it('has the report id and the page number on every page', () => {
     pages.forEach((page, at) => {
       expect(page).toMatch(new RegExp(`${sampleReport().report_id} +Page ${at + 1} of ${pages.length}\\s*$`));
     });
   });
 
-  it('lists in its contents the pages on which the sections are', () => {
+  it('lists the page of every section in its contents', () => {
     const entries = [...(pages[1] ?? '').matchAll(/^ *(\d(?:\.\d)?) +(\S.*?) +(\d+)$/gm)];
     expect(entries).toHaveLength(9 + sampleReport().controls.length);
     for (const [, number, title, page] of entries) {
@@ -64,13 +64,13 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
     }
   });
 
-  it('repeats the head of a table on every page that it reaches', () => {
+  it('repeats the head of a table on every page', () => {
     const sample = pages.findIndex((page) => page.includes('9 Sample for testing') && page !== pages[1]);
     expect(pages.length - sample).toBeGreaterThan(2);
     for (const page of pages.slice(sample)) expect(page).toContain('Entry, agent and permission; details');
   });
 
-  it('shows the facts', () => {
+  it('has all texts and ids of the report', () => {
     const [report, text] = [sampleReport(), withoutBreaks(textOf(full, '-raw'))];
     const facts = [
       ...report.agents.slice(0, 200).map(({ agent_id: id }) => id),
@@ -103,7 +103,7 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
     expect(text).toMatch(/[\u05d0-\u05ea]/);
   });
 
-  it('loses nothing of what is higher than a page', async () => {
+  it('breaks content that is higher than a page instead of cutting it off', async () => {
     const report = plainReport();
     const [agent, record] = [sampleReport().agents[0], sampleReport().activity.key_rotations[0]];
     if (!agent || !record) throw new Error('the sample has neither');
@@ -127,7 +127,7 @@ function textOf(file: string, mode: string): string {
   return run('pdftotext', '-enc', 'UTF-8', mode, file, '-');
 }
 
-/** Long words are broken where a line ends, so that nothing of white space can be relied on; nor on a page's foot. */
+/** Removes page footers and all white space, because long words break across lines and texts across pages. */
 function withoutBreaks(text: string): string {
   return text.replace(/\S+\s+Page \d+ of \d+/g, '').replace(/\s+/g, '');
 }

@@ -1,8 +1,8 @@
 import type { Content, Shape } from 'pdfmake/js/Printer.js';
-import { formatMonth, formatNumber } from './format';
+import { formatMonth, formatNumber } from '../wording';
 import { COLORS, TEXT_WIDTH } from './style';
 
-/** What is counted every month: one bar in each month's group. */
+/** A figure with one value for each month, drawn as one bar in each month's group. */
 export interface Series {
   name: string;
   color: string;
@@ -13,12 +13,12 @@ const [LEFT, TOP, BOTTOM, HEIGHT] = [44, 22, 18, 172];
 const PLOT_WIDTH = TEXT_WIDTH - LEFT;
 const PLOT_HEIGHT = HEIGHT - TOP - BOTTOM;
 const STEPS = 4;
-/** The width of an entry of the legend. */
-const LEGEND = 66;
+/** The width of one entry of the legend. */
+const LEGEND_WIDTH = 66;
 
-/** Bars grouped by month, with their scale and a legend. */
+/** A bar chart grouped by month, with a scale and a legend. */
 export function monthlyChart(months: string[], series: Series[]): Content {
-  const top = niceTop(Math.max(...series.flatMap(({ values }) => values)));
+  const top = scaleTop(Math.max(...series.flatMap(({ values }) => values)));
   const y = (value: number) => TOP + PLOT_HEIGHT * (1 - value / top);
   const group = PLOT_WIDTH / months.length;
   const bar = Math.min((group * 0.76) / series.length, 14);
@@ -36,12 +36,12 @@ export function monthlyChart(months: string[], series: Series[]): Content {
   });
   return {
     stack: [
-      ...series.map(({ name }, at) => label(LEFT + at * LEGEND + 12, 0, LEGEND - 12, 'left', name)),
+      ...series.map(({ name }, at) => label(LEFT + at * LEGEND_WIDTH + 12, 0, LEGEND_WIDTH - 12, 'left', name)),
       ...scale.map((value) => label(0, y(value) - 5, LEFT - 6, 'right', formatNumber(value))),
       ...names,
       {
         canvas: [
-          ...series.map(({ color }, at) => rectangle(LEFT + at * LEGEND, 1, 8, 8, color)),
+          ...series.map(({ color }, at) => rectangle(LEFT + at * LEGEND_WIDTH, 1, 8, 8, color)),
           ...scale.map((value) => line(y(value), value === 0 ? COLORS.muted : COLORS.rule)),
           ...bars,
         ],
@@ -52,8 +52,8 @@ export function monthlyChart(months: string[], series: Series[]): Content {
   };
 }
 
-/** The least of 4, 8, 12, 16, 20, 40, 80, 120, … that is not below a value: its quarters are whole and easy to read. */
-function niceTop(value: number): number {
+/** The top of the scale: the first of 4, 8, 12, 16, 20, 40, 80, 120, … that is at least `value`. Its quarters are round numbers. */
+function scaleTop(value: number): number {
   for (let power = 1; ; power *= 10) {
     const top = [4, 8, 12, 16, 20].map((factor) => factor * power).find((one) => one >= value);
     if (top !== undefined) return top;
@@ -68,7 +68,7 @@ function rectangle(x: number, y: number, w: number, h: number, color: string): S
   return { type: 'rect', x, y, w, h, color };
 }
 
-/** A word in a box of some width, whose place counts from the chart's upper left corner. */
+/** A text in a box. Its place is relative to the upper left corner of the chart. */
 function label(x: number, y: number, width: number, alignment: 'left' | 'center' | 'right', text: string): Content {
   return { columns: [{ text, width, alignment, fontSize: 7, color: COLORS.muted }], relativePosition: { x, y } };
 }

@@ -1,6 +1,6 @@
 /**
- * The part of pdfmake that is used: its printer without the font and file handling around it, and of a document's
- * definition what stands in ours. (@types/pdfmake leaves the printer out and brings the types of browsers along.)
+ * The part of pdfmake that the reports use. (@types/pdfmake does not declare the printer, and it brings browser types that
+ * conflict with those of Workers.)
  */
 declare module 'pdfmake/js/Printer.js' {
   export type Sides = [left: number, top: number, right: number, bottom: number];
@@ -111,4 +111,19 @@ declare module 'pdfmake/js/Printer.js' {
 
   const exported: typeof Printer | { default: typeof Printer };
   export default exported;
+}
+
+/** The part of the Unicode bidirectional algorithm's implementation that is used. */
+declare module 'bidi-js' {
+  interface Levels {
+    levels: Uint8Array;
+  }
+
+  interface Bidi {
+    getEmbeddingLevels(text: string, base: 'ltr' | 'rtl'): Levels;
+    getReorderedIndices(text: string, levels: Levels): number[];
+    getMirroredCharactersMap(text: string, levels: Uint8Array): Map<number, string>;
+  }
+
+  export default function makeBidi(): Bidi;
 }

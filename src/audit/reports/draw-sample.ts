@@ -5,26 +5,26 @@ import type { AccountRef } from '../../http/context';
 import { sha256 } from '../../lib/bytes';
 import { type EntryRow, entryAgent, entryColumns, presentEntry } from '../entry';
 import type { PositionRange } from '../find-file-range';
-import type { SampledEntry } from './report';
+import type { SampledEntry } from './content';
 
-/** How many entries a sample has, where there are as many. */
+/** The size of a sample; smaller if the period has fewer entries. */
 export const SAMPLE_SIZE = 25;
 
-/** Positions that are looked at together, and how often: where almost everything was erased a sample may stay small. */
+/** Positions read in one query. */
 const BATCH = 200;
 const MAX_BATCHES = 50;
 
-/** After so many draws a sample is over. */
+/** Limit of draws. A sample stays small if almost all entries of the period were erased. */
 export const MAX_DRAWS = BATCH * MAX_BATCHES;
 
-/** 48 bits of a hash. */
+/** How much of a hash a draw uses: 48 bits. */
 const DRAW_BYTES = 6;
 
 /**
- * Draws entries by an order that the report's identifier determines, so that anybody can draw them again: the n-th draw,
- * from 0, is the first 48 bits of SHA-256(`<report id>:<n>`), modulo the number of positions. What was drawn before, was
- * erased or belongs to a deleted agent is passed over.
- * @returns them in the order in which they were drawn
+ * Draws a sample that anybody can draw again: draw n, from 0, is the first 48 bits of SHA-256(`<report id>:<n>`) modulo the
+ * number of positions. Positions already drawn, erased entries and entries of deleted agents are skipped.
+ * @param seed the report's id
+ * @returns the entries in the order in which they were drawn
  */
 export async function drawSample(
   reader: Reader,
