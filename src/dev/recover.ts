@@ -78,7 +78,7 @@ async function restartTrees(ask: Ask, deployment: Deployment): Promise<void> {
       `update trees set size = 0, root = null, sealed_at = null, edge = x'', note = null, published_size = 0,
        published_at = 0, due_at = 0`,
     );
-    console.log(`Shard ${name}: ${found?.trees} trees start again with the next sweeps.`);
+    console.log(`Shard ${name}: ${found?.trees} tree(s) start again with the next sweeps.`);
   }
 }
 

@@ -545,7 +545,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     expect(refusals().slice(before).join()).toContain('was kept is gone');
     await service.stop();
     expect(await recover('restart-trees')).toEqual([
-      expect.stringMatching(/^Shard 00: \d+ trees start again with the next sweeps\.$/),
+      expect.stringMatching(/^Shard 00: \d+ tree\(s\) start again with the next sweeps\.$/),
     ]);
     await service.start();
     await service.fireCrons();

@@ -15,7 +15,7 @@ import { oldestKept } from '../entry';
 import { ComplianceReport, presentReport, REPORT_FORMATS, type ReportRequest } from './order';
 import { REPORT_TYPES } from './report-type';
 
-const MAX_DAYS = 366;
+export const MAX_DAYS = 366;
 
 const ReportCreation = lazy(() =>
   z

@@ -4,7 +4,7 @@ import { RECEIVER_TIMEOUT } from './limits';
 import { readRetryAfter } from './schedule';
 
 /** How much of an answer is read. */
-const MAX_ANSWER_BYTES = 16 * 1024;
+export const MAX_ANSWER_BYTES = 16 * 1024;
 
 const NOT_SECURE = 'A secure connection could not be made: see to the certificate, the port and the name.';
 /** What Cloudflare answers in the place of a receiver whose handshake failed, or whose certificate is not valid. */
