@@ -2,7 +2,10 @@ import type { Runtime } from '../../env';
 import { DAY, HOUR, MINUTE, SECOND } from '../../lib/time';
 
 /** The waits after each failed attempt, before chance has its part. */
-export const STEPS = [...[5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR], ...[14 * HOUR, 20 * HOUR, DAY]];
+export const STEPS = [
+  ...[5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR],
+  ...[14 * HOUR, 20 * HOUR, DAY],
+];
 
 /** By which part of itself a wait is longer or shorter, at most: so that what failed together is not tried together. */
 const JITTER = 0.2;
