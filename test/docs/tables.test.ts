@@ -1,18 +1,20 @@
 import { expect, it } from 'vitest';
-import { MAX_TOKENS } from '../../src/accounts/user-token';
-import { MAX_AGENTS } from '../../src/agents/creation';
-import { MAX_DAYS } from '../../src/audit/reports/creation';
+import { MAX_TOKENS } from '../../src/accounts/tokens/user-token';
+import { MAX_AGENTS } from '../../src/agents/create';
+import { MAX_DAYS } from '../../src/audit/reports/create';
+import { TASKS } from '../../src/background/tasks';
 import api from '../../src/docs/guides/api.md?raw';
+import operations from '../../src/docs/guides/operations.md?raw';
 import webhookGuide from '../../src/docs/guides/webhooks.md?raw';
 import { PROBLEMS } from '../../src/errors';
-import { FILE_LIFE, MAX_PROCESSING, RECORD_LIFE } from '../../src/files/file';
+import { FILE_LIFETIME, FILE_RECORD_LIFETIME, MAX_PROCESSING } from '../../src/files/file';
 import { BODY_LIMITS, MAX_BODY_BYTES, MAX_FORM_PARAMETERS, MAX_QUERY_CHARACTERS } from '../../src/http/input';
 import { MAX_BYTES } from '../../src/http/problem';
 import { RATE_LIMITS } from '../../src/http/rate-limit';
 import { MAX_LOG_LENGTH } from '../../src/ledger/append';
-import { DELIVERY_LIFE } from '../../src/ledger/feed';
 import { RETENTION_DAYS } from '../../src/lib/plans';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/time';
+import { DELIVERY_LIFETIME } from '../../src/outbox/feed';
 import { MAX_POLICIES } from '../../src/permissions/policies/policy';
 import { MAX_PENDING, MAX_PENDING_OF_AGENT } from '../../src/permissions/request';
 import { MAX_ANSWER_BYTES } from '../../src/webhooks/dispatch/attempt';
@@ -130,12 +132,18 @@ it('lists the limits', () => {
     ['attempts of a webhook message', number(STEPS.length + 1)],
     ['time for an answer to a webhook message', duration(RECEIVER_TIMEOUT)],
     ['bytes of that answer that are read', kib(MAX_ANSWER_BYTES)],
-    ['a delivery is shown for', duration(DELIVERY_LIFE)],
-    ['a finished file can be downloaded for', duration(FILE_LIFE)],
-    ['an export or report is listed for, after it ended', duration(RECORD_LIFE)],
+    ['a delivery is shown for', duration(DELIVERY_LIFETIME)],
+    ['a finished file can be downloaded for', duration(FILE_LIFETIME)],
+    ['an export or report is listed for, after it ended', duration(FILE_RECORD_LIFETIME)],
     [
       'audit entries are shown for, by plan',
       `free ${free} days, pro ${pro}, team ${team}, enterprise up to ${number(enterprise)}`,
     ],
   ]);
+});
+
+it('lists the background tasks with their schedules', () => {
+  const tasks = tableOf(operations, 'Background tasks').map(([name, schedule]) => [name, schedule]);
+  const expected = TASKS.map(({ name, schedule }) => [`\`${name}\``, schedule.replace('_', ' ')]);
+  expect(tasks.toSorted()).toEqual(expected.toSorted());
 });
