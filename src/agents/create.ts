@@ -14,7 +14,7 @@ import { lazy } from '../lib/lazy';
 import { Agent, agentFields, agentNumber, exampleAgent, presentAgent } from './agent';
 import { agentKey, issueAgentKey } from './agent-key';
 
-const MAX_AGENTS = 10_000;
+export const MAX_AGENTS = 10_000;
 
 const AgentCreation = lazy(() =>
   z

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TypeID } from 'typeid-js';
 import { Complaint, runProgram } from './complaint.ts';
 import { readLocalDeployment } from './local-shards.ts';
-import { readDeployment } from './project.ts';
+import { findShard, listShards, readDeployment, type Shard } from './project.ts';
 import { queryDatabase } from './query.ts';
 
 const USAGE = 'Usage: npm run move-account -- <user id> <shard> [--remote]';
@@ -12,12 +12,6 @@ const GOES_ON = 'What was ordered goes on. Run this again to wait for it.';
 /** Between two looks at how far it is, in milliseconds. */
 const PAUSE = 10_000;
 
-/** A shard by its two characters, and the binding of its database. */
-interface Shard {
-  name: string;
-  binding: string;
-}
-
 /**
  * Orders that an account move to another shard, and waits until it is there. The sweep of the deployment does the work:
  * this program may be stopped and run again. A move that is not over yet is ended by ordering the account to where it is.
@@ -26,12 +20,10 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
   const place = words.includes('--remote') ? '--remote' : '--local';
   const [id = '', name, ...rest] = words.filter((word) => word !== '--remote');
   const deployment = place === '--remote' ? readDeployment() : readLocalDeployment();
-  const shards = deployment.databases.map(({ binding }) => ({ name: nameOf(binding), binding }));
-  const target = shards.find((shard) => shard.name === name);
+  const shards = listShards(deployment);
   const bytes = parseUserId(id);
   if (!bytes || rest.length > 0 || name === undefined) throw new Complaint(USAGE);
-  if (!target)
-    throw new Complaint(`There is no shard ${name} in ${deployment.config}: ${shards.map(nameIn).join(', ')}.`);
+  const target = findShard(shards, name, deployment);
   const ask = ({ binding }: Shard, sql: string) => queryDatabase(deployment, binding, place, sql, signal);
   const findMove = async () => {
     for (const shard of shards) {
@@ -72,14 +64,6 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
 
 function failWaiting(error: unknown): never {
   throw error instanceof Complaint ? new Complaint(`${error.message}\n${GOES_ON}`) : error;
-}
-
-function nameIn({ name }: Shard): string {
-  return name;
-}
-
-function nameOf(binding: string): string {
-  return binding === 'DB' ? '00' : binding.replace(/^DB_/, '');
 }
 
 /** The identifier as SQL; null for what is none. */

@@ -6,16 +6,16 @@ import { lazy } from '../lib/lazy';
 import type { Incoming } from './context';
 import { describe } from './operation';
 
-const MAX_BODY_BYTES = 1024 * 1024;
+export const MAX_BODY_BYTES = 1024 * 1024;
 /**
  * What a body may hold, judged before it is parsed: nothing that reads it meets a value too deep for the stack, or more
  * values than it takes a moment to look at. Valid bodies stay below: free-form data has at most 16 KiB, which is 8,190
  * values, and 10 levels.
  */
-const BODY_LIMITS = { levels: 64, values: 20_000 };
-const MAX_FORM_PARAMETERS = 100;
+export const BODY_LIMITS = { levels: 64, values: 20_000 };
+export const MAX_FORM_PARAMETERS = 100;
 /** What Cloudflare lets through of an address as a whole. */
-const MAX_QUERY_CHARACTERS = 16 * 1024;
+export const MAX_QUERY_CHARACTERS = 16 * 1024;
 /** An answer must not grow with what was wrong. */
 const MAX_ERRORS = 50;
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;.*)?$/i;

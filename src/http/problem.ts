@@ -10,7 +10,7 @@ import { shorten } from '../lib/text';
 import type { App } from './context';
 
 /** Bytes that the document of a problem may have. */
-const MAX_BYTES = 8 * 1024;
+export const MAX_BYTES = 8 * 1024;
 /** Characters of each text: a path and a message may repeat names that the client sent. */
 const MAX_DETAIL = 1_000;
 const MAX_PATH = 200;

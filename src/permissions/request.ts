@@ -42,8 +42,8 @@ const PermissionRequest = lazy(() =>
 type RequestInput = z.output<ReturnType<typeof PermissionRequest>>;
 
 /** The greatest number of pending requests of an account, and of one agent, so that no agent takes the whole quota. */
-const MAX_PENDING = 10_000;
-const MAX_PENDING_OF_AGENT = 1_000;
+export const MAX_PENDING = 10_000;
+export const MAX_PENDING_OF_AGENT = 1_000;
 
 /**
  * Creates a permission. If an active policy applies, it decides at once; otherwise the permission waits for a person until

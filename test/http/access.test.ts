@@ -75,6 +75,9 @@ const rules: Record<string, string[]> = {
   'GET /v1/activity': ['user:audit:read'],
   'GET /': ['everybody'],
   'GET /docs': ['everybody'],
+  'GET /docs/guides': ['everybody'],
+  'GET /docs/guides/': ['everybody'],
+  'GET /docs/guides/:name': ['everybody'],
   'GET /docs/:version/:file': ['everybody'],
 };
 

@@ -8,16 +8,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACTIVITY_ACTIONS } from '../../src/db/schema';
+import { ROOT } from '../../src/dev/project';
 import { formatId } from '../../src/lib/typeid';
 import { verifyService } from '../../src/verify/live';
 import { answer, FaultyReceiver } from '../support/faulty-receiver';
+import { copyProject } from '../support/local/project';
 import { Service } from '../support/local/restartable-service';
 import { ADMIN_TOKEN, databaseFile, freePort, prepareState } from '../support/local/service';
 
 const DAY = 24 * 60 * 60 * 1_000;
 const SPAN = 2 ** 32;
 const TILE = 256;
-const README = join(import.meta.dirname, '../../README.md');
 /** The program of `npm run continue-logs`. */
 const CONTINUE_LOGS = join(import.meta.dirname, '../../src/dev/continue-logs.ts');
 
@@ -45,8 +46,17 @@ interface Agent {
   api_key: string;
 }
 
+/** What people did since the moment, as `npm run recover -- list-undone` prints it. */
+interface Undone {
+  at: string;
+  account: string;
+  action: string;
+  target: string;
+}
+
 describe('a database that is put back to an earlier time, while R2 stays as it is', () => {
-  const state = mkdtempSync(join(tmpdir(), 'countersign-recovery-'));
+  const project = mkdtempSync(join(tmpdir(), 'countersign-recovery-'));
+  const state = copyProject(project);
   const databases = join(state, 'v3/d1');
   const bookmark = join(state, 'bookmark');
   let service: Service;
@@ -70,7 +80,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
   let token: { token: string; id: string };
   let newToken: string;
   let jwt: string;
-  let undone: unknown[] = [];
+  let undone: Undone[] = [];
   let entriesBefore: Entry[];
   /** Entries of an agent that was deleted before: their leaves are in the tree alone. */
   let erasedBefore = 0;
@@ -241,15 +251,23 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
       return Number(rows.find((row) => formatId('user', row.id as Uint8Array) === id)?.number);
     });
 
-  /** What the README has the operator write down before the database is put back. */
-  const listUndone = () => {
-    const [, query = ''] = /--command "(select [^"]+)"/.exec(readFileSync(README, 'utf8')) ?? [];
-    return inDatabase((database) =>
-      database
-        .prepare(query.replace('$MOMENT', new Date(putBackTo).toISOString()))
-        .all()
-        .map(({ action, target }) => [ACTIVITY_ACTIONS[Number(action)], target]),
-    );
+  /** Runs `npm run recover` on the database of a service that does not run; gives the lines that it prints. */
+  async function recover(...words: string[]): Promise<string[]> {
+    const program = join(project, 'src/dev/recover.ts');
+    const { stdout } = await promisify(execFile)(process.execPath, [program, ...words], { cwd: project });
+    return stdout.trim().split('\n');
+  }
+
+  /** Records every kind of activity once, in the order of the codes. */
+  const recordEveryAction = (owner: Owner) => {
+    const account = numberOf(owner);
+    inDatabase((database) => {
+      const record = database.prepare(
+        `insert into activity (account, id, action, target, changes, ip_address, user_agent, created_at)
+         values (?, randomblob(16), ?, 'every action', '[]', '', '', ?)`,
+      );
+      for (const code of ACTIVITY_ACTIONS.keys()) record.run(account, code, Date.now() + code);
+    });
   };
 
   const countEntries = (owner: Owner) => {
@@ -265,8 +283,10 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
 
   beforeAll(async () => {
     receiver = await FaultyReceiver.start();
-    await prepareState(state);
-    service = new Service(state, await freePort());
+    // One database: the copy has two.
+    cpSync(join(ROOT, 'wrangler.toml'), join(project, 'wrangler.toml'));
+    await prepareState(state, ['DB'], project);
+    service = new Service(state, await freePort(), project);
     await service.start();
     await doUntilThen();
     await service.stop();
@@ -276,7 +296,9 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     await doAfterwards();
     await service.stop();
     expect(countEntries(brief)).toBe(0);
-    undone = listUndone();
+    recordEveryAction(signed);
+    const lines = await recover('list-undone', '00', new Date(putBackTo).toISOString());
+    undone = lines.map((line) => JSON.parse(line));
     rmSync(databases, { recursive: true });
     cpSync(bookmark, databases, { recursive: true });
     await service.start();
@@ -286,7 +308,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
   afterAll(async () => {
     await service.stop();
     receiver.stop();
-    rmSync(state, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+    rmSync(project, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   });
 
   async function doUntilThen(): Promise<void> {
@@ -401,14 +423,18 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     expect(await statusOf(`/v1/admin/users/${later.id}`, ADMIN_TOKEN)).toBe(404);
   });
 
-  it('tells before what people did that will be undone', () => {
+  it('lists before what people did that the restore undoes', () => {
+    const done = (action: string, target: string) => ({ at: expect.any(String), account: signed.id, action, target });
     expect(undone).toEqual(
       expect.arrayContaining([
-        ['agent.deleted', doomed.id],
-        ['agent.key_rotated', rotated.id],
-        ['user_token.deleted', token.id],
+        done('agent.deleted', doomed.id),
+        done('agent.key_rotated', rotated.id),
+        done('user_token.deleted', token.id),
       ]),
     );
+    expect(undone.every(({ at }) => Date.parse(at) > putBackTo)).toBe(true);
+    const everyAction = undone.filter(({ target }) => target === 'every action');
+    expect(everyAction.map(({ action }) => action)).toEqual(ACTIVITY_ACTIONS);
   });
 
   it('has the logs that were signed further signed no more, until what was written of them since is set aside', async () => {
@@ -500,7 +526,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     }
   });
 
-  it('begins the trees anew when the bucket is lost, after the statement of the README', async () => {
+  it('restarts the trees after the bucket is lost', async () => {
     const heads = { signed: await headOf(signed), shown: await headOf(shown) };
     const { download_url: lost } = await finishExport(await startExport(signed));
     const before = refusals().length;
@@ -518,8 +544,9 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     await service.fireCrons();
     expect(refusals().slice(before).join()).toContain('was kept is gone');
     await service.stop();
-    const [, statement = ''] = /`(update trees set size = 0[^`]+)`/.exec(readFileSync(README, 'utf8')) ?? [];
-    inDatabase((database) => database.exec(statement));
+    expect(await recover('restart-trees')).toEqual([
+      expect.stringMatching(/^Shard 00: \d+ tree\(s\) start again with the next sweeps\.$/),
+    ]);
     await service.start();
     await service.fireCrons();
     for (const owner of [signed, shown]) {

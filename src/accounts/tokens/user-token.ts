@@ -15,7 +15,7 @@ import { lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 
-const MAX_TOKENS = 100;
+export const MAX_TOKENS = 100;
 
 export const UserTokenCreation = lazy(() =>
   z

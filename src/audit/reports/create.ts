@@ -14,7 +14,7 @@ import { DAY } from '../../lib/time';
 import { oldestKept } from '../entry';
 import { ComplianceReport, presentReport, REPORT_FORMATS, REPORT_TYPES, type ReportRequest } from './report';
 
-const MAX_DAYS = 366;
+export const MAX_DAYS = 366;
 
 const ReportCreation = lazy(() =>
   z

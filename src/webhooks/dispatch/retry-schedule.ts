@@ -5,7 +5,7 @@ import type { Id } from '../../lib/typeid';
 import type { CompletedAttempt, Outcome } from './send';
 
 /** How long to wait after each failed attempt, before jitter. */
-const RETRY_DELAYS = [
+export const RETRY_DELAYS = [
   ...[5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR],
   ...[14 * HOUR, 20 * HOUR, DAY],
 ];

@@ -5,7 +5,7 @@ import { REQUEST_TIMEOUT } from './limits';
 import type { PreparedAttempt } from './prepare';
 
 /** How much of an answer is read. */
-const MAX_ANSWER_BYTES = 16 * 1024;
+export const MAX_ANSWER_BYTES = 16 * 1024;
 
 const NOT_SECURE = 'A secure connection could not be made: check the certificate, the port and the host name.';
 /** What Cloudflare answers in place of a receiver whose TLS handshake failed, or whose certificate is not valid. */
