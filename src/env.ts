@@ -97,7 +97,7 @@ export interface WebhookConfig {
   /** Whether targets may be `http`, and on this machine. */
   allowInsecure: boolean;
   /** Whether names are looked up before something is sent to them. */
-  looksUpNames: boolean;
+  resolvesNames: boolean;
 }
 
 /** Reads the settings, or names those that are missing or malformed. */
@@ -154,7 +154,7 @@ function readWebhookConfig(env: Env): WebhookConfig | null {
   const { WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
   if (!queue || !slowQueue) return null;
   const allowInsecure = env.WEBHOOK_ALLOW_INSECURE === 'on';
-  return { queue, slowQueue, allowInsecure, looksUpNames: env.WEBHOOK_DNS !== 'off' };
+  return { queue, slowQueue, allowInsecure, resolvesNames: env.WEBHOOK_DNS !== 'off' };
 }
 
 /** Undefined where they are wanted and missing. */

@@ -4,7 +4,7 @@ import { agentKeys, agents, erasures } from '../db/schema';
 import { notFound } from '../errors';
 import { revokeAgentFiles } from '../files/revoke';
 import { userAccess } from '../http/access';
-import { refuseMissing, userActivity } from '../http/activity';
+import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, noContent, operation } from '../http/operation';
@@ -31,7 +31,7 @@ export async function deleteAgent(context: UserContext, id: string): Promise<voi
       ],
       answer: null,
     })
-    .catch(refuseMissing('agent'));
+    .catch(asNotFound('agent'));
 }
 
 export const deleteAgentRoute = new Hono().delete(

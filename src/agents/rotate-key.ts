@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { agentKeys, agents } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
-import { refuseMissing, userActivity } from '../http/activity';
+import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { wholeNumber } from '../http/fields';
@@ -84,7 +84,7 @@ export async function rotateKey(
       ],
       answer: { value: rotated, subject: agent },
     })
-    .catch(refuseMissing('agent'));
+    .catch(asNotFound('agent'));
   return rotated;
 }
 

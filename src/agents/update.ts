@@ -3,16 +3,16 @@ import * as z from 'zod';
 import { agents } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
-import { refuseMissing, userActivity } from '../http/activity';
+import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
-import { body, noQuery, notEmpty } from '../http/input';
+import { body, noQuery, atLeastOneField } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
 import { Agent, agentFields, agentOwner, isAgent, presentAgent } from './agent';
 
 const AgentUpdate = lazy(() =>
-  notEmpty(
+  atLeastOneField(
     z.strictObject({
       name: agentFields().name.optional(),
       description: agentFields().description.nullish(),
@@ -45,7 +45,7 @@ export async function updateAgent(
       changes: (write) => [write.update(agents).set(fields).where(isAgent(account, agent)).returning()],
       answer: null,
     })
-    .catch(refuseMissing('agent'));
+    .catch(asNotFound('agent'));
   if (!row) throw notFound('agent');
   return presentAgent(row);
 }

@@ -13,7 +13,7 @@ import { makePageById, type Page, pageParameters, readCursor } from '../http/pag
 import { idField, pageOf, timeField } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { formatTime } from '../lib/time';
-import { firstIdAt, type Id } from '../lib/typeid';
+import { smallestIdAt, type Id } from '../lib/typeid';
 import { oldestKept } from './entry';
 import { timeRange } from './time-range';
 
@@ -86,8 +86,8 @@ export async function listActivity(
         action && eq(activity.action, action),
         target === undefined ? undefined : eq(activity.target, target),
         actor === undefined ? undefined : eq(activity.actor, actor),
-        gte(activity.id, firstIdAt('act', from)),
-        end_date && lt(activity.id, firstIdAt('act', end_date.bound)),
+        gte(activity.id, smallestIdAt('act', from)),
+        end_date && lt(activity.id, smallestIdAt('act', end_date.bound)),
         before === undefined ? undefined : lt(activity.id, before as Id<'act'>),
       ),
     )

@@ -37,7 +37,7 @@ export function codeColumn<const W extends readonly string[]>(words: W) {
  * A column under a name of its own. D1 answers rows as objects, so two columns of one name in a join would fall
  * together.
  */
-export function named<C extends Column>(column: C, name: string): SQL.Aliased<GetColumnData<C>> {
+export function aliased<C extends Column>(column: C, name: string): SQL.Aliased<GetColumnData<C>> {
   return sql<GetColumnData<C>>`${column}`.mapWith(column).as(name) as SQL.Aliased<GetColumnData<C>>;
 }
 

@@ -59,19 +59,19 @@ export interface Reader {
 }
 
 /** The rows that queries found; undefined for those that there was no need to ask. */
-type Found<Q extends readonly (Query | null)[]> = {
+type LoadedRows<Q extends readonly (Query | null)[]> = {
   [I in keyof Q]: NonNullable<Q[I]>['_']['result'] | (null extends Q[I] ? undefined : never);
 };
 
 /** Runs those of the queries that there are, in one round trip; in none where there is none. */
-export async function loadPresent<const Q extends readonly (Query | null)[]>(
+export async function loadNonNull<const Q extends readonly (Query | null)[]>(
   reader: Reader,
   queries: Q,
-): Promise<Found<Q>> {
+): Promise<LoadedRows<Q>> {
   const [first, ...rest] = queries.filter((query) => query !== null);
   const found: readonly unknown[] = first ? await reader.load([first, ...rest]) : [];
   let taken = 0;
-  return queries.map((query) => (query === null ? undefined : found[taken++])) as Found<Q>;
+  return queries.map((query) => (query === null ? undefined : found[taken++])) as LoadedRows<Q>;
 }
 
 /** What Drizzle makes of a statement, as its own batch uses it. */
@@ -91,8 +91,8 @@ export class Database implements Reader {
   readonly build: DrizzleD1Database = drizzle(inertClient);
   readonly select: DrizzleD1Database['select'] = this.build.select.bind(this.build);
   /** Milliseconds that its statements took so far, by D1's own count: without the way there and back. */
-  busy = 0;
-  private passengers: Statement[] = [];
+  queryTimeMs = 0;
+  private piggybacked: Statement[] = [];
 
   constructor(
     private readonly client: D1Database,
@@ -106,7 +106,7 @@ export class Database implements Reader {
    *   the latter case the batch may have been committed all the same
    */
   async run<const Q extends Batch>(statements: Q): Promise<BatchResponse<Q>> {
-    const prepared = [...statements, ...this.passengers.splice(0)].map((statement) =>
+    const prepared = [...statements, ...this.piggybacked.splice(0)].map((statement) =>
       (statement as unknown as { _prepare(): Prepared })._prepare(),
     );
     const results = await this.execute(
@@ -131,12 +131,12 @@ export class Database implements Reader {
 
   /** Lets a statement of no consequence travel with the next batch, at the cost of no round trip. */
   piggyback(statement: Statement): void {
-    this.passengers.push(statement);
+    this.piggybacked.push(statement);
   }
 
   /** Runs what was to be taken along and found no batch. */
   async flush(): Promise<void> {
-    const [first, ...rest] = this.passengers.splice(0);
+    const [first, ...rest] = this.piggybacked.splice(0);
     if (first) await this.run([first, ...rest]);
   }
 
@@ -148,7 +148,7 @@ export class Database implements Reader {
       for (const { meta } of results) {
         this.cost.rowsRead += meta.rows_read;
         this.cost.rowsWritten += meta.rows_written;
-        this.busy += meta.duration;
+        this.queryTimeMs += meta.duration;
       }
       return results;
     } catch (error) {

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { Complaint } from './complaint.ts';
+import { UserError } from './complaint.ts';
 
 export const HOST = '127.0.0.1';
 export const DEFAULT_PORT = 8787;
@@ -11,7 +11,7 @@ export const DEFAULT_PORT = 8787;
 export function readPort(): number {
   const text = process.env.PORT || String(DEFAULT_PORT);
   const port = Number(text);
-  if (!/^\d+$/.test(text) || port < 1 || port > 65_535) throw new Complaint(`PORT=${text} is not a port number.`);
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535) throw new UserError(`PORT=${text} is not a port number.`);
   return port;
 }
 
@@ -32,5 +32,5 @@ export async function requireFreePort(port: number): Promise<void> {
   });
   if (!fault) return;
   const reason = fault.code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${fault.code})`;
-  throw new Complaint(`Port ${port} ${reason}. Free it, or choose another: PORT=${port + 1} npm start`);
+  throw new UserError(`Port ${port} ${reason}. Free it, or choose another: PORT=${port + 1} npm start`);
 }

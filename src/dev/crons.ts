@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Complaint } from './complaint.ts';
+import { UserError } from './complaint.ts';
 
 const MINUTE = 60_000;
 
@@ -7,18 +7,18 @@ const MINUTE = 60_000;
  * Makes sure that the crons are written with `*` and single numbers, which is what {@link isDue} knows.
  * @throws Complaint for another
  */
-export function requireKnownCrons(crons: string[]): void {
+export function requireSupportedCrons(crons: string[]): void {
   const unknown = crons.find((cron) => !/^(\*|\d+)( (\*|\d+)){4}$/.test(cron));
-  if (unknown) throw new Complaint(`npm start cannot fire the cron "${unknown}": it knows * and single numbers.`);
+  if (unknown) throw new UserError(`npm start cannot fire the cron "${unknown}": it knows * and single numbers.`);
 }
 
 /** Fires the crons of the local service, which wrangler leaves to its user: each at once, and then in its minutes. */
-export async function fireCrons(origin: string, crons: string[], signal: AbortSignal): Promise<void> {
+export async function triggerCrons(origin: string, crons: string[], signal: AbortSignal): Promise<void> {
   const running = new Set<string>();
   const fire = async (cron: string) => {
     if (running.has(cron)) return;
     running.add(cron);
-    await fireCron(origin, cron, signal);
+    await triggerCron(origin, cron, signal);
     running.delete(cron);
   };
   for (const cron of crons) void fire(cron);
@@ -43,7 +43,7 @@ function isDue(cron: string, minute: Date): boolean {
   return cron.split(' ').every((field, place) => field === '*' || Number(field) === parts[place]);
 }
 
-async function fireCron(origin: string, cron: string, signal: AbortSignal): Promise<void> {
+async function triggerCron(origin: string, cron: string, signal: AbortSignal): Promise<void> {
   const address = `${origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent(cron)}`;
   try {
     const response = await fetch(address, { signal });

@@ -1,16 +1,16 @@
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Complaint } from './complaint.ts';
+import { UserError } from './complaint.ts';
 import { runWrangler } from './wrangler.ts';
 
 /** How long a locked database is tried again, and the longest pause between two tries, in milliseconds. */
 const RETRY_LIMIT = 60_000;
-const LONGEST_PAUSE = 500;
+const MAX_PAUSE = 500;
 
 /** What a finished run of wrangler printed, and its exit code. */
 export interface FinishedRun {
-  said: string;
-  complained: string;
+  stdout: string;
+  stderr: string;
   code: number;
 }
 
@@ -31,10 +31,10 @@ export async function runOnDatabase(
     const { output, exit } = runWrangler(options, signal, variables);
     const [said, complained, code] = await Promise.all([text(output[0]), text(output[1]), exit]);
     const isLocked = code !== 0 && `${said}${complained}`.includes('SQLITE_BUSY');
-    if (!isLocked || signal.aborted) return { said, complained, code };
+    if (!isLocked || signal.aborted) return { stdout: said, stderr: complained, code };
     if (Date.now() > deadline)
-      throw new Complaint('Another process keeps the local database locked. Stop it, or try again.');
+      throw new UserError('Another process keeps the local database locked. Stop it, or try again.');
     // Pauses of random length keep in step with no other process that locks the file at regular intervals.
-    await sleep(Math.random() * LONGEST_PAUSE, undefined, { signal });
+    await sleep(Math.random() * MAX_PAUSE, undefined, { signal });
   }
 }

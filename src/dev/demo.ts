@@ -1,6 +1,6 @@
 import { localOrigin, readPort } from './address.ts';
 import { Api } from './api.ts';
-import { Complaint, runProgram } from './complaint.ts';
+import { UserError, runProgram } from './complaint.ts';
 import { registerAgents, rotateKey } from './demo/agents.ts';
 import { type Attempt, approveOwnRequest, misuseToken, useRevokedToken } from './demo/attempts.ts';
 import { countEvents, searchAudit } from './demo/audit.ts';
@@ -50,7 +50,7 @@ async function signIn(origin: string): Promise<Api> {
   const user = account && new Api(origin, account.token);
   const answer = await user?.ask('GET', '/v1/me').catch(() => null);
   if (user && answer?.status === 200) return user;
-  throw new Complaint(
+  throw new UserError(
     answer
       ? `The service on ${origin} does not know the demo account (${answer.status}). Start it again with npm start.`
       : `Nothing answers on ${origin}. Start the service with npm start, then run this again in a second terminal.`,

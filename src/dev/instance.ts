@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Complaint } from './complaint.ts';
+import { UserError } from './complaint.ts';
 import { ROOT } from './project.ts';
 
 const FILE = join(ROOT, '.wrangler/state/running.json');
@@ -16,9 +16,9 @@ interface Instance {
  * @returns gives the claim back
  * @throws Complaint when another service runs from this folder
  */
-export function claimData(origin: string): () => void {
+export function claimFolder(origin: string): () => void {
   const other = findInstance();
-  if (other) throw new Complaint(`Countersign runs from this folder already: ${other.origin} (pid ${other.pid}).`);
+  if (other) throw new UserError(`Countersign runs from this folder already: ${other.origin} (pid ${other.pid}).`);
   mkdirSync(dirname(FILE), { recursive: true });
   writeFileSync(FILE, JSON.stringify({ pid: process.pid, origin } satisfies Instance));
   return () => rmSync(FILE, { force: true });

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Complaint } from './complaint.ts';
+import { UserError } from './complaint.ts';
 import { applyMigrations } from './migrations.ts';
 import { type BoundDatabase, type Deployment, ROOT, readDeployment } from './project.ts';
 import { queryDatabase } from './query.ts';
@@ -9,7 +9,7 @@ import { readLocalSettings } from './secrets.ts';
 /** wrangler.toml with the databases that only local development has; there while it has some. */
 const LOCAL_CONFIG = 'wrangler.local.toml';
 
-const MOST_SHARDS = 10;
+const MAX_SHARDS = 10;
 
 /** The configuration of local development, as `npm start` made it last. */
 export function readLocalDeployment(): Deployment {
@@ -22,8 +22,8 @@ export function readLocalDeployment(): Deployment {
  */
 export async function prepareLocalDeployment(signal: AbortSignal): Promise<Deployment> {
   const deployed = readDeployment();
-  const further = listFurther(deployed.databases);
-  await refuseToForget([...deployed.databases, ...further], signal);
+  const further = listMissing(deployed.databases);
+  await requireNoOrphans([...deployed.databases, ...further], signal);
   if (further.length === 0) {
     rmSync(join(ROOT, LOCAL_CONFIG), { force: true });
   } else {
@@ -44,17 +44,17 @@ function hasLocalConfig(): boolean {
 }
 
 /** The databases that are asked for and not bound. */
-function listFurther(bound: readonly BoundDatabase[]): BoundDatabase[] {
+function listMissing(bound: readonly BoundDatabase[]): BoundDatabase[] {
   const { SHARDS = '1' } = readLocalSettings();
   const count = /^\d+$/.test(SHARDS) ? Number(SHARDS) : 0;
-  if (count < 1 || count > MOST_SHARDS)
-    throw new Complaint(`SHARDS in .dev.vars is a number from 1 to ${MOST_SHARDS}.`);
+  if (count < 1 || count > MAX_SHARDS)
+    throw new UserError(`SHARDS in .dev.vars is a number from 1 to ${MAX_SHARDS}.`);
   return Array.from({ length: count - 1 }, (_, i) => ({ binding: `DB_0${i + 1}` })).filter(
     ({ binding }) => !bound.some((database) => database.binding === binding),
   );
 }
 
-async function refuseToForget(databases: readonly BoundDatabase[], signal: AbortSignal): Promise<void> {
+async function requireNoOrphans(databases: readonly BoundDatabase[], signal: AbortSignal): Promise<void> {
   if (!hasLocalConfig()) return;
   const before = readDeployment(LOCAL_CONFIG);
   for (const { binding, database_id } of before.databases) {
@@ -64,7 +64,7 @@ async function refuseToForget(databases: readonly BoundDatabase[], signal: Abort
     const [found] = await queryDatabase(before, binding, '--local', sql, signal);
     if (!found?.n) continue;
     const database = `${binding} (${database_id ?? 'without an id'})`;
-    throw new Complaint(
+    throw new UserError(
       `Neither wrangler.toml nor SHARDS in .dev.vars names the local database ${database} any more: ${found.n} accounts\n` +
         `are there, or were. Put back what named it. To leave behind what it holds: rm ${LOCAL_CONFIG}`,
     );

@@ -1,4 +1,4 @@
-import { Complaint } from './complaint.ts';
+import { UserError } from './complaint.ts';
 import { runOnDatabase } from './database-run.ts';
 import type { Deployment } from './project.ts';
 
@@ -13,8 +13,8 @@ export async function applyMigrations(
   signal: AbortSignal,
 ): Promise<void> {
   const options = ['d1', 'migrations', 'apply', binding, '--local', '--config', config];
-  const { said, complained, code } = await runOnDatabase(options, signal);
+  const { stdout: said, stderr: complained, code } = await runOnDatabase(options, signal);
   if (code !== 0 && !signal.aborted) {
-    throw new Complaint(`The migrations of the database ${binding} failed.\n${said}${complained}`);
+    throw new UserError(`The migrations of the database ${binding} failed.\n${said}${complained}`);
   }
 }

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TypeID } from 'typeid-js';
-import { Complaint, runProgram } from './complaint.ts';
+import { UserError, runProgram } from './complaint.ts';
 import { readLocalDeployment } from './local-shards.ts';
 import { readDeployment } from './project.ts';
 import { queryDatabase } from './query.ts';
 
 const USAGE = 'Usage: npm run move-account -- <user id> <shard> [--remote]';
 
-const GOES_ON = 'What was ordered goes on. Run this again to wait for it.';
+const CONTINUES = 'What was ordered goes on. Run this again to wait for it.';
 
 /** Between two looks at how far it is, in milliseconds. */
 const PAUSE = 10_000;
@@ -29,9 +29,9 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
   const shards = deployment.databases.map(({ binding }) => ({ name: nameOf(binding), binding }));
   const target = shards.find((shard) => shard.name === name);
   const bytes = parseUserId(id);
-  if (!bytes || rest.length > 0 || name === undefined) throw new Complaint(USAGE);
+  if (!bytes || rest.length > 0 || name === undefined) throw new UserError(USAGE);
   if (!target)
-    throw new Complaint(`There is no shard ${name} in ${deployment.config}: ${shards.map(nameIn).join(', ')}.`);
+    throw new UserError(`There is no shard ${name} in ${deployment.config}: ${shards.map(nameIn).join(', ')}.`);
   const ask = ({ binding }: Shard, sql: string) => queryDatabase(deployment, binding, place, sql, signal);
   const findMove = async () => {
     for (const shard of shards) {
@@ -45,7 +45,7 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
       const isHere = `id = ${bytes} and number not in (select account from moves where direction = 1)`;
       if ((await ask(shard, `select 1 from accounts where ${isHere}`)).length > 0) return shard;
     }
-    throw new Complaint(`There is no account ${id}.`);
+    throw new UserError(`There is no account ${id}.`);
   };
 
   const move = await findMove();
@@ -53,7 +53,7 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
     await ask(target, `delete from moves where id = ${bytes} and direction = 0 and not has_left`);
   } else if (move && move.to !== target.name) {
     const end = `npm run move-account -- ${id} ${move.from.name}`;
-    throw new Complaint(`${id} is on its way from shard ${move.from.name} to ${move.to}. To end that: ${end}`);
+    throw new UserError(`${id} is on its way from shard ${move.from.name} to ${move.to}. To end that: ${end}`);
   } else if (!move) {
     const home = await findHome();
     if (home === target) return console.log(`${id} is on shard ${target.name}.`);
@@ -66,12 +66,12 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
   if (move?.from !== target) console.log(`${id} moves with the next sweeps …`);
   while (await findMove().catch(failWaiting)) await sleep(PAUSE, undefined, { signal });
   const home = await findHome();
-  if (home !== target) throw new Complaint(`The move was given up: ${id} is on shard ${home.name}. The log says why.`);
+  if (home !== target) throw new UserError(`The move was given up: ${id} is on shard ${home.name}. The log says why.`);
   console.log(`${id} is on shard ${home.name}.`);
 }
 
 function failWaiting(error: unknown): never {
-  throw error instanceof Complaint ? new Complaint(`${error.message}\n${GOES_ON}`) : error;
+  throw error instanceof UserError ? new UserError(`${error.message}\n${CONTINUES}`) : error;
 }
 
 function nameIn({ name }: Shard): string {
@@ -97,6 +97,6 @@ await runProgram(async () => {
   try {
     await moveAccount(process.argv.slice(2), stopping.signal);
   } catch (error) {
-    throw stopping.signal.aborted ? new Complaint(GOES_ON) : error;
+    throw stopping.signal.aborted ? new UserError(CONTINUES) : error;
   }
 });

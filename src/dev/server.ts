@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HOST, localOrigin } from './address.ts';
-import { Complaint } from './complaint.ts';
+import { UserError } from './complaint.ts';
 import type { Deployment } from './project.ts';
 import { runWrangler } from './wrangler.ts';
 
 /** Milliseconds that the service may take until it answers, and that it may answer without being well. */
 const START_LIMIT = 60_000;
-const ILL_LIMIT = 3_000;
+const UNHEALTHY_LIMIT = 3_000;
 
 /** The local service. */
 export interface Server {
@@ -48,13 +48,13 @@ export async function startServer(
     ended.abort();
     return `ended (exit code ${code})`;
   });
-  const outcome = await Promise.race([waitUntilWell(origin, ended.signal), end]);
-  if (outcome !== 'well' && !signal.aborted) throw new Complaint(`${held}The service ${outcome}.`);
+  const outcome = await Promise.race([waitUntilHealthy(origin, ended.signal), end]);
+  if (outcome !== 'well' && !signal.aborted) throw new UserError(`${held}The service ${outcome}.`);
   held = null;
   return { origin, exit };
 }
 
-async function waitUntilWell(origin: string, ended: AbortSignal): Promise<string> {
+async function waitUntilHealthy(origin: string, ended: AbortSignal): Promise<string> {
   let deadline = Date.now() + START_LIMIT;
   let outcome = 'does not answer';
   while (Date.now() < deadline && !ended.aborted) {
@@ -63,9 +63,9 @@ async function waitUntilWell(origin: string, ended: AbortSignal): Promise<string
     if (response?.ok) return 'well';
     if (response) {
       outcome = `runs but is not well: GET /healthz is answered ${response.status}`;
-      deadline = Math.min(deadline, Date.now() + ILL_LIMIT);
+      deadline = Math.min(deadline, Date.now() + UNHEALTHY_LIMIT);
     }
-    await sleep(response ? ILL_LIMIT / 2 : 100);
+    await sleep(response ? UNHEALTHY_LIMIT / 2 : 100);
   }
   return outcome;
 }

@@ -1,8 +1,8 @@
 import { DEFAULT_PORT, localOrigin, readPort, requireFreePort } from './address.ts';
-import { Complaint, runProgram } from './complaint.ts';
-import { fireCrons, requireKnownCrons } from './crons.ts';
+import { UserError, runProgram } from './complaint.ts';
+import { triggerCrons, requireSupportedCrons } from './crons.ts';
 import { type DemoAccount, ensureDemoAccount } from './demo-account.ts';
-import { claimData } from './instance.ts';
+import { claimFolder } from './instance.ts';
 import { prepareLocalDeployment } from './local-shards.ts';
 import { applyMigrations } from './migrations.ts';
 import { ensureLocalSettings } from './secrets.ts';
@@ -14,7 +14,7 @@ import { startServer } from './server.ts';
  */
 async function start(signal: AbortSignal): Promise<void> {
   const port = readPort();
-  const release = claimData(localOrigin(port));
+  const release = claimFolder(localOrigin(port));
   try {
     await serve(port, signal);
   } finally {
@@ -27,7 +27,7 @@ async function serve(port: number, signal: AbortSignal): Promise<void> {
   const settings = ensureLocalSettings();
   const deployment = await prepareLocalDeployment(signal);
   const { databases, crons } = deployment;
-  requireKnownCrons(crons);
+  requireSupportedCrons(crons);
 
   console.log(databases.length === 1 ? 'Preparing the database …' : `Preparing ${databases.length} databases …`);
   for (const { binding } of databases) {
@@ -39,11 +39,11 @@ async function serve(port: number, signal: AbortSignal): Promise<void> {
   const server = await startServer(deployment, port, chooseVariables(port, settings.PUBLIC_URL), signal);
   if (signal.aborted) return;
   const account = await ensureDemoAccount(server.origin, settings.ADMIN_TOKEN);
-  void fireCrons(server.origin, crons, signal);
+  void triggerCrons(server.origin, crons, signal);
   printWelcome(server.origin, account);
 
   await server.exit;
-  if (!signal.aborted) throw new Complaint('The service ended by itself. Start it again: npm start');
+  if (!signal.aborted) throw new UserError('The service ended by itself. Start it again: npm start');
 }
 
 /** Stops with the signals that mean so, and when npm is gone: it passes a signal on to its shell, which may keep it. */

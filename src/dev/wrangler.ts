@@ -6,7 +6,7 @@ import { ROOT } from './project.ts';
 const PROGRAM = join(ROOT, 'node_modules/wrangler/bin/wrangler.js');
 
 /** How long wrangler may take to stop, in milliseconds, before it is made to. */
-const PATIENCE = 5_000;
+const STOP_TIMEOUT = 5_000;
 
 /** What keeps wrangler from looking things up on the network, and from talking of more than faults. */
 export const QUIET = {
@@ -46,7 +46,7 @@ export function runWrangler(
   let deadline: NodeJS.Timeout | undefined;
   const stop = () => {
     child.kill();
-    deadline = setTimeout(() => killGroup(child), PATIENCE);
+    deadline = setTimeout(() => killGroup(child), STOP_TIMEOUT);
   };
   if (signal.aborted) stop();
   else signal.addEventListener('abort', stop, { once: true });

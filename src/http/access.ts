@@ -11,18 +11,18 @@ import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from '.
 import {
   type AgentPrincipal,
   type App,
-  type CallerLog,
+  type CallerLogFields,
   type Context,
-  freezeClock,
-  type Incoming,
+  withFixedClock,
+  type RequestContext,
   type Principal,
   type Scope,
   type UserPrincipal,
 } from './context';
 import type { PreloadQueries } from './credentials';
-import { idempotencyKey, openKeyed } from './idempotency';
+import { idempotencyKey, beginIdempotentRequest } from './idempotency';
 import { claimedScope } from './oidc/identity';
-import { describe } from './operation';
+import { withDescription } from './operation';
 import { limitAccount, limitCredential } from './rate-limit';
 
 /**
@@ -30,7 +30,7 @@ import { limitAccount, limitCredential } from './rate-limit';
  * nothing to ask for. The account is not known yet: `owner` is the SQL that finds its number by the credential.
  */
 export type Preload<Q extends Query> = (
-  c: Incoming,
+  c: RequestContext,
   reader: Reader,
   owner: SQL<number>,
 ) => Promise<{ query: Q } | null>;
@@ -52,7 +52,7 @@ const USER_PROBLEMS = [...ACCESS_PROBLEMS, 'insufficient_scope'] as const;
 
 /** Lets in user tokens that have the scope; `c.var.context` is then the user's. */
 export function userAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) {
-  return describe(
+  return withDescription(
     accountAccess((principal) => requireUser(principal, scope), preload),
     { callers: [{ credential: 'userToken', scope }], problems: USER_PROBLEMS },
   );
@@ -60,7 +60,7 @@ export function userAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) 
 
 /** Lets in agents; `c.var.context` is then the agent's. */
 export function agentAccess<Q extends Query>(preload?: Preload<Q>) {
-  return describe(accountAccess(requireAgent, preload), {
+  return withDescription(accountAccess(requireAgent, preload), {
     callers: [{ credential: 'agentKey' }],
     problems: ACCESS_PROBLEMS,
   });
@@ -70,7 +70,7 @@ export function agentAccess<Q extends Query>(preload?: Preload<Q>) {
 export function sharedAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) {
   const requireEither = (principal: Principal) =>
     principal.kind === 'agent' ? principal : requireUser(principal, scope);
-  return describe(accountAccess<Principal, Q>(requireEither, preload), {
+  return withDescription(accountAccess<Principal, Q>(requireEither, preload), {
     callers: [{ credential: 'agentKey' }, { credential: 'userToken', scope }],
     problems: USER_PROBLEMS,
   });
@@ -78,10 +78,10 @@ export function sharedAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>
 
 /**
  * Goes on to the handler with the caller's context, or gives the answer that the same request was given before.
- * @param judge turns away whoever may not call
+ * @param authorize turns away whoever may not call
  */
 function accountAccess<P extends Principal, Q extends Query>(
-  judge: (principal: Principal) => P,
+  authorize: (principal: Principal) => P,
   preload: Preload<Q> | undefined,
 ) {
   return createMiddleware<Access<P, Q>>(async (c, next) => {
@@ -89,37 +89,37 @@ function accountAccess<P extends Principal, Q extends Query>(
     const credential = await bearerCredential(c);
     // One that is malformed is refused before anything is asked, and counts as a failure of its sender's.
     if (isWellFormed(c, credential)) await limitCredential(c, credential);
-    const { database, reference, key, stored, loaded, ...admission } = await admit(c, credential, preload);
+    const { database, reference, key, stored, loaded, ...admission } = await authenticateRequest(c, credential, preload);
     c.set('database', database);
-    c.set('caller', describeCaller(admission.principal));
-    const principal = judge(admission.principal);
+    c.set('caller', callerLogFields(admission.principal));
+    const principal = authorize(admission.principal);
     await limitAccount(c, principal);
     /** Authenticates the caller again, as if the request came now. */
-    const readmit = async (asked?: Preload<Q>) => {
-      const again = await admit(c, credential, asked, 'known');
-      judge(again.principal);
+    const authenticateAgain = async (asked?: Preload<Q>) => {
+      const again = await authenticateRequest(c, credential, asked, 'known');
+      authorize(again.principal);
       return again;
     };
-    const lookAgain = async () => (await readmit()).stored;
-    const keyed = await openKeyed(c, key && answerKey(principal, key), stored, lookAgain);
+    const findConcurrentAnswer = async () => (await authenticateAgain()).stored;
+    const keyed = await beginIdempotentRequest(c, key && answerKey(principal, key), stored, findConcurrentAnswer);
     if (keyed instanceof Response) return keyed;
     const announce = (account: number) => {
       c.executionCtx.waitUntil(enqueueWebhook(config.webhooks, { shard: principal.shard, account }));
     };
-    const frozen = freezeClock(runtime);
+    const frozen = withFixedClock(runtime);
     const ledger = new Ledger(database, { ...reference, now: frozen.now }, keyed, announce);
     c.set('context', { principal, config, runtime: frozen, origin, reader: database, ledger });
     c.set('authenticateAgain', async () => {
-      await readmit();
+      await authenticateAgain();
     });
     c.set('loaded', loaded);
-    c.set('reload', async () => (await readmit(preload)).loaded);
+    c.set('reload', async () => (await authenticateAgain(preload)).loaded);
     return next();
   });
 }
 
 /** A caller who may pass, and what came with the authentication. */
-interface Admission {
+interface AuthenticatedRequest {
   principal: Principal;
   reference: CredentialReference;
   database: Database;
@@ -130,12 +130,12 @@ interface Admission {
 }
 
 /** @param who whether a person who is not known yet gets an account */
-async function admit<Q extends Query>(
-  c: Incoming,
+async function authenticateRequest<Q extends Query>(
+  c: RequestContext,
   credential: string,
   preload?: Preload<Q>,
   who: 'known' | 'anybody' = 'anybody',
-): Promise<Admission> {
+): Promise<AuthenticatedRequest> {
   if (await isOperatorToken(c, credential)) {
     throw new Problem('wrong_credential', 'The operator token opens /v1/admin alone; this endpoint takes another.');
   }
@@ -156,7 +156,7 @@ function answerKey(principal: Principal, key: Uint8Array) {
   return { principal: name, key, account: principal.account.number };
 }
 
-function describeCaller(principal: Principal): CallerLog {
+function callerLogFields(principal: Principal): CallerLogFields {
   const { shard, account } = principal;
   const home = { shard, account: account.id };
   if (principal.kind === 'agent') return { credential: 'agent_key', ...home, agent: principal.agent.id };

@@ -57,7 +57,7 @@ export function accountNumber(id: Id<'user'>): SQL<number> {
 }
 
 /** Makes the refusal of a change whose target is not there, for a `catch`. */
-export function refuseMissing(what: string): (error: unknown) => never {
+export function asNotFound(what: string): (error: unknown) => never {
   return (error) => {
     throw error instanceof ConstraintError ? notFound(what) : error;
   };

@@ -1,10 +1,10 @@
-import { type Database, loadPresent } from '../db/database';
+import { type Database, loadNonNull } from '../db/database';
 import { listShards, openShard } from '../db/shards';
 import { Problem } from '../errors';
 import type { CredentialReference } from '../ledger/authority';
 import { equalBytes } from '../lib/bytes';
 import { type CredentialKind, parseCredential } from '../lib/credential';
-import type { Incoming, Principal, Scope } from './context';
+import type { RequestContext, Principal, Scope } from './context';
 import {
   activeAccount,
   findAgentKey,
@@ -12,11 +12,11 @@ import {
   findUserToken,
   hashCredential,
   type PreloadQueries,
-  principalOf,
+  callerByHashes,
 } from './credentials';
 import { recordAgentActivity, recordTokenUse } from './last-used';
 import { authenticateIdentity, isIdentityToken } from './oidc/identity';
-import { refuse } from './refusal';
+import { failAuthentication } from './refusal';
 
 /** Who calls, their account's database, and what the fellow queries found in the same round trip. */
 export interface Authentication {
@@ -28,13 +28,13 @@ export interface Authentication {
 }
 
 /** The credential of `Authorization: Bearer …` (RFC 6750 section 2.1). */
-export async function bearerCredential(c: Incoming): Promise<string> {
+export async function bearerCredential(c: RequestContext): Promise<string> {
   const match = /^Bearer +(\S+)$/i.exec(c.req.header('Authorization') ?? '');
-  return match?.[1] ?? refuse(c, 'Send a credential as `Authorization: Bearer <credential>`.');
+  return match?.[1] ?? failAuthentication(c, 'Send a credential as `Authorization: Bearer <credential>`.');
 }
 
 /** Whether a credential is the operator token. Compares digests, so that time tells nothing of the token. */
-export async function isOperatorToken(c: Incoming, credential: string): Promise<boolean> {
+export async function isOperatorToken(c: RequestContext, credential: string): Promise<boolean> {
   const { keyring, adminToken } = c.var.config;
   const [given] = await keyring.mac('operator-token', credential);
   const [wanted] = await keyring.mac('operator-token', adminToken);
@@ -42,7 +42,7 @@ export async function isOperatorToken(c: Incoming, credential: string): Promise<
 }
 
 /** Whether a credential has the form of one: any other is refused before anything is asked. */
-export function isWellFormed(c: Incoming, credential: string): boolean {
+export function isWellFormed(c: RequestContext, credential: string): boolean {
   return parseCredential(credential) !== null || isIdentityToken(c, credential);
 }
 
@@ -53,20 +53,20 @@ export function isWellFormed(c: Incoming, credential: string): boolean {
  *   `agent_inactive`; `rate_limited` in the place of `unauthorized`
  */
 export async function authenticate(
-  c: Incoming,
+  c: RequestContext,
   credential: string,
   fellows: PreloadQueries = async () => [],
   who: 'known' | 'anybody' = 'anybody',
 ): Promise<Authentication> {
   const form = parseCredential(credential);
   if (!form && isIdentityToken(c, credential)) return authenticateIdentity(c, credential, fellows, who);
-  if (!form) return refuse(c);
+  if (!form) return failAuthentication(c);
   const hashes = await hashCredential(c.var.config.keyring, credential);
   const found = await findCaller(c, form, hashes, fellows);
-  if (!found) return refuse(c);
+  if (!found) return failAuthentication(c);
   const { database, shard, row, loaded } = found;
   const now = c.var.runtime.now();
-  if (isOver(row.expiresAt, now)) return refuse(c);
+  if (isOver(row.expiresAt, now)) return failAuthentication(c);
   const account = activeAccount(row);
   if ('scopes' in row) {
     const note = recordTokenUse(database, account.number, row.token, row.lastUsedAt, now);
@@ -95,7 +95,7 @@ export async function authenticate(
  * shard may not know yet that an account moved on from where it leads: that one does.
  */
 async function findCaller(
-  c: Incoming,
+  c: RequestContext,
   { kind, shard: home }: { kind: CredentialKind; shard: string },
   hashes: Uint8Array[],
   fellows: PreloadQueries,
@@ -104,9 +104,9 @@ async function findCaller(
   for (const _ of listShards(c.env)) {
     const database = openShard(c.env, shard, c.var.cost);
     if (!database) return null;
-    const queries = await fellows(database, principalOf(kind, hashes));
+    const queries = await fellows(database, callerByHashes(kind, hashes));
     const find = kind === 'user' ? findUserToken(database, hashes) : findAgentKey(database, hashes);
-    const [[row], [moved], ...loaded] = await loadPresent(database, [
+    const [[row], [moved], ...loaded] = await loadNonNull(database, [
       find,
       findMovedCredential(database, hashes),
       ...queries,

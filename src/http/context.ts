@@ -64,7 +64,7 @@ export interface AgentPrincipal {
 export type Principal = UserPrincipal | AgentPrincipal;
 
 /** Who called, as the log tells it. */
-export type CallerLog =
+export type CallerLogFields =
   | { credential: 'operator_token' }
   | { credential: 'signed_address'; shard: string; account: Id<'user'> }
   | { credential: 'user_token' | 'identity_token'; shard: string; account: Id<'user'> }
@@ -74,7 +74,7 @@ export type CallerLog =
 export interface Context<P extends Principal = Principal> {
   principal: P;
   config: Config;
-  /** Its clock is frozen: see {@link freezeClock}. */
+  /** Its clock is frozen: see {@link withFixedClock}. */
   runtime: Runtime;
   reader: Reader;
   ledger: Ledger;
@@ -104,7 +104,7 @@ export type UserContext = Context<UserPrincipal>;
 export type AgentContext = Context<AgentPrincipal>;
 
 /** A runtime whose clock stands still after its first reading, so that all rows that a request writes have one time. */
-export function freezeClock(runtime: Runtime): Runtime {
+export function withFixedClock(runtime: Runtime): Runtime {
   let time: number | undefined;
   const now = () => {
     time ??= runtime.now();
@@ -119,7 +119,7 @@ export function newId<P extends Prefix>(runtime: Runtime, prefix: P): Id<P> {
 }
 
 /** What authentication and input need to see of a request. */
-export type Incoming = Pick<HonoContext<App>, 'req' | 'env' | 'var'>;
+export type RequestContext = Pick<HonoContext<App>, 'req' | 'env' | 'var'>;
 
 /** An answer as it goes out: its body is the text that a stored answer repeats byte for byte. */
 export interface SentAnswer {
@@ -142,7 +142,7 @@ export interface App {
     /** The identifier in the path, where it is one of the kind that the route takes. */
     target?: string;
     /** Who called, once that is known. */
-    caller?: CallerLog;
+    caller?: CallerLogFields;
     /** What the request was refused for. */
     problem?: ProblemCode;
     /** The account's database, once a credential was accepted. */
@@ -152,6 +152,6 @@ export interface App {
     /** Authenticates the caller again, as if the request came now. */
     authenticateAgain?: () => Promise<void>;
     /** Answers a request with an idempotency key as the same request was answered that was faster. */
-    answerLikeRival?: () => Promise<Response>;
+    replayConcurrentAnswer?: () => Promise<Response>;
   };
 }

@@ -1,5 +1,5 @@
 import { type Column, eq, inArray, type SQL, sql } from 'drizzle-orm';
-import { named } from '../db/columns';
+import { aliased } from '../db/columns';
 import type { Database, Query, Reader } from '../db/database';
 import { accounts, agentKeys, agents, movedAccounts, movedCredentials, moves, userTokens } from '../db/schema';
 import { Problem, unavailable } from '../errors';
@@ -17,11 +17,11 @@ export const isMoving = sql<boolean>`exists (
 
 /** What authentication needs to know of an account. */
 export const accountColumns = {
-  accountNumber: named(accounts.number, 'account_number'),
-  accountId: named(accounts.id, 'account_id'),
+  accountNumber: aliased(accounts.number, 'account_number'),
+  accountId: aliased(accounts.id, 'account_id'),
   plan: accounts.plan,
   auditRetentionDays: accounts.auditRetentionDays,
-  accountIsActive: named(accounts.isActive, 'account_is_active'),
+  accountIsActive: aliased(accounts.isActive, 'account_is_active'),
   accountIsMoving: isMoving.mapWith(Boolean).as('account_is_moving'),
 };
 
@@ -47,9 +47,9 @@ export function findAgentKey(reader: Reader, hashes: Uint8Array[]) {
     .select({
       ...accountColumns,
       hash: agentKeys.hash,
-      agentNumber: named(agents.number, 'agent_number'),
-      agentId: named(agents.id, 'agent_id'),
-      agentIsActive: named(agents.isActive, 'agent_is_active'),
+      agentNumber: aliased(agents.number, 'agent_number'),
+      agentId: aliased(agents.id, 'agent_id'),
+      agentIsActive: aliased(agents.isActive, 'agent_is_active'),
       expiresAt: agentKeys.expiresAt,
       lastActivityAt: agents.lastActivityAt,
     })
@@ -69,7 +69,7 @@ export function findMovedCredential(reader: Reader, hashes: Uint8Array[]) {
 }
 
 /** Who presents a credential, as SQL for statements that run before it is known. */
-export interface UnknownCaller {
+export interface CallerSql {
   /** The number of the account. */
   account: SQL<number>;
   /** The identifier of the user token or agent. */
@@ -77,7 +77,7 @@ export interface UnknownCaller {
 }
 
 /** Who presents a credential of these hashes. */
-export function principalOf(kind: 'user' | 'agent', hashes: Uint8Array[]): UnknownCaller {
+export function callerByHashes(kind: 'user' | 'agent', hashes: Uint8Array[]): CallerSql {
   const find = (column: Column) =>
     kind === 'user'
       ? sql`(select ${column} from ${userTokens} where ${inArray(userTokens.hash, hashes)})`
@@ -89,7 +89,7 @@ export function principalOf(kind: 'user' | 'agent', hashes: Uint8Array[]): Unkno
 }
 
 /** Makes the queries that travel with the authentication, for a caller who is known as SQL only. */
-export type PreloadQueries = (database: Database, caller: UnknownCaller) => Promise<(Query | null)[]>;
+export type PreloadQueries = (database: Database, caller: CallerSql) => Promise<(Query | null)[]>;
 
 /**
  * The account of somebody who was recognized.

@@ -1,11 +1,11 @@
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import type { Statement } from '../db/database';
 import { invalidRequest, Problem, unavailable } from '../errors';
-import type { Answer, AnswerKeeper } from '../ledger/answer';
+import type { Answer, AnswerStore } from '../ledger/answer';
 import { type AnswerKey, type StoredAnswer, storeAnswer } from '../ledger/stored-answer';
 import { concatBytes, equalBytes, sha256 } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
-import type { App, Incoming, SentAnswer } from './context';
+import type { App, RequestContext, SentAnswer } from './context';
 import { IDEMPOTENCY_KEY } from './headers';
 import { readBodyText } from './input';
 import { sendAnswer } from './operation';
@@ -13,11 +13,11 @@ import { sendAnswer } from './operation';
 const HEADER = 'Idempotency-Key';
 
 /**
- * The idempotency key of a POST, hashed; null where there is none, or none that {@link openKeyed} would take.
+ * The idempotency key of a POST, hashed; null where there is none, or none that {@link beginIdempotentRequest} would take.
  * @param rights of the caller, where callers with other rights must not be given the answer; null where there are none
  */
-export async function idempotencyKey(c: Incoming, rights: string | null = null): Promise<Uint8Array | null> {
-  const key = givenKey(c);
+export async function idempotencyKey(c: RequestContext, rights: string | null = null): Promise<Uint8Array | null> {
+  const key = readKey(c);
   if (key === null || !IDEMPOTENCY_KEY.test(key)) return null;
   return sha256(rights === null ? key : JSON.stringify([key, rights]));
 }
@@ -30,19 +30,19 @@ export async function idempotencyKey(c: Incoming, rights: string | null = null):
  * @returns that answer again; else what the ledger keeps the new one with, null without a key
  * @throws Problem `invalid_request` for a malformed key, `idempotency_key_reuse`
  */
-export async function openKeyed(
-  c: Incoming & { set(name: 'answerLikeRival', value: App['Variables']['answerLikeRival']): void },
-  key: StoredKey | null,
+export async function beginIdempotentRequest(
+  c: RequestContext & { set(name: 'replayConcurrentAnswer', value: App['Variables']['replayConcurrentAnswer']): void },
+  key: ResolvedKey | null,
   stored: StoredAnswer | undefined,
   lookAgain: () => Promise<StoredAnswer | undefined>,
-): Promise<KeyedRequest | Response | null> {
+): Promise<IdempotentRequest | Response | null> {
   if (key === null) {
-    if (givenKey(c) === null) return null;
+    if (readKey(c) === null) return null;
     throw invalidRequest([{ path: `header.${HEADER}`, message: 'must be 1 to 255 visible ASCII characters' }]);
   }
-  const keyed = new KeyedRequest(c, key);
+  const keyed = new IdempotentRequest(c, key);
   if (stored) return keyed.replay(stored);
-  c.set('answerLikeRival', async () => {
+  c.set('replayConcurrentAnswer', async () => {
     const answer = await lookAgain();
     if (!answer) throw unavailable();
     return keyed.replay(answer);
@@ -50,20 +50,20 @@ export async function openKeyed(
   return keyed;
 }
 
-function givenKey(c: Incoming): string | null {
+function readKey(c: RequestContext): string | null {
   return c.req.method === 'POST' ? (c.req.header(HEADER) ?? null) : null;
 }
 
-type StoredKey = AnswerKey & { principal: Uint8Array };
+type ResolvedKey = AnswerKey & { principal: Uint8Array };
 
 /** A request with an idempotency key: it takes effect once, and is answered alike however often it is sent. */
-class KeyedRequest implements AnswerKeeper {
+class IdempotentRequest implements AnswerStore {
   constructor(
-    private readonly c: Incoming,
-    private readonly key: StoredKey,
+    private readonly c: RequestContext,
+    private readonly key: ResolvedKey,
   ) {}
 
-  async keep(build: DrizzleD1Database, { value, subject, settled = {} }: Answer): Promise<Statement[]> {
+  async store(build: DrizzleD1Database, { value, subject, settled = {} }: Answer): Promise<Statement[]> {
     const { config, runtime, writeAnswer } = this.c.var;
     if (!writeAnswer) throw new Error('a route that changes something must declare its answer');
     const text = JSON.stringify(writeAnswer(value));
@@ -81,7 +81,7 @@ class KeyedRequest implements AnswerKeeper {
    * @throws Problem `idempotency_key_reuse` when it was given to another request
    */
   async replay({ request, answer, settled }: StoredAnswer): Promise<Response> {
-    if (!equalBytes(request, await this.fingerprint())) throw keyReuse();
+    if (!equalBytes(request, await this.fingerprint())) throw keyReused();
     const text = await this.c.var.config.keyring.decrypt('stored-answer', this.name, answer);
     if (text === null) throw new Error('a stored answer cannot be decrypted: its root secret is gone');
     const sent = JSON.parse(text) as SentAnswer;
@@ -102,7 +102,7 @@ class KeyedRequest implements AnswerKeeper {
   }
 }
 
-function keyReuse(): Problem {
+function keyReused(): Problem {
   return new Problem(
     'idempotency_key_reuse',
     'This idempotency key was used for another request. Send a new key, or the very same request.',

@@ -1,10 +1,10 @@
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
 import { type FieldError, invalidRequest, Problem } from '../errors';
-import { findExcess } from '../lib/json-limits';
+import { findExceededLimit } from '../lib/json-limits';
 import { lazy } from '../lib/lazy';
-import type { Incoming } from './context';
-import { describe } from './operation';
+import type { RequestContext } from './context';
+import { withDescription } from './operation';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 /**
@@ -27,12 +27,12 @@ const JSON_TYPE = /^application\/json\s*(;.*)?$/i;
  * @throws Problem 413, 415, or 400 naming the fields
  */
 export function body<S extends z.ZodType>(schema: () => S) {
-  return describe(bodyReadBy(readJson, schema), { body: { schema, mayBeForm: false }, problems: BODY_PROBLEMS });
+  return withDescription(bodyReadBy(readJson, schema), { body: { schema, mayBeForm: false }, problems: BODY_PROBLEMS });
 }
 
 /** The same for the endpoints of OAuth, whose bodies may be forms as well: each parameter is then a text. */
 export function oauthBody<S extends z.ZodType>(schema: () => S) {
-  return describe(bodyReadBy(readJsonOrForm, schema), { body: { schema, mayBeForm: true }, problems: BODY_PROBLEMS });
+  return withDescription(bodyReadBy(readJsonOrForm, schema), { body: { schema, mayBeForm: true }, problems: BODY_PROBLEMS });
 }
 
 function bodyReadBy<S extends z.ZodType>(read: BodyReader, schema: () => S) {
@@ -51,7 +51,7 @@ export function query<S extends z.ZodType>(schema: () => S) {
     checkQueryString(c.req.url);
     return validator()(c, next);
   };
-  return describe(middleware, { query: schema, problems: ['invalid_request'] });
+  return withDescription(middleware, { query: schema, problems: ['invalid_request'] });
 }
 
 /** Refuses a query string that is too long, or has a parameter without a name: Hono passes over those. */
@@ -71,7 +71,7 @@ export function noQuery() {
 }
 
 /** Refuses an object in which no field is set: an update that would change nothing is a mistake. */
-export function notEmpty<S extends z.ZodType<object>>(schema: S) {
+export function atLeastOneField<S extends z.ZodType<object>>(schema: S) {
   return schema
     .refine((value) => Object.keys(value).length > 0, {
       error: 'must set at least one field',
@@ -81,7 +81,7 @@ export function notEmpty<S extends z.ZodType<object>>(schema: S) {
 }
 
 /** Reads a request's body. */
-export type BodyReader = (c: Pick<Incoming, 'req'>) => Promise<unknown>;
+export type BodyReader = (c: Pick<RequestContext, 'req'>) => Promise<unknown>;
 
 /**
  * Reads the body as JSON, once; later calls give the same value, or fail alike.
@@ -119,19 +119,19 @@ function parseForm(text: string): Record<string, string> {
 }
 
 /** The text of the body, as it was read already, or as {@link readJson} reads it. */
-export function readBodyText(c: Pick<Incoming, 'req'>): Promise<string> {
+export function readBodyText(c: Pick<RequestContext, 'req'>): Promise<string> {
   return textOnce(c, readJsonText);
 }
 
-function textOnce(c: Pick<Incoming, 'req'>, read: (c: Pick<Incoming, 'req'>) => Promise<string>): Promise<string> {
+function textOnce(c: Pick<RequestContext, 'req'>, read: (c: Pick<RequestContext, 'req'>) => Promise<string>): Promise<string> {
   // Hono keeps promises here. A failure is kept too: the second time there would be no body left to find fault with.
   c.req.bodyCache.text ??= read(c) as unknown as string;
   return c.req.text();
 }
 
 async function readOnce(
-  c: Pick<Incoming, 'req'>,
-  read: (c: Pick<Incoming, 'req'>) => Promise<string>,
+  c: Pick<RequestContext, 'req'>,
+  read: (c: Pick<RequestContext, 'req'>) => Promise<string>,
 ): Promise<unknown> {
   const text = await textOnce(c, read);
   try {
@@ -143,7 +143,7 @@ async function readOnce(
   }
 }
 
-async function readJsonText(c: Pick<Incoming, 'req'>): Promise<string> {
+async function readJsonText(c: Pick<RequestContext, 'req'>): Promise<string> {
   const text = await readText(c.req.raw);
   if (text === '') return '{}';
   if (!JSON_TYPE.test(c.req.header('Content-Type') ?? '')) {
@@ -154,7 +154,7 @@ async function readJsonText(c: Pick<Incoming, 'req'>): Promise<string> {
 }
 
 function refuseExcess(text: string): void {
-  const excess = findExcess(text, BODY_LIMITS);
+  const excess = findExceededLimit(text, BODY_LIMITS);
   if (!excess) return;
   const message =
     excess.limit === 'levels'

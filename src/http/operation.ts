@@ -19,7 +19,7 @@ export type Tag =
   | 'Service';
 
 /** Who may call an operation, by what credential. A user token needs the scope. */
-export type Caller =
+export type AllowedCaller =
   | { credential: 'operatorToken' }
   | { credential: 'agentKey' }
   | { credential: 'userToken'; scope: Scope };
@@ -47,7 +47,7 @@ export interface Description {
   summary?: string;
   description?: string;
   success?: Pick<Success, 'status' | 'schema' | 'contentType' | 'revalidates' | 'hasRanges'>;
-  callers?: Caller[];
+  callers?: AllowedCaller[];
   /** The kind of the identifier that `:id` in the path stands for. */
   pathId?: Prefix;
   /** The parameters of a path that has others. */
@@ -60,7 +60,7 @@ export interface Description {
 const DESCRIPTION = Symbol('description of an operation');
 
 /** Lets a middleware carry its part of the operation's description. */
-export function describe<M extends object>(middleware: M, description: Description): M {
+export function withDescription<M extends object>(middleware: M, description: Description): M {
   return Object.assign(middleware, { [DESCRIPTION]: description });
 }
 
@@ -121,7 +121,7 @@ export function operation<T>(description: OperationDescription<T>) {
     c.set('writeAnswer', (value) => writeAnswer(success, c.req.path, value as T));
     await next();
   });
-  return describe(middleware, { ...description, problems: pathId ? ['not_found', ...problems] : problems });
+  return withDescription(middleware, { ...description, problems: pathId ? ['not_found', ...problems] : problems });
 }
 
 /** Writes what an operation yields as the answer that it declares. */

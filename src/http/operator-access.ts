@@ -1,5 +1,5 @@
 import { createMiddleware } from 'hono/factory';
-import { type Cost, type Database, loadPresent, type Query, type Reader } from '../db/database';
+import { type Cost, type Database, loadNonNull, type Query, type Reader } from '../db/database';
 import { listShards, openShard } from '../db/shards';
 import type { Env } from '../env';
 import { Problem } from '../errors';
@@ -8,13 +8,13 @@ import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer } from '../ledger/stored-answer';
 import { ACCESS_PROBLEMS } from './access';
 import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from './authentication';
-import type { App, Incoming, OperatorContext, Shard } from './context';
-import { idempotencyKey, openKeyed } from './idempotency';
-import { describe } from './operation';
+import type { App, RequestContext, OperatorContext, Shard } from './context';
+import { idempotencyKey, beginIdempotentRequest } from './idempotency';
+import { withDescription } from './operation';
 import { limitCredential } from './rate-limit';
 
 /** Makes a query that is put to every shard, as the operator has no account; null when there is nothing to ask for. */
-export type OperatorPreload<Q extends Query> = (c: Incoming, reader: Reader) => { query: Q } | null;
+export type OperatorPreload<Q extends Query> = (c: RequestContext, reader: Reader) => { query: Q } | null;
 
 type Access<Q extends Query> = {
   Bindings: App['Bindings'];
@@ -41,12 +41,12 @@ export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
       Promise.all(
         opened.map(({ database }) => {
           const stored = answerKey && findStoredAnswer(database, answerKey, runtime.now());
-          return loadPresent(database, [stored, asked?.(c, database)?.query ?? null]);
+          return loadNonNull(database, [stored, asked?.(c, database)?.query ?? null]);
         }),
       );
     const storedIn = (found: Awaited<ReturnType<typeof ask>>) => found.flatMap(([rows]) => rows ?? [])[0];
     const found = await ask(preload);
-    const keyed = await openKeyed(c, answerKey, storedIn(found), async () => storedIn(await ask()));
+    const keyed = await beginIdempotentRequest(c, answerKey, storedIn(found), async () => storedIn(await ask()));
     if (keyed instanceof Response) return keyed;
     const shards = opened.map(({ name, database }) => makeShard(name, database, new Ledger(database, SERVICE, keyed)));
     c.set('operator', { config, runtime, origin, key, shards: shards as unknown as OperatorContext['shards'] });
@@ -56,10 +56,10 @@ export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
     );
     return next();
   });
-  return describe(middleware, { callers: [{ credential: 'operatorToken' }], problems: ACCESS_PROBLEMS });
+  return withDescription(middleware, { callers: [{ credential: 'operatorToken' }], problems: ACCESS_PROBLEMS });
 }
 
-async function requireOperator(c: Incoming, credential: string): Promise<void> {
+async function requireOperator(c: RequestContext, credential: string): Promise<void> {
   const isOperator = await isOperatorToken(c, credential);
   if (isOperator || isWellFormed(c, credential)) await limitCredential(c, credential);
   if (isOperator) return;

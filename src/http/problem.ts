@@ -58,9 +58,9 @@ function fitErrors(errors: FieldError[], document: object): FieldError[] {
  * authenticated again and gets that error.
  */
 export async function answerError(error: Error, c: HonoContext<App>): Promise<Response> {
-  const { answerLikeRival, authenticateAgain } = c.var;
+  const { replayConcurrentAnswer: replayConcurrentAnswer, authenticateAgain } = c.var;
   try {
-    if (error instanceof AnsweredBefore && answerLikeRival) return await answerLikeRival();
+    if (error instanceof AnsweredBefore && replayConcurrentAnswer) return await replayConcurrentAnswer();
     if (error instanceof CredentialEnded) await authenticateAgain?.();
   } catch (failure) {
     return answerFailure(failure as Error, c);

@@ -2,7 +2,7 @@ import { Problem } from '../errors';
 import { sha256, toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
 import { networkOf } from '../lib/network';
-import type { Incoming, Principal } from './context';
+import type { RequestContext, Principal } from './context';
 
 /** What the bindings in `wrangler.toml` allow: so many requests in a window of so many seconds. */
 export const RATE_LIMITS = {
@@ -15,7 +15,7 @@ export const RATE_LIMITS = {
  * Counts a request by its credential, of which the platform sees the hash alone, before the database is asked.
  * @throws Problem `rate_limited`
  */
-export async function limitCredential(c: Incoming, credential: string): Promise<void> {
+export async function limitCredential(c: RequestContext, credential: string): Promise<void> {
   await count(c, 'credential', toHex(await sha256(credential)));
 }
 
@@ -25,7 +25,7 @@ export async function limitCredential(c: Incoming, credential: string): Promise<
  * @param identity the hash that the directory knows them by
  * @throws Problem `rate_limited`
  */
-export async function limitIdentity(c: Incoming, identity: Uint8Array): Promise<void> {
+export async function limitIdentity(c: RequestContext, identity: Uint8Array): Promise<void> {
   await count(c, 'credential', `identity ${toHex(identity)}`);
 }
 
@@ -34,7 +34,7 @@ export async function limitIdentity(c: Incoming, identity: Uint8Array): Promise<
  * their own: when the agents have used up the account's, its people can still stop them.
  * @throws Problem `rate_limited`
  */
-export async function limitAccount(c: Incoming, { kind, account }: Principal): Promise<void> {
+export async function limitAccount(c: RequestContext, { kind, account }: Principal): Promise<void> {
   const keys = kind === 'user' ? [account.id, `${account.id} people`] : [account.id];
   const limiter = c.var.config.limiters?.account;
   if (!limiter) return;
@@ -48,11 +48,11 @@ export async function limitAccount(c: Incoming, { kind, account }: Principal): P
  * one step, and nobody who does authenticate is to be counted.
  * @throws Problem `rate_limited`
  */
-export async function limitAddress(c: Incoming): Promise<void> {
+export async function limitAddress(c: RequestContext): Promise<void> {
   await count(c, 'address', networkOf(c.var.origin.ipAddress));
 }
 
-async function count(c: Incoming, kind: 'credential' | 'address', key: string): Promise<void> {
+async function count(c: RequestContext, kind: 'credential' | 'address', key: string): Promise<void> {
   const limiter = c.var.config.limiters?.[kind];
   if (limiter && !(await isWithin(limiter, key))) throw rateLimited(kind);
 }

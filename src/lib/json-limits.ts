@@ -7,7 +7,7 @@ export interface JsonLimits {
 }
 
 /** How a JSON text exceeds its limits. */
-export interface Excess {
+export interface ExceededLimit {
   limit: keyof JsonLimits;
   /** The top-level member that exceeds the limit, spelled as in the text; null if there is none. */
   member: string | null;
@@ -26,13 +26,13 @@ const CLOSING_BRACE = 0x7d;
  * Finds out whether a JSON text exceeds limits, before it is parsed; null when it does not. Reads each character once, as
  * far as the first excess, without recursion. Says nothing of whether the text is JSON.
  */
-export function findExcess(text: string, limits: JsonLimits): Excess | null {
+export function findExceededLimit(text: string, limits: JsonLimits): ExceededLimit | null {
   let level = 0;
   let values = 0;
   /** The last string of the outermost object, and the last that was a name there, as places in the text. */
   let string: [start: number, end: number] = [0, 0];
   let name: [start: number, end: number] | null = null;
-  const excess = (limit: Excess['limit']): Excess => ({
+  const excess = (limit: ExceededLimit['limit']): ExceededLimit => ({
     limit,
     member: name && level > 1 ? text.slice(...name) : null,
   });

@@ -6,11 +6,11 @@ import { AsyncLocalStorage } from 'node:async_hooks';
  */
 export type LogFields = Record<string, string | number | boolean | null | undefined>;
 
-const surroundings = new AsyncLocalStorage<LogFields>();
+const contextFields = new AsyncLocalStorage<LogFields>();
 
 /** Does some work, of which every line tells these fields as well, wherever it is written. */
 export function withLogFields<T>(fields: LogFields, work: () => T): T {
-  return surroundings.run({ ...surroundings.getStore(), ...fields }, work);
+  return contextFields.run({ ...contextFields.getStore(), ...fields }, work);
 }
 
 /** Writes a line, one JSON object. */
@@ -30,7 +30,7 @@ export function stackOf(error: Error): string {
 }
 
 function writeLine(event: string, fields: LogFields): string {
-  return JSON.stringify({ event, ...surroundings.getStore(), ...fields });
+  return JSON.stringify({ event, ...contextFields.getStore(), ...fields });
 }
 
 /** The message of a syntax error quotes the text that was parsed. */

@@ -50,7 +50,7 @@ export async function hashRange({ start, end }: LeafRange, nodes: CompleteNodes)
   if (count === 0) return hashBytes(new Uint8Array());
   const level = Math.floor(Math.log2(count));
   if (count === 2 ** level) return nodes(level, start / count);
-  const middle = start + splitOf(count);
+  const middle = start + splitPoint(count);
   return hashChildren(await hashRange({ start, end: middle }, nodes), await hashRange({ start: middle, end }, nodes));
 }
 
@@ -82,7 +82,7 @@ export function inclusionPath(leaf: number, size: number): LeafRange[] {
   const path: LeafRange[] = [];
   let [start, end] = [0, size];
   while (end - start > 1) {
-    const middle = start + splitOf(end - start);
+    const middle = start + splitPoint(end - start);
     if (leaf < middle) {
       path.push({ start: middle, end });
       end = middle;
@@ -118,7 +118,7 @@ export function consistencyPath(from: number, to: number): LeafRange[] {
   const path: LeafRange[] = [];
   let [start, end] = [0, to];
   while (from < end) {
-    const middle = start + splitOf(end - start);
+    const middle = start + splitPoint(end - start);
     if (from <= middle) {
       path.push({ start: middle, end });
       end = middle;
@@ -133,6 +133,6 @@ export function consistencyPath(from: number, to: number): LeafRange[] {
 }
 
 /** The largest power of two below a count of at least two. */
-function splitOf(count: number): number {
+function splitPoint(count: number): number {
   return 2 ** Math.floor(Math.log2(count - 1));
 }

@@ -10,11 +10,11 @@ export function matchesPattern(pattern: string, text: string): boolean {
   if (parts.length === 1) return text === pattern;
   if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return false;
   const end = text.length - last.length;
-  let place = first.length;
+  let position = first.length;
   for (const part of parts.slice(1, -1)) {
-    const found = text.indexOf(part, place);
+    const found = text.indexOf(part, position);
     if (found < 0 || found + part.length > end) return false;
-    place = found + part.length;
+    position = found + part.length;
   }
   return true;
 }

@@ -16,7 +16,7 @@ const AES = 'AES-GCM';
 const NONCE_LENGTH = 12;
 
 /** Gives so many random bytes. */
-type Random = (bytes: number) => Uint8Array;
+type RandomBytes = (bytes: number) => Uint8Array;
 
 /**
  * The deployment's root secrets, newest first, from which every other key is derived: the newest signs, all verify.
@@ -67,7 +67,7 @@ export class Keyring {
    * Encrypts a text under the newest root secret (AES-256-GCM, NIST SP 800-38D).
    * @param id what is encrypted: a text of another id cannot be passed off as this one's
    */
-  async encrypt(label: KeyLabel, id: Uint8Array, random: Random, text: string): Promise<Uint8Array> {
+  async encrypt(label: KeyLabel, id: Uint8Array, random: RandomBytes, text: string): Promise<Uint8Array> {
     const nonce = Uint8Array.from(random(NONCE_LENGTH));
     const [key] = await this.encryptionKeys(label, id);
     const data = await crypto.subtle.encrypt({ name: AES, iv: nonce }, key, new TextEncoder().encode(text));

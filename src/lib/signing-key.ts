@@ -23,7 +23,7 @@ export interface SigningKey {
 export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
 
 /** DER of an Ed25519 private key up to its 32-byte seed (RFC 8410 section 7). */
-const PKCS8_HEAD = Uint8Array.fromHex('302e020100300506032b657004220420');
+const PKCS8_PREFIX = Uint8Array.fromHex('302e020100300506032b657004220420');
 
 /** The keys that sign tokens, of each root secret, newest first. Their ids are JWK thumbprints (RFC 7638). */
 export function deriveTokenKeys(keyring: Keyring): Promise<SigningKeys> {
@@ -41,7 +41,7 @@ async function deriveKeys(keyring: Keyring, label: KeyLabel, prefix: string): Pr
 }
 
 async function makeKey(seed: Uint8Array, prefix: string): Promise<SigningKey> {
-  const der = new Uint8Array([...PKCS8_HEAD, ...seed]);
+  const der = new Uint8Array([...PKCS8_PREFIX, ...seed]);
   const pem = `-----BEGIN PRIVATE KEY-----\n${der.toBase64()}\n-----END PRIVATE KEY-----`;
   const sign = await importPKCS8(pem, 'EdDSA', { extractable: true });
   const { kty, crv, x } = await exportJWK(sign);

@@ -37,8 +37,8 @@ export class TreeFrontier {
   static parse(size: number, bytes: Uint8Array): TreeFrontier {
     const levels: Hash[][] = [];
     let offset = 0;
-    for (let level = 0; tilesWidth(size, level) > 0; level++) {
-      const count = tilesWidth(size, level) % TILE_WIDTH;
+    for (let level = 0; hashesAtLevel(size, level) > 0; level++) {
+      const count = hashesAtLevel(size, level) % TILE_WIDTH;
       levels.push(splitHashes(bytes.subarray(offset, offset + count * HASH_LENGTH)));
       offset += count * HASH_LENGTH;
     }
@@ -61,7 +61,7 @@ export class TreeFrontier {
     let fresh = leaves;
     for (let level = 0; fresh.length > 0; level++) {
       const hashes = [...(this.levels[level] ?? []), ...fresh];
-      const first = Math.floor(tilesWidth(this.leaves, level) / TILE_WIDTH);
+      const first = Math.floor(hashesAtLevel(this.leaves, level) / TILE_WIDTH);
       const full = Array.from({ length: Math.floor(hashes.length / TILE_WIDTH) }, (_, i) =>
         hashes.slice(i * TILE_WIDTH, (i + 1) * TILE_WIDTH),
       );
@@ -76,12 +76,12 @@ export class TreeFrontier {
   /** The tree's root. */
   root(): Promise<Hash> {
     const read: ReadTile = async ({ level }) => joinHashes(this.levels[level] ?? []);
-    return hashRange({ start: 0, end: this.leaves }, nodesOf(read));
+    return hashRange({ start: 0, end: this.leaves }, nodesFromTiles(read));
   }
 
   /** The tile at the edge; null where the key names another. */
   tile({ level, index }: TileKey): Uint8Array | null {
-    const isEdge = index === Math.floor(tilesWidth(this.leaves, level) / TILE_WIDTH);
+    const isEdge = index === Math.floor(hashesAtLevel(this.leaves, level) / TILE_WIDTH);
     return isEdge ? joinHashes(this.levels[level] ?? []) : null;
   }
 }
@@ -95,16 +95,16 @@ export async function hashRanges(ranges: readonly LeafRange[], read: ReadTile): 
     tiles.set(name, tile);
     return tile;
   };
-  const needed = ranges.flatMap(completeNodes).map(([level, index]) => readOnce(placeOf(level, index).tile));
+  const needed = ranges.flatMap(completeNodes).map(([level, index]) => readOnce(locateNode(level, index).tile));
   await Promise.all(needed);
-  const nodes = nodesOf(readOnce);
+  const nodes = nodesFromTiles(readOnce);
   return Promise.all(ranges.map((range) => hashRange(range, nodes)));
 }
 
 /** Complete nodes of the tree, out of tiles. */
-function nodesOf(read: ReadTile) {
+function nodesFromTiles(read: ReadTile) {
   return async (level: number, index: number): Promise<Hash> => {
-    const { tile, start, count } = placeOf(level, index);
+    const { tile, start, count } = locateNode(level, index);
     const bytes = await read(tile);
     const hashes = splitHashes(bytes.subarray(start * HASH_LENGTH, (start + count) * HASH_LENGTH));
     if (hashes.length !== count) throw new Error(`tile ${tile.level}/${tile.index} ends before what is asked of it`);
@@ -113,7 +113,7 @@ function nodesOf(read: ReadTile) {
 }
 
 /** Where a complete node is: the tile, and which of its hashes the node stands above. */
-function placeOf(level: number, index: number) {
+function locateNode(level: number, index: number) {
   const tileLevel = Math.floor(level / TILE_HEIGHT);
   const count = 2 ** (level % TILE_HEIGHT);
   const first = index * count;
@@ -122,12 +122,12 @@ function placeOf(level: number, index: number) {
 }
 
 /** Whether a full tile holds hashes of leaves that a tree of a size does not have. */
-export function reachesBeyond({ level, index }: TileKey, size: number): boolean {
+export function extendsBeyond({ level, index }: TileKey, size: number): boolean {
   return (index + 1) * TILE_WIDTH ** (level + 1) > size;
 }
 
 /** How many hashes there are on a level of tiles. */
-function tilesWidth(size: number, level: number): number {
+function hashesAtLevel(size: number, level: number): number {
   return Math.floor(size / TILE_WIDTH ** level);
 }
 

@@ -38,7 +38,7 @@ export function makeId<P extends Prefix>(prefix: P, now: number, random: Uint8Ar
 }
 
 /** The first identifier of a moment: those of earlier moments sort before it, all others after. */
-export function firstIdAt<P extends Prefix>(prefix: P, time: number): Id<P> {
+export function smallestIdAt<P extends Prefix>(prefix: P, time: number): Id<P> {
   return makeId(prefix, Math.max(0, time), new Uint8Array(10));
 }
 

@@ -1,7 +1,7 @@
 import { type Checkpoint, readCheckpoint } from './checkpoint.ts';
 import { CannotCheck, entryFault, Fault, type Report } from './findings.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
-import { leadsToRoot, sha256 } from './merkle.ts';
+import { verifyInclusion, sha256 } from './merkle.ts';
 import { decodeBase64 } from './note.ts';
 
 const HASH = /^[0-9a-f]{64}$/;
@@ -33,15 +33,15 @@ export function checkEntry(proof: JsonObject, entry: Json): { report: Report; ch
   }
   const id = typeof entry.id === 'string' ? entry.id : undefined;
   const faults: Fault[] = [];
-  const judge = (right: boolean, kind: 'changed' | 'swapped', how: string) => {
+  const expect = (right: boolean, kind: 'changed' | 'swapped', how: string) => {
     if (!right && faults.length === 0) faults.push(entryFault(kind, how, { sequence, id }));
   };
   const sealed = readSealed(input);
-  judge(isSame(entry, sealed), 'changed', 'is not the one that was sealed');
-  judge(entry.sequence === sequence, 'swapped', 'says to stand in another place than the proof');
-  judge(origin.endsWith(`/${entry.user_id}`), 'swapped', 'is of another account than the log');
-  judge(sha256(input).equals(leaf), 'changed', 'does not have the leaf hash of the proof');
-  judge(leadsToRoot(sequence - 1, size, leaf, path, root), 'changed', 'does not lead to the root of the checkpoint');
+  expect(isSameEntry(entry, sealed), 'changed', 'is not the one that was sealed');
+  expect(entry.sequence === sequence, 'swapped', 'says to stand in another place than the proof');
+  expect(origin.endsWith(`/${entry.user_id}`), 'swapped', 'is of another account than the log');
+  expect(sha256(input).equals(leaf), 'changed', 'does not have the leaf hash of the proof');
+  expect(verifyInclusion(sequence - 1, size, leaf, path, root), 'changed', 'does not lead to the root of the checkpoint');
   const report: Report = {
     log: origin,
     checkpoint: { tree_size: size, root_hash: root.toString('hex'), timestamp: time },
@@ -66,7 +66,7 @@ function readSealed(input: Buffer): JsonObject | null {
   }
 }
 
-function isSame(entry: JsonObject, sealed: JsonObject | null): boolean {
+function isSameEntry(entry: JsonObject, sealed: JsonObject | null): boolean {
   if (!sealed || typeof sealed.salt !== 'string' || !SALT.test(sealed.salt) || 'salt' in entry) return false;
   try {
     return canonicalJson({ ...entry, salt: sealed.salt }) === canonicalJson(sealed);

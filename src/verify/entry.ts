@@ -10,7 +10,7 @@ export interface Row {
 }
 
 /** A line of an export that holds no entry. */
-export class NoEntry extends Error {
+export class InvalidRow extends Error {
   /** The id that it names, if any. */
   readonly id: string | undefined;
 
@@ -39,9 +39,9 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
  * @throws NoEntry
  */
 export function readRow(value: Json): Row {
-  if (!isJsonObject(value)) throw new NoEntry('it is no object');
+  if (!isJsonObject(value)) throw new InvalidRow('it is no object');
   const id = typeof value.id === 'string' ? value.id : undefined;
-  const refuse = (reason: string) => new NoEntry(reason, id);
+  const refuse = (reason: string) => new InvalidRow(reason, id);
 
   const { sequence, details, action, resource } = value;
   if (details === undefined) throw refuse('it has no details; only an export with details can be verified');

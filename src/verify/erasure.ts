@@ -29,11 +29,11 @@ export function readErasure(value: Json): Erasure {
 
 function readRange(value: Json): [number, number] {
   const [first, last, ...more] = Array.isArray(value) ? value : [];
-  if (isPlace(first) && isPlace(last) && first <= last && more.length === 0) return [first, last];
+  if (isSequence(first) && isSequence(last) && first <= last && more.length === 0) return [first, last];
   throw new SyntaxError(`${JSON.stringify(value).slice(0, 200)} is no range of sequences`);
 }
 
-function isPlace(value: Json | undefined): value is number {
+function isSequence(value: Json | undefined): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
 }
 
@@ -41,7 +41,7 @@ function isPlace(value: Json | undefined): value is number {
  * Checks who recorded the erasures that a proof speaks of, and adds to the report what it finds: a record that the log's
  * key did not sign is one that whoever deleted the entries could have made.
  */
-export function judgeErasures(report: Report, erasures: Erasure[], checkpoint: Checkpoint, keys: VerifierKey[]): void {
+export function checkErasures(report: Report, erasures: Erasure[], checkpoint: Checkpoint, keys: VerifierKey[]): void {
   const unknown: Erasure[] = [];
   for (const erasure of erasures) {
     const [[sequence] = [0]] = erasure.ranges;

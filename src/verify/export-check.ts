@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { hashEntry, NoEntry, type Row } from './entry.ts';
+import { hashEntry, InvalidRow, type Row } from './entry.ts';
 import { count, entryFault, Fault, type FaultDetails, type FaultKind } from './findings.ts';
-import { LEAF_OF_NOTHING, TreeFront } from './merkle.ts';
+import { EMPTY_LEAF_HASH, TreeFrontier } from './merkle.ts';
 import { type Leaf, ProofFile, type ProofHead, type Span } from './proof-file.ts';
 import { Ranges } from './ranges.ts';
 import { RequestFilter } from './request-filter.ts';
@@ -29,7 +29,7 @@ export interface ExportOptions {
   /** The sequence up to which everything should be in the file; absent where dates or filters leave something out. */
   completeTo?: number;
   /** Milliseconds that a row group of Parquet may take. */
-  patience?: number | undefined;
+  groupTimeoutMs?: number | undefined;
 }
 
 /**
@@ -37,13 +37,13 @@ export interface ExportOptions {
  * @throws Fault where the proof cannot be read at all
  */
 export async function checkExport(file: string, proof: string, options: ExportOptions = {}): Promise<ExportCheck> {
-  return await new ExportWalk(file, await ProofFile.open(proof), options).run(file);
+  return await new ExportChecker(file, await ProofFile.open(proof), options).run(file);
 }
 
 type EntryFault = [kind: FaultKind, how: string, details: FaultDetails & { sequence: number }];
 
 /** Goes through the file and the tree side by side, from the first entry to the last. */
-class ExportWalk {
+class ExportChecker {
   readonly #proof: ProofFile;
   readonly #rows: AsyncGenerator<Row, void>;
   readonly #filter: RequestFilter;
@@ -52,9 +52,9 @@ class ExportWalk {
   readonly #sizes: Set<number>;
   readonly #roots = new Map<number, Buffer>();
   readonly #sealedEmpty = new Set<number>();
-  readonly #tree = new TreeFront();
+  readonly #tree = new TreeFrontier();
   /** The tree with the leaf of the first wrong entry as the file has it. */
-  #treeOfFile: TreeFront | null = null;
+  #treeOfFile: TreeFrontier | null = null;
   #count = 0;
   #first: Row | null = null;
   #last: Row | null = null;
@@ -62,7 +62,7 @@ class ExportWalk {
   /** An entry that came too early: whether it is one of the proof's at all shows later. */
   #early: { row: Row; listed: boolean } | null = null;
 
-  constructor(file: string, proof: ProofFile, { sizes = [], completeTo, patience }: ExportOptions) {
+  constructor(file: string, proof: ProofFile, { sizes = [], completeTo, groupTimeoutMs: patience }: ExportOptions) {
     this.#proof = proof;
     this.#rows = readRows(file, proof.head.format, patience);
     this.#filter = new RequestFilter(proof.head.request);
@@ -95,7 +95,7 @@ class ExportWalk {
       rows: this.#count,
       first: this.#first?.sequence ?? null,
       last: this.#last?.sequence ?? null,
-      filtered: this.#filter.leavesOut,
+      filtered: this.#filter.isPartial,
       erased: this.#erased,
       roots: this.#roots,
     };
@@ -106,11 +106,11 @@ class ExportWalk {
     const size = last - first + 1;
     if (first !== this.#tree.size + 1) throw this.#misfit(`goes on with ${first}`);
     if (last > this.#proof.head.checkpoint.size) throw this.#misfit(`goes on to ${last}`);
-    if (!this.#tree.takes(size)) throw this.#misfit(`has no complete subtree from ${first} to ${last}`);
+    if (!this.#tree.canAppend(size)) throw this.#misfit(`has no complete subtree from ${first} to ${last}`);
     if ('salt' in node) {
       if (this.#early?.row.sequence === first) this.#early.listed = true;
       if (!this.#wrong) await this.#compare(node);
-    } else if (size === 1 && node.hash.equals(LEAF_OF_NOTHING)) {
+    } else if (size === 1 && node.hash.equals(EMPTY_LEAF_HASH)) {
       this.#sealedEmpty.add(first);
     }
     this.#tree.append(size, node.hash);
@@ -144,7 +144,7 @@ class ExportWalk {
         this.#judge(row, leaf);
       }
     } catch (error) {
-      if (!(error instanceof NoEntry)) throw error;
+      if (!(error instanceof InvalidRow)) throw error;
       this.#fail('changed', `is not in the file as it was sealed: ${error.message}`, { sequence, id: error.id });
     }
   }
@@ -157,7 +157,7 @@ class ExportWalk {
 
   /** Whether something is missing after the last entry and up to a place. */
   #findGap(to: number): EntryFault | null {
-    if (this.#filter.leavesOut) return null;
+    if (this.#filter.isPartial) return null;
     const from = this.#last ? this.#last.sequence + 1 : this.#completeTo === undefined ? to + 1 : 1;
     const sequence = this.#erased.firstOutside(from, to);
     if (sequence === null) return null;
@@ -173,11 +173,11 @@ class ExportWalk {
     if (!found?.equals(leaf.hash)) {
       const evidence = { leaf_of_proof: leaf.hash.toString('hex'), leaf_of_file: found?.toString('hex') ?? null };
       this.#treeOfFile = this.#tree.copy();
-      this.#treeOfFile.append(1, found ?? LEAF_OF_NOTHING);
+      this.#treeOfFile.append(1, found ?? EMPTY_LEAF_HASH);
       this.#fail('changed', 'is not in the file as it was sealed', { sequence, id, evidence });
       return;
     }
-    const objection = this.#filter.objection(row);
+    const objection = this.#filter.findMismatch(row);
     if (this.#last && createdAt < this.#last.createdAt) {
       const evidence = { created_at: createdAt, before_it: this.#last.createdAt };
       this.#fail('changed', 'is sealed with a time before that of the entry before it', { sequence, id, evidence });
@@ -227,7 +227,7 @@ class ExportWalk {
     try {
       for (let row = await this.#next(); row; row = await this.#next()) if (row.sequence === sequence) return row;
     } catch (error) {
-      if (!(error instanceof NoEntry)) throw error;
+      if (!(error instanceof InvalidRow)) throw error;
     }
     return null;
   }
@@ -246,7 +246,7 @@ class ExportWalk {
       if (gap) this.#fail(...gap);
       else if (row) this.#wrong = this.#intruder(row);
     } catch (error) {
-      if (!(error instanceof NoEntry)) throw error;
+      if (!(error instanceof InvalidRow)) throw error;
       this.#wrong = new Fault('file', `The file does not end as an export does: ${error.message}`);
     }
   }

@@ -1,7 +1,7 @@
 import { accountOf, type Checkpoint, signerOf } from './checkpoint.ts';
 import { count, Fault, type Report } from './findings.ts';
-import type { Kept } from './kept-checkpoints.ts';
-import { growsInto, type TreeHead } from './merkle.ts';
+import type { KeptCheckpoint } from './kept-checkpoints.ts';
+import { verifyConsistency, type TreeHead } from './merkle.ts';
 import type { VerifierKey } from './note.ts';
 
 export interface HistoryOptions {
@@ -11,7 +11,7 @@ export interface HistoryOptions {
   /** Whether the checkpoint is the newest of its log, so that no larger one can have been kept. */
   isNewest: boolean;
   /** Asks for a consistency proof between two sizes; absent offline, and where the service refuses the log. */
-  askConsistency?: (from: number, to: number) => Promise<Buffer[]>;
+  fetchConsistencyPath?: (from: number, to: number) => Promise<Buffer[]>;
 }
 
 /**
@@ -20,12 +20,12 @@ export interface HistoryOptions {
  */
 export async function compareHistory(
   report: Report,
-  kept: Kept[],
+  kept: KeptCheckpoint[],
   checkpoint: Checkpoint,
   options: HistoryOptions,
 ): Promise<void> {
-  const agreed: Kept[] = [];
-  const [later, unknown, beyondProof]: [Kept[], Kept[], Kept[]] = [[], [], []];
+  const agreed: KeptCheckpoint[] = [];
+  const [later, unknown, beyondProof]: [KeptCheckpoint[], KeptCheckpoint[], KeptCheckpoint[]] = [[], [], []];
   for (const one of kept) {
     try {
       if (signerOf(one, options.keys, one.where) === null) unknown.push(one);
@@ -34,7 +34,7 @@ export async function compareHistory(
         later.push(one);
         continue;
       }
-      const isProven = await isPast(one, checkpoint, options);
+      const isProven = await isConsistent(one, checkpoint, options);
       if (options.isNewest) requireEarlier(one, checkpoint);
       (isProven ? agreed : beyondProof).push(one);
     } catch (error) {
@@ -54,7 +54,7 @@ export async function compareHistory(
       `The log grew out of ${count(agreed.length, 'kept checkpoint')}, the oldest of ${oldest.time} with ${count(oldest.size, 'entry', 'entries')}.`,
     );
   }
-  const say = (what: Kept[], why: string) => {
+  const say = (what: KeptCheckpoint[], why: string) => {
     if (what.length > 0) report.limits.push(`${count(what.length, 'kept checkpoint')} ${why}`);
   };
   say(later, 'of a larger log cannot be compared with this older proof.');
@@ -74,13 +74,13 @@ export async function compareHistory(
  * Compares the accounts alone: the service may have moved to another host since, under which the log goes on.
  * @throws Fault
  */
-function requireSameLog(kept: Kept, { origin }: Checkpoint): void {
+function requireSameLog(kept: KeptCheckpoint, { origin }: Checkpoint): void {
   if (accountOf(kept.origin) === accountOf(origin)) return;
   throw new Fault('history', `${kept.where} is a checkpoint of another log: ${kept.origin}, not ${origin}`);
 }
 
 /** @throws Fault where a checkpoint was signed for a later time than the newest one */
-function requireEarlier({ time, where }: Kept, newest: Checkpoint): void {
+function requireEarlier({ time, where }: KeptCheckpoint, newest: Checkpoint): void {
   if (time <= newest.time) return;
   const evidence = { time_kept: time, time_now: newest.time };
   throw new Fault('history', `The time of the log ran backwards: ${where} is later than its newest checkpoint`, {
@@ -92,9 +92,9 @@ function requireEarlier({ time, where }: Kept, newest: Checkpoint): void {
  * Whether a kept tree is what the checkpoint's tree began with; false where that cannot be told.
  * @throws Fault where it is not
  */
-async function isPast(kept: Kept, checkpoint: Checkpoint, { roots, askConsistency }: HistoryOptions): Promise<boolean> {
+async function isConsistent(kept: KeptCheckpoint, checkpoint: Checkpoint, { roots, fetchConsistencyPath: askConsistency }: HistoryOptions): Promise<boolean> {
   const { size, root, time, where } = kept;
-  if (size > checkpoint.size) throw shorter(kept, checkpoint);
+  if (size > checkpoint.size) throw shrunkLog(kept, checkpoint);
   const known = size === checkpoint.size ? checkpoint.root : roots.get(size);
   if (known) {
     if (known.equals(root)) return true;
@@ -107,19 +107,19 @@ async function isPast(kept: Kept, checkpoint: Checkpoint, { roots, askConsistenc
     );
   }
   if (!askConsistency) return false;
-  if (growsInto(kept, checkpoint, await askConsistency(size, checkpoint.size))) return true;
-  throw inconsistent(kept, checkpoint, `that of ${time} (${where})`);
+  if (verifyConsistency(kept, checkpoint, await askConsistency(size, checkpoint.size))) return true;
+  throw inconsistentLog(kept, checkpoint, `that of ${time} (${where})`);
 }
 
 /** That a log has fewer entries than it had. */
-export function shorter(before: TreeHead, now: TreeHead): Fault {
+export function shrunkLog(before: TreeHead, now: TreeHead): Fault {
   return new Fault('history', `The log got shorter: ${count(before.size, 'entry', 'entries')} once, now ${now.size}`, {
     evidence: { size_before: before.size, size_now: now.size },
   });
 }
 
 /** That a log is not the continuation of what it was. */
-export function inconsistent(before: TreeHead, now: TreeHead, which: string): Fault {
+export function inconsistentLog(before: TreeHead, now: TreeHead, which: string): Fault {
   const how = `The log of ${count(now.size, 'entry', 'entries')} is not shown to continue ${which}, of ${before.size}`;
   return new Fault('history', how, {
     evidence: {

@@ -5,7 +5,7 @@ import { CannotCheck, Fault } from './findings.ts';
 import { parseJson } from './json.ts';
 
 /** A checkpoint that somebody kept. */
-export interface Kept extends Checkpoint {
+export interface KeptCheckpoint extends Checkpoint {
   /** Where it was found, for messages. */
   where: string;
 }
@@ -19,9 +19,9 @@ const SIZE_NAME = /^\d{16}$/;
 export class KeptCheckpoints {
   readonly #path: string;
   readonly #folder: boolean;
-  readonly all: Kept[];
+  readonly all: KeptCheckpoint[];
 
-  private constructor(path: string, folder: boolean, all: Kept[]) {
+  private constructor(path: string, folder: boolean, all: KeptCheckpoint[]) {
     this.#path = path;
     this.#folder = folder;
     this.all = all.toSorted((a, b) => a.size - b.size || a.time.localeCompare(b.time));
@@ -58,7 +58,7 @@ export class KeptCheckpoints {
   }
 }
 
-async function readFolder(path: string): Promise<Kept[]> {
+async function readFolder(path: string): Promise<KeptCheckpoint[]> {
   const names = (await readdir(path)).filter((name) => SIZE_NAME.test(name));
   return await Promise.all(
     names.map(async (name) => {
@@ -70,7 +70,7 @@ async function readFolder(path: string): Promise<Kept[]> {
   );
 }
 
-async function readLines(path: string): Promise<Kept[]> {
+async function readLines(path: string): Promise<KeptCheckpoint[]> {
   const lines = (await readFile(path, 'utf8'))
     .split('\n')
     .map((line, at) => ({ line, where: `${path}, line ${at + 1},` }));

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 
 const NEWLINE = 10;
 /** Bytes of a line: no entry and no record is as long. */
-const LONGEST = 2 ** 26;
+const MAX_LINE_BYTES = 2 ** 26;
 
 /** The lines of a file, read as they are asked for, without their newlines. */
 export class Lines {
@@ -30,7 +30,7 @@ export class Lines {
         return line;
       }
       this.#length += this.#rest.length;
-      if (this.#length > LONGEST) throw new SyntaxError('a line does not come to an end');
+      if (this.#length > MAX_LINE_BYTES) throw new SyntaxError('a line does not come to an end');
       if (this.#rest.length > 0) this.#pieces.push(this.#rest);
       const { value, done } = await this.#chunks.next();
       this.#rest = done ? Buffer.alloc(0) : value;

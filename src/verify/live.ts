@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Checkpoint, readCheckpoint, requireSigner } from './checkpoint.ts';
 import { readHashes } from './entry-proof.ts';
-import { judgeErasures } from './erasure.ts';
+import { checkErasures } from './erasure.ts';
 import { checkExport, type ExportCheck } from './export-check.ts';
 import { reportExport } from './export-report.ts';
 import { CannotCheck, count, Fault, LogRefused, type Report } from './findings.ts';
-import { compareHistory, inconsistent, shorter } from './history.ts';
+import { compareHistory, inconsistentLog, shrunkLog } from './history.ts';
 import type { JsonObject } from './json.ts';
 import { KeptCheckpoints } from './kept-checkpoints.ts';
 import { readKeys } from './keys.ts';
-import { growsInto } from './merkle.ts';
+import { verifyConsistency } from './merkle.ts';
 import type { VerifierKey } from './note.ts';
-import { judgeRefusal } from './refusal.ts';
+import { checkRefusedLog } from './refusal.ts';
 import { download, Service } from './web.ts';
 
 export interface LiveOptions {
@@ -26,18 +26,18 @@ export interface LiveOptions {
   /** Where checkpoints are kept; the new one is added. */
   checkpoints?: string | undefined;
   /** Tells people what is being waited for. */
-  tell: (progress: string) => void;
+  onProgress: (progress: string) => void;
 }
 
 const DAY = 24 * 60 * 60 * 1_000;
-const POLL = 1_000;
-const LONGEST_WAIT = 30 * 60 * 1_000;
+const POLL_INTERVAL = 1_000;
+const MAX_WAIT = 30 * 60 * 1_000;
 
 /**
  * Verifies the whole log of an account, as the service has it now, and that it grew out of what was kept of it. Where the
  * service itself refuses the log, judges what it shows all the same.
  */
-export async function verifyService({ address, token, key, checkpoints, tell }: LiveOptions): Promise<Report> {
+export async function verifyService({ address, token, key, checkpoints, onProgress: tell }: LiveOptions): Promise<Report> {
   const service = new Service(address, token);
   const kept = checkpoints === undefined ? null : await KeptCheckpoints.open(checkpoints);
   const account = await service.get('/v1/me');
@@ -49,23 +49,23 @@ export async function verifyService({ address, token, key, checkpoints, tell }: 
   let report: Report | null = null;
   try {
     // What this head covers was in the log before the export is asked for, and so has to be in it.
-    before = await askCheckpoint(service, keys);
+    before = await fetchCheckpoint(service, keys);
     if (!before.origin.endsWith(`/${account.id}`)) {
       throw new Fault('checkpoint', `The log is named ${before.origin}, the account is ${account.id}`);
     }
-    order = await makeExport(service, account, tell);
+    order = await createExport(service, account, tell);
     await download(textOf(order, 'download_url'), files.file);
-    await download(proofAddress(order), files.proof);
+    await download(proofUrl(order), files.proof);
     tell('Checking it.');
     const sizes = [before.size, ...(kept?.all ?? []).map(({ size }) => size)];
     const check = await checkExport(files.file, files.proof, { sizes, completeTo: before.size });
     report = reportExport(check, true);
-    report.faults.push(...compareOrder(check, order));
-    await judge(report, check, { service, keys, before, kept });
+    report.faults.push(...compareWithRequest(check, order));
+    await checkHeads(report, check, { service, keys, before, kept });
     return report;
   } catch (error) {
     if (!(error instanceof LogRefused)) throw error;
-    report = await judgeRefusal({ why: error.message, shown: before, kept: kept?.all ?? [], keys, order, ...files });
+    report = await checkRefusedLog({ why: error.message, shown: before, kept: kept?.all ?? [], keys, order, ...files });
     return report;
   } finally {
     const isEmpty = (await readdir(folder)).length === 0;
@@ -75,7 +75,7 @@ export async function verifyService({ address, token, key, checkpoints, tell }: 
   }
 }
 
-interface Circumstances {
+interface LiveCheck {
   service: Service;
   keys: VerifierKey[];
   before: Checkpoint;
@@ -83,17 +83,17 @@ interface Circumstances {
 }
 
 /** Judges what holds the proof and the heads together, and keeps the newest head if all is well. */
-async function judge(report: Report, check: ExportCheck, circumstances: Circumstances): Promise<void> {
+async function checkHeads(report: Report, check: ExportCheck, circumstances: LiveCheck): Promise<void> {
   const { service, keys, before, kept } = circumstances;
   const { checkpoint } = check.head;
   try {
     report.key = requireSigner(checkpoint, keys, "The proof's checkpoint").label;
-    const now = await askCheckpoint(service, keys);
-    const askConsistency = (from: number, to: number) => askPath(service, from, to);
-    await requireGrowth(before, checkpoint, askConsistency);
-    await requireGrowth(checkpoint, now, askConsistency);
+    const now = await fetchCheckpoint(service, keys);
+    const askConsistency = (from: number, to: number) => fetchConsistencyPath(service, from, to);
+    await requireConsistency(before, checkpoint, askConsistency);
+    await requireConsistency(checkpoint, now, askConsistency);
     if (report.faults.length > 0) return;
-    judgeErasures(report, check.head.erased, checkpoint, keys);
+    checkErasures(report, check.head.erased, checkpoint, keys);
     if (report.faults.length > 0) return;
     describeCompleteness(report, check, before);
     if (!kept) {
@@ -102,7 +102,7 @@ async function judge(report: Report, check: ExportCheck, circumstances: Circumst
       );
       return;
     }
-    await compareHistory(report, kept.all, now, { keys, roots: check.roots, isNewest: true, askConsistency });
+    await compareHistory(report, kept.all, now, { keys, roots: check.roots, isNewest: true, fetchConsistencyPath: askConsistency });
     if (report.faults.length === 0 && (await kept.keep(now))) {
       report.proven.push(`The checkpoint of ${now.time} with ${count(now.size, 'entry', 'entries')} was kept.`);
     }
@@ -112,19 +112,19 @@ async function judge(report: Report, check: ExportCheck, circumstances: Circumst
   }
 }
 
-async function askCheckpoint(service: Service, keys: VerifierKey[]): Promise<Checkpoint> {
+async function fetchCheckpoint(service: Service, keys: VerifierKey[]): Promise<Checkpoint> {
   const checkpoint = readCheckpoint(await service.get('/v1/audit/checkpoint'), 'The checkpoint of the service');
   requireSigner(checkpoint, keys, 'The checkpoint of the service');
   return checkpoint;
 }
 
-async function askPath(service: Service, from: number, to: number): Promise<Buffer[]> {
+async function fetchConsistencyPath(service: Service, from: number, to: number): Promise<Buffer[]> {
   const answer = await service.get(`/v1/audit/consistency?from=${from}&to=${to}`);
   return readHashes(answer.consistency_path);
 }
 
 /** @throws Fault unless the first head's log is what the second's began with */
-async function requireGrowth(
+async function requireConsistency(
   first: Checkpoint,
   second: Checkpoint,
   askConsistency: (from: number, to: number) => Promise<Buffer[]>,
@@ -132,13 +132,13 @@ async function requireGrowth(
   if (first.origin !== second.origin) {
     throw new Fault('checkpoint', `The log changed its name: ${first.origin}, then ${second.origin}`);
   }
-  if (first.size > second.size) throw shorter(first, second);
+  if (first.size > second.size) throw shrunkLog(first, second);
   const path = first.size === second.size ? [] : await askConsistency(first.size, second.size);
-  if (!growsInto(first, second, path)) throw inconsistent(first, second, `that of ${first.time}`);
+  if (!verifyConsistency(first, second, path)) throw inconsistentLog(first, second, `that of ${first.time}`);
 }
 
 /** Asks for an export of everything, and waits until it is made. */
-async function makeExport(
+async function createExport(
   service: Service,
   account: JsonObject,
   tell: (progress: string) => void,
@@ -150,7 +150,7 @@ async function makeExport(
   let order = await service.post('/v1/audit/export', body);
   const path = `/v1/audit/export/${order.export_id}`;
   tell(`Waiting for ${order.export_id}: all of the log, sealed.`);
-  for (const deadline = Date.now() + LONGEST_WAIT; Date.now() < deadline; await sleep(POLL)) {
+  for (const deadline = Date.now() + MAX_WAIT; Date.now() < deadline; await sleep(POLL_INTERVAL)) {
     order = await service.get(path);
     if (order.status === 'failed' || order.status === 'expired') {
       throw new CannotCheck(`The export ${order.export_id} is ${order.status} (${order.error}); run this again`);
@@ -161,7 +161,7 @@ async function makeExport(
 }
 
 /** @throws LogRefused where the service made no proof of an export, as it refuses the log */
-function proofAddress({ export_id, proof_url, proof_error }: JsonObject): string {
+function proofUrl({ export_id, proof_url, proof_error }: JsonObject): string {
   if (typeof proof_url === 'string') return proof_url;
   const reason = typeof proof_error === 'string' ? proof_error : 'no reason is given';
   if (typeof proof_error !== 'string' || proof_error === 'log_refused') {
@@ -171,7 +171,7 @@ function proofAddress({ export_id, proof_url, proof_error }: JsonObject): string
 }
 
 /** What a proof of another export, or of another question, gives away. */
-function compareOrder({ head }: ExportCheck, order: JsonObject): Fault[] {
+function compareWithRequest({ head }: ExportCheck, order: JsonObject): Fault[] {
   const { start_date, end_date, agent_id, event_types } = head.request;
   const asked = JSON.stringify([order.export_id, order.start_date, order.end_date, null, null]);
   const answered = JSON.stringify([head.exportId, start_date, end_date, agent_id, event_types]);

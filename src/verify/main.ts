@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { CannotCheck, Fault, type Report } from './findings.ts';
 import { verifyService } from './live.ts';
 import { verifyFile } from './offline.ts';
-import { describeFailure, describeReport, onOneLine } from './text.ts';
+import { describeFaults, describeReport, escapeControls } from './text.ts';
 
 const HELP = `Verifies the audit log against its signed tree heads, with code that shares nothing with the service.
 
@@ -50,8 +50,8 @@ type Values = ReturnType<typeof readArguments>['values'];
 async function verify(subjects: string[], values: Values): Promise<Report> {
   const [subject, ...more] = subjects;
   if (subject === undefined || more.length > 0) throw new CannotCheck(`Name one file, or the service.\n\n${HELP}`);
-  const key = values.key && isLocalFile(values.key) ? fromHere(values.key) : values.key;
-  const checkpoints = values.checkpoints && fromHere(values.checkpoints);
+  const key = values.key && isLocalFile(values.key) ? resolveFromCaller(values.key) : values.key;
+  const checkpoints = values.checkpoints && resolveFromCaller(values.checkpoints);
   if (isAddress(subject)) {
     if (values.proof) throw new CannotCheck('--proof belongs to a file; the service is asked for its proof');
     const token = values.token ?? process.env.COUNTERSIGN_TOKEN;
@@ -61,11 +61,11 @@ async function verify(subjects: string[], values: Values): Promise<Report> {
       token,
       key,
       checkpoints,
-      tell: (progress) => console.error(onOneLine(progress)),
+      onProgress: (progress) => console.error(escapeControls(progress)),
     });
   }
   if (!values.proof) throw new CannotCheck('Give the proof of the file with --proof');
-  return await verifyFile({ file: fromHere(subject), proof: fromHere(values.proof), key, checkpoints });
+  return await verifyFile({ file: resolveFromCaller(subject), proof: resolveFromCaller(values.proof), key, checkpoints });
 }
 
 function isAddress(text: string): boolean {
@@ -78,7 +78,7 @@ function isLocalFile(key: string): boolean {
 }
 
 /** npm runs scripts in the folder of the package; names of files are meant from where it was called. */
-function fromHere(path: string): string {
+function resolveFromCaller(path: string): string {
   return resolve(process.env.INIT_CWD ?? process.cwd(), path);
 }
 
@@ -100,13 +100,13 @@ async function run(): Promise<number> {
       error instanceof CannotCheck || error instanceof Fault ? error.message : String((error as Error).stack);
     const faults = error instanceof Fault ? [error] : [];
     if (json) console.log(JSON.stringify({ verdict, faults, unchecked: faults.length > 0 ? [] : [message] }, null, 2));
-    else console.error(error instanceof Fault ? describeFailure([error]) : `Not checked: ${inLines(message)}`);
+    else console.error(error instanceof Fault ? describeFaults([error]) : `Not checked: ${escapeLines(message)}`);
     return error instanceof Fault ? 1 : 2;
   }
 }
 
-function inLines(message: string): string {
-  return message.split('\n').map(onOneLine).join('\n');
+function escapeLines(message: string): string {
+  return message.split('\n').map(escapeControls).join('\n');
 }
 
 function verdictOf({ faults, unchecked }: Report): 'proven' | 'wrong' | 'unchecked' {

@@ -6,7 +6,7 @@ const NODE = Buffer.of(1);
 export const EMPTY_ROOT = createHash('sha256').digest();
 
 /** The leaf hash of a place that held no entry when it was sealed: that of the input 0x00 alone. */
-export const LEAF_OF_NOTHING = sha256(Buffer.of(0));
+export const EMPTY_LEAF_HASH = sha256(Buffer.of(0));
 
 export function sha256(bytes: Uint8Array): Buffer {
   return hash('sha256', bytes, 'buffer');
@@ -21,12 +21,12 @@ export function hashNode(left: Buffer, right: Buffer): Buffer {
  * The hashes that the first leaves of a tree come down to: of its largest complete subtrees, from left to right. Grows
  * by complete subtrees of any size, each where such a one stands in the tree.
  */
-export class TreeFront {
+export class TreeFrontier {
   size = 0;
   private readonly subtrees: { size: number; hash: Buffer }[] = [];
 
   /** Whether a complete subtree of so many leaves stands here in the tree. */
-  takes(size: number): boolean {
+  canAppend(size: number): boolean {
     return size >= 1 && isPowerOfTwo(size) && this.size % size === 0;
   }
 
@@ -48,8 +48,8 @@ export class TreeFront {
     return hashes.length === 0 ? EMPTY_ROOT : hashes.reduceRight((right, left) => hashNode(left, right));
   }
 
-  copy(): TreeFront {
-    const copy = new TreeFront();
+  copy(): TreeFrontier {
+    const copy = new TreeFrontier();
     copy.size = this.size;
     copy.subtrees.push(...this.subtrees);
     return copy;
@@ -60,7 +60,7 @@ export class TreeFront {
  * Whether a path leads from a leaf to the root (RFC 9162 section 2.1.3.2).
  * @param index the leaf's, from 0
  */
-export function leadsToRoot(index: number, size: number, leaf: Buffer, path: Buffer[], root: Buffer): boolean {
+export function verifyInclusion(index: number, size: number, leaf: Buffer, path: Buffer[], root: Buffer): boolean {
   if (index < 0 || index >= size) return false;
   let [fn, sn, r] = [index, size - 1, leaf];
   for (const p of path) {
@@ -83,7 +83,7 @@ export interface TreeHead {
 }
 
 /** Whether a path shows that the first tree's leaves are those that the second begins with (RFC 9162 section 2.1.4.2). */
-export function growsInto(first: TreeHead, second: TreeHead, path: Buffer[]): boolean {
+export function verifyConsistency(first: TreeHead, second: TreeHead, path: Buffer[]): boolean {
   if (first.size > second.size) return false;
   if (first.size === second.size) return path.length === 0 && first.root.equals(second.root);
   if (first.size === 0) return path.length === 0 && first.root.equals(EMPTY_ROOT);

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { type Checkpoint, requireSigner } from './checkpoint.ts';
 import { checkEntry, isEntryProof } from './entry-proof.ts';
-import { judgeErasures } from './erasure.ts';
+import { checkErasures } from './erasure.ts';
 import { checkExport } from './export-check.ts';
 import { reportExport } from './export-report.ts';
 import { CannotCheck, Fault, type Report } from './findings.ts';
@@ -19,24 +19,24 @@ export interface OfflineOptions {
   /** Where checkpoints were kept. */
   checkpoints?: string | undefined;
   /** Milliseconds that a row group of Parquet may take. */
-  patience?: number | undefined;
+  groupTimeoutMs?: number | undefined;
 }
 
 /** The proof of one entry is a line; that of an export, which is read piece by piece, may be any size. */
-const LARGEST_ENTRY_PROOF = 2 ** 20;
+const MAX_ENTRY_PROOF_BYTES = 2 ** 20;
 
 /** Verifies a file that was downloaded, or one entry, against its proof. */
-export async function verifyFile({ file, proof, key, checkpoints, patience }: OfflineOptions): Promise<Report> {
+export async function verifyFile({ file, proof, key, checkpoints, groupTimeoutMs: patience }: OfflineOptions): Promise<Report> {
   const [{ size }] = (await Promise.all([proof, file].map(statFile))) as [{ size: number }];
-  const entryProof = size <= LARGEST_ENTRY_PROOF ? await readEntryProof(proof) : null;
+  const entryProof = size <= MAX_ENTRY_PROOF_BYTES ? await readEntryProof(proof) : null;
   const kept = checkpoints === undefined ? [] : (await openKept(checkpoints)).all;
   const sizes = kept.map(({ size }) => size);
-  const check = entryProof ? null : await checkExport(file, proof, { sizes, patience });
+  const check = entryProof ? null : await checkExport(file, proof, { sizes, groupTimeoutMs: patience });
   const { report, checkpoint } = check
     ? { report: reportExport(check, false), checkpoint: check.head.checkpoint }
     : checkEntry(entryProof as JsonObject, await readEntry(file));
   const keys = await checkSignature(report, checkpoint, key);
-  if (check && report.faults.length === 0) judgeErasures(report, check.head.erased, checkpoint, keys);
+  if (check && report.faults.length === 0) checkErasures(report, check.head.erased, checkpoint, keys);
   if (report.faults.length === 0) {
     await compareHistory(report, kept, checkpoint, { keys, roots: check?.roots ?? new Map(), isNewest: false });
   }

@@ -4,12 +4,12 @@ import { asyncBufferFromFile, type ParquetParsers, parquetMetadataAsync, parquet
 import { type JsonObject, parseJson } from './json.ts';
 
 /** Bytes that a page may unfold to: a few may claim to be many. */
-const LARGEST_PAGE = 2 ** 28;
+const MAX_PAGE_BYTES = 2 ** 28;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const readers = {
   compressors: {
-    ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes, { maxOutputLength: LARGEST_PAGE })),
+    ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes, { maxOutputLength: MAX_PAGE_BYTES })),
   },
   parsers: {
     stringFromBytes: (bytes: Uint8Array | undefined) => bytes && utf8.decode(bytes),

@@ -4,21 +4,21 @@ import { Worker } from 'node:worker_threads';
 import type { JsonObject } from './json.ts';
 
 /** Memory that decoding may take, in MiB. */
-const MEMORY = 2_048;
+const MAX_MEMORY_MB = 2_048;
 
 /**
  * The rows of a Parquet file, decoded beside the program: what a damaged file makes the decoder do can be ended.
- * @param patience milliseconds that a row group may take
+ * @param groupTimeoutMs milliseconds that a row group may take
  */
-export async function* readParquet(path: string, patience: number): AsyncGenerator<JsonObject> {
+export async function* readParquet(path: string, groupTimeoutMs: number): AsyncGenerator<JsonObject> {
   const worker = new Worker(join(import.meta.dirname, 'parquet-worker.ts'), {
     workerData: path,
-    resourceLimits: { maxOldGenerationSizeMb: MEMORY },
+    resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB },
   });
   try {
     for (;;) {
       worker.postMessage('next');
-      const rows = await nextGroup(worker, patience);
+      const rows = await nextGroup(worker, groupTimeoutMs);
       if (!rows) return;
       yield* rows;
     }

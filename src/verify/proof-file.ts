@@ -49,7 +49,7 @@ export class ProofFile {
   static async open(path: string): Promise<ProofFile> {
     const lines = new Lines(path);
     const head: string[] = [];
-    return await inForm(async () => {
+    return await asProofFault(async () => {
       for (let line = await lines.next(); line !== TREE; line = await lines.next()) {
         if (line === null) throw new SyntaxError(`it has no line ${TREE}`);
         head.push(line);
@@ -66,9 +66,9 @@ export class ProofFile {
     const members = readMembers(this.#lines, ']}');
     try {
       for (;;) {
-        const { value: text, done } = await inForm(() => members.next());
+        const { value: text, done } = await asProofFault(() => members.next());
         if (done) return;
-        yield await inForm(async () => readNode(parseJson(text)));
+        yield await asProofFault(async () => readNode(parseJson(text)));
       }
     } finally {
       await this.#lines.close();
@@ -76,7 +76,7 @@ export class ProofFile {
   }
 }
 
-async function inForm<T>(read: () => Promise<T>): Promise<T> {
+async function asProofFault<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
@@ -89,13 +89,13 @@ async function inForm<T>(read: () => Promise<T>): Promise<T> {
 
 function readNode(value: Json): Leaf | Span {
   const [first, second, hash, ...more] = Array.isArray(value) ? value : [];
-  if (!isPlace(first) || typeof hash !== 'string' || !HASH.test(hash) || more.length > 0) {
+  if (!isSequence(first) || typeof hash !== 'string' || !HASH.test(hash) || more.length > 0) {
     throw new SyntaxError(`${JSON.stringify(value).slice(0, 200)} is no part of a tree`);
   }
   if (typeof second === 'string' && SALT.test(second)) {
     return { sequence: first, salt: second, hash: Buffer.from(hash, 'hex') };
   }
-  if (isPlace(second) && second >= first) return { first, last: second, hash: Buffer.from(hash, 'hex') };
+  if (isSequence(second) && second >= first) return { first, last: second, hash: Buffer.from(hash, 'hex') };
   throw new SyntaxError(`${JSON.stringify(value).slice(0, 200)} is no part of a tree`);
 }
 
@@ -126,7 +126,7 @@ function readRequest(value: Json | undefined): ProofHead['request'] {
   return { start_date, end_date, agent_id, event_types };
 }
 
-function isPlace(value: Json | undefined): value is number {
+function isSequence(value: Json | undefined): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
 }
 

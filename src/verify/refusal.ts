@@ -3,17 +3,17 @@ import { type Checkpoint, signerOf } from './checkpoint.ts';
 import { CannotCheck, count, Fault, type Report } from './findings.ts';
 import { compareHistory } from './history.ts';
 import type { JsonObject } from './json.ts';
-import type { Kept } from './kept-checkpoints.ts';
+import type { KeptCheckpoint } from './kept-checkpoints.ts';
 import type { VerifierKey } from './note.ts';
 import { readRows } from './rows.ts';
 
 /** What there is of a log that the service refuses. */
-export interface RefusedLog {
+export interface RefusedLogInput {
   /** What the service refused. */
   why: string;
   /** The head that it shows; null where it shows none. */
   shown: Checkpoint | null;
-  kept: Kept[];
+  kept: KeptCheckpoint[];
   keys: VerifierKey[];
   /** The export that was made, and its file; null before it was asked for. */
   order: JsonObject | null;
@@ -26,7 +26,7 @@ const MEANING =
 /** Between clocks of a service, at most; in milliseconds. */
 const CLOCK_SKEW = 60_000;
 /** Gaps that are named. */
-const MOST_GAPS = 5;
+const MAX_GAPS = 5;
 
 /**
  * Judges a log that the service itself refuses: whether what it shows is proven wrong by the kept checkpoints, or by
@@ -34,7 +34,7 @@ const MOST_GAPS = 5;
  * @throws Fault where it shows no head although one was kept
  * @throws CannotCheck where it shows no head and none was kept
  */
-export async function judgeRefusal(log: RefusedLog): Promise<Report> {
+export async function checkRefusedLog(log: RefusedLogInput): Promise<Report> {
   const { why, shown, kept, keys } = log;
   const refusal = `The service itself refuses the log (${why}): ${MEANING}`;
   if (!shown) {
@@ -54,7 +54,7 @@ export async function judgeRefusal(log: RefusedLog): Promise<Report> {
     proven: [],
     limits: [],
     unchecked: [`${refusal}.`],
-    faults: findFuture(shown, log.order),
+    faults: findFutureTime(shown, log.order),
     refused: true,
   };
   if (report.faults.length === 0) await compareHistory(report, kept, shown, { keys, roots: new Map(), isNewest: true });
@@ -64,7 +64,7 @@ export async function judgeRefusal(log: RefusedLog): Promise<Report> {
 }
 
 /** A head whose time had not come when the service itself made the export. */
-function findFuture(shown: Checkpoint, order: JsonObject | null): Fault[] {
+function findFutureTime(shown: Checkpoint, order: JsonObject | null): Fault[] {
   const clock = order?.created_at;
   if (typeof clock !== 'string' || Date.parse(shown.time) <= Date.parse(clock) + CLOCK_SKEW) return [];
   const evidence = { signed_for: shown.time, clock_of_service: clock };
@@ -73,8 +73,8 @@ function findFuture(shown: Checkpoint, order: JsonObject | null): Fault[] {
 
 /** Which entries that the head covers are not in the export: nothing that is signed says why. */
 async function describeGaps(file: string, { size }: Checkpoint): Promise<string[]> {
-  const isThere = await stat(file).catch(() => null);
-  if (!isThere) return [];
+  const exists = await stat(file).catch(() => null);
+  if (!exists) return [];
   const gaps: [number, number][] = [];
   let next = 1;
   try {
@@ -89,8 +89,8 @@ async function describeGaps(file: string, { size }: Checkpoint): Promise<string[
   if (next <= size) gaps.push([next, size]);
   if (gaps.length === 0) return [];
   const missing = gaps.reduce((sum, [first, last]) => sum + last - first + 1, 0);
-  const named = gaps.slice(0, MOST_GAPS).map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`));
-  const more = gaps.length > MOST_GAPS ? ' and more' : '';
+  const named = gaps.slice(0, MAX_GAPS).map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`));
+  const more = gaps.length > MAX_GAPS ? ' and more' : '';
   return [
     `Of the ${count(size, 'entry', 'entries')} under the checkpoint ${missing} are not in the export, and nothing that is signed says that they were erased: ${named.join(', ')}${more}.`,
   ];

@@ -8,7 +8,7 @@ const DATE = /^\d{4}-\d\d-\d\d$/;
 /** What an export was asked for, as a condition on its entries. */
 export class RequestFilter {
   /** Whether entries between the first and the last were left out on request. */
-  readonly leavesOut: boolean;
+  readonly isPartial: boolean;
   readonly #request: ProofHead['request'];
   readonly #from: number;
   readonly #to: number;
@@ -16,13 +16,13 @@ export class RequestFilter {
   /** @throws Fault where a date is none */
   constructor(request: ProofHead['request']) {
     this.#request = request;
-    this.leavesOut = request.agent_id !== null || request.event_types !== null;
+    this.isPartial = request.agent_id !== null || request.event_types !== null;
     this.#from = readDate(request.start_date, 0);
     this.#to = readDate(request.end_date, DAY);
   }
 
   /** Why an entry is not one of those that were asked for; null where it is. */
-  objection({ createdAt, entry }: Row): string | null {
+  findMismatch({ createdAt, entry }: Row): string | null {
     const { agent_id: agent, event_types: types } = this.#request;
     const time = Date.parse(createdAt);
     if (!(time >= this.#from && time < this.#to)) return 'its time is outside the dates of the request';
@@ -34,17 +34,17 @@ export class RequestFilter {
 
 /** A bare date is its midnight in UTC, and as an end the next one; fractions of a millisecond round up. */
 function readDate(text: string, dayLength: number): number {
-  if (DATE.test(text)) return finite(text, Date.parse(`${text}T00:00:00Z`) + dayLength);
+  if (DATE.test(text)) return requireDate(text, Date.parse(`${text}T00:00:00Z`) + dayLength);
   const leap = /:60(?=[.Zz+-])/.test(text);
   const plain = text
     .toUpperCase()
     .replace(' ', 'T')
     .replace(/:60(\.\d+)?/, ':59');
   const beyond = /\.\d{3}\d*[1-9]/.test(text) ? 1 : 0;
-  return finite(text, Date.parse(plain) + (leap ? 1_000 : beyond));
+  return requireDate(text, Date.parse(plain) + (leap ? 1_000 : beyond));
 }
 
-function finite(text: string, time: number): number {
+function requireDate(text: string, time: number): number {
   if (Number.isNaN(time)) throw new Fault('proof', `The proof is not in its form: ${JSON.stringify(text)} is no date`);
   return time;
 }

@@ -1,19 +1,19 @@
 import { count, type Fault, type Report } from './findings.ts';
 
 /** What moves the cursor, changes the direction of writing or begins a new line: files are not to speak for the verifier. */
-const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 /** A text of a file, or with one in it, as it can be shown on a line. */
-export function onOneLine(text: string): string {
-  return text.replace(CONTROLS, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+export function escapeControls(text: string): string {
+  return text.replace(CONTROL_CHARACTERS, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
 /** A report in a few lines for people. */
 export function describeReport(report: Report): string {
   const { checkpoint, faults } = report;
-  const [log = '', key = ''] = [report.log, report.key ?? 'not checked'].map(onOneLine);
+  const [log = '', key = ''] = [report.log, report.key ?? 'not checked'].map(escapeControls);
   const [proven, limits, unchecked] = [report.proven, report.limits, report.unchecked].map((texts) =>
-    texts.map(onOneLine),
+    texts.map(escapeControls),
   ) as [string[], string[], string[]];
   const head = [
     `Log         ${log}`,
@@ -21,7 +21,7 @@ export function describeReport(report: Report): string {
     `Signed by   ${key}`,
     '',
   ];
-  if (faults.length > 0) return [...head, describeFailure(faults)].join('\n');
+  if (faults.length > 0) return [...head, describeFaults(faults)].join('\n');
   const verdict = report.refused
     ? 'Not proven.'
     : unchecked.length > 0
@@ -40,11 +40,11 @@ export function describeReport(report: Report): string {
 }
 
 /** What is wrong, with the evidence. */
-export function describeFailure(faults: Fault[]): string {
+export function describeFaults(faults: Fault[]): string {
   const lines = faults.flatMap(({ kind, message, evidence }) => [
-    `  ${onOneLine(message)}. [${kind}]`,
+    `  ${escapeControls(message)}. [${kind}]`,
     ...Object.entries(evidence).map(
-      ([name, value]) => `    ${name.replaceAll('_', ' ')}: ${onOneLine(String(value ?? 'none'))}`,
+      ([name, value]) => `    ${name.replaceAll('_', ' ')}: ${escapeControls(String(value ?? 'none'))}`,
     ),
   ]);
   return ['WRONG.', ...lines].join('\n');

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { erasures, webhooks } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
-import { refuseMissing, userActivity } from '../http/activity';
+import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, noContent, operation } from '../http/operation';
@@ -25,7 +25,7 @@ export async function deleteWebhook(context: UserContext, id: string): Promise<v
       ],
       answer: null,
     })
-    .catch(refuseMissing('webhook'));
+    .catch(asNotFound('webhook'));
 }
 
 export const deleteWebhookRoute = new Hono().delete(

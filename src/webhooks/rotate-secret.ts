@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { webhooks } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
-import { refuseMissing, userActivity } from '../http/activity';
+import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
@@ -43,7 +43,7 @@ export async function rotateSecret(context: UserContext, row: WebhookRow | undef
       ],
       answer: { value: rotated, subject: principal.account.id },
     })
-    .catch(refuseMissing('webhook'));
+    .catch(asNotFound('webhook'));
   return rotated;
 }
 

@@ -4,7 +4,7 @@ import type { Reader } from '../db/database';
 import { agents, WEBHOOK_EVENTS, webhooks } from '../db/schema';
 import type { Config } from '../env';
 import { invalidRequest, Problem } from '../errors';
-import type { Incoming } from '../http/context';
+import type { RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, idText, listOf, plainText, text } from '../http/fields';
 import { readJson } from '../http/input';
@@ -142,13 +142,13 @@ export function webhookNumber(account: number, id: Id<'webhook'>): SQL<number> {
 }
 
 /** A preload of the webhook that the path names. */
-export async function webhookOfPath(c: Incoming, reader: Reader, owner: SQL<number>) {
+export async function webhookOfPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const id = parseId('webhook', c.req.param('id') ?? '');
   return id && { query: reader.select().from(webhooks).where(isWebhook(owner, id)) };
 }
 
 /** A preload of those agents of the account that the body names. The validation of the body follows. */
-export async function agentsOfBody(c: Incoming, reader: Reader, owner: SQL<number>) {
+export async function agentsOfBody(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const body = await readJson(c).catch((error: unknown) => {
     if (error instanceof Problem) return null;
     throw error;

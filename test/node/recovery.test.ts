@@ -222,7 +222,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
   async function verify({ id, token }: Owner, head: Json): Promise<string[]> {
     const checkpoints = join(state, `${id}.jsonl`);
     writeFileSync(checkpoints, `${JSON.stringify(head)}\n`);
-    const options = { address: service.origin, token, checkpoints, tell: () => undefined };
+    const options = { address: service.origin, token, checkpoints, onProgress: () => undefined };
     const { faults, unchecked } = await verifyService(options);
     return [...faults.map(({ message }) => message), ...unchecked];
   }

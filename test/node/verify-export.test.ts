@@ -84,7 +84,7 @@ async function verify(
   writeFileSync(PROOF, proof);
   if (kept) writeFileSync(KEPT, kept.map((checkpoint) => `${JSON.stringify(checkpoint)}\n`).join(''));
   try {
-    return await verifyFile({ file: FILE, proof: PROOF, key, patience: PATIENCE, ...(kept && { checkpoints: KEPT }) });
+    return await verifyFile({ file: FILE, proof: PROOF, key, groupTimeoutMs: PATIENCE, ...(kept && { checkpoints: KEPT }) });
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return { faults: [error], unchecked: [], proven: [], limits: [] } as unknown as Report;

@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import { userTokens } from '../../db/schema';
 import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
-import { refuseMissing, userActivity } from '../../http/activity';
+import { asNotFound, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
@@ -21,7 +21,7 @@ export async function deleteUserToken(context: UserContext, id: string): Promise
       changes: (write) => [write.delete(userTokens).where(found)],
       answer: null,
     })
-    .catch(refuseMissing('user token'));
+    .catch(asNotFound('user token'));
 }
 
 export const deleteUserTokenRoute = new Hono().delete(

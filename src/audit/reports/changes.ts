@@ -2,7 +2,7 @@ import { and, desc, eq, gte, lt, sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { ACTIVITY_ACTIONS, type ActivityAction, activity } from '../../db/schema';
 import { formatTime } from '../../lib/time';
-import { firstIdAt } from '../../lib/typeid';
+import { smallestIdAt } from '../../lib/typeid';
 import type { ActivityRecord, ComplianceReport } from './report';
 
 /** How many records of one kind a report shows, the newest. */
@@ -22,8 +22,8 @@ export async function readChanges(
     and(
       eq(activity.account, account),
       eq(activity.action, action),
-      gte(activity.id, firstIdAt('act', from)),
-      lt(activity.id, firstIdAt('act', to)),
+      gte(activity.id, smallestIdAt('act', from)),
+      lt(activity.id, smallestIdAt('act', to)),
     );
   const counts = ACTIVITY_ACTIONS.map((action) =>
     reader.select({ records: sql<number>`count(*)` }).from(activity).where(ofAction(action)),

@@ -1,9 +1,9 @@
 import { and, eq, gte, isNull, lt, lte, sql } from 'drizzle-orm';
-import { named } from '../../db/columns';
+import { aliased } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { activity, agentKeys, agents, policies } from '../../db/schema';
 import type { FileRow } from '../../files/file-records';
-import { firstIdAt, type Id } from '../../lib/typeid';
+import { smallestIdAt, type Id } from '../../lib/typeid';
 import { endOf } from './order';
 
 /** An agent as it is registered now. */
@@ -44,7 +44,7 @@ export async function readConfiguration(reader: Reader, file: FileRow): Promise<
         name: agents.name,
         isActive: agents.isActive,
         createdAt: agents.createdAt,
-        keyCreatedAt: named(agentKeys.createdAt, 'key_created_at'),
+        keyCreatedAt: aliased(agentKeys.createdAt, 'key_created_at'),
       })
       .from(agents)
       .leftJoin(agentKeys, and(eq(agentKeys.agent, agents.number), isNull(agentKeys.expiresAt)))
@@ -86,8 +86,8 @@ async function turnBackKeys(reader: Reader, file: FileRow, rows: RegisteredAgent
           eq(activity.account, file.account),
           eq(activity.target, sql`wanted.value`),
           eq(activity.action, 'agent.key_rotated'),
-          gte(activity.id, firstIdAt('act', file.keptFrom)),
-          lt(activity.id, firstIdAt('act', until)),
+          gte(activity.id, smallestIdAt('act', file.keptFrom)),
+          lt(activity.id, smallestIdAt('act', until)),
         ),
       )
       .groupBy(activity.target),

@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm';
 import { decodeJwt } from 'jose';
-import { type Database, loadPresent, type Reader } from '../../db/database';
+import { type Database, loadNonNull, type Reader } from '../../db/database';
 import { leastFullShard } from '../../db/least-full-shard';
 import { accounts, identities } from '../../db/schema';
 import { listShards, openShard } from '../../db/shards';
@@ -10,11 +10,11 @@ import { Ledger } from '../../ledger/ledger';
 import { sha256 } from '../../lib/bytes';
 import { SECOND } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
-import { type AccountRef, type Incoming, newId, SCOPES, type Scope, type UserPrincipal } from '../context';
-import { accountColumns, activeAccount, type PreloadQueries, type UnknownCaller } from '../credentials';
+import { type AccountRef, type RequestContext, newId, SCOPES, type Scope, type UserPrincipal } from '../context';
+import { accountColumns, activeAccount, type PreloadQueries, type CallerSql } from '../credentials';
 import { text } from '../fields';
 import { limitIdentity } from '../rate-limit';
-import { refuse } from '../refusal';
+import { failAuthentication } from '../refusal';
 import { type Claims, readSubject } from './jwt';
 import { findProviderKeys, verifyByProvider } from './keys';
 
@@ -22,19 +22,19 @@ import { findProviderKeys, verifyByProvider } from './keys';
 const DIRECTORY = '00';
 
 /** Where the account of a person is. */
-interface Home {
+interface AccountLocation {
   account: Id<'user'>;
   shard: string;
 }
 
 /** Whether a credential has the form of a JWT of the provider that people sign in with. */
-export function isIdentityToken(c: Incoming, credential: string): boolean {
+export function isIdentityToken(c: RequestContext, credential: string): boolean {
   const { oidc } = c.var.config;
   return oidc !== null && readSubject(credential, oidc) !== null;
 }
 
 /** The `scope` claim of a JWT as JSON, before the JWT is verified; null for every other credential. */
-export function claimedScope(c: Incoming, credential: string): string | null {
+export function claimedScope(c: RequestContext, credential: string): string | null {
   return isIdentityToken(c, credential) ? JSON.stringify(decodeJwt(credential).scope ?? null) : null;
 }
 
@@ -44,7 +44,7 @@ export function claimedScope(c: Incoming, credential: string): string | null {
  * @throws Problem `unauthorized`, `account_inactive`, `unavailable`
  */
 export async function authenticateIdentity(
-  c: Incoming,
+  c: RequestContext,
   token: string,
   fellows: PreloadQueries,
   who: 'known' | 'anybody',
@@ -52,27 +52,27 @@ export async function authenticateIdentity(
   const { oidc } = c.var.config;
   const subject = oidc && readSubject(token, oidc);
   const directory = openShard(c.env, DIRECTORY, c.var.cost);
-  if (!oidc || subject === null || !directory) return refuse(c);
+  if (!oidc || subject === null || !directory) return failAuthentication(c);
   const key = await sha256(JSON.stringify([oidc.issuer, subject]));
-  const [[kept], [known], ...loaded] = await loadPresent(directory, [
+  const [[kept], [known], ...loaded] = await loadNonNull(directory, [
     findProviderKeys(directory, oidc.issuer),
     findIdentity(directory, key),
-    ...(await fellows(directory, callerByIdentity(key))),
+    ...(await fellows(directory, callerByIdentityKey(key))),
   ]);
   const claims = await verifyByProvider(c, directory, token, kept);
-  if (!claims) return refuse(c);
+  if (!claims) return failAuthentication(c);
   await limitIdentity(c, key);
   if (known?.shard === DIRECTORY && known.accountNumber !== null) {
-    return { ...admitTo(activeAccount(known as AccountRow), DIRECTORY, claims), database: directory, loaded };
+    return { ...makePrincipal(activeAccount(known as AccountRow), DIRECTORY, claims), database: directory, loaded };
   }
   const isElsewhere = known && known.shard !== DIRECTORY;
-  if (!isElsewhere && who === 'known') return refuse(c);
-  const home = isElsewhere ? known : await register(c, directory, key, claims);
-  const entered = await enter(c, home, fellows);
+  if (!isElsewhere && who === 'known') return failAuthentication(c);
+  const home = isElsewhere ? known : await createAccount(c, directory, key, claims);
+  const entered = await loadAccount(c, home, fellows);
   if (entered.row) return entered.admit(claims);
-  if (who === 'known') return refuse(c);
+  if (who === 'known') return failAuthentication(c);
   // Deleted, or never made because somebody died in between.
-  const again = await enter(c, await register(c, directory, key, claims), fellows);
+  const again = await loadAccount(c, await createAccount(c, directory, key, claims), fellows);
   if (!again.row) throw unavailable();
   return again.admit(claims);
 }
@@ -87,13 +87,13 @@ function findIdentity(reader: Reader, key: Uint8Array) {
     .where(eq(identities.key, key));
 }
 
-function callerByIdentity(key: Uint8Array): UnknownCaller {
+function callerByIdentityKey(key: Uint8Array): CallerSql {
   const id = sql`(select ${identities.account} from ${identities} where ${eq(identities.key, key)})`;
   return { id, account: sql<number>`(select ${accounts.number} from ${accounts} where ${accounts.id} = ${id})` };
 }
 
 /** Looks for an account at its home, with what is to be loaded of it. */
-async function enter(c: Incoming, { account, shard }: Home, fellows: PreloadQueries) {
+async function loadAccount(c: RequestContext, { account, shard }: AccountLocation, fellows: PreloadQueries) {
   const database = openShard(c.env, shard, c.var.cost);
   if (!database) throw new Error(`shard ${shard} is in the directory and not bound`);
   const id = sql`${sql.param(account, accounts.id)}`;
@@ -101,17 +101,17 @@ async function enter(c: Incoming, { account, shard }: Home, fellows: PreloadQuer
     id,
     account: sql<number>`(select ${accounts.number} from ${accounts} where ${accounts.id} = ${id})`,
   };
-  const [[row], ...loaded] = await loadPresent(database, [
+  const [[row], ...loaded] = await loadNonNull(database, [
     database.select(accountColumns).from(accounts).where(eq(accounts.id, account)),
     ...(await fellows(database, caller)),
   ]);
   const admit = (claims: Claims) => {
-    return { ...admitTo(activeAccount(row as AccountRow), shard, claims), database, loaded };
+    return { ...makePrincipal(activeAccount(row as AccountRow), shard, claims), database, loaded };
   };
   return { row, admit };
 }
 
-async function chooseShard(c: Incoming): Promise<string> {
+async function chooseShard(c: RequestContext): Promise<string> {
   const shards = listShards(c.env).map((name) => ({
     name,
     size: async () => openShard(c.env, name, c.var.cost)?.size() ?? Number.POSITIVE_INFINITY,
@@ -123,7 +123,7 @@ async function chooseShard(c: Incoming): Promise<string> {
  * Gives a person an account, on the shard with the most room. The directory comes first and decides: of several that
  * come at once all get the same, and whoever finds an account missing makes it.
  */
-async function register(c: Incoming, directory: Database, key: Uint8Array, claims: Claims): Promise<Home> {
+async function createAccount(c: RequestContext, directory: Database, key: Uint8Array, claims: Claims): Promise<AccountLocation> {
   const { runtime, cost } = c.var;
   const now = runtime.now();
   const chosen = { account: newId(runtime, 'user'), shard: await chooseShard(c) };
@@ -160,7 +160,7 @@ function readEmail({ email }: Claims): string {
 }
 
 /** Lets a person into an account, for as long as their JWT is valid. */
-function admitTo(account: AccountRef, shard: string, { scope, exp }: Claims) {
+function makePrincipal(account: AccountRef, shard: string, { scope, exp }: Claims) {
   const expiresAt = exp * SECOND;
   const principal: UserPrincipal = {
     kind: 'user',

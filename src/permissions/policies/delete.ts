@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { policies } from '../../db/schema';
 import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
-import { refuseMissing, userActivity } from '../../http/activity';
+import { asNotFound, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
@@ -20,7 +20,7 @@ export async function deletePolicy(context: UserContext, id: string): Promise<vo
       changes: (write) => [write.delete(policies).where(isPolicy(account, policy))],
       answer: null,
     })
-    .catch(refuseMissing('policy'));
+    .catch(asNotFound('policy'));
 }
 
 export const deletePolicyRoute = new Hono().delete(

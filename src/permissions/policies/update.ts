@@ -3,16 +3,16 @@ import * as z from 'zod';
 import { policies } from '../../db/schema';
 import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
-import { refuseMissing, userActivity } from '../../http/activity';
+import { asNotFound, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
-import { body, noQuery, notEmpty } from '../../http/input';
+import { body, noQuery, atLeastOneField } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
 import { parseId } from '../../lib/typeid';
 import { isPolicy, Policy, policyFields, policyOwner, presentPolicy } from './policy';
 
 const PolicyUpdate = lazy(() =>
-  notEmpty(z.strictObject(policyFields()).partial()).meta({
+  atLeastOneField(z.strictObject(policyFields()).partial()).meta({
     id: 'PolicyUpdate',
     examples: [{ is_active: false }],
   }),
@@ -48,7 +48,7 @@ export async function updatePolicy(
       changes: (write) => [write.update(policies).set(fields).where(isPolicy(account, policy)).returning()],
       answer: null,
     })
-    .catch(refuseMissing('policy'));
+    .catch(asNotFound('policy'));
   if (!row) throw notFound('policy');
   return presentPolicy(row);
 }

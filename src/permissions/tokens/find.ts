@@ -1,7 +1,7 @@
 import type { SQL } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { Problem } from '../../errors';
-import type { Incoming, Principal } from '../../http/context';
+import type { RequestContext, Principal } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { plainText } from '../../http/fields';
 import type { BodyReader } from '../../http/input';
@@ -33,13 +33,13 @@ export const tokenTypeHint = lazy(() =>
  * there is no such body, or the token is none of ours; the validation of the body, which follows, says what is wrong.
  */
 export function permissionOfToken(readBody: BodyReader) {
-  return async (c: Incoming, reader: Reader, owner: SQL<number>) => {
+  return async (c: RequestContext, reader: Reader, owner: SQL<number>) => {
     const tokenId = await readTokenId(c, readBody);
     return tokenId && { query: findPermission(reader, owner, withPrefix('perm', tokenId)) };
   };
 }
 
-async function readTokenId(c: Incoming, readBody: BodyReader) {
+async function readTokenId(c: RequestContext, readBody: BodyReader) {
   const { keyring, publicUrl } = c.var.config;
   let body: unknown;
   try {

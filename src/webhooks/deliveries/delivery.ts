@@ -1,9 +1,9 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { named } from '../../db/columns';
+import { aliased } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { agents, auditEntries, DELIVERY_STATUSES, deliveries, webhooks } from '../../db/schema';
-import type { AccountRef, Incoming } from '../../http/context';
+import type { AccountRef, RequestContext } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice } from '../../http/fields';
 import { countField, idField, integerField, timeField } from '../../http/response-fields';
@@ -57,16 +57,16 @@ export type FoundDelivery = NonNullable<ReturnType<typeof findDelivery>>['_']['r
 /** The columns of a delivery, and the generation that its webhook has come to. */
 export const deliveryColumns = {
   webhook: deliveries.webhook,
-  id: named(deliveries.id, 'delivery_id'),
-  event: named(deliveries.event, 'delivery_event'),
+  id: aliased(deliveries.id, 'delivery_id'),
+  event: aliased(deliveries.event, 'delivery_event'),
   status: deliveries.status,
   attempts: deliveries.attempts,
-  dueAt: named(deliveries.dueAt, 'delivery_due_at'),
+  dueAt: aliased(deliveries.dueAt, 'delivery_due_at'),
   lastStatusCode: deliveries.lastStatusCode,
   lastError: deliveries.lastError,
   duration: deliveries.duration,
   failures: deliveries.failures,
-  createdAt: named(deliveries.createdAt, 'delivery_created_at'),
+  createdAt: aliased(deliveries.createdAt, 'delivery_created_at'),
   completedAt: deliveries.completedAt,
   isVoid: sql<number>`${deliveries.status} = 0 and ${deliveries.generation} < ${webhooks.generation}`.as('is_void'),
 };
@@ -84,18 +84,18 @@ export function findDelivery(reader: Reader, account: number | SQL<number>, webh
     .select({
       ...deliveryColumns,
       original: deliveries.original,
-      pos: named(deliveries.pos, 'delivery_pos'),
-      agent: named(deliveries.agent, 'delivery_agent'),
+      pos: aliased(deliveries.pos, 'delivery_pos'),
+      agent: aliased(deliveries.agent, 'delivery_agent'),
       payload: deliveries.payload,
-      webhookId: named(webhooks.id, 'webhook_id'),
+      webhookId: aliased(webhooks.id, 'webhook_id'),
       isActive: webhooks.isActive,
       isSlow: webhooks.isSlow,
-      entryId: named(auditEntries.id, 'entry_id'),
-      entryEvent: named(auditEntries.event, 'entry_event'),
-      entryCreatedAt: named(auditEntries.createdAt, 'entry_created_at'),
+      entryId: aliased(auditEntries.id, 'entry_id'),
+      entryEvent: aliased(auditEntries.event, 'entry_event'),
+      entryCreatedAt: aliased(auditEntries.createdAt, 'entry_created_at'),
       permission: auditEntries.permission,
       details: auditEntries.details,
-      agentId: named(agents.id, 'agent_id'),
+      agentId: aliased(agents.id, 'agent_id'),
     })
     .from(webhooks)
     .innerJoin(deliveries, and(eq(deliveries.webhook, webhooks.number), eq(deliveries.id, id)))
@@ -105,7 +105,7 @@ export function findDelivery(reader: Reader, account: number | SQL<number>, webh
 }
 
 /** A preload of the delivery that the path names. */
-export async function deliveryOfPath(c: Incoming, reader: Reader, owner: SQL<number>) {
+export async function deliveryOfPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const query = findDelivery(reader, owner, c.req.param('id') ?? '', c.req.param('delivery_id') ?? '');
   return query && { query };
 }

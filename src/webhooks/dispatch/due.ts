@@ -1,5 +1,5 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import { named } from '../../db/columns';
+import { aliased } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { agents, auditEntries, deliveries } from '../../db/schema';
 import type { JsonObject } from '../../lib/json';
@@ -23,18 +23,18 @@ export function findDue(reader: Reader, webhook: number, now: number, limit: num
   ) as due`;
   return reader
     .select({
-      id: named(deliveries.id, 'delivery_id'),
+      id: aliased(deliveries.id, 'delivery_id'),
       original: deliveries.original,
       payload: deliveries.payload,
       attempts: deliveries.attempts,
       failures: deliveries.failures,
-      entryId: named(auditEntries.id, 'entry_id'),
-      entryEvent: named(auditEntries.event, 'entry_event'),
-      entryCreatedAt: named(auditEntries.createdAt, 'entry_created_at'),
+      entryId: aliased(auditEntries.id, 'entry_id'),
+      entryEvent: aliased(auditEntries.event, 'entry_event'),
+      entryCreatedAt: aliased(auditEntries.createdAt, 'entry_created_at'),
       permission: auditEntries.permission,
       // Read as text: an entry that is damaged must not keep the others from their turn.
       details: sql<string | null>`${auditEntries.details}`.as('details_text'),
-      agentId: named(agents.id, 'agent_id'),
+      agentId: aliased(agents.id, 'agent_id'),
     })
     .from(due)
     .crossJoin(deliveries)

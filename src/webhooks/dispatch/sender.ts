@@ -54,7 +54,7 @@ const UNREADABLE_SECRET = 'The secret of the webhook cannot be read any more. Ro
 
 /** Why nothing may be sent to an address; null when something may. */
 async function findFault({ runtime, config }: Pick<DispatchContext, 'runtime' | 'config'>, url: string) {
-  const { allowInsecure, looksUpNames } = config.webhooks;
+  const { allowInsecure, resolvesNames: looksUpNames } = config.webhooks;
   const fault = findTargetFault(url, allowInsecure);
   if (fault) return `The URL ${fault}.`;
   const { hostname } = new URL(url);
