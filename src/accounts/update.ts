@@ -6,7 +6,7 @@ import { accounts } from '../db/schema';
 import { Problem } from '../errors';
 import { operatorActivity } from '../http/activity';
 import type { OperatorContext } from '../http/context';
-import { body, noQuery, atLeastOneField } from '../http/input';
+import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { lazy } from '../lib/lazy';

@@ -13,7 +13,7 @@ import { makePageById, type Page, pageParameters, readCursor } from '../http/pag
 import { idField, pageOf, timeField } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { formatTime } from '../lib/time';
-import { smallestIdAt, type Id } from '../lib/typeid';
+import { type Id, smallestIdAt } from '../lib/typeid';
 import { oldestKept } from './entry';
 import { timeRange } from './time-range';
 

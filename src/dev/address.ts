@@ -1,12 +1,12 @@
 import { createServer } from 'node:net';
-import { UserError } from './complaint.ts';
+import { UserError } from './user-error.ts';
 
 export const HOST = '127.0.0.1';
 export const DEFAULT_PORT = 8787;
 
 /**
  * The port of the local service: PORT, or 8787.
- * @throws Complaint when PORT is not a port
+ * @throws UserError when PORT is not a port
  */
 export function readPort(): number {
   const text = process.env.PORT || String(DEFAULT_PORT);
@@ -22,7 +22,7 @@ export function localOrigin(port: number): string {
 
 /**
  * Makes sure that nobody listens on a port of this machine.
- * @throws Complaint when somebody does, or when the system refuses the port
+ * @throws UserError when somebody does, or when the system refuses the port
  */
 export async function requireFreePort(port: number): Promise<void> {
   const fault = await new Promise<NodeJS.ErrnoException | null>((resolve) => {

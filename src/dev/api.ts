@@ -26,12 +26,12 @@ export class UnexpectedAnswer extends Error {
 
 /** The service as one bearer sees it. */
 export class Api {
-  readonly #origin: string;
-  readonly #credential: string;
+  private readonly origin: string;
+  private readonly credential: string;
 
   constructor(origin: string, credential: string) {
-    this.#origin = origin;
-    this.#credential = credential;
+    this.origin = origin;
+    this.credential = credential;
   }
 
   /**
@@ -43,13 +43,13 @@ export class Api {
    */
   async ask<T>(method: string, path: string, body?: object): Promise<Answer<T>> {
     const headers = {
-      Authorization: `Bearer ${this.#credential}`,
+      Authorization: `Bearer ${this.credential}`,
       ...(body && { 'Content-Type': 'application/json' }),
       ...(method === 'POST' && { 'Idempotency-Key': randomUUID() }),
     };
     const request = { method, headers, ...(body && { body: JSON.stringify(body) }) };
     for (const deadline = Date.now() + RETRY_LIMIT; ; ) {
-      const response = await fetch(this.#origin + path, request);
+      const response = await fetch(this.origin + path, request);
       const text = await response.text();
       const wait = 1_000 * Number(response.headers.get('Retry-After') ?? 1);
       const isRepeated = response.status === 429 || (response.status === 503 && Date.now() + wait <= deadline);

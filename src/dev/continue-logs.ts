@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Api, type Refusal, UnexpectedAnswer } from './api.ts';
-import { UserError, runProgram } from './complaint.ts';
 import { findInstance } from './instance.ts';
-import { ensureLocalSettings } from './secrets.ts';
+import { ensureLocalSettings } from './local-settings.ts';
+import { runProgram, UserError } from './user-error.ts';
 
 const USAGE = `Usage: npm run continue-logs -- [address of the service] <shard> <moment> [user id …]
 

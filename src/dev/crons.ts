@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UserError } from './complaint.ts';
+import { UserError } from './user-error.ts';
 
 const MINUTE = 60_000;
 
 /**
  * Makes sure that the crons are written with `*` and single numbers, which is what {@link isDue} knows.
- * @throws Complaint for another
+ * @throws UserError for another
  */
 export function requireSupportedCrons(crons: string[]): void {
   const unknown = crons.find((cron) => !/^(\*|\d+)( (\*|\d+)){4}$/.test(cron));

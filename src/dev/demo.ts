@@ -1,6 +1,5 @@
 import { localOrigin, readPort } from './address.ts';
 import { Api } from './api.ts';
-import { UserError, runProgram } from './complaint.ts';
 import { registerAgents, rotateKey } from './demo/agents.ts';
 import { type Attempt, approveOwnRequest, misuseToken, useRevokedToken } from './demo/attempts.ts';
 import { countEvents, searchAudit } from './demo/audit.ts';
@@ -9,6 +8,7 @@ import { revokeTokens, useTokens } from './demo/tokens.ts';
 import type { Actor, Request } from './demo/types.ts';
 import { readDemoAccount } from './demo-account.ts';
 import { findInstance } from './instance.ts';
+import { runProgram, UserError } from './user-error.ts';
 
 /** Plays the service's main job against the running service, and says what happened. */
 async function play(): Promise<void> {
@@ -44,7 +44,7 @@ async function play(): Promise<void> {
   console.log(`\nAll of it took ${((Date.now() - begun) / 1_000).toFixed(1)} seconds.`);
 }
 
-/** @throws Complaint when the service does not run, or does not know the demo account */
+/** @throws UserError when the service does not run, or does not know the demo account */
 async function signIn(origin: string): Promise<Api> {
   const account = readDemoAccount();
   const user = account && new Api(origin, account.token);

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { UserError } from './complaint.ts';
 import { ROOT } from './project.ts';
+import { UserError } from './user-error.ts';
 
 const FILE = join(ROOT, '.wrangler/state/running.json');
 
@@ -14,7 +14,7 @@ interface Instance {
 /**
  * Claims this folder's data for one service: two on the same files would get into each other's way.
  * @returns gives the claim back
- * @throws Complaint when another service runs from this folder
+ * @throws UserError when another service runs from this folder
  */
 export function claimFolder(origin: string): () => void {
   const other = findInstance();

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from './complaint.ts';
+import { readLocalSettings } from './local-settings.ts';
 import { applyMigrations } from './migrations.ts';
 import { type BoundDatabase, type Deployment, ROOT, readDeployment } from './project.ts';
 import { queryDatabase } from './query.ts';
-import { readLocalSettings } from './secrets.ts';
+import { UserError } from './user-error.ts';
 
 /** wrangler.toml with the databases that only local development has; there while it has some. */
 const LOCAL_CONFIG = 'wrangler.local.toml';
@@ -18,7 +18,7 @@ export function readLocalDeployment(): Deployment {
 
 /**
  * Makes the configuration of local development: wrangler.toml, with as many shards as `SHARDS=…` in .dev.vars asks for.
- * @throws Complaint when a database would be left behind to which credentials lead
+ * @throws UserError when a database would be left behind to which credentials lead
  */
 export async function prepareLocalDeployment(signal: AbortSignal): Promise<Deployment> {
   const deployed = readDeployment();
@@ -47,8 +47,7 @@ function hasLocalConfig(): boolean {
 function listMissing(bound: readonly BoundDatabase[]): BoundDatabase[] {
   const { SHARDS = '1' } = readLocalSettings();
   const count = /^\d+$/.test(SHARDS) ? Number(SHARDS) : 0;
-  if (count < 1 || count > MAX_SHARDS)
-    throw new UserError(`SHARDS in .dev.vars is a number from 1 to ${MAX_SHARDS}.`);
+  if (count < 1 || count > MAX_SHARDS) throw new UserError(`SHARDS in .dev.vars is a number from 1 to ${MAX_SHARDS}.`);
   return Array.from({ length: count - 1 }, (_, i) => ({ binding: `DB_0${i + 1}` })).filter(
     ({ binding }) => !bound.some((database) => database.binding === binding),
   );

@@ -1,11 +1,11 @@
-import { UserError } from './complaint.ts';
-import { runOnDatabase } from './database-run.ts';
 import type { Deployment } from './project.ts';
+import { runOnDatabase } from './run-on-database.ts';
+import { UserError } from './user-error.ts';
 
 /**
  * Applies the migrations that a local D1 database lacks.
  * @param binding its name in the configuration
- * @throws Complaint with what wrangler said
+ * @throws UserError with what wrangler said
  */
 export async function applyMigrations(
   { config }: Pick<Deployment, 'config'>,

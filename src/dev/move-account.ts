@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TypeID } from 'typeid-js';
-import { UserError, runProgram } from './complaint.ts';
 import { readLocalDeployment } from './local-shards.ts';
 import { readDeployment } from './project.ts';
 import { queryDatabase } from './query.ts';
+import { runProgram, UserError } from './user-error.ts';
 
 const USAGE = 'Usage: npm run move-account -- <user id> <shard> [--remote]';
 

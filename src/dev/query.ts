@@ -1,6 +1,6 @@
-import { UserError } from './complaint.ts';
-import { runOnDatabase } from './database-run.ts';
 import type { Deployment } from './project.ts';
+import { runOnDatabase } from './run-on-database.ts';
+import { UserError } from './user-error.ts';
 
 /** What wrangler answers with it takes for mere information. */
 const WITH_RESULTS = { WRANGLER_LOG: 'log' };
@@ -14,7 +14,7 @@ type PrintedResult = { results?: Row[] }[] | { error: { text?: string; notes?: {
  * Runs one statement in a D1 database, and answers its rows. A local database that another process has locked is tried
  * again: the statement must be safe to repeat.
  * @param binding its name in the configuration
- * @throws Complaint with what wrangler said
+ * @throws UserError with what wrangler said
  */
 export async function queryDatabase(
   { config }: Pick<Deployment, 'config'>,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HOST, localOrigin } from './address.ts';
-import { UserError } from './complaint.ts';
 import type { Deployment } from './project.ts';
+import { UserError } from './user-error.ts';
 import { runWrangler } from './wrangler.ts';
 
 /** Milliseconds that the service may take until it answers, and that it may answer without being well. */
@@ -19,7 +19,7 @@ export interface Server {
  * Starts the service on a port of this machine and waits until it is well. From then on shows what it says; before, only
  * if it fails, as wrangler starts with advice that `npm start` follows already.
  * @param variables take the place of those in .dev.vars
- * @throws Complaint when it ends, or does not become well
+ * @throws UserError when it ends, or does not become well
  */
 export async function startServer(
   { config }: Deployment,

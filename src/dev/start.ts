@@ -1,16 +1,16 @@
 import { DEFAULT_PORT, localOrigin, readPort, requireFreePort } from './address.ts';
-import { UserError, runProgram } from './complaint.ts';
-import { triggerCrons, requireSupportedCrons } from './crons.ts';
+import { requireSupportedCrons, triggerCrons } from './crons.ts';
 import { type DemoAccount, ensureDemoAccount } from './demo-account.ts';
 import { claimFolder } from './instance.ts';
+import { ensureLocalSettings } from './local-settings.ts';
 import { prepareLocalDeployment } from './local-shards.ts';
 import { applyMigrations } from './migrations.ts';
-import { ensureLocalSettings } from './secrets.ts';
 import { startServer } from './server.ts';
+import { runProgram, UserError } from './user-error.ts';
 
 /**
  * Runs the whole service on this machine until `signal` is aborted.
- * @throws Complaint when it cannot start, or ends by itself
+ * @throws UserError when it cannot start, or ends by itself
  */
 async function start(signal: AbortSignal): Promise<void> {
   const port = readPort();

@@ -3,7 +3,7 @@ import type { Database } from '../db/database';
 import { webhooks } from '../db/schema';
 import { STORED_ANSWER_LIFETIME, STORED_ANSWER_SLICE } from '../ledger/stored-answer';
 import { DAY, HOUR } from '../lib/time';
-import { smallestIdAt, idBytes } from '../lib/typeid';
+import { idBytes, smallestIdAt } from '../lib/typeid';
 import { DELIVERY_LIFETIME } from '../outbox/feed';
 
 const SLICE = 500;

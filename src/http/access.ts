@@ -13,14 +13,14 @@ import {
   type App,
   type CallerLogFields,
   type Context,
-  withFixedClock,
-  type RequestContext,
   type Principal,
+  type RequestContext,
   type Scope,
   type UserPrincipal,
+  withFixedClock,
 } from './context';
 import type { PreloadQueries } from './credentials';
-import { idempotencyKey, beginIdempotentRequest } from './idempotency';
+import { beginIdempotentRequest, idempotencyKey } from './idempotency';
 import { claimedScope } from './oidc/identity';
 import { withDescription } from './operation';
 import { limitAccount, limitCredential } from './rate-limit';
@@ -89,7 +89,11 @@ function accountAccess<P extends Principal, Q extends Query>(
     const credential = await bearerCredential(c);
     // One that is malformed is refused before anything is asked, and counts as a failure of its sender's.
     if (isWellFormed(c, credential)) await limitCredential(c, credential);
-    const { database, reference, key, stored, loaded, ...admission } = await authenticateRequest(c, credential, preload);
+    const { database, reference, key, stored, loaded, ...admission } = await authenticateRequest(
+      c,
+      credential,
+      preload,
+    );
     c.set('database', database);
     c.set('caller', callerLogFields(admission.principal));
     const principal = authorize(admission.principal);

@@ -4,19 +4,19 @@ import { Problem } from '../errors';
 import type { CredentialReference } from '../ledger/authority';
 import { equalBytes } from '../lib/bytes';
 import { type CredentialKind, parseCredential } from '../lib/credential';
-import type { RequestContext, Principal, Scope } from './context';
+import { failAuthentication } from './authentication-failure';
+import type { Principal, RequestContext, Scope } from './context';
 import {
   activeAccount,
+  callerByHashes,
   findAgentKey,
   findMovedCredential,
   findUserToken,
   hashCredential,
   type PreloadQueries,
-  callerByHashes,
 } from './credentials';
 import { recordAgentActivity, recordTokenUse } from './last-used';
 import { authenticateIdentity, isIdentityToken } from './oidc/identity';
-import { failAuthentication } from './refusal';
 
 /** Who calls, their account's database, and what the fellow queries found in the same round trip. */
 export interface Authentication {

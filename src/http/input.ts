@@ -32,7 +32,10 @@ export function body<S extends z.ZodType>(schema: () => S) {
 
 /** The same for the endpoints of OAuth, whose bodies may be forms as well: each parameter is then a text. */
 export function oauthBody<S extends z.ZodType>(schema: () => S) {
-  return withDescription(bodyReadBy(readJsonOrForm, schema), { body: { schema, mayBeForm: true }, problems: BODY_PROBLEMS });
+  return withDescription(bodyReadBy(readJsonOrForm, schema), {
+    body: { schema, mayBeForm: true },
+    problems: BODY_PROBLEMS,
+  });
 }
 
 function bodyReadBy<S extends z.ZodType>(read: BodyReader, schema: () => S) {
@@ -123,7 +126,10 @@ export function readBodyText(c: Pick<RequestContext, 'req'>): Promise<string> {
   return textOnce(c, readJsonText);
 }
 
-function textOnce(c: Pick<RequestContext, 'req'>, read: (c: Pick<RequestContext, 'req'>) => Promise<string>): Promise<string> {
+function textOnce(
+  c: Pick<RequestContext, 'req'>,
+  read: (c: Pick<RequestContext, 'req'>) => Promise<string>,
+): Promise<string> {
   // Hono keeps promises here. A failure is kept too: the second time there would be no body left to find fault with.
   c.req.bodyCache.text ??= read(c) as unknown as string;
   return c.req.text();

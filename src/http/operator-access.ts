@@ -8,8 +8,8 @@ import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer } from '../ledger/stored-answer';
 import { ACCESS_PROBLEMS } from './access';
 import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from './authentication';
-import type { App, RequestContext, OperatorContext, Shard } from './context';
-import { idempotencyKey, beginIdempotentRequest } from './idempotency';
+import type { App, OperatorContext, RequestContext, Shard } from './context';
+import { beginIdempotentRequest, idempotencyKey } from './idempotency';
 import { withDescription } from './operation';
 import { limitCredential } from './rate-limit';
 

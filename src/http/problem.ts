@@ -58,7 +58,7 @@ function fitErrors(errors: FieldError[], document: object): FieldError[] {
  * authenticated again and gets that error.
  */
 export async function answerError(error: Error, c: HonoContext<App>): Promise<Response> {
-  const { replayConcurrentAnswer: replayConcurrentAnswer, authenticateAgain } = c.var;
+  const { replayConcurrentAnswer, authenticateAgain } = c.var;
   try {
     if (error instanceof AnsweredBefore && replayConcurrentAnswer) return await replayConcurrentAnswer();
     if (error instanceof CredentialEnded) await authenticateAgain?.();

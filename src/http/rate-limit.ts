@@ -2,7 +2,7 @@ import { Problem } from '../errors';
 import { sha256, toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
 import { networkOf } from '../lib/network';
-import type { RequestContext, Principal } from './context';
+import type { Principal, RequestContext } from './context';
 
 /** What the bindings in `wrangler.toml` allow: so many requests in a window of so many seconds. */
 export const RATE_LIMITS = {

@@ -4,7 +4,7 @@ import { aliased } from '../db/columns';
 import type { Reader } from '../db/database';
 import { agents, PERMISSION_STATUSES, permissions, TOKEN_STATUSES } from '../db/schema';
 import { notFound } from '../errors';
-import type { RequestContext, Principal } from '../http/context';
+import type { Principal, RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
 import { countField, idField, objectField, timeField } from '../http/response-fields';

@@ -1,7 +1,7 @@
 import { type Checkpoint, readCheckpoint } from './checkpoint.ts';
 import { CannotCheck, entryFault, Fault, type Report } from './findings.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
-import { verifyInclusion, sha256 } from './merkle.ts';
+import { sha256, verifyInclusion } from './merkle.ts';
 import { decodeBase64 } from './note.ts';
 
 const HASH = /^[0-9a-f]{64}$/;
@@ -41,7 +41,11 @@ export function checkEntry(proof: JsonObject, entry: Json): { report: Report; ch
   expect(entry.sequence === sequence, 'swapped', 'says to stand in another place than the proof');
   expect(origin.endsWith(`/${entry.user_id}`), 'swapped', 'is of another account than the log');
   expect(sha256(input).equals(leaf), 'changed', 'does not have the leaf hash of the proof');
-  expect(verifyInclusion(sequence - 1, size, leaf, path, root), 'changed', 'does not lead to the root of the checkpoint');
+  expect(
+    verifyInclusion(sequence - 1, size, leaf, path, root),
+    'changed',
+    'does not lead to the root of the checkpoint',
+  );
   const report: Report = {
     log: origin,
     checkpoint: { tree_size: size, root_hash: root.toString('hex'), timestamp: time },

@@ -44,155 +44,155 @@ type EntryFault = [kind: FaultKind, how: string, details: FaultDetails & { seque
 
 /** Goes through the file and the tree side by side, from the first entry to the last. */
 class ExportChecker {
-  readonly #proof: ProofFile;
-  readonly #rows: AsyncGenerator<Row, void>;
-  readonly #filter: RequestFilter;
-  readonly #erased: Ranges;
-  readonly #completeTo: number | undefined;
-  readonly #sizes: Set<number>;
-  readonly #roots = new Map<number, Buffer>();
-  readonly #sealedEmpty = new Set<number>();
-  readonly #tree = new TreeFrontier();
+  private readonly proof: ProofFile;
+  private readonly rows: AsyncGenerator<Row, void>;
+  private readonly filter: RequestFilter;
+  private readonly erased: Ranges;
+  private readonly completeTo: number | undefined;
+  private readonly sizes: Set<number>;
+  private readonly roots = new Map<number, Buffer>();
+  private readonly sealedEmpty = new Set<number>();
+  private readonly tree = new TreeFrontier();
   /** The tree with the leaf of the first wrong entry as the file has it. */
-  #treeOfFile: TreeFrontier | null = null;
-  #count = 0;
-  #first: Row | null = null;
-  #last: Row | null = null;
-  #wrong: Fault | null = null;
+  private treeOfFile: TreeFrontier | null = null;
+  private count = 0;
+  private first: Row | null = null;
+  private last: Row | null = null;
+  private wrong: Fault | null = null;
   /** An entry that came too early: whether it is one of the proof's at all shows later. */
-  #early: { row: Row; listed: boolean } | null = null;
+  private early: { row: Row; listed: boolean } | null = null;
 
   constructor(file: string, proof: ProofFile, { sizes = [], completeTo, groupTimeoutMs: patience }: ExportOptions) {
-    this.#proof = proof;
-    this.#rows = readRows(file, proof.head.format, patience);
-    this.#filter = new RequestFilter(proof.head.request);
-    this.#erased = new Ranges(proof.head.erased.flatMap(({ ranges }) => ranges));
-    this.#sizes = new Set(sizes);
-    this.#completeTo = completeTo;
+    this.proof = proof;
+    this.rows = readRows(file, proof.head.format, patience);
+    this.filter = new RequestFilter(proof.head.request);
+    this.erased = new Ranges(proof.head.erased.flatMap(({ ranges }) => ranges));
+    this.sizes = new Set(sizes);
+    this.completeTo = completeTo;
   }
 
   async run(file: string): Promise<ExportCheck> {
-    const { head } = this.#proof;
+    const { head } = this.proof;
     const faults: Fault[] = [];
-    this.#noteRoot();
+    this.noteRoot();
     try {
-      for await (const node of this.#proof.tree()) await this.#take(node);
-      if (this.#tree.size !== head.checkpoint.size) throw this.#misfit(`ends at ${this.#tree.size}`);
-      faults.push(...this.#judgeTree());
+      for await (const node of this.proof.tree()) await this.take(node);
+      if (this.tree.size !== head.checkpoint.size) throw this.misfit(`ends at ${this.tree.size}`);
+      faults.push(...this.judgeTree());
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       const { kind, message, evidence } = error;
-      faults.push(new Fault(kind, message, { sequence: this.#tree.size + 1, evidence }));
+      faults.push(new Fault(kind, message, { sequence: this.tree.size + 1, evidence }));
     }
     const whole = faults.length === 0;
-    if (!this.#wrong && faults.length === 0) await this.#finish();
-    if (this.#wrong) faults.unshift(this.#early?.listed === false ? this.#intruder(this.#early.row) : this.#wrong);
-    await this.#rows.return();
-    faults.push(...(await this.#judgeFile(file, whole)));
+    if (!this.wrong && faults.length === 0) await this.finish();
+    if (this.wrong) faults.unshift(this.early?.listed === false ? this.intruder(this.early.row) : this.wrong);
+    await this.rows.return();
+    faults.push(...(await this.judgeFile(file, whole)));
     return {
       head,
       faults,
-      rows: this.#count,
-      first: this.#first?.sequence ?? null,
-      last: this.#last?.sequence ?? null,
-      filtered: this.#filter.isPartial,
-      erased: this.#erased,
-      roots: this.#roots,
+      rows: this.count,
+      first: this.first?.sequence ?? null,
+      last: this.last?.sequence ?? null,
+      filtered: this.filter.isPartial,
+      erased: this.erased,
+      roots: this.roots,
     };
   }
 
-  async #take(node: Leaf | Span): Promise<void> {
+  private async take(node: Leaf | Span): Promise<void> {
     const [first, last] = 'salt' in node ? [node.sequence, node.sequence] : [node.first, node.last];
     const size = last - first + 1;
-    if (first !== this.#tree.size + 1) throw this.#misfit(`goes on with ${first}`);
-    if (last > this.#proof.head.checkpoint.size) throw this.#misfit(`goes on to ${last}`);
-    if (!this.#tree.canAppend(size)) throw this.#misfit(`has no complete subtree from ${first} to ${last}`);
+    if (first !== this.tree.size + 1) throw this.misfit(`goes on with ${first}`);
+    if (last > this.proof.head.checkpoint.size) throw this.misfit(`goes on to ${last}`);
+    if (!this.tree.canAppend(size)) throw this.misfit(`has no complete subtree from ${first} to ${last}`);
     if ('salt' in node) {
-      if (this.#early?.row.sequence === first) this.#early.listed = true;
-      if (!this.#wrong) await this.#compare(node);
+      if (this.early?.row.sequence === first) this.early.listed = true;
+      if (!this.wrong) await this.compare(node);
     } else if (size === 1 && node.hash.equals(EMPTY_LEAF_HASH)) {
-      this.#sealedEmpty.add(first);
+      this.sealedEmpty.add(first);
     }
-    this.#tree.append(size, node.hash);
-    if (this.#treeOfFile && this.#treeOfFile.size < this.#tree.size) this.#treeOfFile.append(size, node.hash);
-    this.#noteRoot();
+    this.tree.append(size, node.hash);
+    if (this.treeOfFile && this.treeOfFile.size < this.tree.size) this.treeOfFile.append(size, node.hash);
+    this.noteRoot();
   }
 
-  #noteRoot(): void {
-    if (this.#sizes.has(this.#tree.size)) this.#roots.set(this.#tree.size, this.#tree.root());
+  private noteRoot(): void {
+    if (this.sizes.has(this.tree.size)) this.roots.set(this.tree.size, this.tree.root());
   }
 
-  #misfit(how: string): Fault {
-    const { size } = this.#tree;
+  private misfit(how: string): Fault {
+    const { size } = this.tree;
     return new Fault('proof', `The tree of the proof does not fit together: after ${size} leaves it ${how}`, {
-      evidence: { leaves: size, tree_size: this.#proof.head.checkpoint.size },
+      evidence: { leaves: size, tree_size: this.proof.head.checkpoint.size },
     });
   }
 
   /** Compares the next entry of the file with the next leaf that should be one. */
-  async #compare(leaf: Leaf): Promise<void> {
+  private async compare(leaf: Leaf): Promise<void> {
     const { sequence } = leaf;
     try {
-      const row = await this.#next();
-      const gap = this.#findGap(sequence - 1);
-      if (gap) this.#fail(...gap);
+      const row = await this.next();
+      const gap = this.findGap(sequence - 1);
+      if (gap) this.fail(...gap);
       else if (!row) {
-        this.#fail('missing', 'has a place in the proof, but the file ends before it', { sequence });
+        this.fail('missing', 'has a place in the proof, but the file ends before it', { sequence });
       } else if (row.sequence !== sequence) {
-        await this.#explainOther(row, leaf);
+        await this.explainOther(row, leaf);
       } else {
-        this.#judge(row, leaf);
+        this.judge(row, leaf);
       }
     } catch (error) {
       if (!(error instanceof InvalidRow)) throw error;
-      this.#fail('changed', `is not in the file as it was sealed: ${error.message}`, { sequence, id: error.id });
+      this.fail('changed', `is not in the file as it was sealed: ${error.message}`, { sequence, id: error.id });
     }
   }
 
-  async #next(): Promise<Row | null> {
-    const { value, done } = await this.#rows.next();
-    if (!done) this.#count++;
+  private async next(): Promise<Row | null> {
+    const { value, done } = await this.rows.next();
+    if (!done) this.count++;
     return done ? null : value;
   }
 
   /** Whether something is missing after the last entry and up to a place. */
-  #findGap(to: number): EntryFault | null {
-    if (this.#filter.isPartial) return null;
-    const from = this.#last ? this.#last.sequence + 1 : this.#completeTo === undefined ? to + 1 : 1;
-    const sequence = this.#erased.firstOutside(from, to);
+  private findGap(to: number): EntryFault | null {
+    if (this.filter.isPartial) return null;
+    const from = this.last ? this.last.sequence + 1 : this.completeTo === undefined ? to + 1 : 1;
+    const sequence = this.erased.firstOutside(from, to);
     if (sequence === null) return null;
-    const emptiness = this.#sealedEmpty.has(sequence)
+    const emptiness = this.sealedEmpty.has(sequence)
       ? 'was not in the database when its place was sealed, and is not recorded as erased'
       : 'was not exported, and is not recorded as erased';
-    return ['missing', emptiness, { sequence, evidence: { after: this.#last?.id ?? null } }];
+    return ['missing', emptiness, { sequence, evidence: { after: this.last?.id ?? null } }];
   }
 
-  #judge(row: Row, leaf: Leaf): void {
+  private judge(row: Row, leaf: Leaf): void {
     const { sequence, id, createdAt, entry } = row;
-    const found = this.#hash(entry, leaf.salt);
+    const found = this.hash(entry, leaf.salt);
     if (!found?.equals(leaf.hash)) {
       const evidence = { leaf_of_proof: leaf.hash.toString('hex'), leaf_of_file: found?.toString('hex') ?? null };
-      this.#treeOfFile = this.#tree.copy();
-      this.#treeOfFile.append(1, found ?? EMPTY_LEAF_HASH);
-      this.#fail('changed', 'is not in the file as it was sealed', { sequence, id, evidence });
+      this.treeOfFile = this.tree.copy();
+      this.treeOfFile.append(1, found ?? EMPTY_LEAF_HASH);
+      this.fail('changed', 'is not in the file as it was sealed', { sequence, id, evidence });
       return;
     }
-    const objection = this.#filter.findMismatch(row);
-    if (this.#last && createdAt < this.#last.createdAt) {
-      const evidence = { created_at: createdAt, before_it: this.#last.createdAt };
-      this.#fail('changed', 'is sealed with a time before that of the entry before it', { sequence, id, evidence });
+    const objection = this.filter.findMismatch(row);
+    if (this.last && createdAt < this.last.createdAt) {
+      const evidence = { created_at: createdAt, before_it: this.last.createdAt };
+      this.fail('changed', 'is sealed with a time before that of the entry before it', { sequence, id, evidence });
     } else if (objection) {
-      this.#fail('added', `is not one of those that were asked for: ${objection}`, { sequence, id });
-    } else if (this.#erased.has(sequence)) {
-      this.#fail('added', 'is recorded as erased, and stands in the file', { sequence, id });
-    } else if (!this.#proof.head.checkpoint.origin.endsWith(`/${entry.user_id}`)) {
-      this.#fail('added', 'is of another account than the log', { sequence, id });
+      this.fail('added', `is not one of those that were asked for: ${objection}`, { sequence, id });
+    } else if (this.erased.has(sequence)) {
+      this.fail('added', 'is recorded as erased, and stands in the file', { sequence, id });
+    } else if (!this.proof.head.checkpoint.origin.endsWith(`/${entry.user_id}`)) {
+      this.fail('added', 'is of another account than the log', { sequence, id });
     }
-    this.#first ??= row;
-    this.#last = row;
+    this.first ??= row;
+    this.last = row;
   }
 
-  #hash(entry: Row['entry'], salt: string): Buffer | null {
+  private hash(entry: Row['entry'], salt: string): Buffer | null {
     try {
       return hashEntry(entry, salt);
     } catch {
@@ -201,75 +201,75 @@ class ExportChecker {
   }
 
   /** Says how it comes that not the expected entry stands here but another. */
-  async #explainOther(row: Row, { sequence, salt, hash }: Leaf): Promise<void> {
+  private async explainOther(row: Row, { sequence, salt, hash }: Leaf): Promise<void> {
     const { id } = row;
-    if (this.#hash({ ...row.entry, sequence }, salt)?.equals(hash)) {
+    if (this.hash({ ...row.entry, sequence }, salt)?.equals(hash)) {
       const evidence = { sequence_in_file: row.sequence };
-      this.#fail('changed', `has another sequence in the file: ${row.sequence}`, { sequence, id, evidence });
+      this.fail('changed', `has another sequence in the file: ${row.sequence}`, { sequence, id, evidence });
     } else if (row.sequence < sequence) {
-      this.#wrong = this.#intruder(row);
+      this.wrong = this.intruder(row);
     } else {
-      this.#early = { row, listed: false };
-      const later = await this.#lookFor(sequence);
+      this.early = { row, listed: false };
+      const later = await this.lookFor(sequence);
       const evidence = { in_its_place: row.sequence, id_in_its_place: id };
       if (later) {
         const how = `is not in its place: entry ${row.sequence} (${id}) stands there, and it comes later`;
-        this.#fail('swapped', how, { sequence, id: later.id, evidence });
+        this.fail('swapped', how, { sequence, id: later.id, evidence });
       } else {
-        this.#early = null;
-        this.#fail('missing', 'has a place in the proof, but is not in the file', { sequence, evidence });
+        this.early = null;
+        this.fail('missing', 'has a place in the proof, but is not in the file', { sequence, evidence });
       }
     }
   }
 
   /** Looks through the rest of the file. */
-  async #lookFor(sequence: number): Promise<Row | null> {
+  private async lookFor(sequence: number): Promise<Row | null> {
     try {
-      for (let row = await this.#next(); row; row = await this.#next()) if (row.sequence === sequence) return row;
+      for (let row = await this.next(); row; row = await this.next()) if (row.sequence === sequence) return row;
     } catch (error) {
       if (!(error instanceof InvalidRow)) throw error;
     }
     return null;
   }
 
-  #intruder({ sequence, id }: Row): Fault {
-    const twice = this.#last?.id === id;
+  private intruder({ sequence, id }: Row): Fault {
+    const twice = this.last?.id === id;
     const how = twice ? 'stands twice in the file' : 'stands in the file where the proof has no place for it';
-    return entryFault('added', how, { sequence, id, evidence: { after: this.#last?.id ?? null } });
+    return entryFault('added', how, { sequence, id, evidence: { after: this.last?.id ?? null } });
   }
 
   /** What only the end of file and tree can show. */
-  async #finish(): Promise<void> {
+  private async finish(): Promise<void> {
     try {
-      const row = await this.#next();
-      const gap = this.#completeTo === undefined ? null : this.#findGap(this.#completeTo);
-      if (gap) this.#fail(...gap);
-      else if (row) this.#wrong = this.#intruder(row);
+      const row = await this.next();
+      const gap = this.completeTo === undefined ? null : this.findGap(this.completeTo);
+      if (gap) this.fail(...gap);
+      else if (row) this.wrong = this.intruder(row);
     } catch (error) {
       if (!(error instanceof InvalidRow)) throw error;
-      this.#wrong = new Fault('file', `The file does not end as an export does: ${error.message}`);
+      this.wrong = new Fault('file', `The file does not end as an export does: ${error.message}`);
     }
   }
 
-  #fail(...fault: EntryFault): void {
-    this.#wrong = entryFault(...fault);
+  private fail(...fault: EntryFault): void {
+    this.wrong = entryFault(...fault);
   }
 
   /** Whether the tree leads to the root of the checkpoint; if not, whether it would with the entry as the file has it. */
-  #judgeTree(): Fault[] {
-    const { root } = this.#proof.head.checkpoint;
-    const found = this.#tree.root();
+  private judgeTree(): Fault[] {
+    const { root } = this.proof.head.checkpoint;
+    const found = this.tree.root();
     if (found.equals(root)) return [];
     const evidence = { root_of_tree: found.toString('hex'), root_of_checkpoint: root.toString('hex') };
-    const how = this.#treeOfFile?.root().equals(root)
+    const how = this.treeOfFile?.root().equals(root)
       ? 'With that entry as the file has it, the tree leads to the root of the checkpoint: the proof was changed there, and the file was not'
       : "The tree of the proof does not lead to the checkpoint's root: entries, hashes or the checkpoint were changed together with the proof, and which of them does not show here";
     return [new Fault('proof', how, { evidence })];
   }
 
   /** @param whole whether all of the file was read, if it was in order */
-  async #judgeFile(file: string, whole: boolean): Promise<Fault[]> {
-    const { sha256, rowCount } = this.#proof.head;
+  private async judgeFile(file: string, whole: boolean): Promise<Fault[]> {
+    const { sha256, rowCount } = this.proof.head;
     const faults: Fault[] = [];
     const hash = createHash('sha256');
     for await (const chunk of createReadStream(file, { highWaterMark: 2 ** 20 })) hash.update(chunk);
@@ -281,9 +281,9 @@ class ExportChecker {
         }),
       );
     }
-    if (whole && !this.#wrong && this.#count !== rowCount) {
-      const how = `The file has ${count(this.#count, 'entry', 'entries')}, the proof speaks of ${rowCount}`;
-      faults.push(new Fault('file', how, { evidence: { rows: this.#count, row_count: rowCount } }));
+    if (whole && !this.wrong && this.count !== rowCount) {
+      const how = `The file has ${count(this.count, 'entry', 'entries')}, the proof speaks of ${rowCount}`;
+      faults.push(new Fault('file', how, { evidence: { rows: this.count, row_count: rowCount } }));
     }
     return faults;
   }

@@ -1,7 +1,7 @@
 import { accountOf, type Checkpoint, signerOf } from './checkpoint.ts';
 import { count, Fault, type Report } from './findings.ts';
 import type { KeptCheckpoint } from './kept-checkpoints.ts';
-import { verifyConsistency, type TreeHead } from './merkle.ts';
+import { type TreeHead, verifyConsistency } from './merkle.ts';
 import type { VerifierKey } from './note.ts';
 
 export interface HistoryOptions {
@@ -92,7 +92,11 @@ function requireEarlier({ time, where }: KeptCheckpoint, newest: Checkpoint): vo
  * Whether a kept tree is what the checkpoint's tree began with; false where that cannot be told.
  * @throws Fault where it is not
  */
-async function isConsistent(kept: KeptCheckpoint, checkpoint: Checkpoint, { roots, fetchConsistencyPath: askConsistency }: HistoryOptions): Promise<boolean> {
+async function isConsistent(
+  kept: KeptCheckpoint,
+  checkpoint: Checkpoint,
+  { roots, fetchConsistencyPath: askConsistency }: HistoryOptions,
+): Promise<boolean> {
   const { size, root, time, where } = kept;
   if (size > checkpoint.size) throw shrunkLog(kept, checkpoint);
   const known = size === checkpoint.size ? checkpoint.root : roots.get(size);

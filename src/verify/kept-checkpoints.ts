@@ -17,13 +17,13 @@ const SIZE_NAME = /^\d{16}$/;
  * of notes, each named by the size of the log in 16 digits.
  */
 export class KeptCheckpoints {
-  readonly #path: string;
-  readonly #folder: boolean;
+  private readonly path: string;
+  private readonly folder: boolean;
   readonly all: KeptCheckpoint[];
 
   private constructor(path: string, folder: boolean, all: KeptCheckpoint[]) {
-    this.#path = path;
-    this.#folder = folder;
+    this.path = path;
+    this.folder = folder;
     this.all = all.toSorted((a, b) => a.size - b.size || a.time.localeCompare(b.time));
   }
 
@@ -48,11 +48,11 @@ export class KeptCheckpoints {
   /** Keeps a checkpoint, unless it is kept already. Tells whether it did. */
   async keep({ origin, size, root, time, note }: Checkpoint): Promise<boolean> {
     if (this.all.some((kept) => kept.size === size && kept.root.equals(root))) return false;
-    if (this.#folder) {
-      await writeFile(join(this.#path, String(size).padStart(16, '0')), note, { flag: 'wx' });
+    if (this.folder) {
+      await writeFile(join(this.path, String(size).padStart(16, '0')), note, { flag: 'wx' });
     } else {
       const answer = { origin, tree_size: size, root_hash: root.toString('hex'), timestamp: time, note };
-      await appendFile(this.#path, `${JSON.stringify(answer)}\n`);
+      await appendFile(this.path, `${JSON.stringify(answer)}\n`);
     }
     return true;
   }

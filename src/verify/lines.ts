@@ -6,14 +6,14 @@ const MAX_LINE_BYTES = 2 ** 26;
 
 /** The lines of a file, read as they are asked for, without their newlines. */
 export class Lines {
-  readonly #chunks: AsyncIterator<Buffer>;
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  #pieces: Buffer[] = [];
-  #rest: Buffer = Buffer.alloc(0);
-  #length = 0;
+  private readonly chunks: AsyncIterator<Buffer>;
+  private readonly decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  private pieces: Buffer[] = [];
+  private rest: Buffer = Buffer.alloc(0);
+  private length = 0;
 
   constructor(file: string) {
-    this.#chunks = createReadStream(file, { highWaterMark: 2 ** 20 })[Symbol.asyncIterator]();
+    this.chunks = createReadStream(file, { highWaterMark: 2 ** 20 })[Symbol.asyncIterator]();
   }
 
   /**
@@ -23,32 +23,32 @@ export class Lines {
    */
   async next(): Promise<string | null> {
     for (;;) {
-      const end = this.#rest.indexOf(NEWLINE);
+      const end = this.rest.indexOf(NEWLINE);
       if (end >= 0) {
-        const line = this.#take(end);
-        this.#rest = this.#rest.subarray(end + 1);
+        const line = this.take(end);
+        this.rest = this.rest.subarray(end + 1);
         return line;
       }
-      this.#length += this.#rest.length;
-      if (this.#length > MAX_LINE_BYTES) throw new SyntaxError('a line does not come to an end');
-      if (this.#rest.length > 0) this.#pieces.push(this.#rest);
-      const { value, done } = await this.#chunks.next();
-      this.#rest = done ? Buffer.alloc(0) : value;
-      if (done) return this.#pieces.length > 0 ? this.#take(0) : null;
+      this.length += this.rest.length;
+      if (this.length > MAX_LINE_BYTES) throw new SyntaxError('a line does not come to an end');
+      if (this.rest.length > 0) this.pieces.push(this.rest);
+      const { value, done } = await this.chunks.next();
+      this.rest = done ? Buffer.alloc(0) : value;
+      if (done) return this.pieces.length > 0 ? this.take(0) : null;
     }
   }
 
   /** Lets the file go, wherever the reading stopped. */
   async close(): Promise<void> {
-    await this.#chunks.return?.();
+    await this.chunks.return?.();
   }
 
-  #take(end: number): string {
-    const last = this.#rest.subarray(0, end);
-    const bytes = this.#pieces.length === 0 ? last : Buffer.concat([...this.#pieces, last]);
-    this.#pieces = [];
-    this.#length = 0;
-    return this.#decoder.decode(bytes);
+  private take(end: number): string {
+    const last = this.rest.subarray(0, end);
+    const bytes = this.pieces.length === 0 ? last : Buffer.concat([...this.pieces, last]);
+    this.pieces = [];
+    this.length = 0;
+    return this.decoder.decode(bytes);
   }
 }
 

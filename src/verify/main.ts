@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CannotCheck, Fault, type Report } from './findings.ts';
-import { verifyService } from './live.ts';
-import { verifyFile } from './offline.ts';
-import { describeFaults, describeReport, escapeControls } from './text.ts';
+import { describeFaults, describeReport, escapeControls } from './report-text.ts';
+import { verifyFile } from './verify-file.ts';
+import { verifyService } from './verify-service.ts';
 
 const HELP = `Verifies the audit log against its signed tree heads, with code that shares nothing with the service.
 
@@ -65,7 +65,12 @@ async function verify(subjects: string[], values: Values): Promise<Report> {
     });
   }
   if (!values.proof) throw new CannotCheck('Give the proof of the file with --proof');
-  return await verifyFile({ file: resolveFromCaller(subject), proof: resolveFromCaller(values.proof), key, checkpoints });
+  return await verifyFile({
+    file: resolveFromCaller(subject),
+    proof: resolveFromCaller(values.proof),
+    key,
+    checkpoints,
+  });
 }
 
 function isAddress(text: string): boolean {

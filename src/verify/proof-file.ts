@@ -38,11 +38,11 @@ const SALT = /^[0-9a-f]{32}$/;
 /** The proof of an export, read as it is asked for. */
 export class ProofFile {
   readonly head: ProofHead;
-  readonly #lines: Lines;
+  private readonly lines: Lines;
 
   private constructor(head: ProofHead, lines: Lines) {
     this.head = head;
-    this.#lines = lines;
+    this.lines = lines;
   }
 
   /** @throws Fault where the file does not begin as a proof does */
@@ -63,7 +63,7 @@ export class ProofFile {
    * @throws Fault at the one that is in another form
    */
   async *tree(): AsyncGenerator<Leaf | Span, void> {
-    const members = readMembers(this.#lines, ']}');
+    const members = readMembers(this.lines, ']}');
     try {
       for (;;) {
         const { value: text, done } = await asProofFault(() => members.next());
@@ -71,7 +71,7 @@ export class ProofFile {
         yield await asProofFault(async () => readNode(parseJson(text)));
       }
     } finally {
-      await this.#lines.close();
+      await this.lines.close();
     }
   }
 }

@@ -9,23 +9,23 @@ const DATE = /^\d{4}-\d\d-\d\d$/;
 export class RequestFilter {
   /** Whether entries between the first and the last were left out on request. */
   readonly isPartial: boolean;
-  readonly #request: ProofHead['request'];
-  readonly #from: number;
-  readonly #to: number;
+  private readonly request: ProofHead['request'];
+  private readonly from: number;
+  private readonly to: number;
 
   /** @throws Fault where a date is none */
   constructor(request: ProofHead['request']) {
-    this.#request = request;
+    this.request = request;
     this.isPartial = request.agent_id !== null || request.event_types !== null;
-    this.#from = readDate(request.start_date, 0);
-    this.#to = readDate(request.end_date, DAY);
+    this.from = readDate(request.start_date, 0);
+    this.to = readDate(request.end_date, DAY);
   }
 
   /** Why an entry is not one of those that were asked for; null where it is. */
   findMismatch({ createdAt, entry }: Row): string | null {
-    const { agent_id: agent, event_types: types } = this.#request;
+    const { agent_id: agent, event_types: types } = this.request;
     const time = Date.parse(createdAt);
-    if (!(time >= this.#from && time < this.#to)) return 'its time is outside the dates of the request';
+    if (!(time >= this.from && time < this.to)) return 'its time is outside the dates of the request';
     if (agent !== null && entry.agent_id !== agent) return 'it is of another agent than the request';
     if (types !== null && !types.includes(String(entry.event_type))) return 'its type is not one of the request';
     return null;

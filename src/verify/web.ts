@@ -51,28 +51,28 @@ export async function download(address: string, file: string): Promise<void> {
 /** The service as the holder of a token sees it. */
 export class Service {
   readonly origin: string;
-  readonly #token: string;
+  private readonly token: string;
 
   /** @param address of the service; what follows its host is left out */
   constructor(address: string, token: string) {
     this.origin = new URL(address).origin;
-    this.#token = token;
+    this.token = token;
   }
 
   get(path: string): Promise<JsonObject> {
-    return this.#ask(path, {});
+    return this.ask(path, {});
   }
 
   post(path: string, body: JsonObject): Promise<JsonObject> {
-    return this.#ask(path, {
+    return this.ask(path, {
       method: 'POST',
       body: JSON.stringify(body),
       headers: { 'Content-Type': 'application/json' },
     });
   }
 
-  async #ask(path: string, { headers, ...init }: RequestInit): Promise<JsonObject> {
-    const authorized = { ...headers, Authorization: `Bearer ${this.#token}` };
+  private async ask(path: string, { headers, ...init }: RequestInit): Promise<JsonObject> {
+    const authorized = { ...headers, Authorization: `Bearer ${this.token}` };
     return (await fetchJson(this.origin + path, { ...init, headers: authorized })) as JsonObject;
   }
 }

@@ -6,7 +6,7 @@ import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
-import { body, noQuery, atLeastOneField } from '../http/input';
+import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACTIVITY_ACTIONS } from '../../src/db/schema';
 import { formatId } from '../../src/lib/typeid';
-import { verifyService } from '../../src/verify/live';
+import { verifyService } from '../../src/verify/verify-service';
 import { ADMIN_TOKEN, databaseFile, freePort, prepareState } from '../bench/service';
 import { Service } from '../chaos/service';
 import { answer, FaultyReceiver } from '../support/faulty-receiver';

@@ -10,7 +10,7 @@ import { TextEncoding } from '../../src/audit/exports/text';
 import type { JsonObject } from '../../src/lib/json';
 import type { Id } from '../../src/lib/typeid';
 import { Fault, type Report } from '../../src/verify/findings.ts';
-import { verifyFile } from '../../src/verify/offline.ts';
+import { verifyFile } from '../../src/verify/verify-file.ts';
 import {
   cover,
   type Entry,
@@ -84,7 +84,13 @@ async function verify(
   writeFileSync(PROOF, proof);
   if (kept) writeFileSync(KEPT, kept.map((checkpoint) => `${JSON.stringify(checkpoint)}\n`).join(''));
   try {
-    return await verifyFile({ file: FILE, proof: PROOF, key, groupTimeoutMs: PATIENCE, ...(kept && { checkpoints: KEPT }) });
+    return await verifyFile({
+      file: FILE,
+      proof: PROOF,
+      key,
+      groupTimeoutMs: PATIENCE,
+      ...(kept && { checkpoints: KEPT }),
+    });
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return { faults: [error], unchecked: [], proven: [], limits: [] } as unknown as Report;

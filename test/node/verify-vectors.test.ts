@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readNote } from '../../src/verify/checkpoint.ts';
 import { canonicalJson, type Json, parseJson } from '../../src/verify/json.ts';
-import { verifyConsistency, verifyInclusion, sha256, TreeFrontier } from '../../src/verify/merkle.ts';
+import { sha256, TreeFrontier, verifyConsistency, verifyInclusion } from '../../src/verify/merkle.ts';
 import { findSigner, parseNote, parseVerifierKey } from '../../src/verify/note.ts';
 import { TREE_INPUTS, TREE_ROOTS } from '../support/merkle-vectors';
 import { consistencyPath, inclusionPath, rootOf } from '../support/sealed-log';

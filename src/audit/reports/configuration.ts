@@ -3,7 +3,7 @@ import { aliased } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { activity, agentKeys, agents, policies } from '../../db/schema';
 import type { FileRow } from '../../files/file-records';
-import { smallestIdAt, type Id } from '../../lib/typeid';
+import { type Id, smallestIdAt } from '../../lib/typeid';
 import { endOf } from './order';
 
 /** An agent as it is registered now. */

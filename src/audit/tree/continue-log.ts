@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { ConstraintError, type Reader } from '../../db/database';
 import { accounts, trees } from '../../db/schema';
 import { invalidRequest, notFound, Problem, unavailable } from '../../errors';
-import type { RequestContext, OperatorContext, Shard } from '../../http/context';
+import type { OperatorContext, RequestContext, Shard } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { dateTime } from '../../http/fields';
 import { body, noQuery } from '../../http/input';

@@ -10,11 +10,11 @@ import { Ledger } from '../../ledger/ledger';
 import { sha256 } from '../../lib/bytes';
 import { SECOND } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
-import { type AccountRef, type RequestContext, newId, SCOPES, type Scope, type UserPrincipal } from '../context';
-import { accountColumns, activeAccount, type PreloadQueries, type CallerSql } from '../credentials';
+import { failAuthentication } from '../authentication-failure';
+import { type AccountRef, newId, type RequestContext, SCOPES, type Scope, type UserPrincipal } from '../context';
+import { accountColumns, activeAccount, type CallerSql, type PreloadQueries } from '../credentials';
 import { text } from '../fields';
 import { limitIdentity } from '../rate-limit';
-import { failAuthentication } from '../refusal';
 import { type Claims, readSubject } from './jwt';
 import { findProviderKeys, verifyByProvider } from './keys';
 
@@ -123,7 +123,12 @@ async function chooseShard(c: RequestContext): Promise<string> {
  * Gives a person an account, on the shard with the most room. The directory comes first and decides: of several that
  * come at once all get the same, and whoever finds an account missing makes it.
  */
-async function createAccount(c: RequestContext, directory: Database, key: Uint8Array, claims: Claims): Promise<AccountLocation> {
+async function createAccount(
+  c: RequestContext,
+  directory: Database,
+  key: Uint8Array,
+  claims: Claims,
+): Promise<AccountLocation> {
   const { runtime, cost } = c.var;
   const now = runtime.now();
   const chosen = { account: newId(runtime, 'user'), shard: await chooseShard(c) };

@@ -83,7 +83,11 @@ async function refreshKeys(runtime: Runtime, directory: Database, oidc: OidcConf
 }
 
 /** The keys that somebody else is asking for at this moment; null when none come, or not soon. */
-async function waitForKeys(runtime: Runtime, directory: Database, { issuer }: OidcConfig): Promise<JSONWebKeySet | null> {
+async function waitForKeys(
+  runtime: Runtime,
+  directory: Database,
+  { issuer }: OidcConfig,
+): Promise<JSONWebKeySet | null> {
   for (const pause of POLL_DELAYS) {
     await runtime.sleep(pause);
     const [[kept]] = await directory.load([findProviderKeys(directory, issuer)]);

@@ -1,7 +1,7 @@
 import type { SQL } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { Problem } from '../../errors';
-import type { RequestContext, Principal } from '../../http/context';
+import type { Principal, RequestContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { plainText } from '../../http/fields';
 import type { BodyReader } from '../../http/input';

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UserError } from './complaint.ts';
+import { UserError } from './user-error.ts';
 import { runWrangler } from './wrangler.ts';
 
 /** How long a locked database is tried again, and the longest pause between two tries, in milliseconds. */
@@ -20,7 +20,7 @@ export interface FinishedRun {
  * Retries for a minute while another process, such as the running service, has the local SQLite file locked: wrangler
  * itself fails at the first lock. The command must therefore be safe to repeat, even after it took effect.
  * @param variables as of {@link runWrangler}
- * @throws Complaint when the file is still locked then
+ * @throws UserError when the file is still locked then
  */
 export async function runOnDatabase(
   options: string[],

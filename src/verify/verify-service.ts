@@ -14,7 +14,7 @@ import { KeptCheckpoints } from './kept-checkpoints.ts';
 import { readKeys } from './keys.ts';
 import { verifyConsistency } from './merkle.ts';
 import type { VerifierKey } from './note.ts';
-import { checkRefusedLog } from './refusal.ts';
+import { checkRefusedLog } from './refused-log.ts';
 import { download, Service } from './web.ts';
 
 export interface LiveOptions {
@@ -37,7 +37,7 @@ const MAX_WAIT = 30 * 60 * 1_000;
  * Verifies the whole log of an account, as the service has it now, and that it grew out of what was kept of it. Where the
  * service itself refuses the log, judges what it shows all the same.
  */
-export async function verifyService({ address, token, key, checkpoints, onProgress: tell }: LiveOptions): Promise<Report> {
+export async function verifyService({ address, token, key, checkpoints, onProgress }: LiveOptions): Promise<Report> {
   const service = new Service(address, token);
   const kept = checkpoints === undefined ? null : await KeptCheckpoints.open(checkpoints);
   const account = await service.get('/v1/me');
@@ -53,10 +53,10 @@ export async function verifyService({ address, token, key, checkpoints, onProgre
     if (!before.origin.endsWith(`/${account.id}`)) {
       throw new Fault('checkpoint', `The log is named ${before.origin}, the account is ${account.id}`);
     }
-    order = await createExport(service, account, tell);
+    order = await createExport(service, account, onProgress);
     await download(textOf(order, 'download_url'), files.file);
     await download(proofUrl(order), files.proof);
-    tell('Checking it.');
+    onProgress('Checking it.');
     const sizes = [before.size, ...(kept?.all ?? []).map(({ size }) => size)];
     const check = await checkExport(files.file, files.proof, { sizes, completeTo: before.size });
     report = reportExport(check, true);
@@ -71,7 +71,7 @@ export async function verifyService({ address, token, key, checkpoints, onProgre
     const isEmpty = (await readdir(folder)).length === 0;
     // What was found to be wrong is evidence.
     if (isEmpty || report?.faults.length === 0) await rm(folder, { recursive: true });
-    else tell(`What was downloaded is in ${folder}`);
+    else onProgress(`What was downloaded is in ${folder}`);
   }
 }
 
@@ -102,7 +102,12 @@ async function checkHeads(report: Report, check: ExportCheck, circumstances: Liv
       );
       return;
     }
-    await compareHistory(report, kept.all, now, { keys, roots: check.roots, isNewest: true, fetchConsistencyPath: askConsistency });
+    await compareHistory(report, kept.all, now, {
+      keys,
+      roots: check.roots,
+      isNewest: true,
+      fetchConsistencyPath: askConsistency,
+    });
     if (report.faults.length === 0 && (await kept.keep(now))) {
       report.proven.push(`The checkpoint of ${now.time} with ${count(now.size, 'entry', 'entries')} was kept.`);
     }
@@ -141,7 +146,7 @@ async function requireConsistency(
 async function createExport(
   service: Service,
   account: JsonObject,
-  tell: (progress: string) => void,
+  onProgress: (progress: string) => void,
 ): Promise<JsonObject> {
   // The clocks that wrote these times are not one: a day on either side is room enough.
   const start = new Date(Date.parse(textOf(account, 'created_at')) - DAY).toISOString();
@@ -149,7 +154,7 @@ async function createExport(
   const body = { format: 'json', start_date: start, end_date: end, include_details: true };
   let order = await service.post('/v1/audit/export', body);
   const path = `/v1/audit/export/${order.export_id}`;
-  tell(`Waiting for ${order.export_id}: all of the log, sealed.`);
+  onProgress(`Waiting for ${order.export_id}: all of the log, sealed.`);
   for (const deadline = Date.now() + MAX_WAIT; Date.now() < deadline; await sleep(POLL_INTERVAL)) {
     order = await service.get(path);
     if (order.status === 'failed' || order.status === 'expired') {

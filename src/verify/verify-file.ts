@@ -26,7 +26,13 @@ export interface OfflineOptions {
 const MAX_ENTRY_PROOF_BYTES = 2 ** 20;
 
 /** Verifies a file that was downloaded, or one entry, against its proof. */
-export async function verifyFile({ file, proof, key, checkpoints, groupTimeoutMs: patience }: OfflineOptions): Promise<Report> {
+export async function verifyFile({
+  file,
+  proof,
+  key,
+  checkpoints,
+  groupTimeoutMs: patience,
+}: OfflineOptions): Promise<Report> {
   const [{ size }] = (await Promise.all([proof, file].map(statFile))) as [{ size: number }];
   const entryProof = size <= MAX_ENTRY_PROOF_BYTES ? await readEntryProof(proof) : null;
   const kept = checkpoints === undefined ? [] : (await openKept(checkpoints)).all;
