@@ -3,8 +3,8 @@ import type { RequestContext } from './context';
 import { limitAddress } from './rate-limit';
 
 /**
- * Turns away a request that fails authentication.
- * @throws Problem `unauthorized`, or `rate_limited` in its place
+ * Refuses a request that fails authentication.
+ * @throws Problem `unauthorized`, or `rate_limited` after too many failures from the same network
  */
 export async function failAuthentication(
   c: RequestContext,

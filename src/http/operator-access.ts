@@ -13,21 +13,21 @@ import { beginIdempotentRequest, idempotencyKey } from './idempotency';
 import { withDescription } from './operation';
 import { limitCredential } from './rate-limit';
 
-/** Makes a query that is put to every shard, as the operator has no account; null when there is nothing to ask for. */
+/** Makes a query that runs on every shard, because the operator has no account; null if nothing is needed. */
 export type OperatorPreload<Q extends Query> = (c: RequestContext, reader: Reader) => { query: Q } | null;
 
 type Access<Q extends Query> = {
   Bindings: App['Bindings'];
   Variables: App['Variables'] & {
     operator: OperatorContext;
-    /** What the preload brought of each shard; undefined where it had nothing to ask for. */
+    /** The rows of the preload query from each shard; undefined if it made none. */
     loaded: { shard: Shard; loaded: Q['_']['result'] | undefined }[];
   };
 };
 
 const OPERATOR = new TextEncoder().encode('operator');
 
-/** Lets in the operator. */
+/** Admits the operator token. */
 export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
   const middleware = createMiddleware<Access<Q>>(async (c, next) => {
     const { config, runtime, cost, origin } = c.var;
@@ -37,18 +37,20 @@ export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
     const opened = openShards(c.env, cost);
     const key = await idempotencyKey(c);
     const answerKey = key && { principal: OPERATOR, key, account: null };
-    const ask = (asked?: OperatorPreload<Q>) =>
+    const load = (preload?: OperatorPreload<Q>) =>
       Promise.all(
         opened.map(({ database }) => {
           const stored = answerKey && findStoredAnswer(database, answerKey, runtime.now());
-          return loadNonNull(database, [stored, asked?.(c, database)?.query ?? null]);
+          return loadNonNull(database, [stored, preload?.(c, database)?.query ?? null]);
         }),
       );
-    const storedIn = (found: Awaited<ReturnType<typeof ask>>) => found.flatMap(([rows]) => rows ?? [])[0];
-    const found = await ask(preload);
-    const keyed = await beginIdempotentRequest(c, answerKey, storedIn(found), async () => storedIn(await ask()));
-    if (keyed instanceof Response) return keyed;
-    const shards = opened.map(({ name, database }) => makeShard(name, database, new Ledger(database, SERVICE, keyed)));
+    const storedIn = (found: Awaited<ReturnType<typeof load>>) => found.flatMap(([rows]) => rows ?? [])[0];
+    const found = await load(preload);
+    const answers = await beginIdempotentRequest(c, answerKey, storedIn(found), async () => storedIn(await load()));
+    if (answers instanceof Response) return answers;
+    const shards = opened.map(({ name, database }) =>
+      makeShard(name, database, new Ledger(database, SERVICE, answers)),
+    );
     c.set('operator', { config, runtime, origin, key, shards: shards as unknown as OperatorContext['shards'] });
     c.set(
       'loaded',
@@ -64,7 +66,7 @@ async function requireOperator(c: RequestContext, credential: string): Promise<v
   if (isOperator || isWellFormed(c, credential)) await limitCredential(c, credential);
   if (isOperator) return;
   await authenticate(c, credential);
-  throw new Problem('wrong_credential', 'This endpoint takes the operator token.');
+  throw new Problem('wrong_credential', 'This endpoint requires the operator token.');
 }
 
 function openShards(env: Env, cost: Cost): { name: string; database: Database }[] {

@@ -3,7 +3,6 @@ import { concatBytes } from './bytes';
 /** The use of a derived key. Each gives an independent key, so that a leak of one tells nothing of another. */
 export type KeyLabel =
   | 'credential-hash'
-  | 'operator-token'
   | 'cursor'
   | 'token-signing'
   | 'log-signing'

@@ -18,63 +18,64 @@ import { limitIdentity } from '../rate-limit';
 import { type Claims, readSubject } from './jwt';
 import { findProviderKeys, verifyByProvider } from './keys';
 
-/** The directory of people is on the first shard, wherever their accounts are. */
+/** The first shard has the directory of all people, wherever their accounts are. */
 const DIRECTORY = '00';
 
-/** Where the account of a person is. */
+/** The account of a person, and its shard. */
 interface AccountLocation {
   account: Id<'user'>;
   shard: string;
 }
 
-/** Whether a credential has the form of a JWT of the provider that people sign in with. */
+/** Whether a credential looks like a JWT of the configured identity provider. Verifies nothing. */
 export function isIdentityToken(c: RequestContext, credential: string): boolean {
   const { oidc } = c.var.config;
   return oidc !== null && readSubject(credential, oidc) !== null;
 }
 
-/** The `scope` claim of a JWT as JSON, before the JWT is verified; null for every other credential. */
+/** The `scope` claim of a JWT that is not verified yet, as JSON; null for every other credential. */
 export function claimedScope(c: RequestContext, credential: string): string | null {
   return isIdentityToken(c, credential) ? JSON.stringify(decodeJwt(credential).scope ?? null) : null;
 }
 
 /**
- * Finds out who presents a JWT of the provider. It takes one round trip where the account is on the first shard, else two.
- * @param who `anybody` for an account to be made on first sight; else a person without one is refused
+ * Finds the person who presents a JWT of the identity provider. Takes one round trip if the account is on the first shard,
+ * else two.
+ * @param mayCreateAccount whether a person without an account gets one; else they are refused
  * @throws Problem `unauthorized`, `account_inactive`, `unavailable`
  */
 export async function authenticateIdentity(
   c: RequestContext,
   token: string,
-  fellows: PreloadQueries,
-  who: 'known' | 'anybody',
+  queries: PreloadQueries,
+  mayCreateAccount: boolean,
 ) {
   const { oidc } = c.var.config;
   const subject = oidc && readSubject(token, oidc);
   const directory = openShard(c.env, DIRECTORY, c.var.cost);
   if (!oidc || subject === null || !directory) return failAuthentication(c);
   const key = await sha256(JSON.stringify([oidc.issuer, subject]));
-  const [[kept], [known], ...loaded] = await loadNonNull(directory, [
+  const [[providerKeys], [known], ...loaded] = await loadNonNull(directory, [
     findProviderKeys(directory, oidc.issuer),
     findIdentity(directory, key),
-    ...(await fellows(directory, callerByIdentityKey(key))),
+    ...(await queries(directory, callerByIdentityKey(key))),
   ]);
-  const claims = await verifyByProvider(c, directory, token, kept);
+  const claims = await verifyByProvider(c, directory, token, providerKeys);
   if (!claims) return failAuthentication(c);
   await limitIdentity(c, key);
   if (known?.shard === DIRECTORY && known.accountNumber !== null) {
     return { ...makePrincipal(activeAccount(known as AccountRow), DIRECTORY, claims), database: directory, loaded };
   }
   const isElsewhere = known && known.shard !== DIRECTORY;
-  if (!isElsewhere && who === 'known') return failAuthentication(c);
-  const home = isElsewhere ? known : await createAccount(c, directory, key, claims);
-  const entered = await loadAccount(c, home, fellows);
-  if (entered.row) return entered.admit(claims);
-  if (who === 'known') return failAuthentication(c);
-  // Deleted, or never made because somebody died in between.
-  const again = await loadAccount(c, await createAccount(c, directory, key, claims), fellows);
-  if (!again.row) throw unavailable();
-  return again.admit(claims);
+  if (!isElsewhere && !mayCreateAccount) return failAuthentication(c);
+  const location = isElsewhere ? known : await createAccount(c, directory, key, claims);
+  const found = await loadAccount(c, location, queries, claims);
+  if (found) return found;
+  if (!mayCreateAccount) return failAuthentication(c);
+  // The account was deleted, or a crash came between the writes to the directory and to the shard.
+  const created = await loadAccount(c, await createAccount(c, directory, key, claims), queries, claims);
+  if (!created) throw unavailable();
+  return created;
 }
 
 type AccountRow = Parameters<typeof activeAccount>[0];
@@ -92,8 +93,13 @@ function callerByIdentityKey(key: Uint8Array): CallerSql {
   return { id, account: sql<number>`(select ${accounts.number} from ${accounts} where ${accounts.id} = ${id})` };
 }
 
-/** Looks for an account at its home, with what is to be loaded of it. */
-async function loadAccount(c: RequestContext, { account, shard }: AccountLocation, fellows: PreloadQueries) {
+/** Loads an account from its shard, with the rows of the preload queries; null if it does not exist. */
+async function loadAccount(
+  c: RequestContext,
+  { account, shard }: AccountLocation,
+  queries: PreloadQueries,
+  claims: Claims,
+) {
   const database = openShard(c.env, shard, c.var.cost);
   if (!database) throw new Error(`shard ${shard} is in the directory and not bound`);
   const id = sql`${sql.param(account, accounts.id)}`;
@@ -103,12 +109,9 @@ async function loadAccount(c: RequestContext, { account, shard }: AccountLocatio
   };
   const [[row], ...loaded] = await loadNonNull(database, [
     database.select(accountColumns).from(accounts).where(eq(accounts.id, account)),
-    ...(await fellows(database, caller)),
+    ...(await queries(database, caller)),
   ]);
-  const admit = (claims: Claims) => {
-    return { ...makePrincipal(activeAccount(row as AccountRow), shard, claims), database, loaded };
-  };
-  return { row, admit };
+  return row ? { ...makePrincipal(activeAccount(row), shard, claims), database, loaded } : null;
 }
 
 async function chooseShard(c: RequestContext): Promise<string> {
@@ -120,8 +123,8 @@ async function chooseShard(c: RequestContext): Promise<string> {
 }
 
 /**
- * Gives a person an account, on the shard with the most room. The directory comes first and decides: of several that
- * come at once all get the same, and whoever finds an account missing makes it.
+ * Creates the account of a person, on the least full shard. The directory is written first and decides the identifier and
+ * the shard, so that concurrent requests create the same account.
  */
 async function createAccount(
   c: RequestContext,
@@ -137,7 +140,7 @@ async function createAccount(
       write
         .insert(identities)
         .values({ key, ...chosen, createdAt: now })
-        // Changes nothing, and tells what is there.
+        // Changes nothing, but makes RETURNING give the existing row.
         .onConflictDoUpdate({ target: identities.key, set: { key: sql`excluded.key` } })
         .returning({ account: identities.account, shard: identities.shard }),
     ],
@@ -159,12 +162,12 @@ async function createAccount(
   return home;
 }
 
-/** For people to know the account by; nothing is linked by it. */
+/** The email address, which is only displayed: nothing is found or authorized by it. */
 function readEmail({ email }: Claims): string {
   return typeof email === 'string' && email.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(email) ? email : '';
 }
 
-/** Lets a person into an account, for as long as their JWT is valid. */
+/** The principal for a person's account, until their JWT expires. */
 function makePrincipal(account: AccountRef, shard: string, { scope, exp }: Claims) {
   const expiresAt = exp * SECOND;
   const principal: UserPrincipal = {
@@ -178,7 +181,7 @@ function makePrincipal(account: AccountRef, shard: string, { scope, exp }: Claim
   return { principal, reference: { kind: 'identity_token' as const, account: account.number, expiresAt } };
 }
 
-/** What a `scope` claim (RFC 8693 section 4.2) leaves of everything. */
+/** The scopes that a `scope` claim names (RFC 8693 section 4.2); all without the claim. */
 function grantedScopes(claim: unknown): readonly Scope[] {
   if (claim === undefined) return SCOPES;
   const named = typeof claim === 'string' ? claim.split(' ') : [];
