@@ -492,7 +492,7 @@ export const webhooks = sqliteTable(
     secret: bytesColumn().notNull(),
     oldSecret: bytesColumn('old_secret'),
     oldSecretExpiresAt: integer('old_secret_expires_at'),
-    /** Entries after this sequence are delivered: those since the webhook was created or last activated. */
+    /** Entries after this position are delivered: those since the webhook was created or last activated. */
     startsAfter: integer('starts_after').notNull(),
     /** File outcomes after this ordinal are delivered. */
     startsAfterOutcome: integer('starts_after_outcome').notNull().default(0),
@@ -525,7 +525,7 @@ export const webhookFeeds = sqliteTable(
   'webhook_feeds',
   {
     account: integer().primaryKey(),
-    /** The sequence up to which all entries have been turned into deliveries. */
+    /** The position up to which all entries have been turned into deliveries. */
     position: integer().notNull(),
     /** When to turn entries into deliveries next; null if there are none. */
     dueAt: integer('due_at'),

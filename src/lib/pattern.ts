@@ -1,7 +1,6 @@
 /**
- * Whether a text matches a pattern: literal text in which `*` stands for any run of characters, the empty one included.
- * Looks for the literal parts one after the other, each at the first place where it fits, so that the time grows with
- * the length of the text and no pattern can make it explode.
+ * Whether a text matches a pattern, in which `*` stands for any characters, or none. Searches for the literal parts one
+ * after the other, each at its first occurrence, so that no pattern causes exponential time.
  */
 export function matchesPattern(pattern: string, text: string): boolean {
   const parts = pattern.split('*');

@@ -1,10 +1,10 @@
 const BLOCK_SIZE = 128 * 1024;
 const BLOCK_HEADER_SIZE = 3;
 const LAST_BLOCK = 1;
-/** Magic number, a descriptor that says "one segment, size in four bytes", and the size. */
+/** The magic number, a frame header descriptor ("single segment, size in four bytes"), and the size. */
 const FRAME_HEADER_SIZE = 9;
 
-/** Wraps bytes as a zstd frame that stores them as they are (RFC 8878 section 3.1.1). */
+/** Wraps bytes in a zstd frame without compression (RFC 8878 section 3.1.1). */
 export function storedZstdFrame(bytes: Uint8Array): Uint8Array {
   const blocks = Math.max(1, Math.ceil(bytes.length / BLOCK_SIZE));
   const frame = new Uint8Array(FRAME_HEADER_SIZE + blocks * BLOCK_HEADER_SIZE + bytes.length);
