@@ -8,33 +8,34 @@ import { Ranges } from './ranges.ts';
 import { RequestFilter } from './request-filter.ts';
 import { readRows } from './rows.ts';
 
+/** The result of {@link checkExport}. */
 export interface ExportCheck {
   head: ProofHead;
-  /** What is wrong, the first entry that is wrong before everything else. */
+  /** All faults. The first wrong entry comes first. */
   faults: Fault[];
-  /** Entries in the file; first and last sequence, null where there are none. */
+  /** The number of entries in the file, and the first and last sequence; null if there are none. */
   rows: number;
   first: number | null;
   last: number | null;
-  /** Whether entries between the first and the last were left out on request. */
+  /** Whether the request had a filter that excludes entries between the first and the last. */
   filtered: boolean;
   erased: Ranges;
-  /** The roots that the log had at the sizes asked for, where the proof lets them be computed. */
+  /** The roots of the log at the requested sizes, as far as the proof allows to compute them. */
   roots: Map<number, Buffer>;
 }
 
 export interface ExportOptions {
-  /** Sizes of the log to compute the root for. */
+  /** Sizes of the log for which to compute the root. */
   sizes?: number[];
-  /** The sequence up to which everything should be in the file; absent where dates or filters leave something out. */
+  /** The sequence up to which the file must be complete; absent if dates or filters exclude entries. */
   completeTo?: number;
-  /** Milliseconds that a row group of Parquet may take. */
+  /** Time limit for decoding a Parquet row group. */
   groupTimeoutMs?: number | undefined;
 }
 
 /**
- * Checks an export file against its proof, and the proof against its checkpoint; who signed that is another matter.
- * @throws Fault where the proof cannot be read at all
+ * Checks an export file against its proof, and the proof against its checkpoint. Does not check the checkpoint's signature.
+ * @throws Fault if the proof cannot be read
  */
 export async function checkExport(file: string, proof: string, options: ExportOptions = {}): Promise<ExportCheck> {
   return await new ExportChecker(file, await ProofFile.open(proof), options).run(file);
@@ -42,7 +43,7 @@ export async function checkExport(file: string, proof: string, options: ExportOp
 
 type EntryFault = [kind: FaultKind, how: string, details: FaultDetails & { sequence: number }];
 
-/** Goes through the file and the tree side by side, from the first entry to the last. */
+/** Reads the file and the tree of the proof in parallel, from the first entry to the last. */
 class ExportChecker {
   private readonly proof: ProofFile;
   private readonly rows: AsyncGenerator<Row, void>;
@@ -53,13 +54,13 @@ class ExportChecker {
   private readonly roots = new Map<number, Buffer>();
   private readonly sealedEmpty = new Set<number>();
   private readonly tree = new TreeFrontier();
-  /** The tree with the leaf of the first wrong entry as the file has it. */
+  /** The tree in which the first wrong entry is replaced by the one in the file. */
   private treeOfFile: TreeFrontier | null = null;
   private count = 0;
   private first: Row | null = null;
   private last: Row | null = null;
   private wrong: Fault | null = null;
-  /** An entry that came too early: whether it is one of the proof's at all shows later. */
+  /** An entry with a larger sequence than expected, and whether the proof lists it later. */
   private early: { row: Row; listed: boolean } | null = null;
 
   constructor(file: string, proof: ProofFile, { sizes = [], completeTo, groupTimeoutMs: patience }: ExportOptions) {
@@ -86,7 +87,7 @@ class ExportChecker {
     }
     const whole = faults.length === 0;
     if (!this.wrong && faults.length === 0) await this.finish();
-    if (this.wrong) faults.unshift(this.early?.listed === false ? this.intruder(this.early.row) : this.wrong);
+    if (this.wrong) faults.unshift(this.early?.listed === false ? this.unexpectedEntry(this.early.row) : this.wrong);
     await this.rows.return();
     faults.push(...(await this.judgeFile(file, whole)));
     return {
@@ -124,12 +125,12 @@ class ExportChecker {
 
   private misfit(how: string): Fault {
     const { size } = this.tree;
-    return new Fault('proof', `The tree of the proof does not fit together: after ${size} leaves it ${how}`, {
+    return new Fault('proof', `The tree of the proof is inconsistent: after ${size} leaves it ${how}`, {
       evidence: { leaves: size, tree_size: this.proof.head.checkpoint.size },
     });
   }
 
-  /** Compares the next entry of the file with the next leaf that should be one. */
+  /** Compares the next entry of the file with the next leaf. */
   private async compare(leaf: Leaf): Promise<void> {
     const { sequence } = leaf;
     try {
@@ -137,7 +138,7 @@ class ExportChecker {
       const gap = this.findGap(sequence - 1);
       if (gap) this.fail(...gap);
       else if (!row) {
-        this.fail('missing', 'has a place in the proof, but the file ends before it', { sequence });
+        this.fail('missing', 'is in the proof, but the file ends before it', { sequence });
       } else if (row.sequence !== sequence) {
         await this.explainOther(row, leaf);
       } else {
@@ -145,7 +146,7 @@ class ExportChecker {
       }
     } catch (error) {
       if (!(error instanceof InvalidRow)) throw error;
-      this.fail('changed', `is not in the file as it was sealed: ${error.message}`, { sequence, id: error.id });
+      this.fail('changed', `differs in the file from the sealed entry: ${error.message}`, { sequence, id: error.id });
     }
   }
 
@@ -155,16 +156,16 @@ class ExportChecker {
     return done ? null : value;
   }
 
-  /** Whether something is missing after the last entry and up to a place. */
+  /** The fault of a missing entry after the last one, up to a sequence; null if none is missing. */
   private findGap(to: number): EntryFault | null {
     if (this.filter.isPartial) return null;
     const from = this.last ? this.last.sequence + 1 : this.completeTo === undefined ? to + 1 : 1;
     const sequence = this.erased.firstOutside(from, to);
     if (sequence === null) return null;
-    const emptiness = this.sealedEmpty.has(sequence)
-      ? 'was not in the database when its place was sealed, and is not recorded as erased'
+    const how = this.sealedEmpty.has(sequence)
+      ? 'was not in the database when its leaf was sealed, and is not recorded as erased'
       : 'was not exported, and is not recorded as erased';
-    return ['missing', emptiness, { sequence, evidence: { after: this.last?.id ?? null } }];
+    return ['missing', how, { sequence, evidence: { after: this.last?.id ?? null } }];
   }
 
   private judge(row: Row, leaf: Leaf): void {
@@ -174,19 +175,19 @@ class ExportChecker {
       const evidence = { leaf_of_proof: leaf.hash.toString('hex'), leaf_of_file: found?.toString('hex') ?? null };
       this.treeOfFile = this.tree.copy();
       this.treeOfFile.append(1, found ?? EMPTY_LEAF_HASH);
-      this.fail('changed', 'is not in the file as it was sealed', { sequence, id, evidence });
+      this.fail('changed', 'differs in the file from the sealed entry', { sequence, id, evidence });
       return;
     }
     const objection = this.filter.findMismatch(row);
     if (this.last && createdAt < this.last.createdAt) {
       const evidence = { created_at: createdAt, before_it: this.last.createdAt };
-      this.fail('changed', 'is sealed with a time before that of the entry before it', { sequence, id, evidence });
+      this.fail('changed', 'has an earlier time than the entry before it', { sequence, id, evidence });
     } else if (objection) {
-      this.fail('added', `is not one of those that were asked for: ${objection}`, { sequence, id });
+      this.fail('added', `does not match the request: ${objection}`, { sequence, id });
     } else if (this.erased.has(sequence)) {
-      this.fail('added', 'is recorded as erased, and stands in the file', { sequence, id });
+      this.fail('added', 'is in the file, but recorded as erased', { sequence, id });
     } else if (!this.proof.head.checkpoint.origin.endsWith(`/${entry.user_id}`)) {
-      this.fail('added', 'is of another account than the log', { sequence, id });
+      this.fail('added', 'belongs to another account than the log', { sequence, id });
     }
     this.first ??= row;
     this.last = row;
@@ -200,29 +201,29 @@ class ExportChecker {
     }
   }
 
-  /** Says how it comes that not the expected entry stands here but another. */
+  /** Finds the fault that explains why another entry is here than the expected one. */
   private async explainOther(row: Row, { sequence, salt, hash }: Leaf): Promise<void> {
     const { id } = row;
     if (this.hash({ ...row.entry, sequence }, salt)?.equals(hash)) {
       const evidence = { sequence_in_file: row.sequence };
       this.fail('changed', `has another sequence in the file: ${row.sequence}`, { sequence, id, evidence });
     } else if (row.sequence < sequence) {
-      this.wrong = this.intruder(row);
+      this.wrong = this.unexpectedEntry(row);
     } else {
       this.early = { row, listed: false };
       const later = await this.lookFor(sequence);
       const evidence = { in_its_place: row.sequence, id_in_its_place: id };
       if (later) {
-        const how = `is not in its place: entry ${row.sequence} (${id}) stands there, and it comes later`;
+        const how = `is out of order: entry ${row.sequence} (${id}) is in its place, and it comes later`;
         this.fail('swapped', how, { sequence, id: later.id, evidence });
       } else {
         this.early = null;
-        this.fail('missing', 'has a place in the proof, but is not in the file', { sequence, evidence });
+        this.fail('missing', 'is in the proof, but not in the file', { sequence, evidence });
       }
     }
   }
 
-  /** Looks through the rest of the file. */
+  /** Searches the rest of the file for an entry. */
   private async lookFor(sequence: number): Promise<Row | null> {
     try {
       for (let row = await this.next(); row; row = await this.next()) if (row.sequence === sequence) return row;
@@ -232,22 +233,21 @@ class ExportChecker {
     return null;
   }
 
-  private intruder({ sequence, id }: Row): Fault {
-    const twice = this.last?.id === id;
-    const how = twice ? 'stands twice in the file' : 'stands in the file where the proof has no place for it';
+  private unexpectedEntry({ sequence, id }: Row): Fault {
+    const how = this.last?.id === id ? 'is in the file twice' : 'is in the file, but not in the proof';
     return entryFault('added', how, { sequence, id, evidence: { after: this.last?.id ?? null } });
   }
 
-  /** What only the end of file and tree can show. */
+  /** Finds missing and unexpected entries at the end of the file. */
   private async finish(): Promise<void> {
     try {
       const row = await this.next();
       const gap = this.completeTo === undefined ? null : this.findGap(this.completeTo);
       if (gap) this.fail(...gap);
-      else if (row) this.wrong = this.intruder(row);
+      else if (row) this.wrong = this.unexpectedEntry(row);
     } catch (error) {
       if (!(error instanceof InvalidRow)) throw error;
-      this.wrong = new Fault('file', `The file does not end as an export does: ${error.message}`);
+      this.wrong = new Fault('file', `The end of the file is malformed: ${error.message}`);
     }
   }
 
@@ -255,19 +255,19 @@ class ExportChecker {
     this.wrong = entryFault(...fault);
   }
 
-  /** Whether the tree leads to the root of the checkpoint; if not, whether it would with the entry as the file has it. */
+  /** Checks the root of the tree. If it is wrong, tries whether the wrong entry in the file is the sealed one. */
   private judgeTree(): Fault[] {
     const { root } = this.proof.head.checkpoint;
     const found = this.tree.root();
     if (found.equals(root)) return [];
     const evidence = { root_of_tree: found.toString('hex'), root_of_checkpoint: root.toString('hex') };
     const how = this.treeOfFile?.root().equals(root)
-      ? 'With that entry as the file has it, the tree leads to the root of the checkpoint: the proof was changed there, and the file was not'
-      : "The tree of the proof does not lead to the checkpoint's root: entries, hashes or the checkpoint were changed together with the proof, and which of them does not show here";
+      ? 'With that entry as it is in the file, the root is that of the checkpoint: the proof was changed, and the file was not'
+      : 'The root of the tree is not that of the checkpoint: entries, hashes or the checkpoint were changed together with the proof, and the proof cannot show which';
     return [new Fault('proof', how, { evidence })];
   }
 
-  /** @param whole whether all of the file was read, if it was in order */
+  /** @param whole whether the tree was read to its end */
   private async judgeFile(file: string, whole: boolean): Promise<Fault[]> {
     const { sha256, rowCount } = this.proof.head;
     const faults: Fault[] = [];
@@ -276,13 +276,13 @@ class ExportChecker {
     const found = hash.digest('hex');
     if (found !== sha256) {
       faults.push(
-        new Fault('file', 'The file is not the one that was exported', {
+        new Fault('file', 'The file differs from the exported file', {
           evidence: { sha256: found, exported: sha256 },
         }),
       );
     }
     if (whole && !this.wrong && this.count !== rowCount) {
-      const how = `The file has ${count(this.count, 'entry', 'entries')}, the proof speaks of ${rowCount}`;
+      const how = `The file has ${count(this.count, 'entry', 'entries')}, but the proof says ${rowCount}`;
       faults.push(new Fault('file', how, { evidence: { rows: this.count, row_count: rowCount } }));
     }
     return faults;

@@ -4,17 +4,17 @@ import { type Checkpoint, readCheckpoint, readNote } from './checkpoint.ts';
 import { CannotCheck, Fault } from './findings.ts';
 import { parseJson } from './json.ts';
 
-/** A checkpoint that somebody kept. */
+/** A checkpoint that the auditor kept. */
 export interface KeptCheckpoint extends Checkpoint {
-  /** Where it was found, for messages. */
+  /** The file and line, for messages. */
   where: string;
 }
 
 const SIZE_NAME = /^\d{16}$/;
 
 /**
- * Checkpoints that were kept, smallest log first: a file of the service's answers, one JSON object a line, or a folder
- * of notes, each named by the size of the log in 16 digits.
+ * The checkpoints that the auditor kept, sorted by size. They are stored in a file with one answer of the API per line, or in
+ * a folder of notes, each named by the size of the log in 16 digits.
  */
 export class KeptCheckpoints {
   private readonly path: string;
@@ -28,9 +28,9 @@ export class KeptCheckpoints {
   }
 
   /**
-   * Reads what was kept; a path where nothing is yet is an empty file to be.
-   * @throws Fault for what is no checkpoint
-   * @throws CannotCheck where it cannot be read
+   * Reads the kept checkpoints. If nothing exists at the path, `keep` creates a file there.
+   * @throws Fault if one is not a valid checkpoint
+   * @throws CannotCheck if the path cannot be read
    */
   static async open(path: string): Promise<KeptCheckpoints> {
     try {
@@ -45,7 +45,7 @@ export class KeptCheckpoints {
     }
   }
 
-  /** Keeps a checkpoint, unless it is kept already. Tells whether it did. */
+  /** Stores a checkpoint. Returns false if it was already stored. */
   async keep({ origin, size, root, time, note }: Checkpoint): Promise<boolean> {
     if (this.all.some((kept) => kept.size === size && kept.root.equals(root))) return false;
     if (this.folder) {
@@ -65,7 +65,7 @@ async function readFolder(path: string): Promise<KeptCheckpoint[]> {
       const where = join(path, name);
       const checkpoint = readNote(await readFile(where, 'utf8'), where);
       if (checkpoint.size === Number(name)) return { ...checkpoint, where };
-      throw new Fault('checkpoint', `${where} is the checkpoint of another size: ${checkpoint.size}`);
+      throw new Fault('checkpoint', `${where} contains a checkpoint of another size: ${checkpoint.size}`);
     }),
   );
 }
@@ -81,7 +81,7 @@ async function readLines(path: string): Promise<KeptCheckpoint[]> {
         return { ...readCheckpoint(parseJson(line), where), where };
       } catch (error) {
         throw error instanceof SyntaxError
-          ? new Fault('checkpoint', `${where} is no checkpoint: ${error.message}`)
+          ? new Fault('checkpoint', `${where} is not a checkpoint: ${error.message}`)
           : error;
       }
     });

@@ -4,14 +4,14 @@ import { Fault } from './findings.ts';
 import { isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
 import { Lines, readMembers } from './lines.ts';
 
-/** What a proof says of its export. */
+/** The part of a proof that describes its export. */
 export interface ProofHead {
   exportId: string;
   format: 'json' | 'parquet';
-  /** Of the export file, in hexadecimal. */
+  /** The hash of the export file, in hexadecimal. */
   sha256: string;
   rowCount: number;
-  /** What was asked for; the dates as they were written. */
+  /** The request, with the dates as the client wrote them. */
   request: { start_date: string; end_date: string; agent_id: string | null; event_types: string[] | null };
   checkpoint: Checkpoint;
   erased: Erasure[];
@@ -24,7 +24,7 @@ export interface Leaf {
   hash: Buffer;
 }
 
-/** A complete subtree of entries that were not exported. */
+/** A complete subtree of entries that are not in the export. */
 export interface Span {
   first: number;
   last: number;
@@ -35,7 +35,7 @@ const TREE = '"tree":[';
 const HASH = /^[0-9a-f]{64}$/;
 const SALT = /^[0-9a-f]{32}$/;
 
-/** The proof of an export, read as it is asked for. */
+/** The proof of an export. Its tree is read on demand. */
 export class ProofFile {
   readonly head: ProofHead;
   private readonly lines: Lines;
@@ -45,7 +45,7 @@ export class ProofFile {
     this.lines = lines;
   }
 
-  /** @throws Fault where the file does not begin as a proof does */
+  /** @throws Fault if the beginning of the file is malformed */
   static async open(path: string): Promise<ProofFile> {
     const lines = new Lines(path);
     const head: string[] = [];
@@ -59,8 +59,8 @@ export class ProofFile {
   }
 
   /**
-   * The parts of the tree, from left to right.
-   * @throws Fault at the one that is in another form
+   * Reads the nodes of the tree, from left to right.
+   * @throws Fault at the first malformed node
    */
   async *tree(): AsyncGenerator<Leaf | Span, void> {
     const members = readMembers(this.lines, ']}');
@@ -81,7 +81,7 @@ async function asProofFault<T>(read: () => Promise<T>): Promise<T> {
     return await read();
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof TypeError) {
-      throw new Fault('proof', `The proof is not in its form: ${error.message}`);
+      throw new Fault('proof', `The proof is malformed: ${error.message}`);
     }
     throw error;
   }
@@ -100,13 +100,14 @@ function readNode(value: Json): Leaf | Span {
 }
 
 function readHead(value: Json): ProofHead {
-  if (!isJsonObject(value) || value.version !== 1) throw new SyntaxError('it is not of version 1');
+  if (!isJsonObject(value) || value.version !== 1) throw new SyntaxError('its version is not 1');
   const { export_id: exportId, format, sha256, row_count: rowCount, request, checkpoint, erased } = value;
   if (typeof exportId !== 'string') throw new SyntaxError('it has no export_id');
   if (format !== 'json' && format !== 'parquet') throw new SyntaxError('its format is neither json nor parquet');
-  if (typeof sha256 !== 'string' || !HASH.test(sha256)) throw new SyntaxError('its sha256 is none');
-  if (typeof rowCount !== 'number' || !Number.isSafeInteger(rowCount)) throw new SyntaxError('its row_count is none');
-  if (!Array.isArray(erased)) throw new SyntaxError('it does not say what was erased');
+  if (typeof sha256 !== 'string' || !HASH.test(sha256)) throw new SyntaxError('its sha256 is not a hash');
+  if (typeof rowCount !== 'number' || !Number.isSafeInteger(rowCount))
+    throw new SyntaxError('its row_count is not a whole number');
+  if (!Array.isArray(erased)) throw new SyntaxError('it has no list of erased entries');
   return {
     exportId,
     format,

@@ -1,9 +1,9 @@
-/** A set of whole numbers, held as ranges. */
+/** A set of whole numbers, stored as ranges. */
 export class Ranges {
-  /** Ascending, with room between them. */
+  /** Sorted, with gaps between them. */
   private readonly ranges: [number, number][] = [];
 
-  /** @param ranges first and last of each, in any order */
+  /** @param ranges pairs of first and last numbers, in any order */
   constructor(ranges: [number, number][]) {
     for (const [first, last] of ranges.toSorted(([a], [b]) => a - b)) {
       const before = this.ranges.at(-1);
@@ -16,7 +16,7 @@ export class Ranges {
     return this.firstOutside(number, number) === null;
   }
 
-  /** The first number from `first` to `last` that is not in the set; null where all are. */
+  /** The first number from `first` to `last` that is not in the set; null if all are. */
   firstOutside(first: number, last: number): number | null {
     if (first > last) return null;
     const [low, high] = this.ranges[this.find(first)] ?? [Number.POSITIVE_INFINITY, 0];

@@ -1,14 +1,14 @@
 import { count, type Fault, type Report } from './findings.ts';
 
-/** What moves the cursor, changes the direction of writing or begins a new line: files are not to speak for the verifier. */
+/** Characters that move the cursor, change the direction of text or start a new line. A file could use them to fake output. */
 const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/** A text of a file, or with one in it, as it can be shown on a line. */
+/** Escapes the control characters in a text that may contain data of a file, so that it is safe to print on one line. */
 export function escapeControls(text: string): string {
   return text.replace(CONTROL_CHARACTERS, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
-/** A report in a few lines for people. */
+/** Formats a report for people. */
 export function describeReport(report: Report): string {
   const { checkpoint, faults } = report;
   const [log = '', key = ''] = [report.log, report.key ?? 'not checked'].map(escapeControls);
@@ -25,9 +25,9 @@ export function describeReport(report: Report): string {
   const verdict = report.refused
     ? 'Not proven.'
     : unchecked.length > 0
-      ? 'Not proven. File and proof fit together, but not everything could be checked:'
+      ? 'Not proven. The file matches its proof, but not everything could be checked:'
       : 'Proven.';
-  const condition = report.refused ? 'What holds all the same:' : 'If that is in order, then:';
+  const condition = report.refused ? 'What holds nevertheless:' : 'If these are in order, then:';
   return [
     ...head,
     verdict,
@@ -39,7 +39,7 @@ export function describeReport(report: Report): string {
   ].join('\n');
 }
 
-/** What is wrong, with the evidence. */
+/** Formats the faults with their evidence. */
 export function describeFaults(faults: Fault[]): string {
   const lines = faults.flatMap(({ kind, message, evidence }) => [
     `  ${escapeControls(message)}. [${kind}]`,

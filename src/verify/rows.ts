@@ -19,11 +19,11 @@ export async function* readRows(file: string, format: string, groupTimeoutMs = 3
   }
 }
 
-/** A JSON array, one entry a line. */
+/** Reads a JSON array with one entry per line. */
 async function* readJson(file: string): AsyncGenerator<Json> {
   const lines = new Lines(file);
   try {
-    if ((await lines.next()) !== '[') throw new InvalidRow('the file does not begin as an export in JSON does');
+    if ((await lines.next()) !== '[') throw new InvalidRow('the file does not begin like a JSON export');
     for await (const line of readMembers(lines, ']')) yield parseJson(line);
   } finally {
     await lines.close();

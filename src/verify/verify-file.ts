@@ -14,18 +14,18 @@ import type { VerifierKey } from './note.ts';
 export interface OfflineOptions {
   file: string;
   proof: string;
-  /** Where the log's keys are: see readKeys. Without it, those that the service publishes under the log's name. */
+  /** The source of the log's keys (see `readKeys`). By default the service in the log's name. */
   key?: string | undefined;
-  /** Where checkpoints were kept. */
+  /** The path of the kept checkpoints. */
   checkpoints?: string | undefined;
-  /** Milliseconds that a row group of Parquet may take. */
+  /** Time limit for decoding a Parquet row group. */
   groupTimeoutMs?: number | undefined;
 }
 
-/** The proof of one entry is a line; that of an export, which is read piece by piece, may be any size. */
+/** Maximum size of the proof of one entry. Larger proofs belong to exports, and are read in parts. */
 const MAX_ENTRY_PROOF_BYTES = 2 ** 20;
 
-/** Verifies a file that was downloaded, or one entry, against its proof. */
+/** Verifies an export file, or a file with one entry, against its proof. */
 export async function verifyFile({
   file,
   proof,
@@ -54,11 +54,12 @@ async function openKept(path: string): Promise<KeptCheckpoints> {
   return await KeptCheckpoints.open(path);
 }
 
-/** Finds who signed. Answers the keys that were tried: none where they could not be had. */
+/** Checks the signature of the checkpoint, and adds the result to the report. Returns the keys; none if there were none. */
 async function checkSignature(report: Report, checkpoint: Checkpoint, source?: string): Promise<VerifierKey[]> {
   const published = source ?? publishedKeys(checkpoint.origin);
   try {
-    if (published === null) throw new CannotCheck(`${checkpoint.origin} names no host to ask for keys`);
+    if (published === null)
+      throw new CannotCheck(`the name ${checkpoint.origin} has no host from which to fetch the keys`);
     const keys = await readKeys(published);
     const { label } = requireSigner(checkpoint, keys, 'The checkpoint');
     report.key = published.startsWith(label) ? label : `${label} (${published})`;

@@ -18,14 +18,14 @@ import { checkRefusedLog } from './refused-log.ts';
 import { download, Service } from './web.ts';
 
 export interface LiveOptions {
-  /** Of the service. */
+  /** The URL of the service. */
   address: string;
   token: string;
-  /** Where the log's keys are: see readKeys. Without it, those that the service publishes. */
+  /** The source of the log's keys (see `readKeys`). By default the service itself. */
   key?: string | undefined;
-  /** Where checkpoints are kept; the new one is added. */
+  /** The path of the kept checkpoints, to which the newest is added. */
   checkpoints?: string | undefined;
-  /** Tells people what is being waited for. */
+  /** Receives progress messages. */
   onProgress: (progress: string) => void;
 }
 
@@ -34,8 +34,8 @@ const POLL_INTERVAL = 1_000;
 const MAX_WAIT = 30 * 60 * 1_000;
 
 /**
- * Verifies the whole log of an account, as the service has it now, and that it grew out of what was kept of it. Where the
- * service itself refuses the log, judges what it shows all the same.
+ * Verifies the whole current log of an account, and that it is consistent with the kept checkpoints. If the service itself
+ * refuses the log, checks what it still shows.
  */
 export async function verifyService({ address, token, key, checkpoints, onProgress }: LiveOptions): Promise<Report> {
   const service = new Service(address, token);
@@ -48,15 +48,15 @@ export async function verifyService({ address, token, key, checkpoints, onProgre
   let order: JsonObject | null = null;
   let report: Report | null = null;
   try {
-    // What this head covers was in the log before the export is asked for, and so has to be in it.
+    // The export must contain everything that this head covers, because the head is older than the export.
     before = await fetchCheckpoint(service, keys);
     if (!before.origin.endsWith(`/${account.id}`)) {
-      throw new Fault('checkpoint', `The log is named ${before.origin}, the account is ${account.id}`);
+      throw new Fault('checkpoint', `The log is named ${before.origin}, but the account is ${account.id}`);
     }
     order = await createExport(service, account, onProgress);
     await download(textOf(order, 'download_url'), files.file);
     await download(proofUrl(order), files.proof);
-    onProgress('Checking it.');
+    onProgress('Checking the export.');
     const sizes = [before.size, ...(kept?.all ?? []).map(({ size }) => size)];
     const check = await checkExport(files.file, files.proof, { sizes, completeTo: before.size });
     report = reportExport(check, true);
@@ -69,9 +69,9 @@ export async function verifyService({ address, token, key, checkpoints, onProgre
     return report;
   } finally {
     const isEmpty = (await readdir(folder)).length === 0;
-    // What was found to be wrong is evidence.
+    // The files are evidence of the faults.
     if (isEmpty || report?.faults.length === 0) await rm(folder, { recursive: true });
-    else onProgress(`What was downloaded is in ${folder}`);
+    else onProgress(`The downloaded files are in ${folder}`);
   }
 }
 
@@ -82,7 +82,7 @@ interface LiveCheck {
   kept: KeptCheckpoints | null;
 }
 
-/** Judges what holds the proof and the heads together, and keeps the newest head if all is well. */
+/** Checks the export's head against those of the service and the kept ones, and keeps the newest head if there is no fault. */
 async function checkHeads(report: Report, check: ExportCheck, circumstances: LiveCheck): Promise<void> {
   const { service, keys, before, kept } = circumstances;
   const { checkpoint } = check.head;
@@ -98,7 +98,7 @@ async function checkHeads(report: Report, check: ExportCheck, circumstances: Liv
     describeCompleteness(report, check, before);
     if (!kept) {
       report.limits.push(
-        'Nothing was compared with the past: without checkpoints that you kept, whoever runs the service can show a rewritten log.',
+        'Whether the log was rewritten: without checkpoints that you kept, the operator of the service can show you another log.',
       );
       return;
     }
@@ -128,7 +128,7 @@ async function fetchConsistencyPath(service: Service, from: number, to: number):
   return readHashes(answer.consistency_path);
 }
 
-/** @throws Fault unless the first head's log is what the second's began with */
+/** @throws Fault unless the second head's log is an extension of the first's */
 async function requireConsistency(
   first: Checkpoint,
   second: Checkpoint,
@@ -139,22 +139,22 @@ async function requireConsistency(
   }
   if (first.size > second.size) throw shrunkLog(first, second);
   const path = first.size === second.size ? [] : await askConsistency(first.size, second.size);
-  if (!verifyConsistency(first, second, path)) throw inconsistentLog(first, second, `that of ${first.time}`);
+  if (!verifyConsistency(first, second, path)) throw inconsistentLog(first, second, `the checkpoint of ${first.time}`);
 }
 
-/** Asks for an export of everything, and waits until it is made. */
+/** Requests an export of the whole log, and waits until it is completed. */
 async function createExport(
   service: Service,
   account: JsonObject,
   onProgress: (progress: string) => void,
 ): Promise<JsonObject> {
-  // The clocks that wrote these times are not one: a day on either side is room enough.
+  // A day on either side makes up for differences between clocks.
   const start = new Date(Date.parse(textOf(account, 'created_at')) - DAY).toISOString();
   const end = new Date(Date.now() + DAY).toISOString().slice(0, 10);
   const body = { format: 'json', start_date: start, end_date: end, include_details: true };
   let order = await service.post('/v1/audit/export', body);
   const path = `/v1/audit/export/${order.export_id}`;
-  onProgress(`Waiting for ${order.export_id}: all of the log, sealed.`);
+  onProgress(`Waiting for the export ${order.export_id} of the whole log.`);
   for (const deadline = Date.now() + MAX_WAIT; Date.now() < deadline; await sleep(POLL_INTERVAL)) {
     order = await service.get(path);
     if (order.status === 'failed' || order.status === 'expired') {
@@ -162,10 +162,13 @@ async function createExport(
     }
     if (order.status === 'completed') return order;
   }
-  throw new CannotCheck(`The export ${order.export_id} is not made after half an hour`);
+  throw new CannotCheck(`The export ${order.export_id} was not completed within half an hour`);
 }
 
-/** @throws LogRefused where the service made no proof of an export, as it refuses the log */
+/**
+ * The URL of an export's proof.
+ * @throws LogRefused if there is none because the service refuses the log
+ */
 function proofUrl({ export_id, proof_url, proof_error }: JsonObject): string {
   if (typeof proof_url === 'string') return proof_url;
   const reason = typeof proof_error === 'string' ? proof_error : 'no reason is given';
@@ -175,13 +178,13 @@ function proofUrl({ export_id, proof_url, proof_error }: JsonObject): string {
   throw new CannotCheck(`The export ${export_id} was made without a proof: ${reason}`);
 }
 
-/** What a proof of another export, or of another question, gives away. */
+/** The fault of a proof that belongs to another export or to another request. */
 function compareWithRequest({ head }: ExportCheck, order: JsonObject): Fault[] {
   const { start_date, end_date, agent_id, event_types } = head.request;
   const asked = JSON.stringify([order.export_id, order.start_date, order.end_date, null, null]);
   const answered = JSON.stringify([head.exportId, start_date, end_date, agent_id, event_types]);
   if (asked === answered && order.sha256 === head.sha256) return [];
-  return [new Fault('proof', 'The proof is not of the export that was asked for', { evidence: { asked, answered } })];
+  return [new Fault('proof', 'The proof does not belong to the requested export', { evidence: { asked, answered } })];
 }
 
 function describeCompleteness(report: Report, { last, erased }: ExportCheck, { size }: Checkpoint): void {
@@ -190,12 +193,14 @@ function describeCompleteness(report: Report, { last, erased }: ExportCheck, { s
     gone === 0 ? 'is in the file' : `is in the file, but for ${count(gone, 'entry', 'entries')} recorded as erased`;
   report.proven.push(`Every entry from 1 to ${size} ${present}.`);
   if ((last ?? 0) < report.checkpoint.tree_size && size < report.checkpoint.tree_size) {
-    report.limits.push(`Entries after ${Math.max(last ?? 0, size)} came while this ran; the next run shows them.`);
+    report.limits.push(
+      `Entries after ${Math.max(last ?? 0, size)}: they were added during this run. The next run covers them.`,
+    );
   }
 }
 
 function textOf(answer: JsonObject, name: string): string {
   const value = answer[name];
   if (typeof value === 'string') return value;
-  throw new CannotCheck(`The service answered without ${name}`);
+  throw new CannotCheck(`The answer of the service has no ${name}`);
 }
