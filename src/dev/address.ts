@@ -6,7 +6,7 @@ export const DEFAULT_PORT = 8787;
 
 /**
  * The port of the local service: PORT, or 8787.
- * @throws UserError when PORT is not a port
+ * @throws UserError if PORT is not a port number
  */
 export function readPort(): number {
   const text = process.env.PORT || String(DEFAULT_PORT);
@@ -21,8 +21,8 @@ export function localOrigin(port: number): string {
 }
 
 /**
- * Makes sure that nobody listens on a port of this machine.
- * @throws UserError when somebody does, or when the system refuses the port
+ * Checks that a port of this machine is free.
+ * @throws UserError if it is in use, or if the system refuses it
  */
 export async function requireFreePort(port: number): Promise<void> {
   const fault = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
@@ -32,5 +32,5 @@ export async function requireFreePort(port: number): Promise<void> {
   });
   if (!fault) return;
   const reason = fault.code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${fault.code})`;
-  throw new UserError(`Port ${port} ${reason}. Free it, or choose another: PORT=${port + 1} npm start`);
+  throw new UserError(`Port ${port} ${reason}. Free it, or choose another one: PORT=${port + 1} npm start`);
 }

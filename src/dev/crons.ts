@@ -4,15 +4,15 @@ import { UserError } from './user-error.ts';
 const MINUTE = 60_000;
 
 /**
- * Makes sure that the crons are written with `*` and single numbers, which is what {@link isDue} knows.
- * @throws UserError for another
+ * Checks that the cron expressions use only `*` and single numbers, which is what {@link isDue} supports.
+ * @throws UserError if one does not
  */
 export function requireSupportedCrons(crons: string[]): void {
   const unknown = crons.find((cron) => !/^(\*|\d+)( (\*|\d+)){4}$/.test(cron));
-  if (unknown) throw new UserError(`npm start cannot fire the cron "${unknown}": it knows * and single numbers.`);
+  if (unknown) throw new UserError(`npm start does not support the cron "${unknown}": use only * and single numbers.`);
 }
 
-/** Fires the crons of the local service, which wrangler leaves to its user: each at once, and then in its minutes. */
+/** Triggers the crons of the local service, because wrangler does not: each once immediately, and then on schedule. */
 export async function triggerCrons(origin: string, crons: string[], signal: AbortSignal): Promise<void> {
   const running = new Set<string>();
   const fire = async (cron: string) => {
@@ -30,14 +30,14 @@ export async function triggerCrons(origin: string, crons: string[], signal: Abor
   }
 }
 
-/** Whether a cron is due in a minute, in UTC. */
+/** Whether a cron is due at a minute, in UTC. */
 function isDue(cron: string, minute: Date): boolean {
   const parts = [
     minute.getUTCMinutes(),
     minute.getUTCHours(),
     minute.getUTCDate(),
     minute.getUTCMonth() + 1,
-    // Cloudflare counts the days of the week from 1, which is Sunday.
+    // In Cloudflare's cron expressions, Sunday is 1.
     minute.getUTCDay() + 1,
   ];
   return cron.split(' ').every((field, place) => field === '*' || Number(field) === parts[place]);
@@ -49,6 +49,6 @@ async function triggerCron(origin: string, cron: string, signal: AbortSignal): P
     const response = await fetch(address, { signal });
     if (!response.ok) console.error(`The cron ${cron} failed: ${response.status} ${await response.text()}`);
   } catch (error) {
-    if (!signal.aborted) console.error(`The cron ${cron} could not be fired: ${error}`);
+    if (!signal.aborted) console.error(`The cron ${cron} could not be triggered: ${error}`);
   }
 }

@@ -6,19 +6,19 @@ import { type BoundDatabase, type Deployment, ROOT, readDeployment } from './pro
 import { queryDatabase } from './query.ts';
 import { UserError } from './user-error.ts';
 
-/** wrangler.toml with the databases that only local development has; there while it has some. */
+/** A copy of wrangler.toml with additional databases for local development. Exists only if there are any. */
 const LOCAL_CONFIG = 'wrangler.local.toml';
 
 const MAX_SHARDS = 10;
 
-/** The configuration of local development, as `npm start` made it last. */
+/** The configuration for local development that `npm start` last wrote. */
 export function readLocalDeployment(): Deployment {
   return hasLocalConfig() ? readDeployment(LOCAL_CONFIG) : readDeployment();
 }
 
 /**
- * Makes the configuration of local development: wrangler.toml, with as many shards as `SHARDS=…` in .dev.vars asks for.
- * @throws UserError when a database would be left behind to which credentials lead
+ * Writes the configuration for local development: wrangler.toml, with as many shards as `SHARDS=…` in .dev.vars says.
+ * @throws UserError if the new configuration lacks a database with accounts
  */
 export async function prepareLocalDeployment(signal: AbortSignal): Promise<Deployment> {
   const deployed = readDeployment();
@@ -33,7 +33,7 @@ export async function prepareLocalDeployment(signal: AbortSignal): Promise<Deplo
   return readLocalDeployment();
 }
 
-/** Adds databases to a configuration of wrangler. One that is never deployed needs no more than a binding. */
+/** Adds databases to a wrangler configuration. They need only a binding, because they are never deployed. */
 export function addDatabases(settings: string, databases: readonly BoundDatabase[]): string {
   const blocks = databases.map(({ binding }) => `\n[[d1_databases]]\nbinding = "${binding}"\n`);
   return [settings, ...blocks].join('');
@@ -43,7 +43,7 @@ function hasLocalConfig(): boolean {
   return existsSync(join(ROOT, LOCAL_CONFIG));
 }
 
-/** The databases that are asked for and not bound. */
+/** The databases that `SHARDS` requires and wrangler.toml does not bind. */
 function listMissing(bound: readonly BoundDatabase[]): BoundDatabase[] {
   const { SHARDS = '1' } = readLocalSettings();
   const count = /^\d+$/.test(SHARDS) ? Number(SHARDS) : 0;
@@ -64,8 +64,8 @@ async function requireNoOrphans(databases: readonly BoundDatabase[], signal: Abo
     if (!found?.n) continue;
     const database = `${binding} (${database_id ?? 'without an id'})`;
     throw new UserError(
-      `Neither wrangler.toml nor SHARDS in .dev.vars names the local database ${database} any more: ${found.n} accounts\n` +
-        `are there, or were. Put back what named it. To leave behind what it holds: rm ${LOCAL_CONFIG}`,
+      `Neither wrangler.toml nor SHARDS in .dev.vars names the local database ${database} any more, which has or had\n` +
+        `${found.n} accounts. Restore the setting. To abandon the data of the database: rm ${LOCAL_CONFIG}`,
     );
   }
 }

@@ -3,9 +3,9 @@ import { runOnDatabase } from './run-on-database.ts';
 import { UserError } from './user-error.ts';
 
 /**
- * Applies the migrations that a local D1 database lacks.
- * @param binding its name in the configuration
- * @throws UserError with what wrangler said
+ * Applies the pending migrations to a local D1 database.
+ * @param binding the binding of the database in the configuration
+ * @throws UserError with wrangler's output
  */
 export async function applyMigrations(
   { config }: Pick<Deployment, 'config'>,

@@ -7,20 +7,20 @@ import { runProgram, UserError } from './user-error.ts';
 
 const USAGE = 'Usage: npm run move-account -- <user id> <shard> [--remote]';
 
-const CONTINUES = 'What was ordered goes on. Run this again to wait for it.';
+const CONTINUES = 'The service continues the move. Run this again to wait for its end.';
 
-/** Between two looks at how far it is, in milliseconds. */
+/** Pause between two checks of the progress, in milliseconds. */
 const PAUSE = 10_000;
 
-/** A shard by its two characters, and the binding of its database. */
+/** A shard: its two characters, and the binding of its database. */
 interface Shard {
   name: string;
   binding: string;
 }
 
 /**
- * Orders that an account move to another shard, and waits until it is there. The sweep of the deployment does the work:
- * this program may be stopped and run again. A move that is not over yet is ended by ordering the account to where it is.
+ * Orders a move of an account to another shard, and waits for its end. The sweep of the deployment does the work, so this
+ * program may be stopped and run again. Ordering a move to the current shard cancels a move that is not complete.
  */
 async function moveAccount(words: string[], signal: AbortSignal): Promise<void> {
   const place = words.includes('--remote') ? '--remote' : '--local';
@@ -53,7 +53,7 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
     await ask(target, `delete from moves where id = ${bytes} and direction = 0 and not has_left`);
   } else if (move && move.to !== target.name) {
     const end = `npm run move-account -- ${id} ${move.from.name}`;
-    throw new UserError(`${id} is on its way from shard ${move.from.name} to ${move.to}. To end that: ${end}`);
+    throw new UserError(`${id} is being moved from shard ${move.from.name} to ${move.to}. To cancel the move: ${end}`);
   } else if (!move) {
     const home = await findHome();
     if (home === target) return console.log(`${id} is on shard ${target.name}.`);
@@ -63,10 +63,11 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
        select number, id, 0, '${target.name}', ${Date.now()} from accounts where id = ${bytes} on conflict do nothing`,
     );
   }
-  if (move?.from !== target) console.log(`${id} moves with the next sweeps …`);
+  if (move?.from !== target) console.log(`The next sweeps move ${id} …`);
   while (await findMove().catch(failWaiting)) await sleep(PAUSE, undefined, { signal });
   const home = await findHome();
-  if (home !== target) throw new UserError(`The move was given up: ${id} is on shard ${home.name}. The log says why.`);
+  if (home !== target)
+    throw new UserError(`The move was canceled: ${id} is on shard ${home.name}. The log of the service says why.`);
   console.log(`${id} is on shard ${home.name}.`);
 }
 
@@ -82,7 +83,7 @@ function nameOf(binding: string): string {
   return binding === 'DB' ? '00' : binding.replace(/^DB_/, '');
 }
 
-/** The identifier as SQL; null for what is none. */
+/** A user id as an SQL literal; null if it is invalid. */
 function parseUserId(id: string): string | null {
   try {
     return `x'${Buffer.from(TypeID.fromString(id, 'user').toUUIDBytes()).toString('hex')}'`;

@@ -6,23 +6,23 @@ import { parse } from 'smol-toml';
 /** The project's folder. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url).href);
 
-/** A D1 database, as a configuration of wrangler binds it. */
+/** A D1 database in a wrangler configuration. */
 export interface BoundDatabase {
   binding: string;
-  /** Locally, the name of its file follows from it; from the binding where it has none. */
+  /** Determines the local file, together with the binding if it is absent. */
   database_id?: string;
 }
 
-/** What a configuration of wrangler says that this folder's programs have to know. */
+/** The parts of a wrangler configuration that the programs in this folder use. */
 export interface Deployment {
-  /** The configuration, by its name in the project's folder. */
+  /** The file name of the configuration. */
   config: string;
-  /** One a shard. */
+  /** One per shard. */
   databases: BoundDatabase[];
   crons: string[];
 }
 
-/** Reads a configuration of wrangler. */
+/** Reads a wrangler configuration. */
 export function readDeployment(config = 'wrangler.toml'): Deployment {
   const file = parse(readFileSync(join(ROOT, config), 'utf8')) as {
     d1_databases?: BoundDatabase[];

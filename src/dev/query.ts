@@ -2,19 +2,19 @@ import type { Deployment } from './project.ts';
 import { runOnDatabase } from './run-on-database.ts';
 import { UserError } from './user-error.ts';
 
-/** What wrangler answers with it takes for mere information. */
+/** wrangler prints results at this log level. */
 const WITH_RESULTS = { WRANGLER_LOG: 'log' };
 
 type Row = Record<string, unknown>;
 
-/** What `wrangler d1 execute --json` prints: of each statement its rows, here and at Cloudflare alike; or what failed. */
+/** The output of `wrangler d1 execute --json`: the rows of each statement, or an error. */
 type PrintedResult = { results?: Row[] }[] | { error: { text?: string; notes?: { text?: string }[] } };
 
 /**
- * Runs one statement in a D1 database, and answers its rows. A local database that another process has locked is tried
- * again: the statement must be safe to repeat.
- * @param binding its name in the configuration
- * @throws UserError with what wrangler said
+ * Runs one statement in a D1 database, and returns its rows. Repeats it while another process has locked a local database,
+ * so the statement must be safe to repeat.
+ * @param binding the binding of the database in the configuration
+ * @throws UserError with wrangler's output
  */
 export async function queryDatabase(
   { config }: Pick<Deployment, 'config'>,
@@ -42,7 +42,7 @@ function parsePrinted(said: string): PrintedResult | null {
 }
 
 function describeFault({ text: first = '', notes = [] }: Extract<PrintedResult, { error: unknown }>['error']): string {
-  // Wrangler says so too where a login has expired, as it cannot open a browser from here.
+  // wrangler also asks for an API token if a login has expired, because it cannot open a browser from here.
   const hint = first.includes('CLOUDFLARE_API_TOKEN') ? ['Or sign in: npx wrangler login'] : [];
   return [first, ...notes.map((note) => note.text ?? ''), ...hint].join('\n');
 }

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { UserError } from './user-error.ts';
 import { runWrangler } from './wrangler.ts';
 
-/** How long a locked database is tried again, and the longest pause between two tries, in milliseconds. */
+/** How long a command is repeated while the database is locked, and the maximum pause, in milliseconds. */
 const RETRY_LIMIT = 60_000;
 const MAX_PAUSE = 500;
 
-/** What a finished run of wrangler printed, and its exit code. */
+/** The output and the exit code of a finished wrangler run. */
 export interface FinishedRun {
   stdout: string;
   stderr: string;
@@ -15,12 +15,12 @@ export interface FinishedRun {
 }
 
 /**
- * Runs a wrangler command on a D1 database to its end.
+ * Runs a wrangler command on a D1 database.
  *
- * Retries for a minute while another process, such as the running service, has the local SQLite file locked: wrangler
- * itself fails at the first lock. The command must therefore be safe to repeat, even after it took effect.
- * @param variables as of {@link runWrangler}
- * @throws UserError when the file is still locked then
+ * Repeats it for a minute while another process, such as the running service, has locked the local SQLite file. The command
+ * must therefore be safe to repeat, even after it took effect.
+ * @param variables as for {@link runWrangler}
+ * @throws UserError if the file is still locked after a minute
  */
 export async function runOnDatabase(
   options: string[],
@@ -34,7 +34,7 @@ export async function runOnDatabase(
     if (!isLocked || signal.aborted) return { stdout: said, stderr: complained, code };
     if (Date.now() > deadline)
       throw new UserError('Another process keeps the local database locked. Stop it, or try again.');
-    // Pauses of random length keep in step with no other process that locks the file at regular intervals.
+    // The pauses are random because another process may lock the file at regular intervals.
     await sleep(Math.random() * MAX_PAUSE, undefined, { signal });
   }
 }

@@ -4,22 +4,22 @@ import type { Deployment } from './project.ts';
 import { UserError } from './user-error.ts';
 import { runWrangler } from './wrangler.ts';
 
-/** Milliseconds that the service may take until it answers, and that it may answer without being well. */
+/** Milliseconds within which the service must answer, and milliseconds for which it may answer without being healthy. */
 const START_LIMIT = 60_000;
 const UNHEALTHY_LIMIT = 3_000;
 
 /** The local service. */
 export interface Server {
   origin: string;
-  /** Its exit code, once it is gone. */
+  /** Resolves to its exit code when it ends. */
   exit: Promise<number>;
 }
 
 /**
- * Starts the service on a port of this machine and waits until it is well. From then on shows what it says; before, only
- * if it fails, as wrangler starts with advice that `npm start` follows already.
- * @param variables take the place of those in .dev.vars
- * @throws UserError when it ends, or does not become well
+ * Starts the service on a port of this machine and waits until it is healthy. Its earlier output is shown only if it fails,
+ * because wrangler prints hints that `npm start` already follows.
+ * @param variables override those in .dev.vars
+ * @throws UserError if it ends, or does not become healthy
  */
 export async function startServer(
   { config }: Deployment,

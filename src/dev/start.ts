@@ -9,8 +9,8 @@ import { startServer } from './server.ts';
 import { runProgram, UserError } from './user-error.ts';
 
 /**
- * Runs the whole service on this machine until `signal` is aborted.
- * @throws UserError when it cannot start, or ends by itself
+ * Runs the service on this machine until `signal` is aborted.
+ * @throws UserError if it cannot start, or ends by itself
  */
 async function start(signal: AbortSignal): Promise<void> {
   const port = readPort();
@@ -46,7 +46,7 @@ async function serve(port: number, signal: AbortSignal): Promise<void> {
   if (!signal.aborted) throw new UserError('The service ended by itself. Start it again: npm start');
 }
 
-/** Stops with the signals that mean so, and when npm is gone: it passes a signal on to its shell, which may keep it. */
+/** Aborts on the usual signals, and when npm has ended: npm sends a signal to its shell, which may not forward it. */
 function listenForStop(): AbortController {
   const stopping = new AbortController();
   const stop = () => stopping.abort();
@@ -58,7 +58,7 @@ function listenForStop(): AbortController {
   return stopping;
 }
 
-/** The service's address follows the port, unless .dev.vars has been given another on purpose. */
+/** PUBLIC_URL follows the port, unless .dev.vars has another value than the default. */
 function chooseVariables(port: number, publicUrl: string): Record<string, string> {
   return publicUrl === localOrigin(DEFAULT_PORT) ? { PUBLIC_URL: localOrigin(port) } : {};
 }
@@ -78,7 +78,7 @@ Create a first agent:
     -H 'Content-Type: application/json' \\
     -d '{"name": "My first agent"}'
 
-See it all at work in a second terminal:  npm run demo
+To see a demo, run in a second terminal:  npm run demo
 Stop with Ctrl-C. Data stays in .wrangler/state, secrets in .dev.vars.
 `);
 }
@@ -88,7 +88,7 @@ await runProgram(async () => {
   try {
     await start(stopping.signal);
   } catch (error) {
-    // What fails because it is being stopped is no fault.
+    // Errors that are caused by the stop are not shown.
     if (!stopping.signal.aborted) throw error;
   } finally {
     stopping.abort();

@@ -1,7 +1,7 @@
-/** A fault that its message explains in full: it is shown to the user without a stack trace. */
+/** An error that the user can fix: its message is shown without a stack trace. */
 export class UserError extends Error {}
 
-/** Runs a program to its end; a fault is shown, and makes the exit code 1. */
+/** Runs a program. If it fails, prints the error and sets the exit code 1. */
 export async function runProgram(program: () => Promise<void>): Promise<void> {
   try {
     await program();

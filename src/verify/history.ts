@@ -42,7 +42,7 @@ export async function compareHistory(
       const last = agreed.at(-1);
       report.faults.push(
         new Fault(error.kind, error.message, {
-          evidence: { ...error.evidence, ...(last && { consistent_at_size: last.size, kept_on: last.time }) },
+          evidence: { ...error.evidence, ...(last && { still_right_at_size: last.size, kept_on: last.time }) },
         }),
       );
       return;

@@ -71,9 +71,7 @@ async function readFolder(path: string): Promise<KeptCheckpoint[]> {
 }
 
 async function readLines(path: string): Promise<KeptCheckpoint[]> {
-  const lines = (await readFile(path, 'utf8'))
-    .split('\n')
-    .map((line, at) => ({ line, where: `${path}, line ${at + 1},` }));
+  const lines = (await readFile(path, 'utf8')).split('\n').map((line, at) => ({ line, where: `${path}:${at + 1}` }));
   return lines
     .filter(({ line }) => line.trim() !== '')
     .map(({ line, where }) => {

@@ -4,9 +4,9 @@ import { Lines, readMembers } from './lines.ts';
 import { readParquet } from './parquet.ts';
 
 /**
- * The entries of an export file, in the order of the file.
+ * Reads the rows of an export file, in the order of the file.
  * @param format `json` or `parquet`
- * @param groupTimeoutMs milliseconds that a row group of Parquet may take
+ * @param groupTimeoutMs time limit for decoding a Parquet row group
  * @throws NoEntry at the line that holds none
  */
 export async function* readRows(file: string, format: string, groupTimeoutMs = 30_000): AsyncGenerator<Row, void> {
