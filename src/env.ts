@@ -34,12 +34,12 @@ export interface JobMessage {
   id: string;
 }
 
-/** Notifies the consumer that an account has events to deliver. The deliveries are recorded in the database. */
+/** A queue message that makes a worker deliver to webhooks. The database says what is due. */
 export interface WebhookMessage {
   shard: string;
   /** The number of the account. */
   account: number;
-  /** The number of the webhook whose deliveries are due; without it, new events must be turned into deliveries. */
+  /** The number of a webhook with due deliveries. Without it, the account has pending events. */
   webhook?: number;
 }
 
@@ -92,12 +92,12 @@ export interface OidcConfig {
 /** The configuration of webhook delivery. */
 export interface WebhookConfig {
   queue: Queue<WebhookMessage>;
-  /** For webhooks whose last answer was slow, or that have not answered yet. */
+  /** For webhooks that are new, or whose last attempt failed or was slow. */
   slowQueue: Queue<WebhookMessage>;
-  /** Whether URLs may use `http` and loopback hosts. */
+  /** Whether URLs may be `http`, and lead to this machine. */
   allowInsecure: boolean;
-  /** Whether host names are resolved and checked before a request is sent. */
-  resolvesNames: boolean;
+  /** Whether host names are looked up before a worker sends to them. */
+  looksUpNames: boolean;
 }
 
 /** Reads the configuration, or lists the settings that are missing or malformed. */
@@ -154,7 +154,7 @@ function readWebhookConfig(env: Env): WebhookConfig | null {
   const { WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
   if (!queue || !slowQueue) return null;
   const allowInsecure = env.WEBHOOK_ALLOW_INSECURE === 'on';
-  return { queue, slowQueue, allowInsecure, resolvesNames: env.WEBHOOK_DNS !== 'off' };
+  return { queue, slowQueue, allowInsecure, looksUpNames: env.WEBHOOK_DNS !== 'off' };
 }
 
 /** Null if rate limits are off; undefined if they are on and a binding is missing. */

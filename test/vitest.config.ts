@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
+import type { Depth } from './support/depth';
 
 const root = `${import.meta.dirname}/..`;
 
@@ -29,34 +30,56 @@ const BUNDLED = [
   'zod-openapi',
 ];
 
-export default defineConfig(({ mode }) => ({
-  root,
-  test: {
-    globalSetup: ['test/support/identity-provider.ts'],
-    silent: 'passed-only',
-    // Of two cores the default is to use one. A third file has its turn while one of them waits, for real time to pass.
-    maxWorkers: Math.ceil(availableParallelism() * 1.5),
-    projects: [
-      {
-        root,
-        plugins: [workerd(mode)],
-        test: {
-          name: 'workerd',
-          include: ['test/**/*.test.ts'],
-          exclude: ['test/node/**'],
-          setupFiles: ['test/support/setup.ts'],
-          testTimeout: 30_000,
-          deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
-        },
-      },
-      // What needs programs of this machine.
-      { root, test: { name: 'node', include: ['test/node/*.test.ts'], testTimeout: 60_000, hookTimeout: 120_000 } },
-    ],
-  },
-}));
+/** How thorough a run is, by its `--mode`: see test/support/depth.ts. */
+const DEPTHS: Record<string, Depth> = { test: 'shallow', deep: 'deep', faults: 'exhaustive' };
 
-/** @param mode `faults` lets every call of every job fail in turn, and not a sample of them */
-function workerd(mode: string) {
+export default defineConfig(({ mode }) => {
+  const depth = DEPTHS[mode];
+  if (!depth) throw new Error(`There is no mode ${mode}: use ${Object.keys(DEPTHS).join(', ')}.`);
+  // Files that start servers or programs.
+  const exclude = [...configDefaults.exclude, ...(depth === 'shallow' ? ['test/**/*.deep.test.ts'] : [])];
+  return {
+    root,
+    test: {
+      globalSetup: ['test/support/identity-provider.ts'],
+      silent: 'passed-only',
+      // A third file has its turn on two cores while one waits for a server that it started.
+      maxWorkers: Math.ceil(availableParallelism() * (depth === 'shallow' ? 1 : 1.5)),
+      projects: [
+        {
+          root,
+          plugins: [workerd()],
+          test: {
+            name: 'workerd',
+            include: ['test/**/*.test.ts'],
+            exclude: [...exclude, 'test/node/**'],
+            provide: { depth },
+            setupFiles: ['test/support/setup.ts'],
+            // To start a runtime and load all modules takes seconds: the files share one for each core. The setup empties it.
+            isolate: false,
+            // Generous, so that a busy machine fails no test.
+            testTimeout: 120_000,
+            hookTimeout: 60_000,
+            deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
+          },
+        },
+        {
+          root,
+          test: {
+            name: 'node',
+            include: ['test/node/*.test.ts'],
+            exclude,
+            provide: { depth },
+            testTimeout: 120_000,
+            hookTimeout: 120_000,
+          },
+        },
+      ],
+    },
+  };
+});
+
+function workerd() {
   // Wrangler does so by itself; the plugin looks for the files without making them.
   execFileSync(process.execPath, ['src/dev/build-assets.mjs'], { cwd: root });
   const migrations = readD1Migrations(`${root}/migrations`);
@@ -74,7 +97,6 @@ function workerd(mode: string) {
           PUBLIC_URL: 'https://countersign.test',
           EXPOSE_COST: 'on',
           RATE_LIMITS: 'off',
-          FAULTS: mode === 'faults' ? 'all' : '',
           WRANGLER: readFileSync(`${root}/wrangler.toml`, 'utf8'),
         },
         ratelimits: { LIMITER_OF_3: { namespace_id: '4199', simple: { limit: 3, period: 60 } } },

@@ -15,7 +15,7 @@ import { parseId } from '../lib/typeid';
 
 export type AccountRow = InferSelectModel<typeof accounts>;
 
-/** The part of an account's row that is shown. */
+/** The columns of an account that the API shows. */
 type ShownAccount = Omit<AccountRow, 'number' | 'erasedSequence' | 'erasedAt' | 'retentionDueAt'>;
 
 export const exampleAccount = {
@@ -71,7 +71,7 @@ export const accountFields = lazy(() => ({
   name: text(1, 255),
   plan: Plan(),
   audit_retention_days: wholeNumber(1, MAX_RETENTION_DAYS).meta({
-    description: 'For how many days audit entries are kept. The plan `enterprise` alone may set it.',
+    description: 'For how many days audit entries are kept. Only the plan `enterprise` may set it.',
   }),
 }));
 
@@ -92,20 +92,20 @@ export function findAccount(reader: Reader, number: number) {
   return reader.select().from(accounts).where(eq(accounts.number, number));
 }
 
-/** A preload of the account that the path names: the operator's requests do not say on which shard it lives. */
+/** Makes the preload of the account that the path names. It runs on every shard, as the path does not name the shard. */
 export function accountOfPath(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   return id && { query: reader.select().from(accounts).where(eq(accounts.id, id)) };
 }
 
-/** An account, and the shard on which it lives. */
+/** An account, and the shard that holds it. */
 export interface LocatedAccount {
   shard: Shard;
   row: AccountRow;
 }
 
 /**
- * The account that was loaded.
+ * Finds the account among the rows that the preload brought from each shard.
  * @throws Problem `not_found`
  */
 export function locatedAccount(loaded: { shard: Shard; loaded: AccountRow[] | undefined }[]): LocatedAccount {

@@ -15,13 +15,21 @@ import {
   type UserTokenInput,
 } from './tokens/user-token';
 
-/** Makes a user token for an account, with every scope where none are named. */
+/**
+ * Creates a user token for an account; without `scopes` it gets every scope.
+ * @throws Problem `invalid_request` for an expiry that is not in the future; `conflict` if the account has the maximum
+ *   number of tokens
+ */
 export async function createAccountToken(
   context: OperatorContext,
-  { shard, row }: LocatedAccount,
-  input: UserTokenInput,
+  { account: { shard, row }, ...input }: { account: LocatedAccount } & UserTokenInput,
 ): Promise<CreatedUserToken> {
-  const { token, store } = await issueUserToken(context, shard.name, row.id, input, OPERATOR_TOKEN_DEFAULTS);
+  const { token, store } = await issueUserToken(context, {
+    shard: shard.name,
+    account: row.id,
+    input,
+    defaults: OPERATOR_TOKEN_DEFAULTS,
+  });
   await shard.ledger
     .change({
       record: operatorActivity(context, 'user_token.created', token.id, accountNumber(row.id)),
@@ -45,5 +53,8 @@ export const createAccountTokenRoute = new Hono().post(
   operatorAccess(accountOfPath),
   noQuery(),
   body(UserTokenCreation),
-  async (c) => answer(c, await createAccountToken(c.var.operator, locatedAccount(c.var.loaded), c.req.valid('json'))),
+  async (c) => {
+    const input = { account: locatedAccount(c.var.loaded), ...c.req.valid('json') };
+    return answer(c, await createAccountToken(c.var.operator, input));
+  },
 );

@@ -37,7 +37,7 @@ export const CreatedAccount = lazy(() =>
     .extend({ token: CreatedUserToken() })
     .meta({
       id: 'CreatedAccount',
-      description: 'A new account, with a first user token, which has every scope.',
+      description: 'A new account, with its first user token, which has every scope.',
       examples: [{ ...exampleAccount, token: { ...exampleCreatedUserToken, scopes: SCOPES } }],
     }),
 );
@@ -45,8 +45,8 @@ export const CreatedAccount = lazy(() =>
 export type CreatedAccount = z.output<ReturnType<typeof CreatedAccount>>;
 
 /**
- * Creates an account on the shard with the most room, with a first user token that has every scope.
- * @throws Problem `plan_required` for a retention of its own on a plan that has none
+ * Creates an account on the least full shard, with a first user token that has every scope.
+ * @throws Problem `plan_required` for `audit_retention_days` on a plan that does not allow it
  */
 export async function createAccount(
   context: OperatorContext,
@@ -65,7 +65,12 @@ export async function createAccount(
     createdAt: now,
     updatedAt: now,
   };
-  const { token, store } = await issueUserToken(context, shard.name, row.id, {}, OPERATOR_TOKEN_DEFAULTS);
+  const { token, store } = await issueUserToken(context, {
+    shard: shard.name,
+    account: row.id,
+    input: {},
+    defaults: OPERATOR_TOKEN_DEFAULTS,
+  });
   const created = { ...presentAccount(row), token };
   await shard.ledger.change({
     record: operatorActivity(context, 'user_token.created', token.id, accountNumber(row.id)),
@@ -75,14 +80,14 @@ export async function createAccount(
   return created;
 }
 
-/** The refusal of a retention that the plan does not allow. */
+/** Makes the problem for `audit_retention_days` on a plan that does not allow it. */
 export function retentionNeedsEnterprise(): Problem {
   return new Problem('plan_required', 'Only the plan enterprise may set audit_retention_days.', {
     errors: [{ path: 'body.audit_retention_days', message: 'needs the plan enterprise' }],
   });
 }
 
-/** The shard with the most room. A request that may be sent again goes by its key: no two attempts may part ways. */
+/** Chooses the least full shard. An idempotency key chooses by itself, so that a repeated request finds the same shard. */
 async function chooseShard({ shards, key }: OperatorContext): Promise<Shard> {
   if (key) return shards[(key[0] ?? 0) % shards.length] ?? shards[0];
   return leastFullShard(shards);
@@ -94,7 +99,7 @@ export const createAccountRoute = new Hono().post(
     id: 'createAccount',
     tag: 'Operator',
     summary: 'Create an account',
-    description: 'It comes with a first user token, which has every scope.',
+    description: 'Also creates its first user token, which has every scope.',
     success: created(CreatedAccount),
     problems: ['plan_required'],
   }),

@@ -14,27 +14,29 @@ import { MINUTE } from '../lib/time';
 import { idBytes } from '../lib/typeid';
 import { accountOfPath, type LocatedAccount, locatedAccount } from './account';
 
-/** What becomes of a deleted account. */
+/** The answer to the deletion of an account. */
 export const AccountErasure = lazy(() =>
   z.object({ status: z.literal('erasing') }).meta({ id: 'AccountErasure', examples: [{ status: 'erasing' }] }),
 );
 
-/** Longer than anybody who has begun to seal its log can still be at it, in milliseconds. */
+/** The longest time that a worker can still be sealing the log, in milliseconds. */
 const LONGEST_SEALING = 20 * MINUTE;
 
 /**
- * Deletes an account: its credentials die at once with its row, which every one of them is looked up with; the sweep
- * erases the rest. Whoever signs in to it with an identity provider is forgotten first, and is new when they come again.
- * @throws Problem `unavailable` for an account on its way to another shard
+ * Deletes an account and the links to its identities at the identity provider.
+ *
+ * Its credentials are refused at once, because every lookup of a credential joins the account's row. The sweep erases the
+ * rest. Somebody who signs in again with the same identity gets a new account.
+ * @throws Problem `unavailable` while the account moves to another shard
  */
 export async function deleteAccount(
   { shards, runtime }: OperatorContext,
-  { shard, row }: LocatedAccount,
+  { account: { shard, row } }: { account: LocatedAccount },
 ): Promise<void> {
   const [directory] = shards;
   const now = runtime.now();
-  const forget = (write: RecordWriter) => write.delete(identities).where(eq(identities.account, row.id));
-  // What other shards know of it leads here.
+  const deleteIdentities = (write: RecordWriter) => write.delete(identities).where(eq(identities.account, row.id));
+  // Delete the references on the other shards first: they point to the row that is deleted below.
   await Promise.all(
     shards
       .filter(({ name }) => name !== shard.name)
@@ -43,12 +45,12 @@ export async function deleteAccount(
           changes: (write) => [
             write.delete(movedCredentials).where(eq(movedCredentials.account, row.id)),
             write.delete(movedAccounts).where(eq(movedAccounts.id, row.id)),
-            ...(name === directory.name ? [forget(write)] : []),
+            ...(name === directory.name ? [deleteIdentities(write)] : []),
           ],
         }),
       ),
   );
-  // Should it have moved on meanwhile there is no such row here, and nothing is to be erased.
+  // NULL, which the column refuses, if the account has moved to another shard meanwhile.
   const number = sql<number>`(select number from ${accounts} where ${eq(accounts.number, row.number)})`;
   const deletion = shard.ledger.write({
     changes: (write) => [
@@ -56,8 +58,8 @@ export async function deleteAccount(
         { kind: 'account', number, subject: idBytes(row.id), dueAt: 0 },
         { kind: 'tree', number, subject: idBytes(row.id), dueAt: now + LONGEST_SEALING },
       ]),
-      ...(shard.name === directory.name ? [forget(write)] : []),
-      // From here on nothing of its log is sealed.
+      ...(shard.name === directory.name ? [deleteIdentities(write)] : []),
+      // Without this row no worker starts to seal the log.
       write.delete(trees).where(eq(trees.account, row.number)),
       write.delete(accounts).where(eq(accounts.number, row.number)),
     ],
@@ -73,14 +75,14 @@ export const deleteAccountRoute = new Hono().delete(
     id: 'deleteAccount',
     tag: 'Operator',
     summary: 'Delete an account',
-    description: 'Its credentials die at once. Everything of the account is erased in the background.',
+    description: 'Its credentials are refused at once. The data of the account is erased in the background.',
     success: accepted(AccountErasure),
     pathId: 'user',
   }),
   operatorAccess(accountOfPath),
   noQuery(),
   async (c) => {
-    await deleteAccount(c.var.operator, locatedAccount(c.var.loaded));
+    await deleteAccount(c.var.operator, { account: locatedAccount(c.var.loaded) });
     return answer(c, { status: 'erasing' });
   },
 );

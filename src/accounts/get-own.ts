@@ -6,7 +6,10 @@ import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { Account, findAccount, presentAccount } from './account';
 
-/** The account that a user token belongs to. */
+/**
+ * Reads the caller's account.
+ * @throws Problem `not_found` if it was deleted meanwhile
+ */
 export async function getOwnAccount({ reader, principal }: UserContext): Promise<Account> {
   const [[row]] = await reader.load([findAccount(reader, principal.account.number)]);
   if (!row) throw notFound('account');

@@ -25,43 +25,43 @@ const AccountUpdate = lazy(() =>
 );
 
 /**
- * Changes an account. Leaving the plan enterprise forgets its own retention.
- * @throws Problem `not_found`, `plan_required`; `conflict` when the plan was changed at the same time
+ * Changes the given fields of an account. An account that leaves the plan enterprise loses its own retention.
+ * @throws Problem `plan_required`; `conflict` if the plan was changed at the same time
  */
 export async function updateAccount(
   context: OperatorContext,
-  { shard, row }: LocatedAccount,
-  input: z.output<ReturnType<typeof AccountUpdate>>,
+  { account: { shard, row }, ...input }: { account: LocatedAccount } & z.output<ReturnType<typeof AccountUpdate>>,
 ): Promise<Account> {
   const plan = input.plan ?? row.plan;
   const now = context.runtime.now();
-  const keepsOtherwise = input.plan !== undefined || input.audit_retention_days !== undefined;
+  const changesRetention = input.plan !== undefined || input.audit_retention_days !== undefined;
   if (input.audit_retention_days !== undefined && plan !== 'enterprise') throw retentionNeedsEnterprise();
-  const changes = {
+  const columns = {
     name: input.name,
     plan: input.plan,
-    auditRetentionDays: keepsOtherwise && plan !== 'enterprise' ? null : input.audit_retention_days,
+    auditRetentionDays: changesRetention && plan !== 'enterprise' ? null : input.audit_retention_days,
     isActive: input.is_active,
-    // The next sweep is to look at what is kept no longer.
-    ...(keepsOtherwise && { retentionDueAt: now }),
+    // The next sweep looks for entries that are past the new retention.
+    ...(changesRetention && { retentionDueAt: now }),
     updatedAt: now,
   };
-  const found = and(eq(accounts.number, row.number), keepsOtherwise ? eq(accounts.plan, row.plan) : undefined);
+  // A change of the retention depends on the plan that was read.
+  const found = and(eq(accounts.number, row.number), changesRetention ? eq(accounts.plan, row.plan) : undefined);
   const number = sql<number>`(select number from ${accounts} where ${found})`;
   const [[updated]] = await shard.ledger
     .change({
       record: operatorActivity(context, 'account.updated', row.id, number, Object.keys(input)),
-      changes: (write) => [write.update(accounts).set(changes).where(found).returning()],
+      changes: (write) => [write.update(accounts).set(columns).where(found).returning()],
       answer: null,
     })
     .catch((error: unknown) => {
-      throw error instanceof ConstraintError ? changedMeanwhile() : error;
+      throw error instanceof ConstraintError ? conflict() : error;
     });
-  if (!updated) throw changedMeanwhile();
+  if (!updated) throw conflict();
   return presentAccount(updated);
 }
 
-function changedMeanwhile(): Problem {
+function conflict(): Problem {
   return new Problem('conflict', 'The account was changed at the same time. Send the request again.');
 }
 
@@ -72,7 +72,7 @@ export const updateAccountRoute = new Hono().patch(
     tag: 'Operator',
     summary: 'Change an account',
     description:
-      'Changes the fields that are named. An account that leaves the plan `enterprise` loses a retention of its own.',
+      'Changes the given fields. An account that leaves the plan `enterprise` loses its `audit_retention_days`.',
     success: ok(Account),
     pathId: 'user',
     problems: ['plan_required', 'conflict'],
@@ -80,5 +80,8 @@ export const updateAccountRoute = new Hono().patch(
   operatorAccess(accountOfPath),
   noQuery(),
   body(AccountUpdate),
-  async (c) => answer(c, await updateAccount(c.var.operator, locatedAccount(c.var.loaded), c.req.valid('json'))),
+  async (c) => {
+    const input = { account: locatedAccount(c.var.loaded), ...c.req.valid('json') };
+    return answer(c, await updateAccount(c.var.operator, input));
+  },
 );

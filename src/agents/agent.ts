@@ -29,9 +29,9 @@ export const Agent = lazy(() =>
     .object({
       id: idField('agent'),
       name: z.string(),
-      description: z.string().optional().meta({ description: 'Absent where there is none.' }),
-      api_key_prefix: z.string().meta({ description: 'The first characters of its newest key, to tell it by.' }),
-      metadata: objectField.meta({ description: 'Free-form data of the account.' }),
+      description: z.string().optional().meta({ description: 'Absent if the agent has none.' }),
+      api_key_prefix: z.string().meta({ description: 'The first characters of its newest key.' }),
+      metadata: objectField.meta({ description: 'Free-form data.' }),
       is_active: z.boolean().meta({ description: 'While false, its keys are refused and its tokens cannot be used.' }),
       last_activity_at: timeField
         .nullable()
@@ -39,7 +39,7 @@ export const Agent = lazy(() =>
       created_at: timeField,
       updated_at: timeField,
     })
-    .meta({ id: 'Agent', description: 'A program that may ask for permissions.', examples: [exampleAgent] }),
+    .meta({ id: 'Agent', description: 'A program that may request permissions.', examples: [exampleAgent] }),
 );
 
 export type Agent = z.output<ReturnType<typeof Agent>>;
@@ -48,7 +48,7 @@ export type Agent = z.output<ReturnType<typeof Agent>>;
 export const agentFields = lazy(() => ({
   name: text(1, 255),
   description: text(0, 2_000),
-  metadata: jsonObject('Free-form data, kept and shown as it is.', 16 * 1024),
+  metadata: jsonObject('Free-form data, returned unchanged.', 16 * 1024),
 }));
 
 export function presentAgent(row: AgentRow): Agent {
@@ -70,12 +70,12 @@ export function isAgent(account: number, id: Id<'agent'>) {
   return and(eq(agents.account, account), eq(agents.id, id));
 }
 
-/** The number of the account that an agent belongs to, as SQL; NULL when it is not this one's. */
+/** The number of the account that an agent belongs to, as SQL; NULL if it is not this account's. */
 export function agentOwner(account: number, id: Id<'agent'>): SQL<number> {
   return sql<number>`(select ${agents.account} from ${agents} where ${isAgent(account, id)})`;
 }
 
-/** An agent's number as SQL; NULL, which NOT NULL columns refuse, when the account has no such agent. */
+/** An agent's number, as SQL; NULL, which NOT NULL columns refuse, if the account has no such agent. */
 export function agentNumber(account: number, id: Id<'agent'>): SQL<number> {
   return sql<number>`(select ${agents.number} from ${agents} where ${isAgent(account, id)})`;
 }

@@ -14,7 +14,7 @@ import { lazy } from '../lib/lazy';
 import { Agent, agentFields, agentNumber, exampleAgent, presentAgent } from './agent';
 import { agentKey, issueAgentKey } from './agent-key';
 
-const MAX_AGENTS = 10_000;
+export const MAX_AGENTS = 10_000;
 
 const AgentCreation = lazy(() =>
   z
@@ -32,7 +32,7 @@ const AgentCreation = lazy(() =>
 const { last_activity_at: _, ...exampleNewAgent } = exampleAgent;
 const exampleCreatedAgent = { ...exampleNewAgent, api_key: EXAMPLE.agentKey };
 
-/** A new agent; `api_key` is shown this once. */
+/** A new agent; `api_key` is shown only this once. */
 export const CreatedAgent = lazy(() =>
   Agent()
     .omit({ last_activity_at: true })
@@ -43,8 +43,8 @@ export const CreatedAgent = lazy(() =>
 export type CreatedAgent = z.output<ReturnType<typeof CreatedAgent>>;
 
 /**
- * Registers an agent and gives it its key.
- * @throws Problem `conflict` when the account holds as many as it can
+ * Creates an agent with its first key.
+ * @throws Problem `conflict` if the account has the maximum number of agents
  */
 export async function createAgent(
   context: UserContext,
@@ -64,7 +64,7 @@ export async function createAgent(
     createdAt: now,
     updatedAt: now,
   };
-  // NOT NULL: finds no account when it is gone or holds its fill, and the batch fails.
+  // NULL, which the column refuses, if the account is deleted or has the maximum number of agents.
   const owner = sql`(
     select number from ${accounts} where number = ${account}
       and not exists (select 1 from ${agents} where account = ${account} limit 1 offset ${MAX_AGENTS - 1})
@@ -82,7 +82,7 @@ export async function createAgent(
     });
   } catch (error) {
     if (!(error instanceof ConstraintError)) throw error;
-    throw new Problem('conflict', `The account holds ${MAX_AGENTS} agents, the most it can. Delete one first.`);
+    throw new Problem('conflict', `The account has ${MAX_AGENTS} agents, the maximum. Delete one first.`);
   }
   return created;
 }

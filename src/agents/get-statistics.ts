@@ -8,10 +8,11 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
+import { pathId } from '../http/path-id';
 import { countField } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { DAY, HOUR } from '../lib/time';
-import { parseId } from '../lib/typeid';
+import type { Id } from '../lib/typeid';
 import { agentNumber, isAgent } from './agent';
 
 const MAX_DAYS = 365;
@@ -29,24 +30,24 @@ const AgentStatisticsQuery = lazy(() =>
       .default('30d')
       .meta({
         description:
-          `Days, \`1d\` to \`${MAX_DAYS}d\`, of UTC and with today the last; ` +
-          `or full hours, \`1h\` to \`${MAX_HOURS}h\`, and the current one.`,
+          `Days in UTC, \`1d\` to \`${MAX_DAYS}d\`, of which today is the last; ` +
+          `or full hours, \`1h\` to \`${MAX_HOURS}h\`, and the current hour in addition.`,
       }),
   }),
 );
 
-/** What an agent asked for in a period, and what became of it. */
+/** How many requests an agent made in a period, and what was decided. */
 export const AgentStatistics = lazy(() =>
   z
     .object({
-      period: z.string().meta({ description: 'The period that was asked for.' }),
-      total_requests: countField.meta({ description: 'Requests made in the period: the sum of the next four.' }),
+      period: z.string().meta({ description: 'The requested period.' }),
+      total_requests: countField.meta({ description: 'Requests made in the period: the sum of the next four counts.' }),
       approved_requests: countField,
       denied_requests: countField,
       pending_requests: countField,
-      expired_requests: countField.meta({ description: 'Those that nobody decided in time.' }),
+      expired_requests: countField.meta({ description: 'Requests that nobody decided in time.' }),
       tokens_issued: countField,
-      tokens_used: countField.meta({ description: 'Tokens first used in the period.' }),
+      tokens_used: countField.meta({ description: 'Tokens whose first use was in the period.' }),
       tokens_revoked: countField,
       avg_approval_time_ms: z
         .number()
@@ -74,14 +75,14 @@ export const AgentStatistics = lazy(() =>
 
 export type AgentStatistics = z.output<ReturnType<typeof AgentStatistics>>;
 
-/** Reads an agent's counters. Requests that ran out since the last sweep already count as expired. */
+/**
+ * Reads an agent's counters. Requests that expired since the last sweep already count as expired.
+ * @throws Problem `not_found`
+ */
 export async function getAgentStatistics(
   { reader, principal, runtime }: UserContext,
-  id: string,
-  { period }: z.output<ReturnType<typeof AgentStatisticsQuery>>,
+  { id, period }: { id: Id<'agent'> } & z.output<ReturnType<typeof AgentStatisticsQuery>>,
 ): Promise<AgentStatistics> {
-  const agent = parseId('agent', id);
-  if (!agent) throw notFound('agent');
   const account = principal.account.number;
   const now = runtime.now();
   const { unit, length, from } = parsePeriod(period, now);
@@ -101,13 +102,13 @@ export async function getAgentStatistics(
       agentStatistics,
       and(eq(agentStatistics.agent, agents.number), eq(agentStatistics.unit, unit), gte(agentStatistics.bucket, from)),
     )
-    .where(isAgent(account, agent))
+    .where(isAgent(account, id))
     .groupBy(agents.number);
   const overdue = reader
     .select({ count: sql<number>`count(*)`.as('count') })
     .from(sql`permissions indexed by permissions_overdue`)
     .where(
-      sql`status = 0 and expires_at <= ${now} and agent = ${agentNumber(account, agent)}
+      sql`status = 0 and expires_at <= ${now} and agent = ${agentNumber(account, id)}
         and created_at >= ${from * length}`,
     );
   const [[counts], [late]] = await reader.load([counters, overdue]);
@@ -127,7 +128,7 @@ export async function getAgentStatistics(
   };
 }
 
-/** The unit of a period, and its first bucket: today is the last of n days, the current hour comes on top of n. */
+/** The unit of a period, and its first bucket: n days end with today, n hours are followed by the current hour. */
 function parsePeriod(period: string, now: number): { unit: 'day' | 'hour'; length: number; from: number } {
   const count = Number.parseInt(period, 10);
   return period.endsWith('d')
@@ -146,11 +147,11 @@ export const getAgentStatisticsRoute = new Hono().get(
     tag: 'Agents',
     summary: 'Get the statistics of an agent',
     description:
-      'Requests that were made in the period, by what has become of them. The counts outlive the audit entries.',
+      'Counts the requests of the period by their status. The counts remain when the audit entries are erased.',
     success: ok(AgentStatistics),
     pathId: 'agent',
   }),
   userAccess('agents:read'),
   query(AgentStatisticsQuery),
-  async (c) => answer(c, await getAgentStatistics(c.var.context, c.req.param('id'), c.req.valid('query'))),
+  async (c) => answer(c, await getAgentStatistics(c.var.context, { id: pathId(c, 'agent'), ...c.req.valid('query') })),
 );

@@ -5,14 +5,16 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { parseId } from '../lib/typeid';
+import { pathId } from '../http/path-id';
+import type { Id } from '../lib/typeid';
 import { Agent, isAgent, presentAgent } from './agent';
 
-/** Finds an agent of the account. */
-export async function getAgent({ reader, principal }: UserContext, id: string): Promise<Agent> {
-  const agent = parseId('agent', id);
-  if (!agent) throw notFound('agent');
-  const [[row]] = await reader.load([reader.select().from(agents).where(isAgent(principal.account.number, agent))]);
+/**
+ * Finds an agent of the account.
+ * @throws Problem `not_found`
+ */
+export async function getAgent({ reader, principal }: UserContext, { id }: { id: Id<'agent'> }): Promise<Agent> {
+  const [[row]] = await reader.load([reader.select().from(agents).where(isAgent(principal.account.number, id))]);
   if (!row) throw notFound('agent');
   return presentAgent(row);
 }
@@ -28,5 +30,5 @@ export const getAgentRoute = new Hono().get(
   }),
   userAccess('agents:read'),
   noQuery(),
-  async (c) => answer(c, await getAgent(c.var.context, c.req.param('id'))),
+  async (c) => answer(c, await getAgent(c.var.context, { id: pathId(c, 'agent') })),
 );

@@ -7,7 +7,7 @@ import type { UserContext } from '../http/context';
 import { queryBoolean } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
+import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
@@ -16,31 +16,35 @@ import { Agent, presentAgent } from './agent';
 const AgentList = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
-    active: queryBoolean.optional().meta({ description: 'Agents that are switched on alone, or off.' }),
+    active: queryBoolean
+      .optional()
+      .meta({ description: 'Only agents that are switched on (`true`) or off (`false`).' }),
   }),
 );
 
 /** Lists the account's agents, newest first, without their keys. */
 export async function listAgents(
-  { reader, principal, config }: UserContext,
-  { limit, cursor, active }: z.output<ReturnType<typeof AgentList>>,
+  context: UserContext,
+  input: z.output<ReturnType<typeof AgentList>>,
 ): Promise<Page<Agent>> {
-  const binding = { list: 'agents', owner: principal.account.id, filters: { active } };
-  const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);
-  const page = reader
-    .select()
-    .from(agents)
-    .where(
-      and(
-        eq(agents.account, principal.account.number),
-        active === undefined ? undefined : eq(agents.isActive, active),
-        before ? lt(agents.id, before as Id<'agent'>) : undefined,
-      ),
-    )
-    .orderBy(desc(agents.id))
-    .limit(limit + 1);
-  const [rows] = await reader.load([page]);
-  return makePageById(config.keyring, binding, rows, limit, presentAgent);
+  const { reader, principal } = context;
+  const { account } = principal;
+  const page = await openPage<Id<'agent'>>(context, { list: 'agents', owner: account.id }, input);
+  const [rows] = await reader.load([
+    reader
+      .select()
+      .from(agents)
+      .where(
+        and(
+          eq(agents.account, account.number),
+          input.active === undefined ? undefined : eq(agents.isActive, input.active),
+          page.after && lt(agents.id, page.after),
+        ),
+      )
+      .orderBy(desc(agents.id))
+      .limit(page.rowLimit),
+  ]);
+  return page.make(rows, presentAgent);
 }
 
 export const listAgentsRoute = new Hono().get(

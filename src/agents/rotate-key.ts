@@ -2,7 +2,6 @@ import { and, eq, isNull } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { agentKeys, agents } from '../db/schema';
-import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
@@ -10,11 +9,12 @@ import { EXAMPLE, exampleId } from '../http/examples';
 import { wholeNumber } from '../http/fields';
 import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
+import { pathId } from '../http/path-id';
 import { idField, timeField } from '../http/response-fields';
 import { displayPrefix } from '../lib/credential';
 import { lazy } from '../lib/lazy';
 import { formatTime, SECOND } from '../lib/time';
-import { parseId } from '../lib/typeid';
+import type { Id } from '../lib/typeid';
 import { agentNumber, agentOwner, isAgent } from './agent';
 import { agentKey, issueAgentKey } from './agent-key';
 
@@ -23,13 +23,13 @@ const KeyRotation = lazy(() =>
     .strictObject({
       grace_period: wholeNumber(0, 2_592_000)
         .default(86_400)
-        .meta({ description: 'Seconds for which the replaced key goes on working; 0 ends every older key now.' }),
-      revoke_immediately: z.boolean().default(false).meta({ description: 'Ends every older key now.' }),
+        .meta({ description: 'For how many seconds the replaced key keeps working; 0 ends all older keys now.' }),
+      revoke_immediately: z.boolean().default(false).meta({ description: 'Ends all older keys now.' }),
     })
     .meta({ id: 'KeyRotation', examples: [{ grace_period: 3_600 }] }),
 );
 
-/** The outcome of a rotation; `api_key` is shown this once. */
+/** The new key; `api_key` is shown only this once. */
 export const RotatedKey = lazy(() =>
   z
     .object({
@@ -54,24 +54,22 @@ export const RotatedKey = lazy(() =>
 export type RotatedKey = z.output<ReturnType<typeof RotatedKey>>;
 
 /**
- * Gives an agent a new key. The replaced one works until the grace period is over; with none, every older key ends now.
+ * Gives an agent a new key. The replaced key works until the grace period ends; without one, all older keys end now.
+ * @throws Problem `not_found`
  */
-export async function rotateKey(
+export async function rotateAgentKey(
   context: UserContext,
-  id: string,
-  input: z.output<ReturnType<typeof KeyRotation>>,
+  { id, ...input }: { id: Id<'agent'> } & z.output<ReturnType<typeof KeyRotation>>,
 ): Promise<RotatedKey> {
-  const agent = parseId('agent', id);
-  if (!agent) throw notFound('agent');
   const account = context.principal.account.number;
-  const number = agentNumber(account, agent);
+  const number = agentNumber(account, id);
   const { key, prefix, hash } = await issueAgentKey(context);
   const now = context.runtime.now();
   const grace = input.revoke_immediately ? 0 : input.grace_period * SECOND;
-  const rotated = { id: agent, api_key: key, api_key_prefix: prefix, old_key_expires_at: formatTime(now + grace) };
+  const rotated = { id, api_key: key, api_key_prefix: prefix, old_key_expires_at: formatTime(now + grace) };
   await context.ledger
     .change({
-      record: userActivity(context, 'agent.key_rotated', agent, { account: agentOwner(account, agent) }),
+      record: userActivity(context, 'agent.key_rotated', id, { account: agentOwner(account, id) }),
       changes: (write) => [
         grace === 0
           ? write.delete(agentKeys).where(eq(agentKeys.agent, number))
@@ -80,26 +78,26 @@ export async function rotateKey(
               .set({ expiresAt: now + grace })
               .where(and(eq(agentKeys.agent, number), isNull(agentKeys.expiresAt))),
         write.insert(agentKeys).values({ hash, agent: number, createdAt: now }),
-        write.update(agents).set({ keyPrefix: prefix, updatedAt: now }).where(isAgent(account, agent)),
+        write.update(agents).set({ keyPrefix: prefix, updatedAt: now }).where(isAgent(account, id)),
       ],
-      answer: { value: rotated, subject: agent },
+      answer: { value: rotated, subject: id },
     })
     .catch(asNotFound('agent'));
   return rotated;
 }
 
-export const rotateKeyRoute = new Hono().post(
+export const rotateAgentKeyRoute = new Hono().post(
   '/v1/agents/:id/rotate-key',
   operation({
     id: 'rotateAgentKey',
     tag: 'Agents',
     summary: 'Give an agent a new key',
-    description: 'The replaced key works until the grace period is over. A key that was replaced before keeps its end.',
+    description: 'The replaced key works until the grace period ends. Keys that were replaced earlier keep their end.',
     success: ok(RotatedKey),
     pathId: 'agent',
   }),
   userAccess('agents:write'),
   noQuery(),
   body(KeyRotation),
-  async (c) => answer(c, await rotateKey(c.var.context, c.req.param('id'), c.req.valid('json'))),
+  async (c) => answer(c, await rotateAgentKey(c.var.context, { id: pathId(c, 'agent'), ...c.req.valid('json') })),
 );

@@ -4,7 +4,7 @@ import { deleteAgentRoute } from './delete';
 import { getAgentRoute } from './get';
 import { getAgentStatisticsRoute } from './get-statistics';
 import { listAgentsRoute } from './list';
-import { rotateKeyRoute } from './rotate-key';
+import { rotateAgentKeyRoute } from './rotate-key';
 import { updateAgentRoute } from './update';
 
 /** The Agents API, `/v1/agents`. */
@@ -14,5 +14,5 @@ export const agentRoutes = new Hono()
   .route('/', getAgentRoute)
   .route('/', updateAgentRoute)
   .route('/', deleteAgentRoute)
-  .route('/', rotateKeyRoute)
+  .route('/', rotateAgentKeyRoute)
   .route('/', getAgentStatisticsRoute);

@@ -7,8 +7,9 @@ import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
+import { pathId } from '../http/path-id';
 import { lazy } from '../lib/lazy';
-import { parseId } from '../lib/typeid';
+import type { Id } from '../lib/typeid';
 import { Agent, agentFields, agentOwner, isAgent, presentAgent } from './agent';
 
 const AgentUpdate = lazy(() =>
@@ -22,27 +23,27 @@ const AgentUpdate = lazy(() =>
   ).meta({ id: 'AgentUpdate', examples: [{ description: null, metadata: { team: 'sales' } }] }),
 );
 
-/** Changes the fields that are named; `metadata` is replaced whole, `description: null` clears it. */
+/**
+ * Changes the given fields of an agent. `metadata` is replaced as a whole; a `description` of null removes it.
+ * @throws Problem `not_found`
+ */
 export async function updateAgent(
   context: UserContext,
-  id: string,
-  input: z.output<ReturnType<typeof AgentUpdate>>,
+  { id, ...fields }: { id: Id<'agent'> } & z.output<ReturnType<typeof AgentUpdate>>,
 ): Promise<Agent> {
-  const agent = parseId('agent', id);
-  if (!agent) throw notFound('agent');
   const account = context.principal.account.number;
-  const fields = {
-    name: input.name,
-    description: input.description === '' ? null : input.description,
-    metadata: input.metadata,
-    isActive: input.is_active,
+  const columns = {
+    name: fields.name,
+    description: fields.description === '' ? null : fields.description,
+    metadata: fields.metadata,
+    isActive: fields.is_active,
     updatedAt: context.runtime.now(),
   };
-  const changed = { account: agentOwner(account, agent), changes: Object.keys(input) };
+  const changed = { account: agentOwner(account, id), changes: Object.keys(fields) };
   const [[row]] = await context.ledger
     .change({
-      record: userActivity(context, 'agent.updated', agent, changed),
-      changes: (write) => [write.update(agents).set(fields).where(isAgent(account, agent)).returning()],
+      record: userActivity(context, 'agent.updated', id, changed),
+      changes: (write) => [write.update(agents).set(columns).where(isAgent(account, id)).returning()],
       answer: null,
     })
     .catch(asNotFound('agent'));
@@ -56,12 +57,12 @@ export const updateAgentRoute = new Hono().put(
     id: 'updateAgent',
     tag: 'Agents',
     summary: 'Change an agent',
-    description: 'Changes the fields that are named. `metadata` is replaced whole; a `description` of null clears it.',
+    description: 'Changes the given fields. `metadata` is replaced as a whole; a `description` of null removes it.',
     success: ok(Agent),
     pathId: 'agent',
   }),
   userAccess('agents:write'),
   noQuery(),
   body(AgentUpdate),
-  async (c) => answer(c, await updateAgent(c.var.context, c.req.param('id'), c.req.valid('json'))),
+  async (c) => answer(c, await updateAgent(c.var.context, { id: pathId(c, 'agent'), ...c.req.valid('json') })),
 );

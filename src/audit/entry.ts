@@ -26,7 +26,7 @@ export const entryColumns = {
   agentId: aliased(agents.id, 'agent_id'),
 };
 
-/** The agent of an entry. Entries of a deleted agent have none: they wait for their erasure, and are not shown. */
+/** Joins an entry with its agent. Entries of a deleted agent have none, and are hidden until they are erased. */
 export const entryAgent = eq(agents.number, auditEntries.agent);
 
 export interface EntryRow {
@@ -45,28 +45,33 @@ export const EventType = lazy(() =>
   choice(EVENT_TYPES).meta({
     id: 'EventType',
     description:
-      'What happened: a permission was asked for, approved or denied; its token was used, or revoked; ' +
-      'a request ran out undecided, or a token unused.',
+      'What happened: a permission was requested, approved or denied; its token was used or revoked; ' +
+      'an undecided request or an unused token expired.',
   }),
 );
 
 export type EventType = z.output<ReturnType<typeof EventType>>;
 
-/** What an event says; null where a field does not apply. */
+/** The details of an event; a field that does not apply is null. */
 const AuditDetails = lazy(() =>
   z
     .object({
       action: z.string(),
       resource: z.string(),
-      scope: objectField.nullable().meta({ description: 'The limits: as granted, before that as requested.' }),
+      scope: objectField
+        .nullable()
+        .meta({ description: 'The granted limits; before the approval, the requested ones.' }),
       decided_by: z
         .string()
         .nullable()
-        .meta({ description: 'Id of who decided or revoked: account, policy or agent.' }),
+        .meta({ description: 'Id of the account, policy or agent that decided or revoked.' }),
       decision_reason: z.string().nullable(),
-      policy_id: idField('policy').nullable().meta({ description: 'The policy that decided; null where none did.' }),
-      token_id: idField('token').optional().meta({ description: 'Where a token is concerned.' }),
-      expired: z.enum(['request', 'token']).optional().meta({ description: 'What ran out, where something did.' }),
+      policy_id: idField('policy').nullable().meta({ description: 'The policy that decided; null if none did.' }),
+      token_id: idField('token').optional().meta({ description: 'Present if the event concerns a token.' }),
+      expired: z
+        .enum(['request', 'token'])
+        .optional()
+        .meta({ description: 'What expired; present in entries of expiries.' }),
     })
     .meta({ id: 'AuditDetails' }),
 );
@@ -78,16 +83,16 @@ export const AuditEntry = lazy(() =>
       id: idField('audit'),
       sequence: integerField.meta({
         minimum: 1,
-        description: "Place in the account's log, from 1. Erased entries leave gaps.",
+        description: "Position in the account's log, from 1. Erased entries leave gaps.",
       }),
       user_id: idField('user').meta({ description: 'The account.' }),
       agent_id: idField('agent'),
       permission_request_id: idField('perm'),
       event_type: EventType(),
       details: jsonField(AuditDetails()),
-      ip_address: z.string().meta({ description: 'Where the event came from; empty where the service caused it.' }),
-      user_agent: z.string().meta({ description: '`countersign` where the service caused the event.' }),
-      created_at: timeField.meta({ description: 'Never before that of an entry with a lower sequence.' }),
+      ip_address: z.string().meta({ description: 'The address of the client; empty if the service caused the event.' }),
+      user_agent: z.string().meta({ description: '`countersign` if the service caused the event.' }),
+      created_at: timeField.meta({ description: 'Never earlier than in an entry with a lower sequence.' }),
     })
     .meta({
       id: 'AuditEntry',
@@ -134,7 +139,7 @@ export function presentEntry(account: Pick<AccountRef, 'number' | 'id'>, row: En
   };
 }
 
-/** The condition that finds an entry of the account that its plan still keeps. */
+/** The condition that finds an entry of the account, unless it is past the retention of the plan. */
 export function isKeptEntry(account: AccountRef, id: Id<'audit'>, now: number) {
   return and(
     eq(auditEntries.id, id),
@@ -144,12 +149,12 @@ export function isKeptEntry(account: AccountRef, id: Id<'audit'>, now: number) {
   );
 }
 
-/** The position before an account's first entry; sequence n stands at this + n. */
+/** The position before an account's first entry: sequence n has this position plus n. */
 export function logStart(account: Pick<AccountRef, 'number'>): number {
   return account.number * LOG_SPAN;
 }
 
-/** The oldest time whose entries the account's plan still keeps, in milliseconds since the epoch. */
+/** The time before which entries are past the retention of the account's plan, in milliseconds since the epoch. */
 export function oldestKept(account: AccountRef, now: number): number {
   return now - retentionDays(account) * DAY;
 }

@@ -5,28 +5,30 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { parseId } from '../lib/typeid';
+import { pathId } from '../http/path-id';
+import type { Id } from '../lib/typeid';
 import { AuditEntry, entryAgent, entryColumns, isKeptEntry, presentEntry } from './entry';
 
-/** Finds an audit entry of the account that its plan still keeps. */
+/**
+ * Finds an audit entry of the account, unless it is past the retention of the plan.
+ * @throws Problem `not_found`
+ */
 export async function getAuditEntry(
   { reader, principal: { account }, runtime }: UserContext,
-  id: string,
+  { id }: { id: Id<'audit'> },
 ): Promise<AuditEntry> {
-  const entry = parseId('audit', id);
-  if (!entry) throw notFound('audit entry');
   const [[row]] = await reader.load([
     reader
       .select(entryColumns)
       .from(auditEntries)
       .innerJoin(agents, entryAgent)
-      .where(isKeptEntry(account, entry, runtime.now())),
+      .where(isKeptEntry(account, id, runtime.now())),
   ]);
   if (!row) throw notFound('audit entry');
   return presentEntry(account, row);
 }
 
-export const auditDetail = new Hono().get(
+export const getAuditEntryRoute = new Hono().get(
   '/v1/audit/:id',
   operation({
     id: 'getAuditEntry',
@@ -37,5 +39,5 @@ export const auditDetail = new Hono().get(
   }),
   userAccess('audit:read'),
   noQuery(),
-  async (c) => answer(c, await getAuditEntry(c.var.context, c.req.param('id'))),
+  async (c) => answer(c, await getAuditEntry(c.var.context, { id: pathId(c, 'audit', 'audit entry') })),
 );

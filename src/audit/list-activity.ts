@@ -2,51 +2,50 @@ import { and, desc, eq, gte, lt } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { ACTIVITY_ACTIONS, activity } from '../db/schema';
-import { invalidRequest } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, queryText } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
+import { openPage, type Page, pageParameters } from '../http/page';
 import { idField, pageOf, timeField } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { formatTime } from '../lib/time';
 import { type Id, smallestIdAt } from '../lib/typeid';
+import { dateRange, requireDateOrder } from './date-range';
 import { oldestKept } from './entry';
-import { timeRange } from './time-range';
 
 const ActivityAction = lazy(() => choice(ACTIVITY_ACTIONS).meta({ id: 'ActivityAction' }));
 
 const ActivityList = lazy(() =>
   z.strictObject({
     ...pageParameters(50, 1_000),
-    action: ActivityAction().optional().meta({ description: 'Acts of this kind.' }),
-    target: queryText.optional().meta({ description: 'What was done to the thing with this id.' }),
-    actor: queryText.optional().meta({ description: 'What was done with the credential that has this id.' }),
-    ...timeRange(),
+    action: ActivityAction().optional().meta({ description: 'Only actions of this kind.' }),
+    target: queryText.optional().meta({ description: 'Only actions on the object with this id.' }),
+    actor: queryText.optional().meta({ description: 'Only actions by the credential with this id.' }),
+    ...dateRange(),
   }),
 );
 
-/** What somebody did to the account, as the API shows it. */
+/** A record of the account activity, as the API shows it. */
 export const Activity = lazy(() =>
   z
     .object({
       id: idField('act'),
       actor: z.string().nullable().meta({
-        description: 'Id of the user token or agent, or `operator`; null where a signed address was used.',
+        description: 'Id of the user token or agent, or `operator`; null for a signed address.',
       }),
       action: ActivityAction(),
-      target: z.string().meta({ description: 'Id of the thing; it stays when the thing is deleted.' }),
-      changes: z.array(z.string()).meta({ description: 'Names of the fields that were set, never their values.' }),
+      target: z.string().meta({ description: 'Id of the object, which remains when the object is deleted.' }),
+      changes: z.array(z.string()).meta({ description: 'Names of the changed fields, never their values.' }),
       ip_address: z.string(),
       user_agent: z.string(),
       created_at: timeField,
     })
     .meta({
       id: 'Activity',
-      description: 'Something that was done to the account itself.',
+      description: 'An action on the account itself.',
       examples: [
         {
           id: exampleId('act'),
@@ -64,20 +63,21 @@ export const Activity = lazy(() =>
 
 export type Activity = z.output<ReturnType<typeof Activity>>;
 
-/** Searches what people did to the account itself, newest first, as far back as the plan keeps it. */
+/**
+ * Lists the matching records of the account activity, newest first, back to the retention of the plan.
+ * @throws Problem `invalid_request` for a range that ends before it starts
+ */
 export async function listActivity(
-  { reader, principal, config, runtime }: UserContext,
-  { limit, cursor, ...filters }: z.output<ReturnType<typeof ActivityList>>,
+  context: UserContext,
+  input: z.output<ReturnType<typeof ActivityList>>,
 ): Promise<Page<Activity>> {
-  const { action, target, actor, start_date, end_date } = filters;
-  if (start_date && end_date && start_date.written > end_date.written) {
-    throw invalidRequest([{ path: 'query.start_date', message: 'must not be after end_date' }]);
-  }
+  requireDateOrder('query', input);
+  const { reader, principal, runtime } = context;
+  const { action, target, actor, start_date, end_date } = input;
   const { account } = principal;
-  const binding = { list: 'activity', owner: account.id, filters };
-  const before = cursor === undefined ? undefined : await readCursor(config.keyring, binding, cursor);
+  const page = await openPage<Id<'act'>>(context, { list: 'activity', owner: account.id }, input);
   const from = Math.max(oldestKept(account, runtime.now()), start_date?.bound ?? 0);
-  const page = reader
+  const select = reader
     .select()
     .from(activity)
     .where(
@@ -88,13 +88,13 @@ export async function listActivity(
         actor === undefined ? undefined : eq(activity.actor, actor),
         gte(activity.id, smallestIdAt('act', from)),
         end_date && lt(activity.id, smallestIdAt('act', end_date.bound)),
-        before === undefined ? undefined : lt(activity.id, before as Id<'act'>),
+        page.after && lt(activity.id, page.after),
       ),
     )
     .orderBy(desc(activity.id))
-    .limit(limit + 1);
-  const [rows] = await reader.load([page]);
-  return makePageById(config.keyring, binding, rows, limit, (row) => ({
+    .limit(page.rowLimit);
+  const [rows] = await reader.load([select]);
+  return page.make(rows, (row) => ({
     id: row.id,
     actor: row.actor,
     action: row.action,
@@ -106,15 +106,15 @@ export async function listActivity(
   }));
 }
 
-export const activityList = new Hono().get(
+export const listActivityRoute = new Hono().get(
   '/v1/activity',
   operation({
     id: 'listActivity',
     tag: 'Audit',
     summary: 'Search the account activity',
     description:
-      'What people did to the account itself: agents, policies and tokens made, changed and deleted. Newest first, as far ' +
-      'back as the plan keeps audit entries.',
+      'Actions on the account itself, such as creating, changing and deleting agents, policies and tokens. Newest first, ' +
+      'back to the retention of the plan.',
     success: ok(pageOf(Activity)),
   }),
   userAccess('audit:read'),

@@ -8,11 +8,12 @@ import type { UserContext } from '../http/context';
 import { queryNumber, queryText } from '../http/fields';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { makePage, type Page, pageParameters, readCursor } from '../http/page';
+import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
 import { LOG_SPAN } from '../ledger/append';
 import { lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
+import { dateRange, requireDateOrder } from './date-range';
 import {
   AuditEntry,
   type EntryRow,
@@ -23,40 +24,44 @@ import {
   oldestKept,
   presentEntry,
 } from './entry';
-import { type EntryFilter, selectPositions } from './page-query';
-import { timeRange } from './time-range';
+import { type EntryFilter, selectPositions } from './select-positions';
 
 const AuditList = lazy(() =>
   z.strictObject({
     ...pageParameters(50, 1_000),
-    agent_id: queryText.optional().meta({ description: 'Entries of this agent.' }),
-    permission_id: queryText.optional().meta({ description: 'Entries of this permission.' }),
-    event_type: EventType().optional().meta({ description: 'Entries of this kind.' }),
-    action: queryText.optional().meta({ description: 'Entries of this action, as it is written.' }),
-    ...timeRange(),
+    agent_id: queryText.optional().meta({ description: 'Only entries of this agent.' }),
+    permission_id: queryText.optional().meta({ description: 'Only entries of this permission.' }),
+    event_type: EventType().optional().meta({ description: 'Only entries of this type.' }),
+    action: queryText.optional().meta({ description: 'Only entries of exactly this action.' }),
+    ...dateRange(),
     order: z
       .enum(['desc', 'asc'], 'must be asc or desc')
       .default('desc')
-      .meta({ description: 'Newest first, or last.' }),
+      .meta({ description: 'Newest first, or oldest first.' }),
     after_sequence: queryNumber(0, LOG_SPAN - 1)
       .optional()
-      .meta({ description: 'Entries after this place in the log. Needs `order=asc`, and takes no `cursor`.' }),
+      .meta({
+        description:
+          'Only entries after this position in the log. Needs `order=asc`, and cannot be combined with `cursor`.',
+      }),
   }),
 );
 
 type Input = z.output<ReturnType<typeof AuditList>>;
 
-/** Searches the account's audit log, newest first or oldest first, as far back as the plan keeps it. */
-export async function listAuditEntries(
-  { reader, principal, config, runtime }: UserContext,
-  input: Input,
-): Promise<Page<AuditEntry>> {
+/**
+ * Lists the matching entries of the account's audit log, back to the retention of the plan.
+ * @throws Problem `invalid_request` for parameters that contradict each other
+ */
+export async function listAuditEntries(context: UserContext, input: Input): Promise<Page<AuditEntry>> {
+  requireDateOrder('query', input);
   refuseContradictions(input);
+  const { reader, principal, runtime } = context;
   const { account } = principal;
-  const { limit, cursor, after_sequence, ...filters } = input;
-  const binding = { list: 'audit', owner: account.id, filters };
-  const position = cursor === undefined ? after_sequence : Number(await readCursor(config.keyring, binding, cursor));
-  const edge = position === undefined ? undefined : logStart(account) + position;
+  const { after_sequence, ...listQuery } = input;
+  const page = await openPage<`${number}`>(context, { list: 'audit', owner: account.id }, listQuery);
+  const sequence = page.after === undefined ? after_sequence : Number(page.after);
+  const edge = sequence === undefined ? undefined : logStart(account) + sequence;
   const kept = oldestKept(account, runtime.now());
   const filter: EntryFilter = {
     ...(input.agent_id !== undefined && { agent: parseId('agent', input.agent_id) }),
@@ -67,7 +72,7 @@ export async function listAuditEntries(
     ...(edge !== undefined && (input.order === 'asc' ? { after: edge } : { before: edge })),
     from: Math.max(kept, input.start_date?.bound ?? kept),
   };
-  const positions = selectPositions(account, filter, input.order, limit + 1);
+  const positions = selectPositions(account, filter, input.order, page.rowLimit);
   const [rows] = await reader.load([
     reader
       .select(entryColumns)
@@ -76,18 +81,14 @@ export async function listAuditEntries(
       .leftJoin(agents, entryAgent)
       .where(eq(auditEntries.pos, sql`page.pos`)),
   ]);
-  // Sorted here: SQLite would read each row once more to sort what is sorted already.
+  // Sorted here, because SQLite would read each row again to sort the join.
   rows.sort((a, b) => (input.order === 'asc' ? a.pos - b.pos : b.pos - a.pos));
-  const sequence = (row: (typeof rows)[number]) => String(row.pos - logStart(account));
-  return makePage(config.keyring, binding, rows, limit, sequence, (row) =>
-    row.agentId === null ? null : presentEntry(account, row as EntryRow),
-  );
+  return page.make(rows, (row) => (row.agentId === null ? null : presentEntry(account, row as EntryRow)), {
+    position: (row) => String(row.pos - logStart(account)),
+  });
 }
 
-function refuseContradictions({ start_date, end_date, after_sequence, order, cursor }: Input): void {
-  if (start_date && end_date && start_date.written > end_date.written) {
-    throw invalidRequest([{ path: 'query.start_date', message: 'must not be after end_date' }]);
-  }
+function refuseContradictions({ after_sequence, order, cursor }: Input): void {
   if (after_sequence === undefined) return;
   if (order !== 'asc') throw invalidRequest([{ path: 'query.after_sequence', message: 'needs order=asc' }]);
   if (cursor !== undefined) {
@@ -95,15 +96,15 @@ function refuseContradictions({ start_date, end_date, after_sequence, order, cur
   }
 }
 
-export const auditList = new Hono().get(
+export const listAuditEntriesRoute = new Hono().get(
   '/v1/audit',
   operation({
     id: 'listAuditEntries',
     tag: 'Audit',
     summary: 'Search the audit log',
     description:
-      "As far back as the plan keeps entries. Filters combine; an id that is nobody's finds nothing. " +
-      'With `order=asc` and `after_sequence` a client that keeps the last sequence follows the log without a gap.',
+      'Goes back to the retention of the plan. Entries must match all filters; an unknown id matches nothing. ' +
+      'With `order=asc` and `after_sequence`, a client that stores the last sequence follows the log without a gap.',
     success: ok(pageOf(AuditEntry)),
   }),
   userAccess('audit:read'),

@@ -3,9 +3,9 @@ import { downloadFileRoute } from '../files/download';
 import { createExportRoute } from './exports/create';
 import { getExportRoute } from './exports/get';
 import { listExportsRoute } from './exports/list';
-import { auditDetail } from './get';
-import { auditList } from './list';
-import { activityList } from './list-activity';
+import { getAuditEntryRoute } from './get';
+import { listAuditEntriesRoute } from './list';
+import { listActivityRoute } from './list-activity';
 import { createReportRoute } from './reports/create';
 import { getReportRoute } from './reports/get';
 import { listReportsRoute } from './reports/list';
@@ -14,9 +14,12 @@ import { getCheckpointRoute } from './tree/get-checkpoint';
 import { proveConsistencyRoute } from './tree/prove-consistency';
 import { proveInclusionRoute } from './tree/prove-inclusion';
 
-/** The audit log, `/v1/audit`, files made of it, the account's activity, `/v1/activity`, and what the operator does for a log. */
+/**
+ * The audit log with its exports and reports, `/v1/audit`, the account activity, `/v1/activity`, and the operator's endpoint
+ * for a restored log.
+ */
 export const auditRoutes = new Hono()
-  .route('/', auditList)
+  .route('/', listAuditEntriesRoute)
   .route('/', createExportRoute)
   .route('/', listExportsRoute)
   .route('/', getExportRoute)
@@ -26,7 +29,7 @@ export const auditRoutes = new Hono()
   .route('/', getCheckpointRoute)
   .route('/', proveConsistencyRoute)
   .route('/', proveInclusionRoute)
-  .route('/', auditDetail)
-  .route('/', activityList)
+  .route('/', getAuditEntryRoute)
+  .route('/', listActivityRoute)
   .route('/', downloadFileRoute)
   .route('/', continueLogRoute);

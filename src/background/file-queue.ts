@@ -1,5 +1,5 @@
 import { exportProducer } from '../audit/exports/producer';
-import { reportProducer } from '../audit/reports/producer';
+import { reportProducer } from '../audit/reports/produce';
 import type { SealingContext } from '../audit/tree/seal';
 import { openSigner } from '../audit/tree/signer';
 import { TreeRecords } from '../audit/tree/tree-records';

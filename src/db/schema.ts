@@ -474,7 +474,7 @@ export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** Webhooks. Numbers are never reused, because deliveries of a deleted webhook remain until the sweep erases them. */
+/** URLs to which events are sent. A number is never used again: deliveries of a deleted webhook still wait for erasure. */
 export const webhooks = sqliteTable(
   'webhooks',
   {
@@ -488,27 +488,27 @@ export const webhooks = sqliteTable(
     agentIds: text('agent_ids', { mode: 'json' }).$type<string[]>(),
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
     disabledReason: text('disabled_reason'),
-    /** The signing secrets, encrypted: the current one, and the replaced one until it expires. */
+    /** The signing secret, encrypted, and the one before it, which signs until it expires. */
     secret: bytesColumn().notNull(),
     oldSecret: bytesColumn('old_secret'),
     oldSecretExpiresAt: integer('old_secret_expires_at'),
-    /** Entries after this position are delivered: those since the webhook was created or last activated. */
+    /** Entries after this position in the log are delivered: those since it was created or last enabled. */
     startsAfter: integer('starts_after').notNull(),
-    /** File outcomes after this ordinal are delivered. */
+    /** File outcomes with a higher number than this are delivered. */
     startsAfterOutcome: integer('starts_after_outcome').notNull().default(0),
-    /** How often the webhook was deactivated. Deliveries of earlier generations are canceled. */
-    generation: integer().notNull().default(0),
-    /** Whether there may be canceled deliveries whose rows are not updated yet. */
-    hasVoid: integer('has_void', { mode: 'boolean' }).notNull().default(false),
-    /** Whether the last answer was slow, or there is none yet. Slow webhooks have their own queue. */
+    /** How often it was disabled. Deliveries of a lower count are canceled. */
+    disableCount: integer('generation').notNull().default(0),
+    /** Whether it may have canceled deliveries that are not recorded as failed yet. */
+    hasCanceled: integer('has_void', { mode: 'boolean' }).notNull().default(false),
+    /** Whether it is new, or its last attempt failed or was slow: such webhooks have a queue of their own. */
     isSlow: integer('is_slow', { mode: 'boolean' }).notNull().default(false),
-    /** The time of the first failed attempt since the last success. */
+    /** When the first attempt failed since the last success; null if the last attempt succeeded. */
     failingSince: integer('failing_since'),
-    /** A random value that the current worker drew. No other worker sends to the webhook before `due_at`. */
+    /** Random, of the worker that has claimed it; null if none has. The claim expires at `due_at`. */
     lease: bytesColumn(),
-    /** When the next deliveries are due; null if none is pending. */
+    /** When a worker has to look at its deliveries; null if none is pending. */
     dueAt: integer('due_at'),
-    /** When the oldest delivery must be erased; null if there is none. */
+    /** When its oldest delivery is to be erased; null if there is none. */
     eraseAt: integer('erase_at'),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
@@ -520,20 +520,20 @@ export const webhooks = sqliteTable(
   ],
 );
 
-/** How far each account's log has been turned into deliveries. Only accounts with an active webhook have a feed. */
+/** How far deliveries have been created from each account's log. Only accounts with an active webhook have a feed. */
 export const webhookFeeds = sqliteTable(
   'webhook_feeds',
   {
     account: integer().primaryKey(),
-    /** The position up to which all entries have been turned into deliveries. */
+    /** The position in the log up to which all entries have their deliveries. */
     position: integer().notNull(),
-    /** When to turn entries into deliveries next; null if there are none. */
+    /** When deliveries have to be created; null if no event is pending. */
     dueAt: integer('due_at'),
   },
   (table) => [index('webhook_feeds_due').on(table.dueAt).where(sql`due_at is not null`)],
 );
 
-/** Files that completed or failed in accounts with webhooks, until they have been turned into deliveries. */
+/** Files that completed or failed, in accounts with an active webhook, until their deliveries are created. */
 export const fileOutcomes = sqliteTable(
   'file_outcomes',
   {
@@ -542,25 +542,25 @@ export const fileOutcomes = sqliteTable(
     id: idColumn('export')().notNull(),
     isFailure: integer('is_failure', { mode: 'boolean' }).notNull(),
     createdAt: integer('created_at').notNull(),
-    /** Orders the outcomes of an account. Outcomes of one transaction have the same ordinal. */
+    /** The outcome number: orders outcomes within the account. Those of one transaction share it. */
     ordinal: integer().notNull().default(1),
   },
   (table) => [primaryKey({ columns: [table.account, table.kind, table.id] })],
 );
 
-/** Events to deliver, and events that were delivered: one row per event and webhook, however many attempts it takes. */
+/** One event for one webhook, however many attempts it takes. */
 export const deliveries = sqliteTable(
   'deliveries',
   {
     /** The number of the webhook. */
     webhook: integer().notNull(),
     id: idColumn('dlv')().notNull(),
-    /** The first delivery of the same event, whose id a redelivery sends; null if this is the first. */
+    /** The first delivery of the event, whose id is the `webhook-id` of a redelivery; null if this is the first one. */
     original: idColumn('dlv')(),
-    /** The generation of the webhook when the delivery was created. */
-    generation: integer().notNull(),
+    /** That of the webhook when the delivery was created. */
+    disableCount: integer('generation').notNull(),
     event: codeColumn(WEBHOOK_EVENTS)().notNull(),
-    /** The position and agent of the audit entry, from which the payload is made. */
+    /** The audit entry and its agent; null for other events. The payload is written from the entry. */
     pos: integer(),
     agent: integer(),
     /** The payload of other events. */
@@ -571,7 +571,7 @@ export const deliveries = sqliteTable(
     dueAt: integer('due_at'),
     lastStatusCode: integer('last_status_code'),
     lastError: text('last_error'),
-    /** Milliseconds that the last attempt took. */
+    /** How long the last attempt took, in milliseconds. */
     duration: integer(),
     /** The failed attempts. */
     failures: text({ mode: 'json' }).$type<FailedAttempt[]>(),
@@ -580,17 +580,17 @@ export const deliveries = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.webhook, table.id] }),
-    index('deliveries_fresh').on(table.webhook, table.generation, table.id).where(sql`status = 0 and attempts = 0`),
-    index('deliveries_retried').on(table.webhook, table.generation, table.id).where(sql`status = 0 and attempts > 0`),
+    index('deliveries_fresh').on(table.webhook, table.disableCount, table.id).where(sql`status = 0 and attempts = 0`),
+    index('deliveries_retried').on(table.webhook, table.disableCount, table.id).where(sql`status = 0 and attempts > 0`),
     index('deliveries_due')
-      .on(table.webhook, table.generation, table.dueAt)
+      .on(table.webhook, table.disableCount, table.dueAt)
       .where(sql`due_at is not null and attempts > 0`),
     index('deliveries_failed').on(table.webhook, table.id).where(sql`status = 2`),
     index('deliveries_by_agent').on(table.agent).where(sql`agent is not null`),
   ],
 );
 
-/** A failed attempt: when it started, and its result. */
+/** A failed attempt: when it began, and how it failed. */
 export interface FailedAttempt {
   at: number;
   statusCode: number | null;

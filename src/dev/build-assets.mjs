@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeDocs } from './assets/docs.mjs';
 import { makeFonts } from './assets/fonts.mjs';
+import { makeGuides } from './assets/guides.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const assets = join(root, 'dist/assets');
 
-makeDocs(root, assets);
+makeGuides(root, assets, makeDocs(root, assets));
 await makeFonts(root, assets);

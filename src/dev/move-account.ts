@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TypeID } from 'typeid-js';
 import { readLocalDeployment } from './local-shards.ts';
-import { readDeployment } from './project.ts';
+import { findShard, listShards, readDeployment, type Shard } from './project.ts';
 import { queryDatabase } from './query.ts';
 import { runProgram, UserError } from './user-error.ts';
 
@@ -12,12 +12,6 @@ const CONTINUES = 'The service continues the move. Run this again to wait for it
 /** Pause between two checks of the progress, in milliseconds. */
 const PAUSE = 10_000;
 
-/** A shard: its two characters, and the binding of its database. */
-interface Shard {
-  name: string;
-  binding: string;
-}
-
 /**
  * Orders a move of an account to another shard, and waits for its end. The sweep of the deployment does the work, so this
  * program may be stopped and run again. Ordering a move to the current shard cancels a move that is not complete.
@@ -26,12 +20,10 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
   const place = words.includes('--remote') ? '--remote' : '--local';
   const [id = '', name, ...rest] = words.filter((word) => word !== '--remote');
   const deployment = place === '--remote' ? readDeployment() : readLocalDeployment();
-  const shards = deployment.databases.map(({ binding }) => ({ name: nameOf(binding), binding }));
-  const target = shards.find((shard) => shard.name === name);
+  const shards = listShards(deployment);
   const bytes = parseUserId(id);
   if (!bytes || rest.length > 0 || name === undefined) throw new UserError(USAGE);
-  if (!target)
-    throw new UserError(`There is no shard ${name} in ${deployment.config}: ${shards.map(nameIn).join(', ')}.`);
+  const target = findShard(shards, name, deployment);
   const ask = ({ binding }: Shard, sql: string) => queryDatabase(deployment, binding, place, sql, signal);
   const findMove = async () => {
     for (const shard of shards) {
@@ -73,14 +65,6 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
 
 function failWaiting(error: unknown): never {
   throw error instanceof UserError ? new UserError(`${error.message}\n${CONTINUES}`) : error;
-}
-
-function nameIn({ name }: Shard): string {
-  return name;
-}
-
-function nameOf(binding: string): string {
-  return binding === 'DB' ? '00' : binding.replace(/^DB_/, '');
 }
 
 /** A user id as an SQL literal; null if it is invalid. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'smol-toml';
+import { UserError } from './user-error.ts';
 
 /** The project's folder. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url).href);
@@ -29,4 +30,25 @@ export function readDeployment(config = 'wrangler.toml'): Deployment {
     triggers?: { crons?: string[] };
   };
   return { config, databases: file.d1_databases ?? [], crons: file.triggers?.crons ?? [] };
+}
+
+/** A shard by its two characters, and the binding of its database. */
+export interface Shard {
+  name: string;
+  binding: string;
+}
+
+/** The shards of a deployment, the first one first. */
+export function listShards({ databases }: Deployment): Shard[] {
+  return databases.map(({ binding }) => ({ name: binding === 'DB' ? '00' : binding.replace(/^DB_/, ''), binding }));
+}
+
+/**
+ * The shard with a name.
+ * @throws UserError when the deployment has none
+ */
+export function findShard(shards: readonly Shard[], name: string, { config }: Deployment): Shard {
+  const shard = shards.find((shard) => shard.name === name);
+  if (shard) return shard;
+  throw new UserError(`There is no shard ${name} in ${config}: ${shards.map((shard) => shard.name).join(', ')}.`);
 }

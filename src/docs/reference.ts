@@ -3,10 +3,10 @@ import * as z from 'zod';
 import { Problem } from '../errors';
 import type { App, RequestContext } from '../http/context';
 import { noQuery } from '../http/input';
-import { file, operation } from '../http/operation';
+import { file, operation, redirect } from '../http/operation';
 
 const PAGE_HEADERS = {
-  // The page names its files by their version, so that it has to be the newest.
+  // A page names its files by their version, so that it has to be the newest.
   'Cache-Control': 'no-cache',
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -24,8 +24,33 @@ const PAGE_HEADERS = {
 
 const FILE_HEADERS = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
-/** The API's description as a page to read and to try, and the files that it loads. */
+/** The API's description as a page to read and to try, the guides, and the files that these pages load. */
 export const reference = new Hono<App>()
+  .get(
+    '/docs/guides',
+    operation({ id: 'findGuides', tag: 'Service', summary: 'Go to the guides', success: redirect() }),
+    noQuery(),
+    (c) => c.redirect('/docs/guides/'),
+  )
+  .get(
+    '/docs/guides/',
+    operation({ id: 'listGuides', tag: 'Service', summary: 'List the guides', success: file('text/html') }),
+    noQuery(),
+    (c) => sendAsset(c, new URL('/docs/guides.html', c.req.url), PAGE_HEADERS),
+  )
+  .get(
+    '/docs/guides/:name',
+    operation({
+      id: 'showGuide',
+      tag: 'Service',
+      summary: 'Read a guide',
+      path: () => z.object({ name: z.string().meta({ examples: ['api'] }) }),
+      success: file('text/html'),
+      problems: ['not_found'],
+    }),
+    noQuery(),
+    (c) => sendAsset(c, new URL(`${c.req.path}.html`, c.req.url), PAGE_HEADERS),
+  )
   .get(
     '/docs',
     operation({ id: 'showReference', tag: 'Service', summary: 'Read this reference', success: file('text/html') }),

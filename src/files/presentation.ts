@@ -4,7 +4,7 @@ import { FILE_STATUSES, type FileKind, files } from '../db/schema';
 import type { Config } from '../env';
 import { notFound } from '../errors';
 import type { UserContext } from '../http/context';
-import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
+import { openPage, type Page, pageParameters } from '../http/page';
 import { countField, timeField } from '../http/response-fields';
 import { toHex } from '../lib/bytes';
 import { lazy } from '../lib/lazy';
@@ -118,25 +118,25 @@ export const FileList = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /** Lists the account's files of a kind, newest first. */
 export async function listFiles<T>(
-  { reader, principal, config, runtime }: UserContext,
+  context: UserContext,
   kind: FileKind,
-  { limit, cursor }: z.output<ReturnType<typeof FileList>>,
+  input: z.output<ReturnType<typeof FileList>>,
   present: Present<T>,
 ): Promise<Page<T>> {
-  const binding = { list: `${kind}s`, owner: principal.account.id, filters: {} };
-  const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);
-  const older = before ? lt(files.id, before as Id<'export'>) : undefined;
+  const { reader, principal, config, runtime } = context;
+  const page = await openPage<Id<'export'>>(context, { list: `${kind}s`, owner: principal.account.id }, input);
+  const older = page.after && lt(files.id, page.after);
   const [rows] = await reader.load([
     reader
       .select()
       .from(files)
       .where(and(eq(files.account, principal.account.number), eq(files.kind, kind), older))
       .orderBy(desc(files.id))
-      .limit(limit + 1),
+      .limit(page.rowLimit),
   ]);
   const now = runtime.now();
   const shown = await Promise.all(
     rows.map(async (row) => ({ id: row.id, shown: await present(config, principal, row, now) })),
   );
-  return makePageById(config.keyring, binding, shown, limit, (row) => row.shown);
+  return page.make(shown, (row) => row.shown);
 }

@@ -1,17 +1,17 @@
 import * as z from 'zod';
 import { isJsonObject, type JsonObject, jsonDepth, jsonFault, jsonSize, textFault } from '../lib/json';
 import { isLongerThan } from '../lib/text';
-import { parseDate, parseDateTime } from '../lib/time';
+import { DAY, parseDate, parseDateTime } from '../lib/time';
 import { idPattern, type Prefix, parseId } from '../lib/typeid';
 import { exampleId } from './examples';
 
-// What requests are made of. Each field says what it accepts twice over: to Zod by its checks, and, where Zod cannot
-// tell of a check, to the API's description by `meta`. A field's checks stop at the first failure.
+// The fields of requests. A field states what it accepts in its Zod checks, and again in `meta` for the OpenAPI document
+// if Zod cannot describe the check there. The checks of a field stop at the first failure.
 
 const NO_NUL = '^[^\\u0000]*$';
 const NO_NUL_NOT_BLANK = '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$';
 
-/** A text, trimmed, of `min` to `max` Unicode code points. */
+/** A text of `min` to `max` Unicode code points, trimmed. */
 export function text(min: 0 | 1, max: number) {
   return z
     .string()
@@ -25,7 +25,7 @@ export function text(min: 0 | 1, max: number) {
     .meta({ maxLength: max, ...(min === 0 ? { pattern: NO_NUL } : { minLength: min, pattern: NO_NUL_NOT_BLANK }) });
 }
 
-/** A text that is compared as it stands, of at most `max` Unicode code points. */
+/** A text of at most `max` Unicode code points, unchanged. */
 export function plainText(max: number) {
   return z
     .string()
@@ -36,7 +36,7 @@ export function plainText(max: number) {
     .meta({ maxLength: max, pattern: NO_NUL });
 }
 
-/** One of some words. */
+/** One of the given words. */
 export function choice<const W extends readonly [string, ...string[]]>(words: W) {
   return z.enum(words, `must be one of ${words.join(', ')}`);
 }
@@ -44,7 +44,7 @@ export function choice<const W extends readonly [string, ...string[]]>(words: W)
 /** A list of 1 to `max` members. */
 export function listOf<M extends z.ZodType>(member: M, max: number) {
   const message = `must have at most ${max} members`;
-  // Counted before they are looked at, so that a long list of wrong ones earns one complaint.
+  // The length is checked before the members, so that a long list of invalid members gives one error.
   const refuseMany = (value: unknown, refinement: z.core.$RefinementCtx) => {
     if (Array.isArray(value) && value.length > max) refuse(refinement, message);
     return value;
@@ -52,7 +52,7 @@ export function listOf<M extends z.ZodType>(member: M, max: number) {
   return z.preprocess(refuseMany, z.array(member).min(1, 'must have at least one member').max(max, message));
 }
 
-/** Levels of free-form data, the object itself being the first. */
+/** The greatest depth of free-form data; the object itself is level 1. */
 const MAX_LEVELS = 10;
 
 /** Free-form data: a JSON object of at most `maxBytes` bytes and {@link MAX_LEVELS} levels. */
@@ -62,7 +62,7 @@ export function jsonObject(description: string, maxBytes: number) {
     .meta({
       type: 'object',
       additionalProperties: true,
-      description: `${description} At most ${maxBytes / 1024} KiB of compact JSON and ${MAX_LEVELS} levels, itself the first.`,
+      description: `${description} At most ${maxBytes / 1024} KiB of compact JSON and ${MAX_LEVELS} levels, including itself.`,
     })
     .superRefine((value, refinement) => {
       if (jsonDepth(value) > MAX_LEVELS) refuse(refinement, `must be at most ${MAX_LEVELS} levels deep`);
@@ -71,31 +71,31 @@ export function jsonObject(description: string, maxBytes: number) {
     });
 }
 
-/** A whole number within bounds. */
+/** A whole number from `min` to `max`. */
 export function wholeNumber(min: number, max: number) {
   const message = `must be a whole number from ${min} to ${max}`;
   return z.int(message).min(min, message).max(max, message);
 }
 
-/** A whole number within bounds, of a query string. */
+/** A whole number from `min` to `max` in a query string. */
 export function queryNumber(min: number, max: number) {
   const read = (value: unknown) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value);
   return z.preprocess(read, wholeNumber(min, max));
 }
 
-/** `true` or `false`, of a query string. */
+/** `true` or `false` in a query string. */
 export const queryBoolean = z.preprocess(
   (value) => value === 'true' || (value === 'false' ? false : value),
   z.boolean('must be true or false'),
 );
 
-/** A text of a query string that is matched as it stands. */
+/** A text in a query string, unchanged. */
 export const queryText = z
   .string()
   .superRefine((value, refinement) => refuse(refinement, textFault(value)))
   .meta({ pattern: NO_NUL });
 
-/** An identifier of a kind. */
+/** An identifier with the given prefix. */
 export function idText(prefix: Prefix, message: string) {
   return z
     .string()
@@ -113,20 +113,29 @@ export const dateTime = z
   })
   .meta({ format: 'date-time' });
 
-/** One end of a range of time, as written and as an instant. */
-export interface RangeEnd {
+/** The start or the end of a range of time. Cursors are bound to these members, in this order. */
+export interface DateBound {
   text: string;
-  /** Milliseconds since the epoch of what was written: for a bare date, its midnight in UTC. */
+  /** The date-time, or the midnight in UTC that begins the date, in milliseconds since the epoch. */
   written: number;
-  /** The bound itself: for a bare date as the range's end, the end of that day. */
+  /** The moment that the range starts at or ends before: for a date as the end, the midnight that ends it. */
   bound: number;
 }
 
-/** An end of a range of time: an RFC 3339 date-time, or a bare date, `dayLength` of which belongs to the range. */
-export function rangeEnd(dayLength: number) {
+/** The start of a range: an RFC 3339 date-time, or a date, which means the midnight that begins it. */
+export function startDate() {
+  return dateBound(0);
+}
+
+/** The end of a range: an RFC 3339 date-time, or a date, which means the midnight that ends it. */
+export function endDate() {
+  return dateBound(DAY);
+}
+
+function dateBound(dayLength: number) {
   return z
     .string()
-    .transform((value, refinement): RangeEnd => {
+    .transform((value, refinement): DateBound => {
       const date = parseDate(value);
       const time = date ?? parseDateTime(value);
       if (time === null) {
@@ -140,13 +149,13 @@ export function rangeEnd(dayLength: number) {
     .meta({ anyOf: ['date', 'date-time'].map((format) => ({ type: 'string', format })) });
 }
 
-/** A day of the calendar, as written and as its midnight in UTC, in milliseconds since the epoch. */
+/** A date, as written and as the midnight in UTC that begins it, in milliseconds since the epoch. */
 export interface Day {
   text: string;
   time: number;
 }
 
-/** A day. */
+/** A date. */
 export const day = z
   .string()
   .transform((value, refinement): Day => {
@@ -156,7 +165,7 @@ export const day = z
   })
   .meta({ format: 'date' });
 
-/** Reports the message, if any, and skips the remaining checks. */
+/** Reports the message, if there is one, and skips the remaining checks. */
 function refuse(refinement: z.core.$RefinementCtx, message: string | null): void {
   if (message) refinement.addIssue({ code: 'custom', message, continue: false });
 }

@@ -6,15 +6,15 @@ import { lazy } from '../lib/lazy';
 import type { RequestContext } from './context';
 import { withDescription } from './operation';
 
-const MAX_BODY_BYTES = 1024 * 1024;
+export const MAX_BODY_BYTES = 1024 * 1024;
 /**
  * Limits of a body, checked before it is parsed, so that no later step overflows the stack or looks at too many values.
  * Valid bodies stay below them: free-form data has at most 16 KiB, which is 8,190 values, and 10 levels.
  */
-const BODY_LIMITS = { levels: 64, values: 20_000 };
-const MAX_FORM_PARAMETERS = 100;
+export const BODY_LIMITS = { levels: 64, values: 20_000 };
+export const MAX_FORM_PARAMETERS = 100;
 /** Cloudflare's own limit for a URL. */
-const MAX_QUERY_CHARACTERS = 16 * 1024;
+export const MAX_QUERY_CHARACTERS = 16 * 1024;
 /** Bounds the size of the answer, however many errors a request has. */
 const MAX_ERRORS = 50;
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;.*)?$/i;

@@ -1,10 +1,11 @@
 import * as z from 'zod';
+import type { Config } from '../env';
 import { Problem } from '../errors';
 import { concatBytes, equalBytes } from '../lib/bytes';
 import type { Keyring } from '../lib/secrets';
 import { queryNumber } from './fields';
 
-/** A page of a list. */
+/** One page of a list, as the API shows it. */
 export interface Page<T> {
   data: T[];
   has_more: boolean;
@@ -14,88 +15,102 @@ export interface Page<T> {
 /** The query parameters of every list. */
 export function pageParameters(defaultLimit: number, maxLimit: number) {
   return {
-    limit: queryNumber(1, maxLimit).default(defaultLimit).meta({ description: 'How many a page holds, at most.' }),
+    limit: queryNumber(1, maxLimit)
+      .default(defaultLimit)
+      .meta({ description: 'The greatest number of items on the page.' }),
     cursor: z.string().optional().meta({
-      description:
-        'The `next_cursor` of the page before. It goes with the account and the filters that it was made with.',
+      description: 'The `next_cursor` of the previous page. It works only for the same account and the same filters.',
     }),
   };
 }
 
-/**
- * What a cursor is good for: whose list, which one, with which filters. A cursor is turned away anywhere else.
- */
-export interface CursorBinding {
+/** Which list a request pages through, and whose. Cursors are bound to both. */
+interface List {
   list: string;
   /** Id of the account or of the agent that pages. */
   owner: string;
+}
+
+/** What a request asks of a list: the parameters of the page; all others are filters, which cursors are bound to. */
+type ListQuery = { limit: number; cursor?: string | undefined } & Record<string, unknown>;
+
+/** The page that a request asks for. */
+export interface RequestedPage<Position extends string> {
+  /** Where the previous page ended; undefined for the first page. */
+  after: Position | undefined;
+  /** How many rows to select: one more than the page holds, which tells whether another page follows. */
+  rowLimit: number;
+  /**
+   * Makes the page from the selected rows.
+   * @param present makes the item of a row; null leaves the row out of the page, but the cursor still passes it
+   */
+  make<Row extends { id: string }, T>(
+    rows: Row[],
+    present: (row: Row) => T | null,
+    options?: {
+      /** The position of a row in the list; by default its id. */
+      position?: (row: Row) => string;
+      /** Whether the query stopped at its last row without knowing whether more rows follow. */
+      isCut?: boolean;
+    },
+  ): Promise<Page<T>>;
+}
+
+/**
+ * Reads the cursor of a request for a list.
+ * @throws Problem `invalid_cursor` for a cursor that was changed, or made for another account, list or other filters
+ */
+export async function openPage<Position extends string>(
+  { config: { keyring } }: { config: Pick<Config, 'keyring'> },
+  list: List,
+  { limit, cursor, ...filters }: ListQuery,
+): Promise<RequestedPage<Position>> {
+  const binding = { ...list, filters };
+  return {
+    after: cursor === undefined ? undefined : ((await readCursor(keyring, binding, cursor)) as Position),
+    rowLimit: limit + 1,
+    async make(rows, present, { position = (row: { id: string }) => row.id, isCut = false } = {}) {
+      const shown = rows.slice(0, limit);
+      const last = shown.at(-1);
+      const hasMore = (rows.length > limit || isCut) && last !== undefined;
+      return {
+        data: shown.map(present).filter((item) => item !== null),
+        has_more: hasMore,
+        next_cursor: hasMore ? await writeCursor(keyring, binding, position(last)) : null,
+      };
+    },
+  };
+}
+
+/** What a cursor is bound to. */
+interface CursorBinding extends List {
   filters: Record<string, unknown>;
 }
 
 const MAC_LENGTH = 16;
 
-/** Writes a position in a list as an opaque cursor: the position, and a MAC of it and of what it is bound to. */
-export async function writeCursor(keyring: Keyring, binding: CursorBinding, position: string): Promise<string> {
-  const [mac] = await keyring.mac('cursor', bind(binding, position));
+/** Writes a position in a list as an opaque cursor: a MAC of the position and its binding, then the position. */
+async function writeCursor(keyring: Keyring, binding: CursorBinding, position: string): Promise<string> {
+  const [mac] = await keyring.mac('cursor', authenticatedText(binding, position));
   return encode(concatBytes(mac.subarray(0, MAC_LENGTH), new TextEncoder().encode(position)));
 }
 
-/**
- * Reads the position from a cursor.
- * @throws Problem `invalid_cursor` for one that was changed, or made for another account or other filters
- */
-export async function readCursor(keyring: Keyring, binding: CursorBinding, cursor: string): Promise<string> {
+/** Reads the position from a cursor. */
+async function readCursor(keyring: Keyring, binding: CursorBinding, cursor: string): Promise<string> {
   const bytes = decode(cursor);
   const position = new TextDecoder().decode(bytes?.subarray(MAC_LENGTH));
-  const macs = await keyring.mac('cursor', bind(binding, position));
+  const macs = await keyring.mac('cursor', authenticatedText(binding, position));
   if (!bytes || !macs.some((mac) => equalBytes(mac.subarray(0, MAC_LENGTH), bytes.subarray(0, MAC_LENGTH)))) {
     throw new Problem(
       'invalid_cursor',
-      'Use `next_cursor` as it was given, with the filters that it was made with, or start without a cursor.',
+      'Send `next_cursor` unchanged, with the same filters as before, or start again without a cursor.',
       { errors: [{ path: 'query.cursor', message: 'is not a cursor of this list with these filters' }] },
     );
   }
   return position;
 }
 
-/**
- * Makes a page of the rows that a query for one row more than `limit` gave.
- * @param position where a row stands in the list; the last row of the page becomes the cursor
- * @param present makes a row's answer; null leaves the row out of the page (it still moves the cursor)
- * @param isCut whether the query looked no further than to its last row, though there may be more
- */
-export async function makePage<Row, T>(
-  keyring: Keyring,
-  binding: CursorBinding,
-  rows: Row[],
-  limit: number,
-  position: (row: Row) => string,
-  present: (row: Row) => T | null,
-  isCut = false,
-): Promise<Page<T>> {
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  const more = (rows.length > limit || isCut) && last !== undefined;
-  return {
-    data: shown.map(present).filter((item) => item !== null),
-    has_more: more,
-    next_cursor: more ? await writeCursor(keyring, binding, position(last)) : null,
-  };
-}
-
-/** The same for a list whose rows stand in the order of their ids. */
-export function makePageById<Row extends { id: string }, T>(
-  keyring: Keyring,
-  binding: CursorBinding,
-  rows: Row[],
-  limit: number,
-  present: (row: Row) => T | null,
-  isCut = false,
-): Promise<Page<T>> {
-  return makePage(keyring, binding, rows, limit, (row) => row.id, present, isCut);
-}
-
-function bind({ list, owner, filters }: CursorBinding, position: string): string {
+function authenticatedText({ list, owner, filters }: CursorBinding, position: string): string {
   const sorted = Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([list, owner, sorted.filter(([, value]) => value !== undefined), position]);
 }
@@ -104,7 +119,7 @@ function encode(bytes: Uint8Array): string {
   return bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
 }
 
-/** Null for a text that {@link encode} would not have written. */
+/** Returns null for a text that {@link encode} would not write. */
 function decode(text: string): Uint8Array | null {
   try {
     const bytes = Uint8Array.fromBase64(text, { alphabet: 'base64url' });

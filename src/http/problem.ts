@@ -10,7 +10,7 @@ import { shorten } from '../lib/text';
 import type { App } from './context';
 
 /** Maximum size of a problem document. */
-const MAX_BYTES = 8 * 1024;
+export const MAX_BYTES = 8 * 1024;
 /** Maximum characters of each text. A path and a message may contain names that the client sent. */
 const MAX_DETAIL = 1_000;
 const MAX_PATH = 200;

@@ -1,39 +1,49 @@
 import type { WebhookConfig, WebhookMessage } from '../env';
 import { logFailure } from '../lib/log';
+import { SECOND } from '../lib/time';
 
-/**
- * Tells a queue that there is something to deliver. A hint that is lost is made good by the sweep.
- * @param isSlow whether the webhook has still to answer quickly, or did not the last time
- * @param delay milliseconds until it is due
- */
-export async function enqueueWebhook(
-  { queue, slowQueue }: Pick<WebhookConfig, 'queue' | 'slowQueue'>,
-  message: WebhookMessage,
-  { isSlow = false, delay = 0 }: { isSlow?: boolean; delay?: number } = {},
-): Promise<void> {
-  try {
-    await (isSlow ? slowQueue : queue).send(message, { delaySeconds: Math.ceil(delay / 1_000) });
-  } catch (error) {
-    logFailure('webhook_hint_not_sent', error);
-  }
+/** The queues of webhooks: slow ones have a queue of their own. */
+export type WebhookQueues = Pick<WebhookConfig, 'queue' | 'slowQueue'>;
+
+/** A queue message, and how it is sent. */
+export interface OutgoingMessage {
+  body: WebhookMessage;
+  isSlow: boolean;
+  /** Milliseconds until a consumer gets it. */
+  delay?: number;
 }
 
-/** Tells the queues that there is something to deliver to some webhooks of an account, which has no more than 50. */
-export async function enqueueWebhooks(
-  { queue, slowQueue }: Pick<WebhookConfig, 'queue' | 'slowQueue'>,
-  { shard, account }: WebhookMessage,
-  webhooks: readonly { number: number; isSlow: boolean }[],
+/**
+ * Sends a message that makes a worker deliver. A failure is only logged: the sweep finds whatever got no message.
+ * @param isSlow whether the webhook is new, or its last attempt failed or was slow
+ * @param delay milliseconds until a consumer gets the message
+ */
+export async function enqueueWebhook(
+  queues: WebhookQueues,
+  body: WebhookMessage,
+  { isSlow = false, delay = 0 }: { isSlow?: boolean; delay?: number } = {},
 ): Promise<void> {
-  const messagesOf = (lane: boolean) =>
-    webhooks
-      .filter(({ isSlow }) => isSlow === lane)
-      .map(({ number }) => ({ body: { shard, account, webhook: number } }));
-  const send = async (lane: Queue<WebhookMessage>, messages: MessageSendRequest<WebhookMessage>[]) => {
+  await enqueueWebhooks(queues, [{ body, isSlow, delay }]);
+}
+
+/** Sends up to 100 messages. A failure is only logged, as in {@link enqueueWebhook}. */
+export async function enqueueWebhooks(queues: WebhookQueues, messages: readonly OutgoingMessage[]): Promise<void> {
+  const sends = batchByQueue(queues, messages).map(async ([queue, batch]) => {
     try {
-      if (messages.length > 0) await lane.sendBatch(messages);
+      await queue.sendBatch(batch);
     } catch (error) {
-      logFailure('webhook_hint_not_sent', error);
+      logFailure('webhook_not_enqueued', error);
     }
-  };
-  await Promise.all([send(queue, messagesOf(false)), send(slowQueue, messagesOf(true))]);
+  });
+  await Promise.all(sends);
+}
+
+/** Sorts messages into one batch for each queue that gets any. */
+export function batchByQueue({ queue, slowQueue }: WebhookQueues, messages: readonly OutgoingMessage[]) {
+  const batchOf = (areSlow: boolean) =>
+    messages
+      .filter(({ isSlow }) => isSlow === areSlow)
+      .map(({ body, delay = 0 }) => ({ body, delaySeconds: Math.ceil(delay / SECOND) }));
+  const batches = [[queue, batchOf(false)] as const, [slowQueue, batchOf(true)] as const];
+  return batches.filter(([, batch]) => batch.length > 0);
 }

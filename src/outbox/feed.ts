@@ -5,13 +5,16 @@ import { LOG_SPAN } from '../ledger/append';
 import type { InternalWriter } from '../ledger/ledger';
 import { DAY } from '../lib/time';
 
+// An account with an active webhook has a feed: the position in its log up to which deliveries have been created. The
+// ledger marks the feed as due when it appends entries; this file marks it when a file is finished.
+
 /** How long deliveries are kept, in milliseconds. */
 export const DELIVERY_LIFETIME = 30 * DAY;
 
 /**
- * Writes down that files of an account are finished, or have failed, for its webhooks to be told; nothing where it has
- * none. Goes before the change of the files, in the same transaction.
- * @param which finds the files as they are before
+ * Records that files of an account completed or failed, so that its webhooks get the event. Does nothing for an account
+ * without a feed. Must run before the statement that changes the files, in the same transaction.
+ * @param which selects the files by their state before the change
  */
 export function recordFileOutcomes(
   write: Pick<InternalWriter, 'insert' | 'update'>,
@@ -33,21 +36,21 @@ export function recordFileOutcomes(
   ];
 }
 
-/** The highest ordinal of an account's outcomes of files of which no delivery was made yet, as SQL; 0 where there is none. */
+/** The highest number of an account's file outcomes that have no deliveries yet, as SQL; 0 if there are none. */
 export function newestOutcome(account: number | SQL): SQL<number> {
   return sql<number>`(
     select coalesce(max(${fileOutcomes.ordinal}), 0) from ${fileOutcomes} where ${fileOutcomes.account} = ${account}
   )`;
 }
 
-/** An ordinal above all outcomes that wait, and above those that a webhook begins after, which may be gone by now. */
+/** The next free outcome number: higher than any that a webhook starts after, even if that outcome no longer exists. */
 function nextOutcomeNumber(account: SQL): SQL {
   return sql`1 + max(${newestOutcome(account)}, (
     select coalesce(max(${webhooks.startsAfterOutcome}), 0) from ${webhooks} where ${webhooks.account} = ${account}
   ))`;
 }
 
-/** The place of an account's newest entry in the log, erased ones included, as SQL. */
+/** The position of an account's newest entry, erased ones included, as SQL. */
 export function newestPosition(account: number | Column): SQL<number> {
   const start = sql`${account} * ${sql.raw(String(LOG_SPAN))}`;
   const end = sql`${start} + ${sql.raw(String(LOG_SPAN))}`;
@@ -58,8 +61,8 @@ export function newestPosition(account: number | Column): SQL<number> {
 }
 
 /**
- * Begins the feed of an account whose first webhook is on: with what happens from this moment on. What a feed before it
- * left untold is forgotten.
+ * Opens the feed of an account whose first webhook became active. It starts with events from now on: outcomes that an
+ * earlier feed left are deleted.
  */
 export function openFeed(
   write: Pick<InternalWriter, 'insert' | 'delete'>,
@@ -75,7 +78,7 @@ export function openFeed(
   ];
 }
 
-/** Ends the feed of an account whose last webhook is off or gone: nothing is written for it any more. */
+/** Closes the feed of an account that has no active webhook left. Events write nothing for it from then on. */
 export function closeFeed(write: Pick<InternalWriter, 'delete'>, account: number): Statement {
   return write
     .delete(webhookFeeds)

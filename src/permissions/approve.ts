@@ -8,11 +8,11 @@ import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
 import { withPrefix } from '../lib/typeid';
-import { decide, openPermission } from './decision';
-import { findWidenings } from './narrow-scope';
+import { decidePermission, requirePending } from './decide';
+import { findWidenings } from './find-widenings';
 import { Permission, type PermissionRow, permissionOfPath } from './permission';
 import { permissionFields } from './permission-fields';
-import { grantToken } from './tokens/grant';
+import { issueToken } from './tokens/issue';
 
 const Approval = lazy(() =>
   z
@@ -25,30 +25,30 @@ const Approval = lazy(() =>
     .meta({ id: 'Approval', examples: [{ scope: EXAMPLE.narrowedScope, reason: 'Ten are enough' }] }),
 );
 
+type ApprovalInput = z.output<ReturnType<typeof Approval>>;
+
 /**
- * Approves a permission, as requested or narrowed, which issues its token.
+ * Approves a permission, as requested or narrowed, and issues its token.
  * @throws Problem `not_found`, `not_pending`, `scope_widened`
  */
 export async function approvePermission(
   context: UserContext,
-  loaded: PermissionRow[] | undefined,
-  input: z.output<ReturnType<typeof Approval>>,
+  { permission, ...input }: { permission: PermissionRow | undefined } & ApprovalInput,
 ): Promise<Permission> {
-  const now = context.runtime.now();
-  const row = openPermission(context, loaded, now);
+  const row = requirePending(context, permission);
   refuseWidening(row, input);
   const scope = input.scope ?? row.scope;
   const tokenTtl = input.token_ttl ?? row.tokenTtl;
   const maxUses = input.max_uses ?? row.maxUses;
-  return decide(context, row, now, {
+  return decidePermission(context, row, {
     event: 'approve',
     reason: input.reason,
     details: { scope, token_id: withPrefix('token', row.id) },
-    columns: { status: 'approved', ...(await grantToken(context.config, { scope, tokenTtl, maxUses }, now)) },
+    columns: { status: 'approved', ...(await issueToken(context, { scope, tokenTtl, maxUses })) },
   });
 }
 
-function refuseWidening(row: PermissionRow, input: z.output<ReturnType<typeof Approval>>): void {
+function refuseWidening(row: PermissionRow, input: ApprovalInput): void {
   const errors: FieldError[] = input.scope ? findWidenings(row.scope, input.scope) : [];
   if ((input.token_ttl ?? 0) > row.tokenTtl) {
     errors.push({ path: 'body.token_ttl', message: `must be at most the requested ${row.tokenTtl}` });
@@ -57,7 +57,7 @@ function refuseWidening(row: PermissionRow, input: z.output<ReturnType<typeof Ap
     errors.push({ path: 'body.max_uses', message: `must be at most the requested ${row.maxUses}` });
   }
   if (errors.length === 0) return;
-  throw new Problem('scope_widened', 'An approval may narrow what was requested, never widen it.', { errors });
+  throw new Problem('scope_widened', 'An approval may narrow the request, but never widen it.', { errors });
 }
 
 export const approvePermissionRoute = new Hono().post(
@@ -67,9 +67,9 @@ export const approvePermissionRoute = new Hono().post(
     tag: 'Permissions',
     summary: 'Approve a permission',
     description:
-      'As it was requested, or narrowed, never widened: in `scope` a number may fall, a list may lose members (not all), ' +
-      'a limit may be added at the top and none left out; everything else stays. `token_ttl` and `max_uses` may fall. ' +
-      'Of several decisions at the same time one wins.',
+      'The approval may narrow the request, but never widen it. In `scope`, a number may be lower, a list may have fewer ' +
+      'members (at least one), and the top level may have additional limits; everything else must be as requested. ' +
+      '`token_ttl` and `max_uses` may be lower. If several people decide at the same time, one decision wins.',
     success: ok(Permission),
     pathId: 'perm',
     problems: ['not_pending', 'scope_widened'],
@@ -77,5 +77,8 @@ export const approvePermissionRoute = new Hono().post(
   userAccess('permissions:decide', permissionOfPath),
   noQuery(),
   body(Approval),
-  async (c) => answer(c, await approvePermission(c.var.context, c.var.loaded, c.req.valid('json'))),
+  async (c) => {
+    const input = { permission: c.var.loaded?.[0], ...c.req.valid('json') };
+    return answer(c, await approvePermission(c.var.context, input));
+  },
 );

@@ -5,7 +5,7 @@ import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
-import { decide, openPermission } from './decision';
+import { decidePermission, requirePending } from './decide';
 import { Permission, type PermissionRow, permissionOfPath } from './permission';
 import { permissionFields } from './permission-fields';
 
@@ -21,13 +21,11 @@ const Denial = lazy(() =>
  */
 export async function denyPermission(
   context: UserContext,
-  loaded: PermissionRow[] | undefined,
-  { reason }: z.output<ReturnType<typeof Denial>>,
+  { permission, reason }: { permission: PermissionRow | undefined } & z.output<ReturnType<typeof Denial>>,
 ): Promise<Permission> {
-  const now = context.runtime.now();
-  const row = openPermission(context, loaded, now);
+  const row = requirePending(context, permission);
   const details = { scope: row.scope };
-  return decide(context, row, now, { event: 'deny', reason, details, columns: { status: 'denied' } });
+  return decidePermission(context, row, { event: 'deny', reason, details, columns: { status: 'denied' } });
 }
 
 export const denyPermissionRoute = new Hono().post(
@@ -43,5 +41,8 @@ export const denyPermissionRoute = new Hono().post(
   userAccess('permissions:decide', permissionOfPath),
   noQuery(),
   body(Denial),
-  async (c) => answer(c, await denyPermission(c.var.context, c.var.loaded, c.req.valid('json'))),
+  async (c) => {
+    const input = { permission: c.var.loaded?.[0], ...c.req.valid('json') };
+    return answer(c, await denyPermission(c.var.context, input));
+  },
 );

@@ -3,15 +3,16 @@ import { codeOf } from '../db/columns';
 import type { Reader } from '../db/database';
 import { accounts, agents, MOVE_DIRECTIONS, permissions } from '../db/schema';
 import type { Runtime } from '../env';
+import { withFixedClock } from '../http/context';
 import { type Entry, SERVICE_ORIGIN } from '../ledger/entry';
 import type { Ledger } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import type { JsonObject } from '../lib/json';
 import { logFailure } from '../lib/log';
 import { type Id, idBytes, withPrefix } from '../lib/typeid';
-import { draftEvent } from './event';
+import { draftPermissionEntry } from './draft-entry';
 
-/** Requests, and tokens, that one slice writes down. */
+/** The greatest number of requests, and of tokens, that one slice expires. */
 const SLICE = 100;
 
 interface ExpiryContext {
@@ -21,12 +22,13 @@ interface ExpiryContext {
 }
 
 /**
- * Writes down a slice of what has run out: requests that nobody decided, and tokens that nobody used. Each gets one
- * `expire` entry. (A token used in part needs none, and is expired by its time alone.)
+ * Expires a slice of the overdue requests that nobody decided, and of the overdue tokens that nobody used. Each gets one
+ * `expire` entry. (A token that was used needs no entry: it is expired by its time alone.)
  * @returns whether there may be more
  */
 export async function expireSlice(context: ExpiryContext): Promise<boolean> {
-  const { reader, ledger, runtime } = context;
+  const { reader, ledger } = context;
+  const runtime = withFixedClock(context.runtime);
   const now = runtime.now();
   const [requests, tokens] = await reader.load([
     findDue(reader, 'permissions_due', now),
@@ -35,15 +37,15 @@ export async function expireSlice(context: ExpiryContext): Promise<boolean> {
   const rows = [...requests, ...tokens];
   const orphans = rows.filter(({ hasOwner }) => !hasOwner);
   if (orphans.length > 0) await ledger.discardOrphans(orphans);
-  const entries = rows.filter(({ hasOwner }) => hasOwner).flatMap((row) => draftExpiry(runtime, row, now) ?? []);
+  const entries = rows.filter(({ hasOwner }) => hasOwner).flatMap((row) => draftExpiry(runtime, row) ?? []);
   if (!(await expire(ledger, entries, now))) {
-    // One of them met another sweep or a deletion: the others shall not wait for it.
+    // Another sweep or a deletion was faster with one of them: expire the others one by one.
     for (const entry of entries) await expire(ledger, [entry], now);
   }
   return requests.length === SLICE || tokens.length === SLICE;
 }
 
-/** Expires what the entries tell of, all or, when one of them lost, none. */
+/** Expires the requests and tokens of the entries: all of them, or none if one is no longer due. */
 async function expire(ledger: Ledger, entries: Entry[], now: number): Promise<boolean> {
   const [first, ...rest] = entries;
   if (!first) return true;
@@ -75,10 +77,10 @@ async function expire(ledger: Ledger, entries: Entry[], now: number): Promise<bo
   return committed !== null;
 }
 
-/** Those of an account on its way to this shard run out where it still is. */
+/** Excludes accounts that are moving to this shard: their permissions expire on the shard that still holds them. */
 const isAtHome = sql`account not in (select account from moves where direction = ${codeOf(MOVE_DIRECTIONS, 'in')})`;
 
-/** The oldest due rows, as the partial index `name` lists them. */
+/** Selects the rows that have been due longest, by one of the partial indexes. */
 function findDue(reader: Reader, name: 'permissions_due' | 'tokens_due', now: number) {
   const due =
     name === 'permissions_due'
@@ -93,7 +95,7 @@ function findDue(reader: Reader, name: 'permissions_due' | 'tokens_due', now: nu
       id: permissions.id,
       action: permissions.action,
       resource: permissions.resource,
-      // Read as text: a row that is damaged must not keep the others from their turn.
+      // Read as text, so that a damaged row does not stop the others.
       scope: sql<string>`coalesce(${permissions.grantedScope}, ${permissions.scope})`.as('scope_text'),
       policyId: permissions.policyId,
       expired: sql<'request' | 'token'>`iif(${permissions.tokenStatus} is null, 'request', 'token')`.as('expired'),
@@ -116,9 +118,10 @@ interface DueRow {
   expired: 'request' | 'token';
 }
 
-function draftExpiry(runtime: Runtime, row: DueRow, now: number): Entry | null {
+/** Drafts the entry of an expiry; null, with a log line, for a damaged row. */
+function draftExpiry(runtime: Runtime, row: DueRow): Entry | null {
   try {
-    return draftEvent({ runtime, origin: SERVICE_ORIGIN }, row, 'expire', now, {
+    return draftPermissionEntry({ runtime, origin: SERVICE_ORIGIN }, row, 'expire', {
       scope: JSON.parse(row.scope) as JsonObject,
       policy_id: row.policyId,
       ...(row.expired === 'token' && { token_id: withPrefix('token', row.id) }),

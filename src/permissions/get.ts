@@ -13,48 +13,50 @@ import {
   type PermissionRow,
   permissionOfPath,
   presentPermission,
+  requirePermission,
   statusAt,
-  visiblePermission,
 } from './permission';
-import { tokenValues } from './tokens/token-value';
+import { signActiveTokens } from './tokens/sign-active-tokens';
 
 const PermissionQuery = lazy(() =>
   z.strictObject({
     wait: queryNumber(0, 25)
       .default(0)
-      .meta({ description: 'Seconds to hold the answer until the permission is decided.' }),
+      .meta({ description: 'For how many seconds the answer waits for the decision.' }),
   }),
 );
 
-/** Pauses between two looks at a permission that somebody waits for. */
+/** The pauses between two reads of a pending permission that a client waits for, in milliseconds. */
 const PAUSES = [0.5 * SECOND, SECOND, 2 * SECOND, 3 * SECOND, 4 * SECOND];
 const LAST_PAUSE = 5 * SECOND;
 
+interface WaitingContext extends Context {
+  /** The running clock; that of `runtime` stands still. */
+  clock: Pick<Runtime, 'now' | 'sleep'>;
+  /** Authenticates the caller again, who may have lost access during the wait, and reads the permission again. */
+  reload: () => Promise<PermissionRow | undefined>;
+}
+
 /**
- * Shows a permission, at once or, with `wait` seconds, as soon as it is decided.
- * @param loaded what the authentication brought of it
- * @param reload authenticates anew and brings it again: whoever waits may have lost the right to it meanwhile
- * @param clock the running clock
+ * Shows a permission. With `wait`, waits up to so many seconds for the decision.
+ * @throws Problem `not_found`
  */
 export async function getPermission(
-  context: Context,
-  loaded: PermissionRow[] | undefined,
-  reload: () => Promise<PermissionRow[] | undefined>,
-  clock: Pick<Runtime, 'now' | 'sleep'>,
-  { wait }: z.output<ReturnType<typeof PermissionQuery>>,
+  context: WaitingContext,
+  { permission, wait }: { permission: PermissionRow | undefined } & z.output<ReturnType<typeof PermissionQuery>>,
 ): Promise<Permission> {
-  const { principal } = context;
-  let row = visiblePermission(loaded, principal);
+  const { principal, clock, reload } = context;
+  let row = requirePermission(principal, permission);
   let left = wait * SECOND;
-  for (let look = 0; left > 0 && statusAt(row, clock.now()) === 'pending'; look++) {
-    const pause = Math.min(PAUSES[look] ?? LAST_PAUSE, left);
+  for (let reads = 0; left > 0 && statusAt(row, clock.now()) === 'pending'; reads++) {
+    const pause = Math.min(PAUSES[reads] ?? LAST_PAUSE, left);
     await clock.sleep(pause);
     left -= pause;
-    row = visiblePermission(await reload(), principal);
+    row = requirePermission(principal, await reload());
   }
   const now = clock.now();
-  const values = await tokenValues(context, [row], now);
-  return presentPermission(row, now, values.get(row.id));
+  const tokens = await signActiveTokens(context, [row], now);
+  return presentPermission(row, now, tokens.get(row.id));
 }
 
 export const getPermissionRoute = new Hono().get(
@@ -63,14 +65,15 @@ export const getPermissionRoute = new Hono().get(
     id: 'getPermission',
     tag: 'Permissions',
     summary: 'Get a permission, or wait for its decision',
-    description: 'An agent sees its own permissions, and in them the tokens that are active.',
+    description: 'An agent sees only its own permissions, with their active tokens.',
     success: ok(Permission),
     pathId: 'perm',
   }),
   sharedAccess('permissions:read', permissionOfPath),
   query(PermissionQuery),
   async (c) => {
-    const { context, loaded, reload, runtime } = c.var;
-    return answer(c, await getPermission(context, loaded, reload, runtime, c.req.valid('query')));
+    const { loaded, reload, runtime } = c.var;
+    const context = { ...c.var.context, clock: runtime, reload: async () => (await reload())?.[0] };
+    return answer(c, await getPermission(context, { permission: loaded?.[0], ...c.req.valid('query') }));
   },
 );

@@ -9,7 +9,7 @@ export const MAX_RESOURCE_LENGTH = 512;
 const ACTION = /^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/;
 const RESOURCE = '^[a-z0-9_-]+:[^\\u0000]+$';
 
-/** The fields of a permission that clients may set, in requests and decisions. */
+/** The fields of a permission that clients may set in requests and decisions. */
 export const permissionFields = lazy(() => ({
   action: z
     .string()
@@ -20,12 +20,12 @@ export const permissionFields = lazy(() => ({
     .regex(new RegExp(RESOURCE), 'must be of the form <kind>:<identifier>, such as mailbox:support')
     .meta({
       pattern: RESOURCE,
-      description: 'What it wants to do it to: `<kind>:<identifier>`.',
+      description: 'The resource it wants to do this to: `<kind>:<identifier>`.',
       examples: [EXAMPLE.resource],
     }),
-  scope: jsonObject('Upper limits: of a number the largest allowed, of a list the members allowed.', 2 * 1024),
+  scope: jsonObject('Upper limits: the largest number allowed, or the list of members allowed.', 2 * 1024),
   reason: text(0, 1_000),
-  expires_in: wholeNumber(60, 604_800).meta({ description: 'Seconds after which it expires where nobody decides.' }),
-  token_ttl: wholeNumber(30, 604_800).meta({ description: 'Seconds that the token lives, at most.' }),
-  max_uses: wholeNumber(1, 1_000).meta({ description: 'How often the token can be used, at most.' }),
+  expires_in: wholeNumber(60, 604_800).meta({ description: 'Seconds after which it expires if nobody decides.' }),
+  token_ttl: wholeNumber(30, 604_800).meta({ description: 'The greatest lifetime of the token, in seconds.' }),
+  max_uses: wholeNumber(1, 1_000).meta({ description: 'The greatest number of uses of the token.' }),
 }));

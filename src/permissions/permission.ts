@@ -32,7 +32,7 @@ const examplePermission = {
   updated_at: EXAMPLE.time,
 };
 
-/** A permission's row with its agent: of a deleted agent there is none. */
+/** A permission's row with its agent. Permissions of deleted agents are never loaded. */
 export type PermissionRow = InferSelectModel<typeof permissions> & { agentId: Id<'agent'>; agentIsActive: boolean };
 
 export const TokenStatus = lazy(() => choice(TOKEN_STATUSES).meta({ id: 'TokenStatus' }));
@@ -43,7 +43,7 @@ export const PermissionStatus = lazy(() => choice(PERMISSION_STATUSES).meta({ id
 
 export type PermissionStatus = z.output<ReturnType<typeof PermissionStatus>>;
 
-/** A token as it is shown with its permission; `value`, the token itself, to its agent alone, while it is active. */
+/** The token of a permission as the API shows it; only its agent sees `value`, the token itself, while it is active. */
 export const TokenSummary = lazy(() =>
   z
     .object({
@@ -53,10 +53,10 @@ export const TokenSummary = lazy(() =>
       uses: countField,
       expires_at: timeField,
       value: z.string().optional().meta({
-        description: 'The token itself, a JWT: for its agent alone, while it is active.',
+        description: 'The token itself, a JWT: only for its agent, while it is active.',
       }),
     })
-    .meta({ id: 'TokenSummary', description: 'The token that an approved permission yields.' }),
+    .meta({ id: 'TokenSummary', description: 'The token of an approved permission.' }),
 );
 
 /** A permission as the API shows it. */
@@ -67,11 +67,11 @@ export const Permission = lazy(() =>
       agent_id: idField('agent'),
       action: z.string(),
       resource: z.string(),
-      scope: objectField.meta({ description: 'The limits that were asked for.' }),
-      granted_scope: objectField.nullable().meta({ description: 'The limits that were granted.' }),
+      scope: objectField.meta({ description: 'The limits that the agent requested.' }),
+      granted_scope: objectField.nullable().meta({ description: 'The limits that the approval granted.' }),
       reason: z.string().nullable().meta({ description: 'Why the agent asks.' }),
       status: PermissionStatus(),
-      decided_by: z.string().nullable().meta({ description: 'Id of the account, or of the policy that decided.' }),
+      decided_by: z.string().nullable().meta({ description: 'Id of the account or the policy that decided.' }),
       decided_at: timeField.nullable(),
       decision_reason: z.string().nullable(),
       policy_id: z
@@ -79,23 +79,23 @@ export const Permission = lazy(() =>
         .nullable()
         .meta({
           pattern: idPattern('policy'),
-          description: 'The policy that decided; null where a person did, or nobody yet.',
+          description: 'The policy that decided; null if a person decided, or nobody yet.',
         }),
-      token: TokenSummary().nullable().meta({ description: 'Once it is approved.' }),
-      expires_at: timeField.meta({ description: 'When it expires where nobody decides.' }),
+      token: TokenSummary().nullable().meta({ description: 'Null until it is approved.' }),
+      expires_at: timeField.meta({ description: 'When it expires if nobody decides.' }),
       created_at: timeField,
       updated_at: timeField,
     })
     .meta({
       id: 'Permission',
-      description: "An agent's request to do one thing, and what was decided.",
+      description: "An agent's request to do one thing, and the decision.",
       examples: [examplePermission],
     }),
 );
 
 export type Permission = z.output<ReturnType<typeof Permission>>;
 
-/** The token of a permission that was approved. */
+/** The token of an approved permission. */
 export interface GrantedToken {
   id: Id<'token'>;
   status: TokenStatus;
@@ -107,12 +107,12 @@ export interface GrantedToken {
   scope: JsonObject;
 }
 
-/** A permission's state at a moment: overdue requests are expired, also before the sweep has written so. */
+/** The status of a permission at a time. An overdue request is expired, even before the sweep stores this. */
 export function statusAt(row: PermissionRow, now: number): PermissionStatus {
   return row.status === 'pending' && row.expiresAt <= now ? 'expired' : row.status;
 }
 
-/** A permission's token at a moment, expired when its time is over; null where none was issued. */
+/** The token of a permission at a time; null if none was issued. An overdue token is expired. */
 export function tokenAt(row: PermissionRow, now: number): GrantedToken | null {
   const { tokenStatus, tokenMaxUses, tokenUses, tokenIssuedAt, tokenExpiresAt, tokenKeyId, grantedScope } = row;
   if (tokenStatus === null || tokenMaxUses === null || tokenUses === null || tokenIssuedAt === null) return null;
@@ -129,7 +129,7 @@ export function tokenAt(row: PermissionRow, now: number): GrantedToken | null {
   };
 }
 
-/** A permission as it is at a moment. */
+/** Makes the answer that shows a permission as it is at a time. */
 export function presentPermission(row: PermissionRow, now: number, tokenValue?: string): Permission {
   const token = tokenAt(row, now);
   return {
@@ -190,7 +190,7 @@ export const permissionColumns = {
   agentIsActive: aliased(agents.isActive, 'agent_is_active'),
 };
 
-/** Finds a permission of an account. */
+/** Selects a permission of an account. */
 export function findPermission(reader: Reader, account: number | SQL<number>, id: Id<'perm'>) {
   return reader
     .select(permissionColumns)
@@ -204,18 +204,24 @@ export function isPermission(account: number | SQL<number>, id: Id<'perm'>) {
   return and(eq(permissions.account, account), eq(permissions.id, id));
 }
 
-/** A preload of the permission that the path names. */
+/** Makes the preload of the permission that the path names. */
 export async function permissionOfPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const id = parseId('perm', c.req.param('id') ?? '');
   return id && { query: findPermission(reader, owner, id) };
 }
 
+/** The preloaded permission, or null if the caller may not see it: an agent sees only its own. */
+export function visiblePermission(principal: Principal, permission: PermissionRow | undefined): PermissionRow | null {
+  if (!permission || (principal.kind === 'agent' && permission.agent !== principal.agent.number)) return null;
+  return permission;
+}
+
 /**
- * The permission that was loaded, if the caller may see it: an agent sees its own.
- * @throws Problem `not_found`
+ * The preloaded permission.
+ * @throws Problem `not_found` if there is none, or the caller may not see it
  */
-export function visiblePermission(loaded: PermissionRow[] | undefined, principal: Principal): PermissionRow {
-  const row = loaded?.[0];
-  if (!row || (principal.kind === 'agent' && row.agent !== principal.agent.number)) throw notFound('permission');
+export function requirePermission(principal: Principal, permission: PermissionRow | undefined): PermissionRow {
+  const row = visiblePermission(principal, permission);
+  if (!row) throw notFound('permission');
   return row;
 }

@@ -12,13 +12,13 @@ import type { Entry } from '../ledger/entry';
 import { lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
-import { draftEvent } from './event';
+import { draftPermissionEntry, type EntrySubject } from './draft-entry';
 import { Permission, type PermissionRow, presentPermission } from './permission';
 import { permissionFields } from './permission-fields';
-import { evaluate } from './policies/evaluate';
+import { evaluatePolicies } from './policies/evaluate';
 import { activePolicies, type PolicyRow } from './policies/policy';
-import { grantToken } from './tokens/grant';
-import { tokenValues } from './tokens/token-value';
+import { issueToken } from './tokens/issue';
+import { signActiveTokens } from './tokens/sign-active-tokens';
 
 const PermissionRequest = lazy(() =>
   z
@@ -39,31 +39,29 @@ const PermissionRequest = lazy(() =>
     }),
 );
 
-type Input = z.output<ReturnType<typeof PermissionRequest>>;
+type RequestInput = z.output<ReturnType<typeof PermissionRequest>>;
 
-/** Requests that can be pending at the same time: of an account, and of one agent, so that none takes all of them. */
-const MAX_PENDING = 10_000;
-const MAX_PENDING_OF_AGENT = 1_000;
+/** The greatest number of pending requests of an account, and of one agent, so that no agent takes the whole quota. */
+export const MAX_PENDING = 10_000;
+export const MAX_PENDING_OF_AGENT = 1_000;
 
 /**
- * Asks for permission to do one thing. A policy decides it on the spot; where none applies, it waits for a person until
- * it runs out.
- * @param policies those of the account that are switched on
- * @throws Problem `conflict` when as many requests of the account are pending as can be, or its log is full
+ * Creates a permission. If an active policy applies, it decides at once; otherwise the permission waits for a person until
+ * it expires.
+ * @throws Problem `conflict` if the agent or the account has the maximum number of pending requests, or the log is full
  */
 export async function requestPermission(
   context: AgentContext,
-  policies: PolicyRow[],
-  input: Input,
+  { policies, ...input }: { policies: PolicyRow[] } & RequestInput,
 ): Promise<Permission> {
   const { principal, runtime, ledger } = context;
   const { account, agent } = principal;
   const now = runtime.now();
   const { action, resource, scope } = input;
   const subject = { account: account.number, id: newId(runtime, 'perm'), action, resource };
-  const request = draftEvent(context, subject, 'request', now, { scope });
-  const { policy } = evaluate(policies, { agentId: agent.id, action, resource, scope });
-  const decision = policy && (await decideByPolicy(context, subject, policy, input, now));
+  const request = draftPermissionEntry(context, subject, 'request', { scope });
+  const { policy } = evaluatePolicies(policies, { agentId: agent.id, action, resource, scope });
+  const decision = policy && (await decideByPolicy(context, { subject, policy, input }));
   const row: PermissionRow = {
     ...UNDECIDED,
     ...subject,
@@ -81,16 +79,16 @@ export async function requestPermission(
     ...decision?.columns,
     lastEntry: (decision?.entry ?? request).id,
   };
-  const values = await tokenValues(context, [row], now);
-  const permission = presentPermission(row, now, values.get(row.id));
-  // NULL, which the column refuses, when the account is at its quota of pending requests.
+  const tokens = await signActiveTokens(context, [row], now);
+  const permission = presentPermission(row, now, tokens.get(row.id));
+  // NULL, which the column refuses, if the quota of pending requests is reached.
   const requester = row.status === 'pending' ? agentUnlessQuotaReached(agent.number, account.number) : agent.number;
   const committed = await ledger.commit({
     changes: (write) => [write.insert(permissions).values({ ...row, agent: requester })],
     entries: decision ? [request, decision.entry] : [request],
     answer: { value: permission, subject: agent.id },
   });
-  // Nothing else can refuse the agent's number: the credential was found valid before.
+  // Only the quota refuses the agent's number: the ledger has checked the credential before.
   if (!committed) {
     throw new Problem(
       'conflict',
@@ -124,33 +122,31 @@ const UNDECIDED = {
   tokenKeyId: null,
 } as const;
 
-/** What a policy's decision makes of a request: its entry, and the columns that it sets. */
+/** Makes the decision of a policy on a request: its audit entry, and the columns that it sets. */
 async function decideByPolicy(
   context: AgentContext,
-  subject: Pick<PermissionRow, 'account' | 'id' | 'action' | 'resource'>,
-  policy: PolicyRow,
-  input: Input,
-  now: number,
+  { subject, policy, input }: { subject: EntrySubject; policy: PolicyRow; input: RequestInput },
 ): Promise<{ entry: Entry; columns: Partial<PermissionRow> & Pick<PermissionRow, 'status'> }> {
   const { scope } = input;
   const decision = { decided_by: policy.id, decision_reason: policy.reason, policy_id: policy.id };
-  const decided = { decidedBy: policy.id, decidedAt: now, decisionReason: policy.reason, policyId: policy.id };
+  const decided = {
+    decidedBy: policy.id,
+    decidedAt: context.runtime.now(),
+    decisionReason: policy.reason,
+    policyId: policy.id,
+  };
   if (policy.effect === 'deny') {
-    const entry = draftEvent(context, subject, 'deny', now, { scope, ...decision });
+    const entry = draftPermissionEntry(context, subject, 'deny', { scope, ...decision });
     return { entry, columns: { status: 'denied', ...decided } };
   }
-  const granted = await grantToken(
-    context.config,
-    {
-      scope,
-      tokenTtl: Math.min(input.token_ttl, policy.tokenTtl ?? input.token_ttl),
-      maxUses: Math.min(input.max_uses, policy.maxUses ?? input.max_uses),
-    },
-    now,
-  );
+  const token = await issueToken(context, {
+    scope,
+    tokenTtl: Math.min(input.token_ttl, policy.tokenTtl ?? input.token_ttl),
+    maxUses: Math.min(input.max_uses, policy.maxUses ?? input.max_uses),
+  });
   const token_id = withPrefix('token', subject.id);
-  const entry = draftEvent(context, subject, 'approve', now, { scope, ...decision, token_id });
-  return { entry, columns: { status: 'approved', ...decided, ...granted } };
+  const entry = draftPermissionEntry(context, subject, 'approve', { scope, ...decision, token_id });
+  return { entry, columns: { status: 'approved', ...decided, ...token } };
 }
 
 export const requestPermissionRoute = new Hono().post(
@@ -158,13 +154,16 @@ export const requestPermissionRoute = new Hono().post(
   operation({
     id: 'requestPermission',
     tag: 'Permissions',
-    summary: 'Ask for permission',
-    description: 'A policy may decide it on the spot; otherwise it waits for a person.',
+    summary: 'Request a permission',
+    description: 'A policy may decide it at once; otherwise it waits for a person.',
     success: created(Permission),
     problems: ['conflict'],
   }),
   agentAccess(activePolicies),
   noQuery(),
   body(PermissionRequest),
-  async (c) => answer(c, await requestPermission(c.var.context, c.var.loaded ?? [], c.req.valid('json'))),
+  async (c) => {
+    const input = { policies: c.var.loaded ?? [], ...c.req.valid('json') };
+    return answer(c, await requestPermission(c.var.context, input));
+  },
 );

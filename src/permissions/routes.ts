@@ -10,9 +10,9 @@ import { listPoliciesRoute } from './policies/list';
 import { simulatePoliciesRoute } from './policies/simulate';
 import { updatePolicyRoute } from './policies/update';
 import { requestPermissionRoute } from './request';
-import { authorizationServerRoute } from './tokens/authorization-server';
+import { getKeysRoute } from './tokens/get-keys';
+import { getServerMetadataRoute } from './tokens/get-server-metadata';
 import { introspectTokenRoute } from './tokens/introspect';
-import { jwksRoute } from './tokens/jwks';
 import { revokeTokenRoute } from './tokens/revoke';
 import { useTokenRoute } from './tokens/use';
 
@@ -32,5 +32,5 @@ export const permissionRoutes = new Hono()
   .route('/', updatePolicyRoute)
   .route('/', deletePolicyRoute)
   .route('/', introspectTokenRoute)
-  .route('/', jwksRoute)
-  .route('/', authorizationServerRoute);
+  .route('/', getKeysRoute)
+  .route('/', getServerMetadataRoute);

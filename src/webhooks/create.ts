@@ -30,7 +30,7 @@ const WebhookCreation = lazy(() =>
       description: webhookFields().description.default(null),
       events: webhookFields()
         .events.default([...WEBHOOK_EVENTS])
-        .meta({ description: 'What is sent; all where none is named.' }),
+        .meta({ description: 'The events to send; all of them by default.' }),
       agent_ids: webhookFields().agent_ids.default(null),
       is_active: webhookFields().is_active.default(true),
     })
@@ -41,14 +41,13 @@ const WebhookCreation = lazy(() =>
 );
 
 /**
- * Registers a webhook: what happens from then on is sent to it.
- * @param agents those of the agents it names that the account has
- * @throws Problem `invalid_request`; `conflict` when the account holds as many as it can
+ * Creates a webhook, which gets the events from now on.
+ * @param input with those agents of the account that `agent_ids` names
+ * @throws Problem `invalid_request`; `conflict` if the account has the maximum number of webhooks
  */
 export async function createWebhook(
   context: UserContext,
-  agents: { id: string }[] | undefined,
-  input: z.output<ReturnType<typeof WebhookCreation>>,
+  { agents, ...input }: { agents: { id: string }[] } & z.output<ReturnType<typeof WebhookCreation>>,
 ): Promise<WebhookWithSecret> {
   const { principal, runtime, ledger, config } = context;
   requireTarget(config, input.url);
@@ -72,7 +71,7 @@ export async function createWebhook(
     createdAt: now,
     updatedAt: now,
   };
-  // NOT NULL: finds no account when it is gone or holds its fill, and nothing is written.
+  // NULL, which the column refuses, if the account is deleted or has the maximum number of webhooks.
   const owner = sql`(
     select number from ${accounts} where number = ${account}
       and (select count(*) from ${webhooks} where account = ${account}) < ${MAX_WEBHOOKS}
@@ -86,7 +85,7 @@ export async function createWebhook(
     });
   } catch (error) {
     if (!(error instanceof ConstraintError)) throw error;
-    throw new Problem('conflict', `The account holds ${MAX_WEBHOOKS} webhooks, the most it can. Delete one first.`);
+    throw new Problem('conflict', `The account has ${MAX_WEBHOOKS} webhooks, the maximum. Delete one first.`);
   }
   return created;
 }
@@ -96,15 +95,18 @@ export const createWebhookRoute = new Hono().post(
   operation({
     id: 'createWebhook',
     tag: 'Webhooks',
-    summary: 'Register a webhook',
+    summary: 'Create a webhook',
     description:
-      'What happens from this moment on is sent to it, signed by the Standard Webhooks specification with the secret that ' +
-      'this answer holds.',
+      'It gets the events from now on. Messages are signed by the Standard Webhooks specification, with the secret in this ' +
+      'answer.',
     success: created(WebhookWithSecret),
     problems: ['conflict'],
   }),
   userAccess('webhooks:write', agentsOfBody),
   noQuery(),
   body(WebhookCreation),
-  async (c) => answer(c, await createWebhook(c.var.context, c.var.loaded, c.req.valid('json'))),
+  async (c) => {
+    const input = { agents: c.var.loaded ?? [], ...c.req.valid('json') };
+    return answer(c, await createWebhook(c.var.context, input));
+  },
 );

@@ -1,26 +1,27 @@
 import { Hono } from 'hono';
 import { erasures, webhooks } from '../db/schema';
-import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, noContent, operation } from '../http/operation';
-import { parseId } from '../lib/typeid';
+import { pathId } from '../http/path-id';
+import type { Id } from '../lib/typeid';
 import { closeFeed } from '../outbox/feed';
 import { isWebhook, webhookNumber, webhookOwner } from './webhook';
 
-/** Deletes a webhook. Nothing is sent to it any more; the sweep erases its deliveries. */
-export async function deleteWebhook(context: UserContext, id: string): Promise<void> {
-  const webhook = parseId('webhook', id);
-  if (!webhook) throw notFound('webhook');
+/**
+ * Deletes a webhook. Workers stop sending to it, and the sweep erases its deliveries.
+ * @throws Problem `not_found`
+ */
+export async function deleteWebhook(context: UserContext, { id }: { id: Id<'webhook'> }): Promise<void> {
   const account = context.principal.account.number;
   await context.ledger
     .change({
-      record: userActivity(context, 'webhook.deleted', webhook, { account: webhookOwner(account, webhook) }),
+      record: userActivity(context, 'webhook.deleted', id, { account: webhookOwner(account, id) }),
       changes: (write) => [
-        write.insert(erasures).values({ kind: 'webhook', number: webhookNumber(account, webhook) }),
-        write.delete(webhooks).where(isWebhook(account, webhook)),
+        write.insert(erasures).values({ kind: 'webhook', number: webhookNumber(account, id) }),
+        write.delete(webhooks).where(isWebhook(account, id)),
         closeFeed(write, account),
       ],
       answer: null,
@@ -34,14 +35,14 @@ export const deleteWebhookRoute = new Hono().delete(
     id: 'deleteWebhook',
     tag: 'Webhooks',
     summary: 'Delete a webhook',
-    description: 'With its deliveries. Nothing is sent to it any more.',
+    description: 'Deletes its deliveries too. Nothing more is sent to it.',
     success: noContent(),
     pathId: 'webhook',
   }),
   userAccess('webhooks:write'),
   noQuery(),
   async (c) => {
-    await deleteWebhook(c.var.context, c.req.param('id'));
+    await deleteWebhook(c.var.context, { id: pathId(c, 'webhook') });
     return answer(c, null);
   },
 );

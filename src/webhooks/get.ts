@@ -1,9 +1,8 @@
 import { Hono } from 'hono';
-import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { presentWebhook, Webhook, webhookOfPath } from './webhook';
+import { loadedWebhook, presentWebhook, Webhook, webhookOfPath } from './webhook';
 
 export const getWebhookRoute = new Hono().get(
   '/v1/webhooks/:id',
@@ -16,9 +15,5 @@ export const getWebhookRoute = new Hono().get(
   }),
   userAccess('webhooks:read', webhookOfPath),
   noQuery(),
-  async (c) => {
-    const [row] = c.var.loaded ?? [];
-    if (!row) throw notFound('webhook');
-    return answer(c, presentWebhook(row));
-  },
+  async (c) => answer(c, presentWebhook(loadedWebhook(c.var.loaded))),
 );

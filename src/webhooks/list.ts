@@ -6,7 +6,7 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { makePageById, type Page, pageParameters, readCursor } from '../http/page';
+import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
@@ -16,20 +16,21 @@ const WebhookList = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /** Lists the account's webhooks, newest first. */
 export async function listWebhooks(
-  { reader, principal, config }: UserContext,
-  { limit, cursor }: z.output<ReturnType<typeof WebhookList>>,
+  context: UserContext,
+  input: z.output<ReturnType<typeof WebhookList>>,
 ): Promise<Page<Webhook>> {
-  const binding = { list: 'webhooks', owner: principal.account.id, filters: {} };
-  const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);
-  const older = before ? lt(webhooks.id, before as Id<'webhook'>) : undefined;
-  const page = reader
-    .select()
-    .from(webhooks)
-    .where(and(eq(webhooks.account, principal.account.number), older))
-    .orderBy(desc(webhooks.id))
-    .limit(limit + 1);
-  const [rows] = await reader.load([page]);
-  return makePageById(config.keyring, binding, rows, limit, presentWebhook);
+  const { reader, principal } = context;
+  const { account } = principal;
+  const page = await openPage<Id<'webhook'>>(context, { list: 'webhooks', owner: account.id }, input);
+  const [rows] = await reader.load([
+    reader
+      .select()
+      .from(webhooks)
+      .where(and(eq(webhooks.account, account.number), page.after && lt(webhooks.id, page.after)))
+      .orderBy(desc(webhooks.id))
+      .limit(page.rowLimit),
+  ]);
+  return page.make(rows, presentWebhook);
 }
 
 export const listWebhooksRoute = new Hono().get(

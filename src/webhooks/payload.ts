@@ -1,28 +1,47 @@
-import type { EventType, WebhookEvent } from '../db/schema';
+import { aliased } from '../db/columns';
+import { agents, auditEntries, deliveries, type EventType, type WebhookEvent } from '../db/schema';
 import type { Json, JsonObject } from '../lib/json';
-import { formatTime } from '../lib/time';
+import { retentionDays } from '../lib/plans';
+import { DAY, formatTime } from '../lib/time';
 import type { Id } from '../lib/typeid';
 
-/** What an audit entry says, as far as webhooks are told. */
-export interface PayloadEntry {
-  id: Id<'audit'>;
-  event: EventType;
-  agentId: Id<'agent'>;
-  permission: Id<'perm'>;
-  details: JsonObject;
-  createdAt: number;
+/** The columns of a delivery, its audit entry and its agent from which {@link payloadOf} writes the payload. */
+export const payloadColumns = {
+  payload: deliveries.payload,
+  entryId: aliased(auditEntries.id, 'entry_id'),
+  entryEvent: aliased(auditEntries.event, 'entry_event'),
+  entryCreatedAt: aliased(auditEntries.createdAt, 'entry_created_at'),
+  permission: auditEntries.permission,
+  agentId: aliased(agents.id, 'agent_id'),
+};
+
+interface PayloadRow {
+  payload: string | null;
+  entryId: Id<'audit'> | null;
+  entryEvent: EventType | null;
+  entryCreatedAt: number | null;
+  permission: Id<'perm'> | null;
+  details: JsonObject | null;
+  agentId: Id<'agent'> | null;
 }
 
-/** The message of an event. The same event always yields the same bytes. */
+/** Writes the payload of an event. The same event always yields the same bytes. */
 export function writePayload(event: WebhookEvent, at: number, data: Json | object): string {
   return JSON.stringify({ event, timestamp: formatTime(at), data });
 }
 
-/** The message that tells of an audit entry. Entries never change, so that it need not be kept. */
-export function writeEntryPayload({ id, event, agentId, permission, details, createdAt }: PayloadEntry): string {
-  return writePayload('audit.created', createdAt, {
-    id,
-    event_type: event,
+/**
+ * The payload of a delivery; null if the account's plan no longer keeps its audit entry. The payload of an audit entry is
+ * not stored, because entries never change.
+ */
+export function payloadOf(row: PayloadRow, account: Parameters<typeof retentionDays>[0], now: number): string | null {
+  if (row.payload !== null) return row.payload;
+  const { entryId, entryEvent, entryCreatedAt, permission, details, agentId } = row;
+  if (!entryId || !entryEvent || entryCreatedAt === null || !permission || !details || !agentId) return null;
+  if (entryCreatedAt < now - retentionDays(account) * DAY) return null;
+  return writePayload('audit.created', entryCreatedAt, {
+    id: entryId,
+    event_type: entryEvent,
     agent_id: agentId,
     permission_request_id: permission,
     details,

@@ -1,6 +1,5 @@
 import { Hono } from 'hono';
 import { webhooks } from '../db/schema';
-import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
@@ -10,6 +9,7 @@ import { DAY } from '../lib/time';
 import { makeSecret } from './secret';
 import {
   isWebhook,
+  loadedWebhook,
   NoFields,
   presentWebhook,
   type WebhookRow,
@@ -18,15 +18,17 @@ import {
   webhookOwner,
 } from './webhook';
 
-/** How long a secret that was replaced goes on signing beside the new one, in milliseconds. */
-const GRACE = DAY;
+/** How long the old secret signs messages beside the new one, in milliseconds. */
+const OLD_SECRET_LIFETIME = DAY;
 
 /**
- * Gives a webhook a new secret. For a day both sign; one that was replaced before that signs no more.
- * @param row the webhook as the authentication found it
+ * Gives a webhook a new secret. For 24 hours the old one signs as well; a secret that was replaced earlier no longer does.
+ * @throws Problem `not_found` if the webhook was deleted at the same time
  */
-export async function rotateSecret(context: UserContext, row: WebhookRow | undefined): Promise<WebhookWithSecret> {
-  if (!row) throw notFound('webhook');
+export async function rotateSecret(
+  context: UserContext,
+  { webhook: row }: { webhook: WebhookRow },
+): Promise<WebhookWithSecret> {
   const { principal, runtime, ledger, config } = context;
   const account = principal.account.number;
   const now = runtime.now();
@@ -38,7 +40,12 @@ export async function rotateSecret(context: UserContext, row: WebhookRow | undef
       changes: (write) => [
         write
           .update(webhooks)
-          .set({ secret: encrypted, oldSecret: webhooks.secret, oldSecretExpiresAt: now + GRACE, updatedAt: now })
+          .set({
+            secret: encrypted,
+            oldSecret: webhooks.secret,
+            oldSecretExpiresAt: now + OLD_SECRET_LIFETIME,
+            updatedAt: now,
+          })
           .where(isWebhook(account, row.id)),
       ],
       answer: { value: rotated, subject: principal.account.id },
@@ -52,15 +59,15 @@ export const rotateSecretRoute = new Hono().post(
   operation({
     id: 'rotateWebhookSecret',
     tag: 'Webhooks',
-    summary: 'Give a webhook a new secret',
+    summary: 'Rotate the secret of a webhook',
     description:
-      'For 24 hours every message is signed with both secrets, the new one first. A second rotation within that time drops ' +
-      'the oldest.',
+      'For 24 hours every message is signed with both secrets, the new one first. A second rotation within that time ' +
+      'drops the oldest secret.',
     success: ok(WebhookWithSecret),
     pathId: 'webhook',
   }),
   userAccess('webhooks:write', webhookOfPath),
   noQuery(),
   body(NoFields),
-  async (c) => answer(c, await rotateSecret(c.var.context, c.var.loaded?.[0])),
+  async (c) => answer(c, await rotateSecret(c.var.context, { webhook: loadedWebhook(c.var.loaded) })),
 );

@@ -1,5 +1,4 @@
 import { Hono } from 'hono';
-import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
@@ -7,18 +6,16 @@ import { accepted, answer, operation } from '../http/operation';
 import { createDelivery } from './deliveries/create';
 import { Delivery } from './deliveries/delivery';
 import { writePayload } from './payload';
-import { NoFields, type WebhookRow, webhookOfPath } from './webhook';
+import { loadedWebhook, NoFields, type WebhookRow, webhookOfPath } from './webhook';
 
 /**
- * Sends a webhook an event that tells of nothing, whatever its filters say.
- * @param row the webhook, as the authentication found it
- * @throws Problem `not_found`; `conflict` when it is switched off
+ * Sends the event `webhook.test` to a webhook, whatever its filters.
+ * @throws Problem `conflict` if it is disabled
  */
-export async function testWebhook(context: UserContext, row: WebhookRow | undefined): Promise<Delivery> {
-  if (!row) throw notFound('webhook');
+export async function testWebhook(context: UserContext, { webhook }: { webhook: WebhookRow }): Promise<Delivery> {
   const event = 'webhook.test';
-  const payload = writePayload(event, context.runtime.now(), { webhook_id: row.id });
-  return createDelivery(context, row.id, { event, original: null, pos: null, agent: null, payload });
+  const payload = writePayload(event, context.runtime.now(), { webhook_id: webhook.id });
+  return createDelivery(context, { webhookId: webhook.id, event, original: null, pos: null, agent: null, payload });
 }
 
 export const testWebhookRoute = new Hono().post(
@@ -27,7 +24,7 @@ export const testWebhookRoute = new Hono().post(
     id: 'testWebhook',
     tag: 'Webhooks',
     summary: 'Send a test event to a webhook',
-    description: 'The event `webhook.test`, which is sent whatever the filters say.',
+    description: 'Sends the event `webhook.test`, whatever the filters of the webhook.',
     success: accepted(Delivery),
     pathId: 'webhook',
     problems: ['conflict'],
@@ -35,5 +32,5 @@ export const testWebhookRoute = new Hono().post(
   userAccess('webhooks:write', webhookOfPath),
   noQuery(),
   body(NoFields),
-  async (c) => answer(c, await testWebhook(c.var.context, c.var.loaded?.[0])),
+  async (c) => answer(c, await testWebhook(c.var.context, { webhook: loadedWebhook(c.var.loaded) })),
 );

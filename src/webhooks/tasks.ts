@@ -1,5 +1,5 @@
 import { requireBinding, type Task, type TaskContext } from '../task';
-import { enqueueDueDeliveries, enqueuePendingEvents, UpcomingDeliveries } from './dispatch/sweep';
+import { enqueueDueDeliveries, enqueuePendingEvents, UpcomingDeliveries } from './dispatch/enqueue-due';
 
 /** Background work on webhooks: messages for everything that is due and has none. */
 export const webhookTasks: readonly Task[] = [
@@ -8,7 +8,7 @@ export const webhookTasks: readonly Task[] = [
     schedule: 'every_minute',
     start: (context) => {
       const upcoming = new UpcomingDeliveries(() => sweepContext(context));
-      return () => upcoming.sendSlice();
+      return () => upcoming.enqueueSlice();
     },
   },
   {

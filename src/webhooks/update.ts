@@ -8,8 +8,9 @@ import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
+import { pathId } from '../http/path-id';
 import { lazy } from '../lib/lazy';
-import { parseId } from '../lib/typeid';
+import type { Id } from '../lib/typeid';
 import { enqueueWebhook } from '../outbox/enqueue';
 import { closeFeed, newestOutcome, newestPosition, openFeed } from '../outbox/feed';
 import {
@@ -30,42 +31,39 @@ const WebhookUpdate = lazy(() =>
   }),
 );
 
-type Input = z.output<ReturnType<typeof WebhookUpdate>>;
+type Fields = z.output<ReturnType<typeof WebhookUpdate>>;
 
 /**
- * Changes the fields that are named. Switched off, a webhook is sent nothing more, what waits included; switched on, it
- * begins with what happens from then on.
- * @param agents those of the agents it names that the account has
+ * Changes the given fields of a webhook. A disabled webhook gets nothing more, not even pending deliveries; an enabled one
+ * gets the events from then on.
+ * @param input with those agents of the account that `agent_ids` names
+ * @throws Problem `not_found`, `invalid_request`
  */
 export async function updateWebhook(
   context: UserContext,
-  id: string,
-  agents: { id: string }[] | undefined,
-  input: Input,
+  { id, agents, ...fields }: { id: Id<'webhook'>; agents: { id: string }[] } & Fields,
 ): Promise<Webhook> {
-  const webhook = parseId('webhook', id);
-  if (!webhook) throw notFound('webhook');
-  requireTarget(context.config, input.url);
-  requireAgents(input.agent_ids, agents);
+  requireTarget(context.config, fields.url);
+  requireAgents(fields.agent_ids, agents);
   const { principal, config, runtime } = context;
   const account = principal.account.number;
   const now = runtime.now();
-  const fields = {
-    url: input.url,
-    description: input.description === '' ? null : input.description,
-    events: input.events,
-    agentIds: input.agent_ids,
+  const columns = {
+    url: fields.url,
+    description: fields.description === '' ? null : fields.description,
+    events: fields.events,
+    agentIds: fields.agent_ids,
     updatedAt: now,
-    ...startedAnew(input, now),
-    ...(input.is_active === true && switchedOn(account)),
-    ...(input.is_active === false && switchedOff(now)),
+    ...resetColumns(fields, now),
+    ...(fields.is_active === true && enabledColumns(account)),
+    ...(fields.is_active === false && disabledColumns(now)),
   };
-  const changed = { account: webhookOwner(account, webhook), changes: Object.keys(input) };
+  const changed = { account: webhookOwner(account, id), changes: Object.keys(fields) };
   const [[row]] = await context.ledger
     .change({
-      record: userActivity(context, 'webhook.updated', webhook, changed),
+      record: userActivity(context, 'webhook.updated', id, changed),
       changes: (write) => [
-        write.update(webhooks).set(fields).where(isWebhook(account, webhook)).returning(),
+        write.update(webhooks).set(columns).where(isWebhook(account, id)).returning(),
         ...openFeed(write, account),
         closeFeed(write, account),
       ],
@@ -80,41 +78,41 @@ export async function updateWebhook(
 }
 
 /**
- * The state of a webhook whose URL changes, or that is switched on again: that of a new one. It goes to the queue of slow
- * webhooks until it has answered, and the worker that still sends to what it was records nothing more about it.
+ * Resets the failure state and the claim if the URL changes or the webhook is enabled again. Like a new webhook it is in the
+ * slow queue until it has answered, and a worker that still sends to the old URL records nothing about it.
  */
-function startedAnew({ url, is_active: isActive }: Input, now: number) {
-  const isElsewhere = url === undefined ? sql`0` : sql`${webhooks.url} <> ${url}`;
-  const wasOff = isActive === true ? sql`not ${webhooks.isActive}` : sql`0`;
-  const ifAnew = (value: SQL | number | null, otherwise: SQL) =>
-    sql`iif(${isElsewhere} or ${wasOff}, ${value}, ${otherwise})`;
+function resetColumns({ url, is_active: isActive }: Fields, now: number) {
+  const hasNewUrl = url === undefined ? sql`0` : sql`${webhooks.url} <> ${url}`;
+  const isEnabled = isActive === true ? sql`not ${webhooks.isActive}` : sql`0`;
+  const ifReset = (value: SQL | number | null, otherwise: SQL) =>
+    sql`iif(${hasNewUrl} or ${isEnabled}, ${value}, ${otherwise})`;
   return {
-    isSlow: ifAnew(1, sql`${webhooks.isSlow}`),
-    failingSince: ifAnew(null, sql`${webhooks.failingSince}`),
-    lease: ifAnew(null, sql`${webhooks.lease}`),
-    dueAt: ifAnew(sql`iif(${webhooks.lease} is null, ${webhooks.dueAt}, ${now})`, sql`${webhooks.dueAt}`),
+    isSlow: ifReset(1, sql`${webhooks.isSlow}`),
+    failingSince: ifReset(null, sql`${webhooks.failingSince}`),
+    lease: ifReset(null, sql`${webhooks.lease}`),
+    dueAt: ifReset(sql`iif(${webhooks.lease} is null, ${webhooks.dueAt}, ${now})`, sql`${webhooks.dueAt}`),
   };
 }
 
-/** What a webhook becomes that is switched on: it begins with what happens from now on. */
-function switchedOn(account: number) {
-  const ifOff = (value: SQL, otherwise: SQL) => sql<number>`iif(${webhooks.isActive}, ${otherwise}, ${value})`;
+/** Enables a webhook. If it was disabled, it gets the events from now on. */
+function enabledColumns(account: number) {
+  const ifDisabled = (value: SQL, otherwise: SQL) => sql<number>`iif(${webhooks.isActive}, ${otherwise}, ${value})`;
   return {
     isActive: true,
     disabledReason: null,
-    startsAfter: ifOff(newestPosition(account), sql`${webhooks.startsAfter}`),
-    startsAfterOutcome: ifOff(newestOutcome(account), sql`${webhooks.startsAfterOutcome}`),
+    startsAfter: ifDisabled(newestPosition(account), sql`${webhooks.startsAfter}`),
+    startsAfterOutcome: ifDisabled(newestOutcome(account), sql`${webhooks.startsAfterOutcome}`),
   };
 }
 
-/** What a webhook becomes that is switched off: what waits for it is void. */
-function switchedOff(now: number) {
-  const ifOn = (value: SQL | number, otherwise: SQL) => sql`iif(${webhooks.isActive}, ${value}, ${otherwise})`;
+/** Disables a webhook, which cancels its pending deliveries: the next worker records them as failed. */
+function disabledColumns(now: number) {
+  const ifEnabled = (value: SQL | number, otherwise: SQL) => sql`iif(${webhooks.isActive}, ${value}, ${otherwise})`;
   return {
     isActive: false,
-    generation: ifOn(sql`${webhooks.generation} + 1`, sql`${webhooks.generation}`),
-    hasVoid: ifOn(1, sql`${webhooks.hasVoid}`),
-    dueAt: ifOn(sql`iif(${webhooks.lease} is null, ${now}, ${webhooks.dueAt})`, sql`${webhooks.dueAt}`),
+    disableCount: ifEnabled(sql`${webhooks.disableCount} + 1`, sql`${webhooks.disableCount}`),
+    hasCanceled: ifEnabled(1, sql`${webhooks.hasCanceled}`),
+    dueAt: ifEnabled(sql`iif(${webhooks.lease} is null, ${now}, ${webhooks.dueAt})`, sql`${webhooks.dueAt}`),
   };
 }
 
@@ -125,13 +123,16 @@ export const updateWebhookRoute = new Hono().put(
     tag: 'Webhooks',
     summary: 'Change a webhook',
     description:
-      'Changes the fields that are named. Switched off, it is sent nothing more, what waits included; switched on again, it ' +
-      'begins with what happens from then on.',
+      'Changes the given fields. A disabled webhook gets nothing more, not even pending deliveries; when it is enabled ' +
+      'again, it gets the events from then on.',
     success: ok(Webhook),
     pathId: 'webhook',
   }),
   userAccess('webhooks:write', agentsOfBody),
   noQuery(),
   body(WebhookUpdate),
-  async (c) => answer(c, await updateWebhook(c.var.context, c.req.param('id'), c.var.loaded, c.req.valid('json'))),
+  async (c) => {
+    const input = { id: pathId(c, 'webhook'), agents: c.var.loaded ?? [], ...c.req.valid('json') };
+    return answer(c, await updateWebhook(c.var.context, input));
+  },
 );

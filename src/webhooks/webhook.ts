@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Reader } from '../db/database';
 import { agents, WEBHOOK_EVENTS, webhooks } from '../db/schema';
 import type { Config } from '../env';
-import { invalidRequest, Problem } from '../errors';
+import { invalidRequest, notFound, Problem } from '../errors';
 import type { RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, idText, listOf, plainText, text } from '../http/fields';
@@ -16,7 +16,7 @@ import { findTargetFault } from '../lib/target';
 import { formatTime } from '../lib/time';
 import { type Id, idBytes, idPattern, parseId } from '../lib/typeid';
 
-/** The most webhooks that an account can hold. */
+/** The maximum number of webhooks of an account. */
 export const MAX_WEBHOOKS = 50;
 
 const MAX_URL_LENGTH = 2_048;
@@ -27,15 +27,15 @@ export type WebhookRow = typeof webhooks.$inferSelect;
 export const WebhookEvent = lazy(() =>
   choice(WEBHOOK_EVENTS).meta({
     id: 'WebhookEvent',
-    description: 'What happened: an entry was written to the audit log; an export or a report was finished, or failed.',
+    description: 'What happened: an entry was written to the audit log; an export or a report completed or failed.',
   }),
 );
 
-/** The fields that a client may set. */
+/** The fields that a client can set. */
 export const webhookFields = lazy(() => ({
   url: plainText(MAX_URL_LENGTH).meta({
     description:
-      'Where events are sent: `https`, a public name, no credentials. Judged again whenever something is sent.',
+      'Where events are sent: `https`, a public host name, no credentials. It is checked again before every delivery.',
   }),
   description: text(0, 2_000).nullable(),
   events: listOf(WebhookEvent(), WEBHOOK_EVENTS.length).refine(
@@ -44,11 +44,11 @@ export const webhookFields = lazy(() => ({
   ),
   agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_AGENTS)
     .nullable()
-    .meta({ description: 'The agents whose audit entries are sent; null for all. Other events know no agent.' }),
+    .meta({ description: 'The agents whose audit entries are sent; null for all. Other events have no agent.' }),
   is_active: z.boolean(),
 }));
 
-/** The body of a call that takes no fields. */
+/** The body of an operation that takes no fields. */
 export const NoFields = lazy(() => z.strictObject({}).meta({ id: 'NoFields', examples: [{}] }));
 
 export const exampleWebhook = {
@@ -76,31 +76,28 @@ export const Webhook = lazy(() =>
       agent_ids: z.array(z.string().meta({ pattern: idPattern('agent') })).nullable(),
       is_active: z
         .boolean()
-        .meta({ description: 'While false, nothing is sent. What happens meanwhile is never sent.' }),
-      disabled_reason: z
-        .string()
-        .nullable()
-        .meta({ description: 'Why the service switched it off; null if it did not.' }),
+        .meta({ description: 'Nothing is sent while this is false, and events of that time are never sent.' }),
+      disabled_reason: z.string().nullable().meta({ description: 'Why the service disabled it; null if it did not.' }),
       created_at: timeField,
       updated_at: timeField,
     })
-    .meta({ id: 'Webhook', description: 'Where events are sent as they happen.', examples: [exampleWebhook] }),
+    .meta({ id: 'Webhook', description: 'A URL to which events are sent as they happen.', examples: [exampleWebhook] }),
 );
 
 export type Webhook = z.output<ReturnType<typeof Webhook>>;
 
-/** A webhook with its new secret, which is shown this once. */
+/** A webhook with its new secret. No other answer shows the secret. */
 export const WebhookWithSecret = lazy(() =>
   Webhook()
     .extend({
       secret: z.string().meta({
         pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
-        description: 'What every message is signed with, by the Standard Webhooks specification. Shown this once.',
+        description: 'Signs every message, by the Standard Webhooks specification. Only this answer shows it.',
       }),
     })
     .meta({
       id: 'WebhookWithSecret',
-      description: 'A webhook, with its secret.',
+      description: 'A webhook with its secret.',
       examples: [{ ...exampleWebhook, secret: EXAMPLE_SECRET }],
     }),
 );
@@ -112,6 +109,7 @@ type ShownRow = Pick<
   'id' | 'url' | 'description' | 'events' | 'agentIds' | 'isActive' | 'disabledReason' | 'createdAt' | 'updatedAt'
 >;
 
+/** Shows a webhook as the API does. */
 export function presentWebhook(row: ShownRow): Webhook {
   return {
     id: row.id,
@@ -126,28 +124,38 @@ export function presentWebhook(row: ShownRow): Webhook {
   };
 }
 
-/** The condition that finds a webhook of an account. */
+/** Selects a webhook of an account. */
 export function isWebhook(account: number | SQL<number>, id: Id<'webhook'>) {
   return and(eq(webhooks.account, account), eq(webhooks.id, id));
 }
 
-/** The number of the account that a webhook belongs to, as SQL; NULL when it is not this one's. */
+/** The number of the account, as SQL; NULL if the webhook does not belong to it. */
 export function webhookOwner(account: number, id: Id<'webhook'>): SQL<number> {
   return sql<number>`(select account from ${webhooks} where ${isWebhook(account, id)})`;
 }
 
-/** A webhook's number as SQL; NULL when the account has no such webhook. */
+/** The number of a webhook, as SQL; NULL if the account has no such webhook. */
 export function webhookNumber(account: number, id: Id<'webhook'>): SQL<number> {
   return sql<number>`(select number from ${webhooks} where ${isWebhook(account, id)})`;
 }
 
-/** A preload of the webhook that the path names. */
+/** Makes the preload of the webhook that the path names. */
 export async function webhookOfPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const id = parseId('webhook', c.req.param('id') ?? '');
   return id && { query: reader.select().from(webhooks).where(isWebhook(owner, id)) };
 }
 
-/** A preload of those agents of the account that the body names. The validation of the body follows. */
+/**
+ * The webhook that the preload found.
+ * @throws Problem `not_found`
+ */
+export function loadedWebhook(loaded: WebhookRow[] | undefined): WebhookRow {
+  const [webhook] = loaded ?? [];
+  if (!webhook) throw notFound('webhook');
+  return webhook;
+}
+
+/** Makes the preload of those agents of the account that `agent_ids` names, in a body that is not validated yet. */
 export async function agentsOfBody(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const body = await readJson(c).catch((error: unknown) => {
     if (error instanceof Problem) return null;
@@ -156,27 +164,27 @@ export async function agentsOfBody(c: RequestContext, reader: Reader, owner: SQL
   const named: unknown[] = isJsonObject(body) && Array.isArray(body.agent_ids) ? body.agent_ids : [];
   const ids = named.slice(0, MAX_AGENTS).flatMap((id) => (typeof id === 'string' ? (parseId('agent', id) ?? []) : []));
   if (ids.length === 0) return null;
-  // A parameter each would be more than a statement takes.
+  // As one parameter: D1 takes 100 a statement.
   const wanted = sql`(select unhex(value) from json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}))`;
   const isWanted = and(eq(agents.account, owner), sql`${agents.id} in ${wanted}`);
   return { query: reader.select({ id: agents.id }).from(agents).where(isWanted) };
 }
 
 /**
- * Makes sure that agents are the account's.
- * @param found those of them that the account has
+ * Refuses agents that the account does not have.
+ * @param found those of the agents that it has
  * @throws Problem `invalid_request`
  */
-export function requireAgents(ids: string[] | null | undefined, found: { id: string }[] = []): void {
+export function requireAgents(ids: string[] | null | undefined, found: { id: string }[]): void {
   const own = new Set(found.map(({ id }) => id));
   const errors = (ids ?? []).flatMap((id, i) =>
-    own.has(id) ? [] : [{ path: `body.agent_ids.${i}`, message: 'is no agent of this account' }],
+    own.has(id) ? [] : [{ path: `body.agent_ids.${i}`, message: 'is not an agent of this account' }],
   );
   if (errors.length > 0) throw invalidRequest(errors);
 }
 
 /**
- * Judges where a webhook is to send to.
+ * Refuses a URL to which nothing may be sent.
  * @throws Problem `invalid_request`
  */
 export function requireTarget({ webhooks: { allowInsecure } }: Config, url: string | undefined): void {

@@ -31,7 +31,7 @@ function makeOperator() {
 }
 
 describe('an operator', () => {
-  it('creates an account with a first token of every scope', async () => {
+  it('creates an account with a first token that has every scope', async () => {
     const { must } = makeOperator();
     const answer = await must(201, 'POST', '/v1/admin/users', { email: ' owner@example.com ', name: '  Owner  ' });
     const { id, token } = answer.body;
@@ -70,7 +70,7 @@ describe('an operator', () => {
     expect([body.plan, body.audit_retention_days]).toEqual([plan, days]);
   });
 
-  it.each(['free', 'pro', 'team'])('cannot give plan %s a retention of its own', async (plan) => {
+  it.each(['free', 'pro', 'team'])('cannot set the retention on plan %s', async (plan) => {
     const { call, create } = makeOperator();
     const created = await call('POST', '/v1/admin/users', { email: 'a@example.com', plan, audit_retention_days: 7 });
     expect([created.status, created.body.code]).toEqual([403, 'plan_required']);
@@ -79,7 +79,7 @@ describe('an operator', () => {
     expect([updated.status, updated.body.code]).toEqual([403, 'plan_required']);
   });
 
-  it.each([1, 30, 2557])('gives plan enterprise %d days where asked', async (days) => {
+  it.each([1, 30, 2557])('sets %d days of retention on plan enterprise', async (days) => {
     const { create, must } = makeOperator();
     const account = await create({ plan: 'enterprise', audit_retention_days: days });
     expect(account.audit_retention_days).toBe(days);
@@ -89,7 +89,7 @@ describe('an operator', () => {
     expect(body.audit_retention_days).toBe(days);
   });
 
-  it('takes an own retention back with the plan that allowed it', async () => {
+  it('removes the account’s own retention with the plan that allowed it', async () => {
     const { create, must } = makeOperator();
     const { id } = await create({ plan: 'enterprise', audit_retention_days: 30 });
     const path = `/v1/admin/users/${id}`;
@@ -98,7 +98,7 @@ describe('an operator', () => {
     expect((await must(200, 'PATCH', path, { plan: 'enterprise' })).body.audit_retention_days).toBe(2557);
   });
 
-  it('changes the fields that are named and no others', async () => {
+  it('changes only the given fields', async () => {
     const { world, create, must } = makeOperator();
     const { token: _, ...account } = await create({ name: 'Before', plan: 'pro' });
     world.advance(1_500);
@@ -107,14 +107,14 @@ describe('an operator', () => {
     expect((await must(200, 'GET', `/v1/admin/users/${account.id}`)).body).toEqual(renamed);
   });
 
-  it('cannot update nothing', async () => {
+  it('refuses an update without fields', async () => {
     const { create, call } = makeOperator();
     const { id } = await create();
     const answer = await call('PATCH', `/v1/admin/users/${id}`, {});
     expect([answer.status, answer.body.code, answer.body.errors[0].path]).toEqual([400, 'invalid_request', 'body']);
   });
 
-  it('may give two accounts one e-mail address, and finds both by it', async () => {
+  it('can give two accounts the same e-mail address, and finds both by it', async () => {
     const { world, create, must } = makeOperator();
     const email = 'twice@example.com';
     const first = await create({ email });
@@ -149,7 +149,7 @@ describe('an operator', () => {
     expect(seen).toEqual(made);
   });
 
-  it('lists accounts without any secret', async () => {
+  it('lists accounts without secrets', async () => {
     const { create, must } = makeOperator();
     const { token } = await create();
     const { text, body } = await must(200, 'GET', '/v1/admin/users?limit=1');
@@ -159,7 +159,7 @@ describe('an operator', () => {
     ]);
   });
 
-  it('makes further tokens, with every scope where none are named', async () => {
+  it('creates further tokens, by default with every scope', async () => {
     const { world, create, must } = makeOperator();
     const { id } = await create();
     const all = await must(201, 'POST', `/v1/admin/users/${id}/tokens`);
@@ -176,7 +176,7 @@ describe('an operator', () => {
     ['PATCH', ''],
     ['DELETE', ''],
     ['POST', '/tokens'],
-  ])('finds no account that is not there (%s %s)', async (method, suffix) => {
+  ])('gets not_found for an unknown account (%s %s)', async (method, suffix) => {
     const { call } = makeOperator();
     for (const id of ['user_01h455vb4pex5vsknk084sn02q', 'agent_01h455vb4pex5vsknk084sn02q', 'x', '%00', '%ff']) {
       const body = { PATCH: { name: 'x' }, POST: {} }[method];
@@ -187,7 +187,7 @@ describe('an operator', () => {
 });
 
 describe('an account that is switched off', () => {
-  it('is closed to its user tokens and its agents until it is switched on', async () => {
+  it('refuses its user tokens and its agents until it is switched on', async () => {
     const { world, must } = makeOperator();
     const account = await world.account();
     const agent = await account.agent();

@@ -42,10 +42,10 @@ async function makeLife(world: World) {
   return { account, agents, further, download: body.download_url.slice(world.env.PUBLIC_URL?.length) };
 }
 
-// Accounts that move have tests of their own.
+// Moving accounts are tested in move.test.ts.
 const OF_MOVES = ['move_changes', 'move_numbers', 'move_turns', 'moved_accounts', 'moved_credentials', 'moves'];
 
-it('kills every credential of a deleted account at once', async () => {
+it('refuses every credential of a deleted account at once', async () => {
   const world = new World();
   const { account, agents, further } = await makeLife(world);
   await deleteAccount(account);
@@ -56,7 +56,7 @@ it('kills every credential of a deleted account at once', async () => {
   }
 });
 
-it('finds a deleted account nowhere', async () => {
+it('shows a deleted account nowhere', async () => {
   const world = new World();
   const account = await world.account({ email: 'gone@example.com' });
   await deleteAccount(account);
@@ -69,14 +69,14 @@ it('finds a deleted account nowhere', async () => {
   expect(body.data).toEqual([]);
 });
 
-it('leaves no row of a deleted account in any table once the sweep has passed', async () => {
+it('leaves no row of a deleted account in any table after the sweep', async () => {
   const world = new World();
   const before = await countRows(env.DB);
   const { account, download } = await makeLife(world);
   await world.must(200, 'GET', download);
   const lived = await countRows(env.DB);
   const untouched = Object.keys(lived).filter((table) => lived[table] === before[table]);
-  // Those who sign in with an identity provider have tests of their own.
+  // Accounts with an identity provider are tested in oidc.test.ts.
   expect(untouched.toSorted()).toEqual([
     'erased_entries',
     'erasures',
@@ -89,14 +89,14 @@ it('leaves no row of a deleted account in any table once the sweep has passed', 
   await deleteAccount(account);
   await world.must(404, 'GET', download);
   await world.sweep();
-  // Nobody can still be sealing its log.
+  // After this time no worker can still be sealing its log.
   world.advance(20 * 60_000);
   await world.sweep();
   expect(await countRows(env.DB)).toEqual(before);
   expect((await env.FILES.list()).objects).toEqual([]);
 });
 
-it('erases nothing of another account', async () => {
+it('erases no data of another account', async () => {
   const world = new World();
   const { account } = await makeLife(world);
   const other = await makeLife(world);
@@ -111,7 +111,7 @@ it('erases nothing of another account', async () => {
   await world.must(200, 'GET', '/v1/me', { token: other.further });
 });
 
-it('lets what falls due in a deleted account fall', async () => {
+it('does nothing for tasks that become due in a deleted account', async () => {
   const world = new World();
   const before = await countRows(env.DB);
   const { account } = await makeLife(world);
@@ -122,7 +122,7 @@ it('lets what falls due in a deleted account fall', async () => {
   expect(await countRows(env.DB)).toEqual(before);
 });
 
-it('erases more notes of what people did than one slice takes', async () => {
+it('erases more activity records than one slice holds', async () => {
   const world = new World();
   const before = await countRows(env.DB);
   const { account } = await makeLife(world);
@@ -133,7 +133,7 @@ it('erases more notes of what people did than one slice takes', async () => {
   ).run();
   await deleteAccount(account);
   await world.sweep();
-  // Nobody can still be sealing its log.
+  // After this time no worker can still be sealing its log.
   world.advance(20 * 60_000);
   await world.sweep();
   expect(await countRows(env.DB)).toEqual(before);

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { type Json, World } from '../support/world';
 
 describe('a user token', () => {
-  it('has the scopes of the token that made it where none are named', async () => {
+  it('has the scopes of the token that creates it by default', async () => {
     const account = await new World().account();
     const asking = await account.limitedToken('account:write', 'account:read', 'audit:read');
     const { body } = await account.world.must(201, 'POST', '/v1/me/tokens', { token: asking });
     expect(body.scopes.toSorted()).toEqual(['account:read', 'account:write', 'audit:read']);
   });
 
-  it('shows its secret in the answer to its creation alone', async () => {
+  it('shows its secret only in the answer to its creation', async () => {
     const account = await new World().account();
     const fields = { name: ' CI ', scopes: ['audit:read', 'audit:read'], expires_at: '2026-02-01T13:00:00+01:00' };
     const { body, headers } = await account.must(201, 'POST', '/v1/me/tokens', fields);
@@ -39,7 +39,7 @@ describe('a user token', () => {
     await account.world.must(201, 'POST', '/v1/me/tokens', { token: asking, body: { scopes: ['audit:read'] } });
   });
 
-  it('cannot outlive the token that makes it', async () => {
+  it('cannot expire after the token that creates it', async () => {
     const account = await new World().account();
     const { world } = account;
     const end = '2026-01-31T13:00:00.000Z';
@@ -63,7 +63,7 @@ describe('a user token', () => {
     expect(answer.body.errors[0].path).toMatch(/^body\.scopes/);
   });
 
-  it('works up to its expiry and not one millisecond longer', async () => {
+  it('works until its expiry and not one millisecond longer', async () => {
     const account = await new World().account();
     const { world } = account;
     const { token } = (await account.must(201, 'POST', '/v1/me/tokens', { expires_at: '2026-01-31T12:01:00.500Z' }))
@@ -76,14 +76,14 @@ describe('a user token', () => {
     expect(answer.headers.get('WWW-Authenticate')).toBe('Bearer');
   });
 
-  it('cannot expire before it begins', async () => {
+  it('cannot expire in the past', async () => {
     const account = await new World().account();
     const expiring = (expires_at: string) => account.call('POST', '/v1/me/tokens', { expires_at });
     expect((await expiring('2026-01-31T12:00:00.000Z')).body.errors[0].path).toBe('body.expires_at');
     expect((await expiring('2026-01-31T12:00:00.001Z')).status).toBe(201);
   });
 
-  it('notes when it was last used, at most once a minute', async () => {
+  it('records its last use, at most once a minute', async () => {
     const account = await new World().account();
     const { world } = account;
     const observer = (await account.must(201, 'POST', '/v1/me/tokens', { scopes: ['account:read'] })).body.token;
@@ -101,7 +101,7 @@ describe('a user token', () => {
     expect(await lastUsed()).toBe('2026-01-31T12:01:00.000Z');
   });
 
-  it('dies at once when it is deleted, also by itself', async () => {
+  it('is refused at once when it is deleted, also by itself', async () => {
     const account = await new World().account();
     const { body } = await account.must(201, 'POST', '/v1/me/tokens');
     const { text } = await account.must(204, 'DELETE', `/v1/me/tokens/${body.id}`);
@@ -112,7 +112,7 @@ describe('a user token', () => {
     await account.must(401, 'GET', '/v1/me');
   });
 
-  it('is out of reach of another account', async () => {
+  it('cannot be read or deleted by another account', async () => {
     const world = new World();
     const [account, other] = [await world.account(), await world.account()];
     const { body } = await account.must(201, 'POST', '/v1/me/tokens');
@@ -141,7 +141,7 @@ describe('the tokens of an account', () => {
     expect((await create()).status).toBe(201);
   });
 
-  it('that have expired take no place, and are deleted', async () => {
+  it('that have expired do not count, and are deleted', async () => {
     const account = await new World().account();
     const { world } = account;
     const expires_at = new Date(world.now + 60_000).toISOString();
@@ -154,7 +154,7 @@ describe('the tokens of an account', () => {
     expect(body.data.map(({ expires_at }: Json) => expires_at)).toEqual([null, null]);
   });
 
-  it('are listed newest first, page by page, while more are made', async () => {
+  it('are listed newest first, page by page, while more are created', async () => {
     const account = await new World().account();
     const made = [account.tokenId];
     const create = async () => {

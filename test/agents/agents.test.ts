@@ -5,7 +5,7 @@ import { type Json, World } from '../support/world';
 const NOBODY = 'agent_01h455vb4pex5vsknk084sn02q';
 
 describe('an agent', () => {
-  it('is answered with its key when it is created, and never again', async () => {
+  it('shows its key when it is created, and never again', async () => {
     const account = await new World().account();
     const fields = { name: '  Mailer ', description: ' Sends mail. ', metadata: { team: 'support' } };
     const { body, headers } = await account.must(201, 'POST', '/v1/agents', fields);
@@ -39,7 +39,7 @@ describe('an agent', () => {
     expect((await account.must(200, 'GET', `/v1/agents/${body.id}`)).body).not.toHaveProperty('description');
   });
 
-  it('changes in the fields that are named, and tells when', async () => {
+  it('changes only the given fields, and its update time', async () => {
     const account = await new World().account();
     const agent = await account.agent({ description: 'Before', metadata: { a: 1 } });
     const path = `/v1/agents/${agent.id}`;
@@ -59,7 +59,7 @@ describe('an agent', () => {
     expect(body).not.toHaveProperty('description');
   });
 
-  it('has its metadata replaced whole', async () => {
+  it('has its metadata replaced as a whole', async () => {
     const account = await new World().account();
     const agent = await account.agent({ metadata: { a: { b: 1 }, c: 2 } });
     const { body } = await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { metadata: { a: { d: [] } } });
@@ -68,7 +68,7 @@ describe('an agent', () => {
     expect(emptied.metadata).toEqual({});
   });
 
-  it('keeps every key of its metadata, whatever it is called', async () => {
+  it('keeps every key of its metadata, whatever its name', async () => {
     const account = await new World().account();
     const metadata = '{"__proto__":{"a":1},"constructor":"x","":[null,true,-0.5,"é😀\\u2028"],"toString":1}';
     const { body, text } = await account.world.must(201, 'POST', '/v1/agents', {
@@ -82,7 +82,7 @@ describe('an agent', () => {
     expect(Object.keys(read.body.metadata)).toContain('__proto__');
   });
 
-  it('has a name that is counted in code points', async () => {
+  it('has a name whose length is counted in code points', async () => {
     const account = await new World().account();
     const { body } = await account.must(201, 'POST', '/v1/agents', { name: ` ${'😀'.repeat(255)} ` });
     expect(body.name).toBe('😀'.repeat(255));
@@ -90,7 +90,7 @@ describe('an agent', () => {
     expect([longer.status, longer.body.errors]).toEqual([400, [{ path: 'body.name', message: expect.any(String) }]]);
   });
 
-  it('cannot be updated by nothing', async () => {
+  it('cannot be updated without fields', async () => {
     const account = await new World().account();
     const agent = await account.agent();
     const answer = await account.call('PUT', `/v1/agents/${agent.id}`, {});
@@ -115,7 +115,7 @@ describe('an agent', () => {
     await agent.must(200, 'GET', '/v1/permissions');
   });
 
-  it('is refused as long as it is switched off', async () => {
+  it('is refused while it is switched off', async () => {
     const account = await new World().account();
     const agent = await account.agent();
     const switchTo = (is_active: boolean) => account.must(200, 'PUT', `/v1/agents/${agent.id}`, { is_active });
@@ -129,7 +129,7 @@ describe('an agent', () => {
     await agent.must(200, 'GET', '/v1/permissions');
   });
 
-  it('notes its own requests, at most once a minute', async () => {
+  it('records its last activity, at most once a minute', async () => {
     const account = await new World().account();
     const agent = await account.agent();
     const other = await account.agent();
@@ -171,7 +171,7 @@ describe('the agents of an account', () => {
     expect([first.has_more, second.has_more, second.next_cursor]).toEqual([true, false, null]);
   });
 
-  it('are told apart by their activity', async () => {
+  it('can be filtered by whether they are active', async () => {
     const account = await new World().account();
     const on: string[] = [];
     const off: string[] = [];
@@ -207,7 +207,7 @@ describe('the agents of an account', () => {
   });
 });
 
-/** The bytes of an identifier, read back from its digits. */
+/** The bytes of an identifier, decoded from its digits. */
 function idHex(id: string): string {
   const digits = '0123456789abcdefghjkmnpqrstvwxyz';
   let value = 0n;

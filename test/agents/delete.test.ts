@@ -27,7 +27,7 @@ async function deleteAgent(account: TestAccount, id: string) {
 }
 
 describe('from the moment of its deletion, an agent', () => {
-  it('is found nowhere', async () => {
+  it('is shown nowhere', async () => {
     const account = await new World().account();
     const { agent } = await makeHistory(account);
     await deleteAgent(account, agent.id);
@@ -86,7 +86,7 @@ describe('from the moment of its deletion, an agent', () => {
   });
 });
 
-it('leaves no row of a deleted agent in any table once the sweep has passed', async () => {
+it('leaves no row of a deleted agent in any table after the sweep', async () => {
   const account = await new World().account();
   const before = await countHistory();
   const { agent } = await makeHistory(account);
@@ -96,7 +96,7 @@ it('leaves no row of a deleted agent in any table once the sweep has passed', as
   expect(await countHistory()).toEqual(before);
 });
 
-it('erases a history that is longer than a slice, without a trace in what others see', async () => {
+it('erases a history that is longer than a slice, without changing what other accounts and agents see', async () => {
   const account = await new World().account();
   const kept = await makeHistory(account);
   const before = await countHistory();
@@ -114,7 +114,7 @@ it('erases a history that is longer than a slice, without a trace in what others
   expect(await checkErasure(env.DB)).toEqual([]);
 });
 
-it('leaves entries that are not sealed to a later sweep, and does what it can meanwhile', async () => {
+it('leaves unsealed entries to a later sweep, and erases the others', async () => {
   const outage = new Outage();
   const world = new World({ DB: outage.database(env.DB) });
   const account = await world.account();
@@ -139,7 +139,7 @@ it('leaves entries that are not sealed to a later sweep, and does what it can me
   expect([left, await checkErasure(env.DB)]).toEqual([before, []]);
 });
 
-describe('the log of an account goes on after a deleted agent', () => {
+describe('after an agent is deleted, the log of the account continues', () => {
   const sweeps = [
     { swept: 'before the sweep', sweep: async () => undefined },
     { swept: 'after the sweep', sweep: sealAndSweep },
@@ -156,7 +156,7 @@ describe('the log of an account goes on after a deleted agent', () => {
     expect(sequences).toEqual([1, 2, 3, 4, 5, 6, 13]);
   });
 
-  it.each(sweeps)('even where nothing else is in it, $swept', async ({ sweep }) => {
+  it.each(sweeps)('even if it has no other entries, $swept', async ({ sweep }) => {
     const account = await new World().account();
     const { agent } = await makeHistory(account);
     await deleteAgent(account, agent.id);
@@ -176,7 +176,7 @@ describe('the log of an account goes on after a deleted agent', () => {
   });
 });
 
-it('deletes nothing of another agent', async () => {
+it('deletes no data of another agent', async () => {
   const account = await new World().account();
   const [{ agent }, other] = [await makeHistory(account), await makeHistory(account)];
   const path = `/v1/permissions?agent_id=${other.agent.id}`;
@@ -189,7 +189,7 @@ it('deletes nothing of another agent', async () => {
   await other.agent.must(200, 'POST', '/v1/tokens/use', { token: other.approved.token.value });
 });
 
-it('shows short pages of permissions, and still has more, while a history waits to be erased', async () => {
+it('shows pages of permissions with fewer items, and has_more, while a history waits to be erased', async () => {
   const account = await new World().account();
   const [kept, gone] = [await account.agent(), await account.agent()];
   const first = await kept.request();
@@ -212,8 +212,8 @@ async function sealAndSweep(world: World): Promise<void> {
 }
 
 /**
- * The rows of every table but those of what people did to the account, which remembers the agent's id, of the log's tree
- * and the gaps in it, and the account's counter of pending permissions.
+ * The rows of every table, without the activity records, which keep the agent's id, the log's tree and its gaps, and the
+ * account's counter of pending permissions.
  */
 async function countHistory(): Promise<Record<string, number>> {
   const { activity: _, trees: __, erased_entries: ___, pending_permissions: ____, ...rows } = await countRows(env.DB);

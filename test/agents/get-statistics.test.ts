@@ -41,7 +41,7 @@ it('counts nothing for an agent that did nothing, in 30 days by default', async 
   expect(await statistics(agent)).toEqual({ period: '30d', ...NOTHING });
 });
 
-it('counts requests by what became of them, and adds up', async () => {
+it('counts requests by their status, and the counts add up', async () => {
   const { world, account, agent } = await makeAgent();
   const decide = async (decision: string) => {
     const { id } = await agent.request();
@@ -64,7 +64,7 @@ it('counts requests by what became of them, and adds up', async () => {
   }
 });
 
-it('calls a request expired from the very millisecond, before the sweep as after it', async () => {
+it('counts a request as expired from the exact millisecond, before and after the sweep', async () => {
   const { world, agent } = await makeAgent();
   await agent.request({ expires_in: 60 });
   const states = async () => {
@@ -79,7 +79,7 @@ it('calls a request expired from the very millisecond, before the sweep as after
   expect(await states()).toEqual([0, 1]);
 });
 
-it('counts a request where it was made, whenever it was decided', async () => {
+it('counts a request in the period in which it was made, whenever it was decided', async () => {
   const { world, account, agent } = await makeAgent();
   const { id } = await agent.request({ expires_in: 604_800 });
   world.advance(2 * DAY);
@@ -95,7 +95,7 @@ it('counts a request where it was made, whenever it was decided', async () => {
   });
 });
 
-it('leaves an overdue request of before the period out of it', async () => {
+it('does not count an overdue request from before the period', async () => {
   const { world, agent } = await makeAgent();
   await agent.request({ expires_in: 60 });
   world.advance(DAY);
@@ -124,7 +124,7 @@ it('counts tokens when they are issued, first used and revoked', async () => {
   expect(await tokens('3h')).toEqual([2, 1, 1]);
 });
 
-it('does not count a token that ran out as anything but issued', async () => {
+it('counts an expired token only as issued', async () => {
   const { world, agent } = await makeAgent();
   await agent.approved();
   world.advance(HOUR);
@@ -164,7 +164,7 @@ describe('a period', () => {
     expect([await total(agent, '1d'), await total(agent, '2d')]).toEqual([1, 2]);
   });
 
-  it('of hours is that many full ones and the current one', async () => {
+  it('of hours is that many full hours and the current hour', async () => {
     const { world, agent } = await makeAgent();
     world.now = Date.UTC(2026, 0, 31, 13) - 1;
     await agent.request();
@@ -174,7 +174,7 @@ describe('a period', () => {
     expect([await total(agent, '1h'), await total(agent, '2h')]).toEqual([0, 1]);
   });
 
-  it('of 365 days reaches back so far and no farther', async () => {
+  it('of 365 days includes exactly these days', async () => {
     const { world, agent } = await makeAgent();
     await agent.request();
     world.now = Date.UTC(2027, 0, 30, 23, 59, 59, 999);
@@ -184,7 +184,7 @@ describe('a period', () => {
     expect(await total(agent, '365d')).toBe(0);
   });
 
-  it('of 720 hours reaches back so far and no farther', async () => {
+  it('of 720 hours includes exactly these hours', async () => {
     const { world, agent } = await makeAgent();
     await agent.request();
     world.now = Date.UTC(2026, 0, 31, 12) + 721 * HOUR - 1;
@@ -223,7 +223,7 @@ describe('a period', () => {
   });
 });
 
-it('counts each agent for itself, and outlives the retention of the log', async () => {
+it('counts each agent separately, and keeps the counts beyond the retention of the log', async () => {
   const { world, account, agent } = await makeAgent();
   const other = await account.agent();
   await agent.request();
@@ -235,7 +235,7 @@ it('counts each agent for itself, and outlives the retention of the log', async 
   expect([await total(agent, '30d'), await total(other, '30d')]).toEqual([1, 2]);
 });
 
-it('keeps every counter that a period can ask for, and no others, when old ones are cleared away', async () => {
+it('keeps exactly the counters that a period can include, when old ones are deleted', async () => {
   const { world, agent } = await makeAgent();
   await agent.request();
   const clear = () => runCron(SCHEDULES.every_hour, world.env, world.runtime);

@@ -9,7 +9,7 @@ function rotate({ account, id }: TestAgent, body?: Record<string, unknown>) {
   return account.must(200, 'POST', `/v1/agents/${id}/rotate-key`, body);
 }
 
-/** Whether each key opens the service at this moment. */
+/** Whether each key is accepted now. */
 function works(world: World, ...keys: string[]): Promise<boolean[]> {
   return Promise.all(
     keys.map(async (token) => {
@@ -25,7 +25,7 @@ async function makeAgent() {
   return { world: account.world, account, agent: await account.agent() };
 }
 
-it('gives a new key, and the old one a day by default', async () => {
+it('gives a new key, and lets the old key work for a day by default', async () => {
   const { world, account, agent } = await makeAgent();
   world.advance(7);
   const { body } = await rotate(agent);
@@ -53,7 +53,7 @@ it.each([1, 60, 2_592_000])('lets the old key work for %d seconds and not one mi
   expect(await works(world, agent.key, body.api_key)).toEqual([false, true]);
 });
 
-it('lets every replaced key keep the deadline that it was given', async () => {
+it('keeps the deadline of every key that was replaced earlier', async () => {
   const { world, agent } = await makeAgent();
   const second = (await rotate(agent, { grace_period: 300 })).body.api_key;
   const third = (await rotate(agent, { grace_period: 100 })).body.api_key;
@@ -79,7 +79,7 @@ it.each([
   { grace_period: 0 },
   { revoke_immediately: true, grace_period: 3_600 },
   { revoke_immediately: false, grace_period: 0 },
-])('ends every older key at once with %j', async (input) => {
+])('ends all older keys at once with %j', async (input) => {
   const { world, agent } = await makeAgent();
   const second = (await rotate(agent, { grace_period: 3_600 })).body.api_key;
   world.advance(1_234);
@@ -88,14 +88,14 @@ it.each([
   expect(await works(world, agent.key, second, body.api_key)).toEqual([false, false, true]);
 });
 
-it('keeps its grace when revoke_immediately is false', async () => {
+it('keeps the grace period if revoke_immediately is false', async () => {
   const { world, agent } = await makeAgent();
   const { body } = await rotate(agent, { revoke_immediately: false, grace_period: 5 });
   expect(body.old_key_expires_at).toBe('2026-01-31T12:00:05.000Z');
   expect(await works(world, agent.key, body.api_key)).toEqual([true, true]);
 });
 
-it('is refused with every key while it is switched off, replaced ones too', async () => {
+it('refuses all keys of an agent that is switched off, also replaced ones', async () => {
   const { world, account, agent } = await makeAgent();
   const { api_key } = (await rotate(agent)).body;
   await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { is_active: false });
@@ -116,7 +116,7 @@ it('shows a new key in no other answer', async () => {
   for (const { text } of answers) expect([text.includes(api_key), text.includes(agent.key)]).toEqual([false, false]);
 });
 
-it('leaves no row of a key whose grace is over once the sweep has passed', async () => {
+it('leaves no row of a key after the sweep that follows its grace period', async () => {
   const { world, agent } = await makeAgent();
   expect((await countRows(env.DB)).agent_keys).toBe(1);
   const { api_key } = (await rotate(agent, { grace_period: 60 })).body;

@@ -7,11 +7,11 @@ import { sealLogs } from '../support/seal';
 import { listDeliveries, makeWebhook, verify } from '../support/webhooks';
 import { type Json, type TestAccount, World } from '../support/world';
 
-// Rows that were stored before `scope` and `conditions` had a limit of levels.
+// Rows that were stored before the depth of `scope` and `conditions` was limited.
 
-/** Levels that a scope of 2 KiB can have. SQLite's own JSON functions take 1,000, the details around it included. */
+/** The depth that a scope of 2 KiB can have. SQLite's JSON functions accept 1,000 levels, including the details around it. */
 const SCOPE_LEVELS = 1_015;
-/** More than JSON.stringify takes where a name in the value is a whole number. */
+/** More than JSON.stringify accepts if a name in the value is a whole number. */
 const CONDITION_LEVELS = 6_000;
 
 const MAIL = { action: 'email.send', resource: 'mailbox:support' };
@@ -21,12 +21,12 @@ async function makeScene() {
   return { world: account.world, account, agent: await account.agent() };
 }
 
-/** JSON text of an object that is nested so deep. The innermost name is one for which JSON.stringify calls itself. */
+/** JSON text of an object with this many levels. The innermost name is one for which JSON.stringify recurses. */
 function nestedObject(levels: number): string {
   return `${'{"a":'.repeat(2)}${'['.repeat(levels - 3)}{"0":1}${']'.repeat(levels - 3)}}}`;
 }
 
-/** Gives a permission that has just been asked for a deep scope, and its entry with it. */
+/** Gives a new permission and its entry a deep scope. */
 async function deepenScope(): Promise<void> {
   const scope = nestedObject(SCOPE_LEVELS);
   await env.DB.batch([
@@ -37,7 +37,7 @@ async function deepenScope(): Promise<void> {
   ]);
 }
 
-/** Permissions with deep scopes, of every outcome. */
+/** Permissions with deep scopes and every status. */
 async function liveDeep({ world, account, agent }: Awaited<ReturnType<typeof makeScene>>): Promise<void> {
   const request = async (fields: Json = {}) => {
     const { id } = await agent.request({ scope: { deep: 1 }, ...fields });
@@ -57,7 +57,7 @@ async function liveDeep({ world, account, agent }: Awaited<ReturnType<typeof mak
   const { id } = await agent.request({ scope: { deep: 1 } });
   await deepenScope();
   await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
-  // The same again, soon after it was denied.
+  // The same request again, soon after the denial.
   await request();
   world.advance(120_000);
   await world.sweep();
@@ -108,7 +108,7 @@ it('entries whose scope is deeper than SQLite can parse are listed, exported, re
   expect(new Set(deliveries.map(({ status }) => status))).toEqual(new Set(['succeeded']));
 });
 
-it('entries whose scope is deep move to another shard with their account, and go with their agent', async () => {
+it('entries whose scope is deep move to another shard with their account, and are erased with their agent', async () => {
   const scene = await makeScene();
   const { world, account, agent } = scene;
   await liveDeep(scene);
@@ -127,7 +127,7 @@ it('entries whose scope is deep move to another shard with their account, and go
   expect([await account.log(), results]).toEqual([[], [{ n: 0 }]]);
 });
 
-it('a permission whose scope is deep can still be narrowed to one that is not', async () => {
+it('a permission whose scope is deep can be narrowed to a scope that is not', async () => {
   const { account, agent } = await makeScene();
   const { id } = await agent.request({ scope: { deep: 1 } });
   await deepenScope();
@@ -165,7 +165,7 @@ it('a policy whose conditions are nested deeply is read, listed, changed and del
   const denial = await make('deny');
   await store(`{"deep":{"equals":${deep}}}`);
   expect((await agent.request({ ...MAIL, scope })).status).toBe('pending');
-  // In doubt, as the value is of another type.
+  // The value has another type, so the policies fail closed.
   expect((await agent.request({ ...MAIL, scope: { deep: 1 } })).status).toBe('denied');
   const report = await makeReport(account);
   expect(report.summary).toMatchObject({ requests: 4, denied_by_policy: 1 });

@@ -38,13 +38,13 @@ async function lastEntry({ account, agent }: Scene, type: string, permission: st
   return entry.details;
 }
 
-it('a request tells what was asked for', async () => {
+it('the entry of a request has what was requested', async () => {
   const scene = await makeScene();
   const { id } = await scene.agent.request({ ...ASKED, reason: 'please' });
   expect(await lastEntry(scene, 'request', id)).toEqual({ ...ASKED, ...NO_DECISION });
 });
 
-it('an approval tells what was granted, by whom, why, and which token', async () => {
+it('the entry of an approval has what was granted, by whom, why, and which token', async () => {
   const scene = await makeScene();
   const { id, token } = await approve(scene);
   expect(await lastEntry(scene, 'approve', id)).toEqual({
@@ -57,14 +57,14 @@ it('an approval tells what was granted, by whom, why, and which token', async ()
   });
 });
 
-it('an approval without a reason says so', async () => {
+it('the entry of an approval without a reason has none', async () => {
   const scene = await makeScene();
   const { id, token } = await scene.agent.approved(ASKED);
   const decision = { decided_by: scene.account.id, decision_reason: null, policy_id: null };
   expect(await lastEntry(scene, 'approve', id)).toEqual({ ...ASKED, ...decision, token_id: token.id });
 });
 
-it('a denial tells what was asked for, who denied it and why', async () => {
+it('the entry of a denial has what was requested, who denied it and why', async () => {
   const scene = await makeScene();
   const { id } = await scene.agent.request(ASKED);
   await scene.account.must(200, 'POST', `/v1/permissions/${id}/deny`, { reason: 'too much' });
@@ -76,28 +76,34 @@ it('a denial tells what was asked for, who denied it and why', async () => {
   });
 });
 
-it.each(['account', 'agent'] as const)('a use by the %s tells what was granted, and of no decision', async (caller) => {
-  const scene = await makeScene();
-  const { id, token } = await approve(scene);
-  await scene[caller].must(200, 'POST', '/v1/tokens/use', { token: token.value });
-  expect(await lastEntry(scene, 'use', id)).toEqual({ ...ASKED, ...NO_DECISION, scope: GRANTED, token_id: token.id });
-});
+it.each(['account', 'agent'] as const)(
+  'the entry of a use by the %s has what was granted, and no decision',
+  async (caller) => {
+    const scene = await makeScene();
+    const { id, token } = await approve(scene);
+    await scene[caller].must(200, 'POST', '/v1/tokens/use', { token: token.value });
+    expect(await lastEntry(scene, 'use', id)).toEqual({ ...ASKED, ...NO_DECISION, scope: GRANTED, token_id: token.id });
+  },
+);
 
-it.each(['account', 'agent'] as const)('a revocation tells that the %s revoked, and why', async (caller) => {
-  const scene = await makeScene();
-  const { id, token } = await approve(scene);
-  await scene[caller].must(200, 'POST', '/v1/tokens/revoke', { token_id: token.id, reason: ' over ' });
-  expect(await lastEntry(scene, 'revoke', id)).toEqual({
-    ...ASKED,
-    scope: GRANTED,
-    decided_by: scene[caller].id,
-    decision_reason: 'over',
-    policy_id: null,
-    token_id: token.id,
-  });
-});
+it.each(['account', 'agent'] as const)(
+  'the entry of a revocation says that the %s revoked, and why',
+  async (caller) => {
+    const scene = await makeScene();
+    const { id, token } = await approve(scene);
+    await scene[caller].must(200, 'POST', '/v1/tokens/revoke', { token_id: token.id, reason: ' over ' });
+    expect(await lastEntry(scene, 'revoke', id)).toEqual({
+      ...ASKED,
+      scope: GRANTED,
+      decided_by: scene[caller].id,
+      decision_reason: 'over',
+      policy_id: null,
+      token_id: token.id,
+    });
+  },
+);
 
-it('the expiry of a request tells what was asked for', async () => {
+it('the entry of an expired request has what was requested', async () => {
   const scene = await makeScene();
   const { id } = await scene.agent.request(ASKED);
   scene.world.advance(3_600_000);
@@ -105,7 +111,7 @@ it('the expiry of a request tells what was asked for', async () => {
   expect(await lastEntry(scene, 'expire', id)).toEqual({ ...ASKED, ...NO_DECISION, expired: 'request' });
 });
 
-it('the expiry of a token tells what was granted', async () => {
+it('the entry of an expired token has what was granted', async () => {
   const scene = await makeScene();
   const { id, token } = await approve(scene);
   scene.world.advance(3_600_000);
@@ -119,7 +125,7 @@ it('the expiry of a token tells what was granted', async () => {
   });
 });
 
-it('every entry tells where its event came from, and when it happened', async () => {
+it('every entry has the client and the time of its event', async () => {
   const { world, account, agent } = await makeScene();
   let step = 0;
   const send = (token: string, path: string, body: Json = {}) => {
@@ -152,7 +158,7 @@ it('every entry tells where its event came from, and when it happened', async ()
   ]);
 });
 
-it('an entry of a client that tells nothing of itself holds empty texts', async () => {
+it('an entry of a client without an address and a user agent has empty texts', async () => {
   const { account, agent } = await makeScene();
   await agent.request();
   const [{ ip_address, user_agent }] = await account.log();

@@ -10,7 +10,7 @@ async function activity(account: TestAccount, search = ''): Promise<Json[]> {
   return (await account.must(200, 'GET', `/v1/activity?limit=1000${search}`)).body.data;
 }
 
-/** An account that had everything done to it that can be, a second apart. */
+/** An account with one activity record of every kind, a second apart. */
 async function makeLife() {
   const world = new World();
   const account = await world.account({ plan: 'enterprise' });
@@ -34,7 +34,7 @@ async function makeLife() {
   return { world, account, agent, policy, token };
 }
 
-it('tells who did what to what, newest first, by names of fields and never by their values', async () => {
+it('shows who did what to which object, newest first, with names of fields and never their values', async () => {
   const { account, agent, policy, token } = await makeLife();
   const notes = await activity(account);
   const own = account.tokenId;
@@ -64,7 +64,7 @@ it('tells who did what to what, newest first, by names of fields and never by th
   expect(JSON.stringify(notes)).not.toContain('secret text');
 });
 
-it('is filtered by action, target, actor and time, and paged', async () => {
+it('can be filtered by action, target, actor and time, and paged', async () => {
   const { account, agent } = await makeLife();
   const count = async (search: string) => (await activity(account, search)).length;
   expect(await count('&action=agent.updated')).toBe(1);
@@ -75,6 +75,7 @@ it('is filtered by action, target, actor and time, and paged', async () => {
   expect(await count('&start_date=2026-01-31T12:00:03Z')).toBe(8);
   expect(await count('&end_date=2026-01-31T12:00:03Z')).toBe(3);
   expect(await count('&start_date=2026-01-31&end_date=2026-01-31')).toBe(11);
+  expect(await count('&start_date=2026-01-31T12:00:03Z&end_date=2026-01-31')).toBe(8);
   expect(await count('&end_date=2026-01-30')).toBe(0);
   const whole = await activity(account);
   const paged: Json[] = [];
@@ -90,6 +91,7 @@ it('is filtered by action, target, actor and time, and paged', async () => {
 it.each([
   ['action=agent.renamed', 'query.action'],
   ['start_date=2026-02-01&end_date=2026-01-31', 'query.start_date'],
+  ['start_date=2026-02-01T00:00:00Z&end_date=2026-01-31', 'query.start_date'],
   ['start_date=yesterday', 'query.start_date'],
   ['limit=1001', 'query.limit'],
 ])('refuses %s', async (search, path) => {
@@ -98,7 +100,7 @@ it.each([
   expect([status, body.errors[0].path]).toEqual([400, path]);
 });
 
-it('is shown as far back as the plan keeps it, to the millisecond', async () => {
+it('goes back to the retention of the plan, to the millisecond', async () => {
   const world = new World();
   const account = await world.account({ plan: 'free' });
   world.advance(7 * 86_400_000);
@@ -107,8 +109,8 @@ it('is shown as far back as the plan keeps it, to the millisecond', async () => 
   expect(await activity(account)).toEqual([]);
 });
 
-describe('what changes nothing', () => {
-  it('leaves no note', async () => {
+describe('a request that changes nothing', () => {
+  it('leaves no activity record', async () => {
     const { world, account, agent, policy, token } = await makeLife();
     const before = await activity(account);
     const stranger = await world.account();
@@ -125,7 +127,7 @@ describe('what changes nothing', () => {
     expect((await activity(stranger)).map(({ action }) => action)).toEqual(['user_token.created']);
   });
 
-  it('is noted exactly when it was committed, whichever database call fails', async () => {
+  it('leaves an activity record exactly if it was committed, whichever database call fails', async () => {
     const calls: [string, string, unknown, string][] = [
       ['POST', '/v1/agents', { name: 'Bot' }, 'agents'],
       ['POST', '/v1/policies', POLICY, 'policies'],

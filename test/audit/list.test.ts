@@ -11,7 +11,7 @@ let permissions: string[];
 /** The whole log, oldest first. */
 let log: Json[];
 
-/** Fourteen entries of every kind, by two agents, half an hour apart from 2026-01-30T22:00 on. */
+/** Writes fourteen entries of every type, by two agents, half an hour apart from 2026-01-30T22:00 on. */
 beforeAll(async () => {
   account = await world.account({ plan: 'pro' });
   world.now = Date.UTC(2026, 0, 30, 21, 30);
@@ -45,7 +45,7 @@ async function sequences(query: string): Promise<number[]> {
   return body.data.map(({ sequence }: Json) => sequence);
 }
 
-it('holds an entry for every step, numbered from 1', () => {
+it('has an entry for every step, numbered from 1', () => {
   const kinds = ['request', 'approve', 'request', 'deny', 'use', 'revoke'];
   expect(log.map(({ event_type }) => event_type)).toEqual([...kinds, ...kinds, 'request', 'expire']);
   expect(log.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 14 }, (_, i) => i + 1));
@@ -92,7 +92,7 @@ describe('a search', () => {
     expect(await sequences(`order=asc&${query()}`)).toEqual(found.toReversed());
   });
 
-  it.each(FILTERS)('for %s finds the same page by page', async (_, query, found) => {
+  it.each(FILTERS)('for %s finds the same entries page by page', async (_, query, found) => {
     for (const order of ['asc', 'desc']) {
       const pages: number[] = [];
       for (let cursor = ''; ; ) {
@@ -109,7 +109,7 @@ describe('a search', () => {
 });
 
 describe('a range of time', () => {
-  // Entry n was written at 22:00 on January 30th and n - 1 half hours; midnight is entry 5.
+  // Entry 1 is at 22:00 on January 30th, and each next entry half an hour later: entry 5 is at midnight.
   it.each<[string, number, number]>([
     ['start_date=2026-01-31', 5, 14],
     ['start_date=2026-01-31T00:00:00Z', 5, 14],
@@ -131,7 +131,9 @@ describe('a range of time', () => {
     ['start_date=2026-01-31&end_date=2026-01-31T01:00:00Z', 5, 6],
     ['start_date=2026-01-30T23:30:00Z&end_date=2026-01-30T23:30:00.001Z', 4, 4],
     ['start_date=2026-01-30T23:30:00Z&end_date=2026-01-31', 4, 14],
-  ])('%s holds the entries from %d to %d', async (query, from, to) => {
+    ['start_date=2026-01-31T01:00:00Z&end_date=2026-01-31', 7, 14],
+    ['start_date=2026-01-30T23:30:00Z&end_date=2026-01-30', 4, 4],
+  ])('%s includes the entries from %d to %d', async (query, from, to) => {
     const wanted = Array.from({ length: to - from + 1 }, (_, i) => from + i);
     expect(await sequences(`order=asc&${query}`)).toEqual(wanted);
     expect(await sequences(query)).toEqual(wanted.toReversed());
@@ -142,7 +144,8 @@ describe('a range of time', () => {
     'end_date=2026-01-29',
     'start_date=2026-01-31T00:00:00Z&end_date=2026-01-31T00:00:00Z',
     'start_date=2026-01-31T00:00:00.001Z&end_date=2026-01-31T00:30:00Z',
-  ])('%s holds nothing', async (query) => {
+    'start_date=2026-01-31T23:59:59.999Z&end_date=2026-01-31',
+  ])('%s includes nothing', async (query) => {
     expect(await sequences(query)).toEqual([]);
   });
 
@@ -150,8 +153,10 @@ describe('a range of time', () => {
     'start_date=2026-02-01&end_date=2026-01-31',
     'start_date=2026-01-31T00:00:00.001Z&end_date=2026-01-31T00:00:00Z',
     'start_date=2026-01-31T00:00:00Z&end_date=2026-01-31T00:30:00%2B01:00',
-    // Compared as written: the bare date counts as its midnight, although the day goes on.
-    'start_date=2026-01-31T12:00:00Z&end_date=2026-01-31',
+    // The midnight that ends the day of the bare date belongs to the next day.
+    'start_date=2026-02-01T00:00:00Z&end_date=2026-01-31',
+    'start_date=2026-01-31T23:00:00-01:00&end_date=2026-01-31',
+    'start_date=2026-02-01&end_date=2026-01-31T23:59:59.999Z',
   ])('%s is refused, as it ends before it starts', async (query) => {
     const { status, body } = await account.call('GET', `/v1/audit?${query}`);
     expect([status, body.code, body.errors[0].path]).toEqual([400, 'invalid_request', 'query.start_date']);

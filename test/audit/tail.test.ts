@@ -11,8 +11,8 @@ async function sequences(account: TestAccount, query: string): Promise<number[]>
   return body.data.map(({ sequence }: Json) => sequence);
 }
 
-describe('a client that keeps the last sequence', () => {
-  it('sees what came after it, oldest first', async () => {
+describe('a client that stores the last sequence', () => {
+  it('sees the entries after it, oldest first', async () => {
     const { account, agent } = await makeAgent();
     for (let i = 0; i < 5; i++) await agent.request();
     expect(await sequences(account, 'order=asc&after_sequence=0')).toEqual([1, 2, 3, 4, 5]);
@@ -22,7 +22,7 @@ describe('a client that keeps the last sequence', () => {
     expect(await sequences(account, 'order=asc&after_sequence=1&event_type=request&limit=2')).toEqual([2, 3]);
   });
 
-  it('misses nothing while entries come in', async () => {
+  it('misses nothing while entries are added', async () => {
     const { account, agent } = await makeAgent();
     const seen: number[] = [];
     let writing = true;
@@ -42,7 +42,7 @@ describe('a client that keeps the last sequence', () => {
     expect(seen).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
   });
 
-  it('can go on with a cursor, without the sequence', async () => {
+  it('can continue with a cursor instead of the sequence', async () => {
     const { account, agent } = await makeAgent();
     for (let i = 0; i < 5; i++) await agent.request();
     const { body } = await account.must(200, 'GET', '/v1/audit?order=asc&after_sequence=1&limit=2');
@@ -55,7 +55,7 @@ describe('a client that keeps the last sequence', () => {
     expect([status, body.code, body.errors[0].path]).toEqual([400, 'invalid_request', 'query.after_sequence']);
   });
 
-  it('cannot give a cursor besides', async () => {
+  it('cannot send a cursor as well', async () => {
     const { account, agent } = await makeAgent();
     for (let i = 0; i < 2; i++) await agent.request();
     const { next_cursor } = (await account.must(200, 'GET', '/v1/audit?order=asc&limit=1')).body;
@@ -63,7 +63,7 @@ describe('a client that keeps the last sequence', () => {
     expect([status, body.errors[0].path]).toEqual([400, 'query.after_sequence']);
   });
 
-  it.each(['-1', '1.5', '1e3', 'abc', '', '99999999999999999999'])('cannot give %j for it', async (value) => {
+  it.each(['-1', '1.5', '1e3', 'abc', '', '99999999999999999999'])('cannot send %j as the sequence', async (value) => {
     const { account } = await makeAgent();
     const { status, body } = await account.call('GET', `/v1/audit?order=asc&after_sequence=${value}`);
     expect([status, body.errors[0].path]).toEqual([400, 'query.after_sequence']);
@@ -71,7 +71,7 @@ describe('a client that keeps the last sequence', () => {
 });
 
 describe('a page', () => {
-  it.each(['asc', 'desc'])('is followed by what comes next in order %s, while entries come in', async (order) => {
+  it.each(['asc', 'desc'])('is followed by the next entries in order %s, while entries are added', async (order) => {
     const { account, agent } = await makeAgent();
     for (let i = 0; i < 10; i++) await agent.request();
     const seen: number[] = [];
@@ -86,7 +86,7 @@ describe('a page', () => {
     expect(seen).toEqual(wanted);
   });
 
-  it('holds 50 entries unless told, and up to 1,000', async () => {
+  it('has 50 entries by default, and up to 1,000', async () => {
     const { account, agent } = await makeAgent();
     for (let i = 0; i < 3; i++) await Promise.all(Array.from({ length: 17 }, () => agent.request()));
     expect(await sequences(account, '')).toHaveLength(50);
@@ -98,7 +98,7 @@ describe('a page', () => {
 });
 
 describe('an entry', () => {
-  it('reads by its id as in the list', async () => {
+  it('is the same by its id as in the list', async () => {
     const { account, agent } = await makeAgent();
     await agent.approved();
     for (const entry of await account.log()) {
@@ -128,7 +128,7 @@ describe('an entry', () => {
     },
   );
 
-  it('never gets an earlier time than the one before it', async () => {
+  it('never has an earlier time than the entry before it', async () => {
     const { world, account, agent } = await makeAgent();
     await agent.request();
     world.advance(-10_000);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { download, readExport, startExport } from '../support/exports';
 import { FaultyDatabase } from '../support/faults';
 import { requestLine, watchLog } from '../support/log';
-import { deliver, deliverHint } from '../support/queue';
+import { deliver, deliverMessage } from '../support/queue';
 import { emptyTables } from '../support/tables';
 import { makeProvenWebhook, makeWebhook } from '../support/webhooks';
 import { World } from '../support/world';
@@ -171,12 +171,12 @@ describe('the line of a job', () => {
     const agent = await account.agent();
     await makeWebhook(account);
     await agent.request();
-    const [hint] = world.webhookQueue.take();
+    const [message] = world.webhookQueue.take();
     log.clear();
     database.arm({ call: 1, mode: 'before' });
-    await deliverHint(hint as NonNullable<typeof hint>, world.env, world.runtime);
+    await deliverMessage(message as NonNullable<typeof message>, world.env, world.runtime);
     database.arm(null);
-    await deliverHint(hint as NonNullable<typeof hint>, world.env, world.runtime);
+    await deliverMessage(message as NonNullable<typeof message>, world.env, world.runtime);
     expect(log.of('job')).toMatchObject([
       { queue: 'webhooks', shard: '00', outcome: 'failed' },
       { queue: 'webhooks', shard: '00', outcome: 'done', account_number: expect.any(Number) },
@@ -191,10 +191,10 @@ describe('the line of a job', () => {
     const answer = Promise.withResolvers<Response>();
     world.internet.on(host, () => answer.promise);
     await agent.request();
-    const [hint] = world.webhookQueue.take();
+    const [message] = world.webhookQueue.take();
     log.clear();
     const rest: Promise<void>[] = [];
-    await deliverHint(hint as NonNullable<typeof hint>, world.env, world.runtime, (work) => rest.push(work));
+    await deliverMessage(message as NonNullable<typeof message>, world.env, world.runtime, (work) => rest.push(work));
     expect(log.of('job')).toEqual([]);
     answer.resolve(new Response());
     await Promise.all(rest);

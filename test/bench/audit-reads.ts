@@ -1,5 +1,5 @@
+import { type Answer, Client } from '../support/local/client.ts';
 import { allCombinations, type Combination, drawQuery } from './audit-queries.ts';
-import { type Answer, Client } from './client.ts';
 import { entryId } from './identifiers.ts';
 import { type AuditFilter, Oracle } from './oracle.ts';
 import type { Random } from './random.ts';

@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { runWrangler } from '../support/local/service.ts';
 import { median, type Report } from './report.ts';
-import { runWrangler } from './service.ts';
 
 const MAX_BYTES = 400 * 1024;
 const MAX_STARTUP = 50;

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { Client } from './client.ts';
+import { Client } from '../support/local/client.ts';
+import { findRuntimes, type Service, startService } from '../support/local/service.ts';
+import type { Tenant } from '../support/local/tenant.ts';
 import type { Report } from './report.ts';
-import { findRuntimes, type Service, startService } from './service.ts';
-import type { LoadedTenant, Tenant } from './tenant.ts';
+import type { LoadedTenant } from './tenant.ts';
 
 const FORMATS = ['csv', 'json', 'parquet'] as const;
 type Format = (typeof FORMATS)[number];

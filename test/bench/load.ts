@@ -1,10 +1,11 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { idBytes } from '../../src/lib/typeid.ts';
+import type { Tenant } from '../support/local/tenant.ts';
 import { countHistory } from './counters.ts';
 import { EVENTS, type History, TOKEN_TTL } from './history.ts';
 import { entryBytes, permissionBytes } from './identifiers.ts';
 import { replay } from './states.ts';
-import type { LoadedTenant, Tenant } from './tenant.ts';
+import type { LoadedTenant } from './tenant.ts';
 
 const LOG_SPAN = 2 ** 32;
 /** A number that no agent of the database has. */

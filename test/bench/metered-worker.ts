@@ -9,9 +9,9 @@ import { type Env, type JobMessage, systemRuntime } from '../../src/env';
 import { SERVICE } from '../../src/ledger/authority';
 import { Ledger } from '../../src/ledger/ledger';
 import { expireSlice } from '../../src/permissions/expire';
-import { type Asked, evaluate } from '../../src/permissions/policies/evaluate';
+import { type EvaluatedRequest, evaluatePolicies } from '../../src/permissions/policies/evaluate';
 import type { Policy, PolicyRow } from '../../src/permissions/policies/policy';
-import type { StatementCost } from './client.ts';
+import type { StatementCost } from '../support/local/client.ts';
 
 const app = createApp(systemRuntime);
 
@@ -101,11 +101,11 @@ async function countJobs(): Promise<Response> {
 async function judge(_env: Env, request: Request): Promise<Response> {
   const { policies, asked, evaluations } = (await request.json()) as {
     policies: Policy[];
-    asked: Omit<Asked, 'agentId'>;
+    asked: Omit<EvaluatedRequest, 'agentId'>;
     evaluations: number;
   };
   const rows = policies.map((policy) => ({ ...policy, isActive: true, agentIds: null }) as unknown as PolicyRow);
-  for (let at = 0; at < evaluations; at++) evaluate(rows, { ...asked, agentId: null });
+  for (let at = 0; at < evaluations; at++) evaluatePolicies(rows, { ...asked, agentId: null });
   return Response.json({ evaluations });
 }
 

@@ -5,11 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { addDatabases } from '../../src/dev/local-shards.ts';
 import { ROOT } from '../../src/dev/project.ts';
 import { idBytes } from '../../src/lib/typeid.ts';
-import { Client } from './client.ts';
-import { drawHistory } from './history.ts';
-import { loadHistories } from './load.ts';
-import { seededRandom } from './random.ts';
-import { median, type Report } from './report.ts';
+import { Client } from '../support/local/client.ts';
 import {
   databaseFile,
   databaseFiles,
@@ -18,9 +14,14 @@ import {
   runWrangler,
   type Service,
   startService,
-} from './service.ts';
+} from '../support/local/service.ts';
+import { createTenant, type Tenant } from '../support/local/tenant.ts';
+import { drawHistory } from './history.ts';
+import { loadHistories } from './load.ts';
+import { seededRandom } from './random.ts';
+import { median, type Report } from './report.ts';
 import type { SweepBatch } from './sweep-worker.ts';
-import { createTenant, type LoadedTenant, type Tenant } from './tenant.ts';
+import type { LoadedTenant } from './tenant.ts';
 
 const ENTRIES = 100_000;
 const DELIVERIES = 20_000;

@@ -1,4 +1,4 @@
-import { type Answer, Client, type StatementCost } from './client.ts';
+import { type Answer, Client, type StatementCost } from '../support/local/client.ts';
 import type { Report } from './report.ts';
 import type { LoadedTenant } from './tenant.ts';
 

@@ -1,4 +1,4 @@
-import { type Answer, Client } from './client.ts';
+import { type Answer, Client } from '../support/local/client.ts';
 import type { History } from './history.ts';
 import { permissionId } from './identifiers.ts';
 import { anyRank, type Random } from './random.ts';

@@ -1,14 +1,15 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { Client } from './client.ts';
+import { Client } from '../support/local/client.ts';
+import { databaseFile, fireCron, prepareState, type Service, startService } from '../support/local/service.ts';
+import { createTenant } from '../support/local/tenant.ts';
 import { drawHistory } from './history.ts';
 import { loadHistories } from './load.ts';
 import { seededRandom } from './random.ts';
 import { median, type Report } from './report.ts';
-import { databaseFile, fireCron, prepareState, type Service, startService } from './service.ts';
 import type { SweepBatch } from './sweep-worker.ts';
-import { createTenant, type LoadedTenant } from './tenant.ts';
+import type { LoadedTenant } from './tenant.ts';
 
 const EXPIRED = 1_000_000;
 const KEPT = 200_000;

@@ -1,7 +1,7 @@
-import { Client } from './client.ts';
+import { Client } from '../support/local/client.ts';
+import { ADMIN_TOKEN } from '../support/local/service.ts';
+import { createTenant } from '../support/local/tenant.ts';
 import type { Report } from './report.ts';
-import { ADMIN_TOKEN } from './service.ts';
-import { createTenant } from './tenant.ts';
 
 type Permission = { id: string; token: { id: string; value?: string } | null };
 

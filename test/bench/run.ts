@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { prepareState, startService } from '../support/local/service.ts';
 import { type AuditSubject, measureAudit, measureAuditDetail } from './audit-reads.ts';
 import { measureBundle, measureStartup } from './bundle.ts';
 import { measureExports } from './exports.ts';
@@ -15,7 +16,6 @@ import { measureRetention } from './retention.ts';
 import { measureRoundTrips } from './round-trips.ts';
 import { setScene } from './scene.ts';
 import { measureSealing } from './sealing.ts';
-import { prepareState, startService } from './service.ts';
 import { measureStatistics } from './statistics-reads.ts';
 import { measureWebhooks } from './webhooks.ts';
 

@@ -1,8 +1,9 @@
+import { databaseFile, startService } from '../support/local/service.ts';
+import { createTenant } from '../support/local/tenant.ts';
 import { drawHistory, eraseSome, type History } from './history.ts';
 import { loadHistories } from './load.ts';
 import { seededRandom } from './random.ts';
-import { databaseFile, startService } from './service.ts';
-import { createTenant, type LoadedTenant } from './tenant.ts';
+import type { LoadedTenant } from './tenant.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { databaseFile, fireCron, prepareState, startService } from '../support/local/service.ts';
 import type { Report } from './report.ts';
-import { databaseFile, fireCron, prepareState, startService } from './service.ts';
 
 const LOGS = 5_000;
 const ENTRIES = 3;

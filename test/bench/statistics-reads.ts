@@ -1,4 +1,4 @@
-import { Client } from './client.ts';
+import { Client } from '../support/local/client.ts';
 import { type Counters, countHistory } from './counters.ts';
 import type { Report } from './report.ts';
 import type { LoadedTenant } from './tenant.ts';

@@ -1,15 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { Client } from './client.ts';
+import type { Tenant } from '../support/local/tenant.ts';
 import type { History } from './history.ts';
-import { ADMIN_TOKEN } from './service.ts';
-
-/** An account of the benchmark: its credentials and, once it was loaded, its history. */
-export interface Tenant {
-  id: string;
-  token: string;
-  /** In the order of their shares of the history. */
-  agents: { id: string; key: string }[];
-}
 
 /** An account whose history is in the database. */
 export interface LoadedTenant extends Tenant {
@@ -17,20 +7,4 @@ export interface LoadedTenant extends Tenant {
   number: number;
   agentNumbers: number[];
   history: History;
-}
-
-/** Creates an account and its agents through the API. */
-export async function createTenant(origin: string, plan: string, agents: number): Promise<Tenant> {
-  const operator = new Client(origin, ADMIN_TOKEN);
-  const email = `${plan}-${randomBytes(4).toString('hex')}@example.com`;
-  type Created = { id: string; token: { token: string } };
-  const { body } = await operator.expect<Created>(201, 'POST', '/v1/admin/users', { email, plan });
-  const tenant: Tenant = { id: body.id, token: body.token.token, agents: [] };
-  const user = new Client(origin, tenant.token);
-  for (let number = 1; number <= agents; number++) {
-    const agent = { name: `agent ${number}`, metadata: { team: `team ${number % 7}` } };
-    const created = await user.expect<{ id: string; api_key: string }>(201, 'POST', '/v1/agents', agent);
-    tenant.agents.push({ id: created.body.id, key: created.body.api_key });
-  }
-  return tenant;
 }

@@ -1,7 +1,7 @@
-import { Client } from './client.ts';
+import { Client } from '../support/local/client.ts';
+import type { Service } from '../support/local/service.ts';
+import type { Tenant } from '../support/local/tenant.ts';
 import type { Receiver } from './receiver.ts';
-import type { Service } from './service.ts';
-import type { Tenant } from './tenant.ts';
 
 /** Registers webhooks of a tenant at paths of their own below one, and gives their ids. */
 export async function registerWebhooks(

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import { Client } from './client.ts';
+import { Client } from '../support/local/client.ts';
+import { type Service, startService } from '../support/local/service.ts';
+import { createTenant, type Tenant } from '../support/local/tenant.ts';
 import type { Receiver } from './receiver.ts';
 import type { Report } from './report.ts';
-import { type Service, startService } from './service.ts';
-import { createTenant, type Tenant } from './tenant.ts';
 import { permissionOf, quantile, registerWebhooks, requestPermission } from './webhook-events.ts';
 
 /** Accounts, and the webhooks of each that answer, and that hang. */

@@ -1,10 +1,10 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { fillLog } from '../support/local/fill-log.ts';
+import { prepareState, type Service, startService, sweep } from '../support/local/service.ts';
+import { createTenant, type Tenant } from '../support/local/tenant.ts';
 import { Receiver } from './receiver.ts';
 import type { Report } from './report.ts';
-import { databaseFile, prepareState, type Service, startService } from './service.ts';
-import { createTenant, type Tenant } from './tenant.ts';
 import { permissionOf, quantile, registerWebhooks, requestPermission } from './webhook-events.ts';
 import { measureFirstHang, measureIsolation } from './webhook-isolation.ts';
 
@@ -13,7 +13,6 @@ const MIN_RATIO = 0.5;
 const MAX_WRITTEN = 6;
 const MAX_READ = 20;
 const SAMPLES = 300;
-const LOG_SPAN = 2 ** 32;
 
 /** A message of about the size of an entry's. */
 const MESSAGE = JSON.stringify({ event: 'audit.created', timestamp: '', data: { details: 'x'.repeat(450) } });
@@ -57,7 +56,7 @@ async function measurePlainConsumer(folder: string, receiver: Receiver): Promise
 async function measureBacklog(report: Report, folder: string, receiver: Receiver, webhooks: number, plain: number) {
   const state = await freshState(folder);
   await prepareTenant(state, receiver, webhooks);
-  fillLog(state);
+  fillLog(state, ENTRIES);
   const service = await startService(state, 'test/bench/webhook-worker.ts');
   try {
     receiver.count = 0;
@@ -167,43 +166,12 @@ async function prepareTenant(state: string, receiver: Receiver, webhooks: number
   }
 }
 
-/** Writes entries straight into the database, and that there is something to deliver. */
-export function fillLog(state: string, entries = ENTRIES): void {
-  const database = new DatabaseSync(databaseFile(state));
-  const account = Number(database.prepare('select max(number) as number from accounts').get()?.number);
-  const agent = Number(database.prepare('select max(number) as number from agents').get()?.number);
-  const insert = database.prepare(
-    'insert into audit_entries values (?, randomblob(16), ?, randomblob(16), ?, ?, ?, ?, ?, ?, randomblob(16))',
-  );
-  const details = JSON.stringify({
-    action: 'mail.send',
-    resource: 'mailbox:support',
-    scope: { max_recipients: 10, folders: ['inbox', 'drafts'] },
-    decided_by: null,
-    decision_reason: 'as agreed with the owner of the mailbox',
-    policy_id: null,
-  });
-  database.exec('begin');
-  for (let i = 1; i <= entries; i++) {
-    insert.run(account * LOG_SPAN + i, agent, i % 6, 'mail.send', Date.now(), '2001:db8::17', 'bench', details);
-  }
-  database.prepare('update webhook_feeds set due_at = 1 where account = ?').run(account);
-  database.exec('commit; pragma wal_checkpoint(truncate)');
-  database.close();
-}
-
 /** Sweeps each second: the lease of who was killed has to be over before somebody else goes on. */
 async function sweepUntil(service: Service, isDone: () => boolean): Promise<void> {
   for (const deadline = Date.now() + 120_000; !isDone() && Date.now() < deadline; ) {
     await sweep(service);
     for (let i = 0; i < 200 && !isDone(); i++) await new Promise((resolve) => setTimeout(resolve, 5));
   }
-}
-
-export async function sweep({ origin }: Service): Promise<void> {
-  const response = await fetch(`${origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent('* * * * *')}`);
-  if (!response.ok) throw new Error(`the sweep failed: ${response.status}`);
-  await response.text();
 }
 
 async function takeCost({ origin }: Service): Promise<{ read: number; written: number }> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Service } from '../support/local/restartable-service.ts';
 import type { Certainty } from './memory.ts';
-import type { Service } from './service.ts';
 
 export interface Answer<T> {
   status: number;

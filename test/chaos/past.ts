@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { databaseFiles } from '../bench/service.ts';
+import { databaseFiles } from '../support/local/service.ts';
 import type { Actor } from './load/actor.ts';
 import { decide, request, revoke, useToken } from './load/permissions.ts';
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { formatId, type Prefix } from '../../src/lib/typeid.ts';
-import { databaseFiles } from '../bench/service.ts';
+import { databaseFiles } from '../support/local/service.ts';
 
 const LOG_SPAN = 2 ** 32;
 

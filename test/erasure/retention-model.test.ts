@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { depth } from '../support/depth';
 import { checkErasure } from '../support/erasure';
 import { sealLogs } from '../support/seal';
 import { emptyTables } from '../support/tables';
@@ -204,6 +205,6 @@ it('erases what it should and records it, whatever happens in whatever order', a
       for (const step of walk) await model.take(step);
       await model.compareLog();
     }),
-    { numRuns: 20 },
+    { numRuns: depth.runs(4, 20) },
   );
 }, 300_000);

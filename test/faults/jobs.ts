@@ -3,7 +3,8 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { JobSizes } from '../../src/files/job';
 import { TestBucket } from '../support/bucket';
 import { checkEverything } from '../support/check';
-import { FAULTS_TIMEOUT, isExhaustive, MODES } from '../support/failing-calls';
+import { depth } from '../support/depth';
+import { FAULTS_TIMEOUT, MODES } from '../support/failing-calls';
 import { Outage, type OutageMode } from '../support/outage';
 import { emptyTables, saveTables } from '../support/tables';
 import { type TestAccount, type TestAgent, World } from '../support/world';
@@ -13,7 +14,7 @@ export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** Else failures of each job that are looked at. */
+/** How many failures of each job a deep run looks at. A shallow one looks at one, another for each job. */
 const SAMPLES = 4;
 
 /** Small parts and slices, so that a job has many boundaries. */
@@ -38,6 +39,8 @@ export interface Job<P = unknown> {
   expectEnd: (life: Life, prepared: P) => Promise<unknown>;
 }
 
+let jobs = 0;
+
 /** A call that fails, counted from 1. */
 interface Fault {
   call: number;
@@ -49,6 +52,7 @@ interface Fault {
  * last, at once and after what comes by itself, and that the job is then done as if nothing had failed.
  */
 export function testJob<P>({ name, prepare, work, expectEnd }: Job<P>): void {
+  const turn = jobs++;
   describe(name, () => {
     beforeEach(silenceLog);
 
@@ -66,7 +70,7 @@ export function testJob<P>({ name, prepare, work, expectEnd }: Job<P>): void {
 
       const findings: string[] = [];
       let failures = 0;
-      for (const fault of listFaults(calls)) {
+      for (const fault of listFaults(calls, turn)) {
         const compare = async (when: string) => {
           const differences = await checkEverything(world, bucket);
           findings.push(...differences.map((difference) => `${describeFault(fault, calls)}, ${when}: ${difference}`));
@@ -91,7 +95,7 @@ export function testJob<P>({ name, prepare, work, expectEnd }: Job<P>): void {
   });
 }
 
-/** To hand on what the service logs of so many failures would take longer than everything else. */
+/** Drops what the service logs: a report of so many failures would be too long to read. */
 export function silenceLog(): void {
   vi.spyOn(console, 'log').mockImplementation(() => undefined);
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
@@ -101,14 +105,15 @@ function describeFault({ call, mode }: Fault, calls: number): string {
   return `call ${call} of ${calls} (${mode})`;
 }
 
-/** All calls in all modes; else one sample in each mode, spread over the calls. */
-function listFaults(calls: number): Fault[] {
+/** All calls in all modes in an exhaustive run; else samples in different modes, spread over the calls. */
+function listFaults(calls: number, turn: number): Fault[] {
   const all = Array.from({ length: calls }, (_, i) => i + 1);
-  if (isExhaustive) return all.flatMap((call) => MODES.map((mode) => ({ call, mode })));
-  return Array.from({ length: SAMPLES }, (_, i) => ({
+  if (depth.isExhaustive) return all.flatMap((call) => MODES.map((mode) => ({ call, mode })));
+  const samples = Array.from({ length: SAMPLES }, (_, i) => ({
     call: 1 + Math.floor(((i + 0.5) * calls) / SAMPLES),
     mode: MODES[i % MODES.length] as OutageMode,
   }));
+  return depth.cases(samples.slice(depth.runs(turn % SAMPLES, 0)), SAMPLES);
 }
 
 async function makeLife(): Promise<Life> {

@@ -1,10 +1,11 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { depth } from '../support/depth';
 import { checkIntegrity } from '../support/integrity';
 import { type Answer, type TestAccount, World } from '../support/world';
 
-const RUNS = 40;
+const RUNS = depth.runs(8, 40);
 
 /** A database whose batches wait until they are let through, one after the other. */
 class Gate {

@@ -11,6 +11,7 @@ import type { JsonObject } from '../../src/lib/json';
 import type { Id } from '../../src/lib/typeid';
 import { Fault, type Report } from '../../src/verify/findings.ts';
 import { verifyFile } from '../../src/verify/verify-file.ts';
+import { depth } from '../support/depth.ts';
 import {
   cover,
   type Entry,
@@ -138,7 +139,7 @@ describe('a sealed export', () => {
         expect(report.log).toBe(parts.head.checkpoint.origin);
         expect(report.checkpoint.root_hash).toBe(parts.head.checkpoint.root_hash);
       }),
-      { numRuns: 40 },
+      { numRuns: depth.runs(8, 40) },
     );
   });
 
@@ -224,7 +225,7 @@ describe('a change of the file', () => {
           .join(''),
       ),
     );
-    for (let at = 0; at < file.length; at += 5) {
+    for (let at = 0; at < file.length; at += depth.runs(25, 5)) {
       const bit = at % 8;
       const changed = Buffer.from(file);
       changed[at] = (changed[at] ?? 0) ^ (1 << bit);
@@ -240,7 +241,7 @@ describe('a change of the file', () => {
 
   const parquet = write(sealed(12).erase([3, 5]).export(EVERYTHING, 'parquet'));
   it('of any one bit is found in Parquet', async () => {
-    for (let at = 0; at < parquet.file.length; at += 97) {
+    for (let at = 0; at < parquet.file.length; at += depth.runs(485, 97)) {
       const changed = Buffer.from(parquet.file);
       changed[at] = (changed[at] ?? 0) ^ (1 << (at % 8));
       expect(firstFault(await verify(changed, parquet.proof)), `byte ${at}`).toBeDefined();
@@ -248,7 +249,7 @@ describe('a change of the file', () => {
   });
 
   it('that cuts it anywhere is found', async () => {
-    for (let length = 0; length < file.length; length += 61) {
+    for (let length = 0; length < file.length; length += depth.runs(305, 61)) {
       expect(firstFault(await verify(file.subarray(0, length), proof)), `at ${length}`).toBeDefined();
     }
     const cut = await verify(Buffer.from(lines.slice(0, 4).join('\n')), proof);
@@ -309,7 +310,7 @@ describe('entries', () => {
         parts.head.row_count = parts.rows.length;
         expect(firstFault(await verifyParts(parts))).toMatchObject(expected);
       }),
-      { numRuns: 30 },
+      { numRuns: depth.runs(6, 30) },
     );
 
   it('that are left out are named', () =>
@@ -552,7 +553,7 @@ describe('a change of the proof', () => {
       const start = text.indexOf(`"${name}":`);
       return [start + name.length + 3, text.indexOf('\n', start) - 1] as const;
     });
-    for (let at = 0; at < proof.length - 1; at += 5) {
+    for (let at = 0; at < proof.length - 1; at += depth.runs(25, 5)) {
       if (open.some(([start, end]) => at >= start && at < end)) continue;
       const changed = Buffer.from(proof);
       changed[at] = (changed[at] ?? 0) ^ (1 << (at % 8));

@@ -11,7 +11,7 @@ async function makeRequest(fields: Json = {}) {
 }
 
 describe('an approval', () => {
-  it('grants what was asked for, and issues a token', async () => {
+  it('grants what was requested, and issues a token', async () => {
     const { world, account, agent, permission, decide } = await makeRequest({ scope: { amount: 5 }, max_uses: 3 });
     world.advance(2_000);
     const { status, body } = await decide('approve', { reason: ' fine ' });
@@ -69,7 +69,7 @@ describe('an approval', () => {
     expect(await account.log()).toHaveLength(1);
   });
 
-  it('tells of everything that is wider at once', async () => {
+  it('lists all fields that are wider in one answer', async () => {
     const { decide } = await makeRequest({ scope: { amount: 100, to: ['a'], where: { country: 'PT' }, dry: true } });
     const { body } = await decide('approve', {
       scope: { amount: 101, where: { country: 'ES', city: 'Porto' }, dry: false },
@@ -77,7 +77,7 @@ describe('an approval', () => {
     });
     expect(body.errors).toEqual([
       { path: 'body.scope.amount', message: 'must be a number of at most the requested 100' },
-      { path: 'body.scope.to', message: 'was left out: repeat or narrow what was requested' },
+      { path: 'body.scope.to', message: 'is missing: repeat or narrow the requested value' },
       { path: 'body.scope.where.city', message: 'was not requested' },
       { path: 'body.scope.where.country', message: 'must equal what was requested' },
       { path: 'body.scope.dry', message: 'must equal what was requested' },
@@ -125,7 +125,7 @@ describe('a decision', () => {
     ['approve', 'deny'],
     ['deny', 'approve'],
     ['deny', 'deny'],
-  ])('stands: after %s comes no %s', async (first, second) => {
+  ])('is final: after %s there is no %s', async (first, second) => {
     const { account, permission, decide } = await makeRequest();
     const decided = (await decide(first)).body;
     const answer = await decide(second);
@@ -134,14 +134,14 @@ describe('a decision', () => {
     expect(await account.log()).toHaveLength(2);
   });
 
-  it('comes too late whatever it asks for', async () => {
+  it('is refused on a decided permission, whatever its fields', async () => {
     const { decide } = await makeRequest();
     await decide('deny');
     const answer = await decide('approve', { max_uses: 1_000, scope: { amount: 1 } });
     expect([answer.status, answer.body.code]).toEqual([409, 'not_pending']);
   });
 
-  it.each(['approve', 'deny'])('is no agent’s, not even of the one that asked (%s)', async (decision) => {
+  it.each(['approve', 'deny'])('cannot be made by an agent, not even the requesting one (%s)', async (decision) => {
     const { account, agent, permission } = await makeRequest();
     for (const caller of [agent, await account.agent()]) {
       const answer = await caller.call('POST', `/v1/permissions/${permission.id}/${decision}`, {});
@@ -150,7 +150,7 @@ describe('a decision', () => {
     expect((await account.must(200, 'GET', `/v1/permissions/${permission.id}`)).body.status).toBe('pending');
   });
 
-  it('needs the scope permissions:decide, and asking needs an agent', async () => {
+  it('needs the scope permissions:decide, and a request needs an agent', async () => {
     const { world, account, permission } = await makeRequest();
     const token = await account.limitedToken('permissions:read', 'tokens:use');
     for (const decision of ['approve', 'deny']) {

@@ -41,7 +41,7 @@ describe('the sweep', () => {
     expect(await expiries(account)).toEqual([`token ${id}`]);
   });
 
-  it('writes nothing twice', async () => {
+  it('writes no entry twice', async () => {
     const { world, account, agent } = await makeAgent();
     await agent.request();
     await agent.approved();
@@ -56,7 +56,7 @@ describe('the sweep', () => {
     expect(await account.log()).toEqual(log);
   });
 
-  it('writes nothing of what was decided, used or revoked in time', async () => {
+  it('writes no entry for permissions and tokens that were decided, used or revoked in time', async () => {
     const { world, account, agent } = await makeAgent();
     const denied = await agent.request();
     await account.must(200, 'POST', `/v1/permissions/${denied.id}/deny`);
@@ -69,7 +69,7 @@ describe('the sweep', () => {
     expect(await expiries(account)).toEqual([]);
   });
 
-  it('writes nothing of a token that was used in part, which is expired all the same', async () => {
+  it('writes no entry for a token that was used once of several times, which is expired all the same', async () => {
     const { world, account, agent } = await makeAgent();
     const { id, token } = await agent.approved({ max_uses: 2 });
     await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
@@ -82,7 +82,7 @@ describe('the sweep', () => {
     }
   });
 
-  it('changes nothing of what a reader sees but the time of the last change', async () => {
+  it('changes only the update time that a reader sees', async () => {
     const { world, account, agent } = await makeAgent();
     await agent.request();
     await agent.approved();
@@ -108,7 +108,7 @@ describe('the sweep', () => {
     expect(await checkIntegrity(env.DB)).toEqual([]);
   });
 
-  it('gets through 250 requests and tokens that are due at once', async () => {
+  it('expires 250 requests and tokens that are due at once', async () => {
     const { world, account, agent } = await makeAgent();
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) {
@@ -138,7 +138,7 @@ describe('the sweep', () => {
     }
   });
 
-  it('lets no deleted agent keep others from expiring', async () => {
+  it('expires what is due although a deleted agent has due requests', async () => {
     const { world, account, agent } = await makeAgent();
     const { id } = await agent.request();
     const gone = await account.agent();
@@ -149,7 +149,7 @@ describe('the sweep', () => {
     expect(await expiries(account)).toEqual([`request ${id}`]);
   });
 
-  it('expires what belongs to agents and accounts that are switched off', async () => {
+  it('expires requests and tokens of agents and accounts that are switched off', async () => {
     const { world, account, agent } = await makeAgent();
     const { id } = await agent.request();
     const other = await world.account();
@@ -167,7 +167,7 @@ describe('the sweep', () => {
   });
 });
 
-it('lets a decision and the expiry of a request have one winner', async () => {
+it('lets either a decision or the expiry of a request win, never both', async () => {
   const { world, account, agent } = await makeAgent();
   const { id } = await agent.request({ expires_in: 60 });
   world.advance(60_000);

@@ -5,7 +5,7 @@ let world: World;
 let account: TestAccount;
 let first: TestAgent;
 let second: TestAgent;
-/** Names of the permissions by id. */
+/** The names of the permissions, by id. */
 const names = new Map<string, string>();
 
 async function ask(name: string, agent: TestAgent, fields: Json, decision?: string) {
@@ -30,7 +30,7 @@ beforeAll(async () => {
   await ask('p7', second, { action: 'mail.send', expires_in: 60 });
   await ask('p8', first, { action: 'mail.read', expires_in: 60 });
   world.advance(60_000);
-  // p6 is expired and swept; p7 and p8 are overdue, and no sweep has passed.
+  // p6 is expired and swept; p7 and p8 are overdue but not swept.
   await ask('p9', first, { action: 'mail.read' });
 });
 
@@ -66,8 +66,8 @@ const FILTERS: [filter: string, ofAccount: string, ofFirst: string][] = [
   ['&action=mail.read&status=approved', 'p3', 'p3'],
 ];
 
-describe.each([1, 2, 100])('a list with %d a page', (limit) => {
-  it.each(FILTERS)('holds what matches %j, newest first', async (filter, ofAccount, ofFirst) => {
+describe.each([1, 2, 100])('a list with %d items a page', (limit) => {
+  it.each(FILTERS)('has the permissions that match %j, newest first', async (filter, ofAccount, ofFirst) => {
     expect(await list(account, filter, limit)).toBe(ofAccount);
     expect(await list(first, filter, limit)).toBe(ofFirst);
     expect(await list(account, `${filter}&agent_id=${first.id}`, limit)).toBe(ofFirst);
@@ -75,7 +75,7 @@ describe.each([1, 2, 100])('a list with %d a page', (limit) => {
   });
 });
 
-it('shows an agent nothing of another, whatever it asks for', async () => {
+it('shows an agent no permission of another agent, whatever the filters', async () => {
   expect(await list(first, `&agent_id=${second.id}`)).toBe('');
   expect(await list(first, `&agent_id=${second.id}&action=mail.send`)).toBe('');
   expect(await list(second, '')).toBe('p7 p5 p2');
@@ -90,14 +90,14 @@ it.each(['agent_01h455vb4pex5vsknk084sn02q', 'user_01h455vb4pex5vsknk084sn02q', 
   },
 );
 
-it('shows one account nothing of another', async () => {
+it('shows an account no permission of another account', async () => {
   const stranger = await world.account();
   expect(await list(stranger, '')).toBe('');
   expect(await list(stranger, `&agent_id=${first.id}`)).toBe('');
   expect(await list(stranger, '&action=mail.send')).toBe('');
 });
 
-it('shows each permission as it reads alone', async () => {
+it('shows each permission as the single read does', async () => {
   for (const caller of [account, first]) {
     const { body } = await caller.must(200, 'GET', '/v1/permissions');
     for (const permission of body.data) {
@@ -106,7 +106,7 @@ it('shows each permission as it reads alone', async () => {
   }
 });
 
-it('gives token values to their agent alone', async () => {
+it('gives token values only to their agent', async () => {
   const values = async (caller: TestAccount | TestAgent) =>
     (await caller.must(200, 'GET', '/v1/permissions?status=approved')).body.data.map(
       ({ token }: Json) => typeof token.value,
@@ -115,7 +115,7 @@ it('gives token values to their agent alone', async () => {
   expect(await values(first)).toEqual(['string']);
 });
 
-it('has 20 a page unless told, and pages stay whole while requests come in', async () => {
+it('has 20 items a page by default, and pages stay consistent while requests are added', async () => {
   const agent = await (await world.account()).agent();
   const made: string[] = [];
   for (let i = 0; i < 25; i++) {

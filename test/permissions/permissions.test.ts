@@ -8,7 +8,7 @@ async function makeAgent() {
 }
 
 describe('a permission', () => {
-  it('is asked for with an action and a resource, and then waits', async () => {
+  it('is requested with an action and a resource, and is then pending', async () => {
     const { agent } = await makeAgent();
     const answer = await agent.must(201, 'POST', '/v1/permissions', { action: 'email.send', resource: 'mailbox:a' });
     expect(answer.headers.get('Location')).toBe(`/v1/permissions/${answer.body.id}`);
@@ -32,7 +32,7 @@ describe('a permission', () => {
     });
   });
 
-  it('keeps what was asked for', async () => {
+  it('keeps what was requested', async () => {
     const { account, agent } = await makeAgent();
     const scope = JSON.parse('{"amount": 0.5, "to": ["a", "a"], "__proto__": {"x": null}, "": "😀"}');
     const asked = { action: 'a-1.b_2.c', resource: 'k-1_x:any: text\n “é😀” ', scope, expires_in: 60 };
@@ -52,7 +52,7 @@ describe('a permission', () => {
     expect((await account.must(200, 'GET', `/v1/permissions/${asked.id}`)).body).toEqual(asked);
   });
 
-  it('is not there for other agents and other accounts', async () => {
+  it('is invisible to other agents and other accounts', async () => {
     const { world, account, agent } = await makeAgent();
     const stranger = await world.account();
     const others = [await account.agent(), stranger, await stranger.agent()];
@@ -82,7 +82,7 @@ describe('a permission', () => {
     },
   );
 
-  it('expires at the very millisecond, and cannot be decided from then on', async () => {
+  it('expires at the exact millisecond, and cannot be decided from then on', async () => {
     const { world, account, agent } = await makeAgent();
     const [early, late] = [await agent.request({ expires_in: 60 }), await agent.request({ expires_in: 60 })];
     const status = async () => (await agent.must(200, 'GET', `/v1/permissions/${late.id}`)).body.status;
@@ -103,7 +103,7 @@ describe('a permission', () => {
   });
 });
 
-describe('a waiting reader', () => {
+describe('a client that waits', () => {
   const LOOKS = [500, 1_000, 2_000, 3_000, 4_000, 5_000, 5_000];
 
   it.each([
@@ -112,7 +112,7 @@ describe('a waiting reader', () => {
     [3, [500, 1_000, 1_500]],
     [15, [500, 1_000, 2_000, 3_000, 4_000, 4_500]],
     [25, [...LOOKS, 4_500]],
-  ])('of %d seconds looks again after so many pauses, and then answers what there is', async (wait, pauses) => {
+  ])('for %d seconds gets the pending permission after the expected pauses', async (wait, pauses) => {
     const { world, agent } = await makeAgent();
     const { id } = await agent.request();
     const { body } = await agent.must(200, 'GET', `/v1/permissions/${id}?wait=${wait}`);
@@ -141,7 +141,7 @@ describe('a waiting reader', () => {
     expect([body.status, body.decision_reason, world.pauses]).toEqual(['denied', 'no', [500]]);
   });
 
-  it('is answered when the request runs out meanwhile', async () => {
+  it('is answered when the request expires meanwhile', async () => {
     const { world, agent } = await makeAgent();
     const { id } = await agent.request({ expires_in: 60 });
     world.advance(58_000);
@@ -164,7 +164,7 @@ describe('a waiting reader', () => {
       (account, id) => account.must(200, 'PUT', `/v1/agents/${id}`, { is_active: false }),
     ],
     ['account is switched off', 403, 'account_inactive', (account) => switchOff(account)],
-  ])('is given nothing more when the %s meanwhile', async (_, status, code, end) => {
+  ])('gets an error when the %s meanwhile', async (_, status, code, end) => {
     const { world, account, agent } = await makeAgent();
     const { id } = await agent.request();
     world.whileAsleep = async () => {
@@ -176,7 +176,7 @@ describe('a waiting reader', () => {
     expect(answer.text).not.toContain('eyJ');
   });
 
-  it('waits no longer than it said when the clock is set back', async () => {
+  it('waits no longer than requested when the clock is set back', async () => {
     const { world, agent } = await makeAgent();
     const { id } = await agent.request();
     world.whileAsleep = async () => world.advance(-600_000);
@@ -184,7 +184,7 @@ describe('a waiting reader', () => {
     expect(world.pauses).toEqual([500, 1_000, 1_500]);
   });
 
-  it('does not wait for what is decided already', async () => {
+  it('does not wait for a permission that is already decided', async () => {
     const { world, agent } = await makeAgent();
     const { id } = await agent.approved();
     expect((await agent.must(200, 'GET', `/v1/permissions/${id}?wait=25`)).body.status).toBe('approved');

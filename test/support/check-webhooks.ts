@@ -1,48 +1,48 @@
 import { formatHexId } from '../../src/lib/typeid';
 
 const SPAN = 2 ** 32;
-/** For so long deliveries are kept, in milliseconds. */
+/** How long deliveries are kept, in milliseconds. */
 const DELIVERY_LIFE = 30 * 86_400_000;
 
 /**
- * Compares the deliveries of all webhooks with the logs, and with who is to look after them next. Reads the tables, not
- * the service.
+ * Compares the deliveries of all webhooks with the logs, and checks that a worker will find whatever is pending. Reads the
+ * tables, not the service.
  * @param now milliseconds since the epoch
- * @returns what disagrees, in words; nothing when all is well
+ * @returns the faults, in words
  */
 export async function checkWebhooks(database: D1Database, now: number): Promise<string[]> {
   const failed = 'coalesce(json_array_length(failures), 0)';
   const checks: [string, string][] = [
     [
-      'an account with a feed and no webhook that is on, or one without',
+      'an account with a feed and no active webhook, or the other way round',
       `select account as subject from webhook_feeds where account not in (select account from webhooks where is_active)
        union all
        select account from webhooks where is_active and account not in (select account from webhook_feeds)`,
     ],
     [
-      'news that nobody is to make deliveries of',
+      'pending events that are not marked as due',
       `select account as subject from webhook_feeds f where due_at is null and (
          exists (select 1 from audit_entries where pos > f.position and pos < (f.account + 1) * ${SPAN})
          or exists (select 1 from file_outcomes where account = f.account)
        )`,
     ],
     [
-      'a feed that is further than its log',
+      'a feed that is ahead of its log',
       `select f.account as subject from webhook_feeds f join accounts a on a.number = f.account
        where position > max(account * ${SPAN} + erased_sequence,
          coalesce((select max(pos) from audit_entries where pos < (f.account + 1) * ${SPAN}), 0))`,
     ],
     [
-      'what is to be sent twice',
+      'two deliveries of one event',
       `select webhook || ' of ' || coalesce(pos, payload) as subject from deliveries where original is null
        group by webhook, event, pos, payload having count(*) > 1`,
     ],
     [
-      'a delivery that is nothing to send',
+      'a delivery without a payload',
       `select hex(id) as subject from deliveries where (pos is null) = (payload is null) or (pos is null) <> (agent is null)`,
     ],
     [
-      'a delivery whose attempts do not lead to its state',
+      'a delivery whose status does not follow from its attempts',
       `select hex(id) as subject from deliveries where not case status
          when 0 then due_at is not null and completed_at is null and attempts = ${failed}
          when 1 then due_at is null and completed_at is not null and last_error is null and attempts = ${failed} + 1
@@ -50,26 +50,23 @@ export async function checkWebhooks(database: D1Database, now: number): Promise<
        end`,
     ],
     [
-      'a delivery that waits for nobody to send it',
+      'a pending delivery of a webhook that is not marked as due',
       `select hex(d.id) as subject from deliveries d join webhooks w on w.number = d.webhook
        where status = 0 and d.generation = w.generation and not (is_active and w.due_at is not null)`,
     ],
     [
-      'a delivery that waits for nobody to void it',
+      'a canceled delivery of a webhook that is not marked as due',
       `select hex(d.id) as subject from deliveries d join webhooks w on w.number = d.webhook
        where status = 0 and d.generation < w.generation and not (has_void and w.due_at is not null)`,
     ],
+    ['a claim that never expires', 'select number as subject from webhooks where lease is not null and due_at is null'],
     [
-      'a webhook that is somebody’s for ever',
-      'select number as subject from webhooks where lease is not null and due_at is null',
-    ],
-    [
-      'deliveries that are kept for ever',
+      'deliveries that are never erased',
       `select number as subject from webhooks
        where erase_at is null and exists (select 1 from deliveries where webhook = number)`,
     ],
   ];
-  const faults = await findUntold(database, now);
+  const faults = await findWrongDeliveries(database, now);
   const found = await database.batch<{ subject: string }>(checks.map(([, sql]) => database.prepare(sql)));
   for (const [i, { results }] of found.entries()) {
     if (results.length > 0) faults.push(`${checks[i]?.[0]}: ${results.map(({ subject }) => subject).join()}`);
@@ -78,10 +75,10 @@ export async function checkWebhooks(database: D1Database, now: number): Promise<
 }
 
 /**
- * What was made deliveries of is told to each webhook that is on and wants it, and to no other: as long as nobody changes
- * what a webhook wants.
+ * Finds entries that do not have one delivery for each active webhook whose filters match, and none for others. Valid as long
+ * as no test changes the filters of a webhook.
  */
-async function findUntold(database: D1Database, now: number): Promise<string[]> {
+async function findWrongDeliveries(database: D1Database, now: number): Promise<string[]> {
   const { results } = await database
     .prepare(
       `select w.number as webhook, agent_ids as wanted, e.pos, hex(a.id) as agent, (

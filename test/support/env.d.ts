@@ -13,8 +13,6 @@ declare global {
       PUBLIC_URL: string;
       EXPOSE_COST: string;
       RATE_LIMITS: string;
-      /** `all` lets every call of every job fail in turn, and not a sample of them. */
-      FAULTS: string;
       ACCOUNT_LIMITER: RateLimit;
       LIMITER_OF_3: RateLimit;
       /** The text of `wrangler.toml`. */

@@ -1,4 +1,5 @@
 import type { JsonSchema, Resolve } from './arbitrary';
+import { depth } from './depth';
 
 /** What the service reads of a body, at most. */
 export const MEBIBYTE = 1024 * 1024;
@@ -64,8 +65,8 @@ const REST = 8 * 1024;
 const VALUES = Object.entries(heavyValues(MEBIBYTE - REST));
 /** Within what free-form data may have, so that more looks at them than at their size. */
 const FREE_FORM_VALUES = Object.entries(heavyValues(16 * 1024));
-/** All values at all places are too many for a test: an operation's bodies are every second one, a field's every sixth. */
-const STRIDES = { body: 2, field: 6 };
+/** All values at all places are too many for a test: a deep run takes every second one for the whole body, and every sixth for a field. */
+const STRIDES = { body: depth.runs(8, 2), field: depth.runs(36, 6) };
 
 /** Stand for heavy values in a body, which would be as heavy to the test: see {@link writeHeavy}. */
 export const HEAVY_MARKS = VALUES.map(([name]) => `@heavy: ${name}@`);
@@ -90,7 +91,8 @@ export function* heavyBodies(schema: JsonSchema, resolve: Resolve, valid: object
   for (const [i, [place, wrap]] of places.entries()) {
     for (const [name, value] of pick(STRIDES.field, turn + i)) yield [`${place}: ${name}`, wrap(value)];
     const isFreeForm = places.some(([other]) => other === `${place}.*`);
-    for (const [name, value] of isFreeForm ? FREE_FORM_VALUES : []) yield [`${place}: 16 KiB of ${name}`, wrap(value)];
+    for (const [name, value] of isFreeForm ? depth.cases(FREE_FORM_VALUES, 6) : [])
+      yield [`${place}: 16 KiB of ${name}`, wrap(value)];
   }
 }
 

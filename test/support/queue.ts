@@ -53,14 +53,14 @@ export async function deliver(bodies: JobMessage[], env: Env, runtime: Runtime, 
 }
 
 /**
- * Delivers a message of a queue of webhooks; answers whether it was acknowledged or is to come again.
- * @param goOn takes what goes on after that; without it everything is waited for
+ * Delivers a message of a queue of webhooks, and returns whether it was acknowledged or is retried.
+ * @param waitUntil takes over work that outlasts the message; without it all work is waited for
  */
-export async function deliverHint(body: WebhookMessage, env: Env, runtime: Runtime, goOn?: WaitUntil) {
+export async function deliverMessage(body: WebhookMessage, env: Env, runtime: Runtime, waitUntil?: WaitUntil) {
   const batch = createMessageBatch<WebhookMessage>('webhooks', [
     { id: '0', timestamp: new Date(runtime.now()), attempts: 1, body },
   ]);
   const context = createExecutionContext();
-  await consumeWebhookQueue(batch, env, runtime, goOn);
+  await consumeWebhookQueue(batch, env, runtime, waitUntil);
   return getQueueResult(batch, context);
 }

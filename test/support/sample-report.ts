@@ -1,4 +1,4 @@
-import type { ActivityRecord, ComplianceReport, Counts, SampledEntry } from '../../src/audit/reports/report';
+import type { ActivityRecord, Counts, ReportContent, SampledEntry } from '../../src/audit/reports/content';
 
 const NAMES = [
   'Invoice reader',
@@ -18,7 +18,7 @@ const NAMES = [
 
 const MONTHS = Array.from({ length: 12 }, (_, at) => new Date(Date.UTC(2025, 10 + at)).toISOString().slice(0, 7));
 
-/** Of some kind, and the same at every run. */
+/** An id with the prefix `kind`, the same in every run. */
 function idOf(kind: string, number: number): string {
   const digits = (number * 2_654_435_761 + 40_503).toString(32).padStart(9, '0');
   return `${kind}_01m7${digits.slice(0, 9)}rd295j3kx3gj${(number % 1024).toString(32)}`.padEnd(kind.length + 27, '7');
@@ -88,8 +88,8 @@ function exceptionText(at: number): string {
   return `“${name}” asked again for payments.transfer after it was denied, ${at} times within one hour.`;
 }
 
-/** A report as a large account gets it: many scripts, long words, tables over many pages. */
-export function sampleReport(): ComplianceReport {
+/** The report of a large account: names in many scripts, long words, tables over many pages. */
+export function sampleReport(): ReportContent {
   const months = MONTHS.map((month, at) => ({ month, ...countsOf(42_000 + 9_731 * ((at * 7) % 12)) }));
   const total = (key: keyof Counts) => months.reduce((sum, month) => sum + month[key], 0);
   const [approved, denied] = [total('approved'), total('denied')];
@@ -181,8 +181,8 @@ export function sampleReport(): ComplianceReport {
   };
 }
 
-/** A report of an account in which nothing happened, all in Latin letters. */
-export function plainReport(): ComplianceReport {
+/** The report of an account without entries, all in Latin letters. */
+export function plainReport(): ReportContent {
   const report = sampleReport();
   const none = (figures: Record<string, number>) => Object.fromEntries(Object.keys(figures).map((key) => [key, 0]));
   return {

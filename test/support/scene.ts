@@ -39,7 +39,11 @@ export function aim(route: string, scene: Scene) {
     'POST /v1/tokens/introspect': { token: scene.token },
     'POST /v1/tokens/revoke': { token: scene.token },
   };
-  const path = pattern.replace('/docs/:version/:file', FILE).replace(':id', id).replace(':delivery_id', scene.delivery);
+  const path = pattern
+    .replace('/docs/guides/:name', '/docs/guides/api')
+    .replace('/docs/:version/:file', FILE)
+    .replace(':id', id)
+    .replace(':delivery_id', scene.delivery);
   return { method, path: path + needed, ...(bodies[route] !== undefined && { body: bodies[route] }) };
 }
 

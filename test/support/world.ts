@@ -7,7 +7,7 @@ import type { JobSizes } from '../../src/files/job';
 import { ApiDocument } from './api-document';
 import { Conformance } from './conformance';
 import { Internet } from './internet';
-import { deliver, deliverHint, TestQueue } from './queue';
+import { deliver, deliverMessage, TestQueue } from './queue';
 
 export const ORIGIN = 'https://countersign.test';
 
@@ -138,16 +138,16 @@ export class World {
   /** Sends what is due to webhooks, until no message of theirs is due. */
   async deliver(): Promise<void> {
     for (;;) {
-      const hints = [...this.webhookQueue.take(), ...this.slowWebhookQueue.take()];
-      if (hints.length === 0) return;
-      for (const hint of hints) await deliverHint(hint, this.env, this.runtime);
+      const messages = [...this.webhookQueue.take(), ...this.slowWebhookQueue.take()];
+      if (messages.length === 0) return;
+      for (const message of messages) await deliverMessage(message, this.env, this.runtime);
     }
   }
 
   /** Delivers the oldest message of the webhooks' own queue that is due, and not that of the slow ones. */
   async deliverOnce(): Promise<void> {
     const [first] = this.webhookQueue.take(1);
-    if (first) await deliverHint(first, this.env, this.runtime);
+    if (first) await deliverMessage(first, this.env, this.runtime);
   }
 
   /** A new account with a token of every scope. */

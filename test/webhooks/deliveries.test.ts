@@ -27,7 +27,7 @@ async function newest(account: TestAccount, webhook: { id: string }): Promise<Js
 }
 
 describe('each new entry is sent', () => {
-  it('of a person’s and a policy’s decision, of uses, revocations and what runs out', async () => {
+  it('for decisions of people and policies, uses, revocations and expiries', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -59,7 +59,7 @@ describe('each new entry is sent', () => {
     expect(new Set(world.internet.received.map(({ headers }) => headers.get('webhook-id'))).size).toBe(271);
   });
 
-  it('with the headers of Standard Webhooks, to every webhook', async () => {
+  it('to every webhook, with the headers of Standard Webhooks', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -81,7 +81,7 @@ describe('each new entry is sent', () => {
     }
   });
 
-  it('only to webhooks that want it', async () => {
+  it('only to webhooks whose filters match', async () => {
     const world = new World();
     const account = await world.account();
     const [one, other] = [await account.agent(), await account.agent()];
@@ -119,7 +119,7 @@ describe('each new entry is sent', () => {
 });
 
 describe('an account without webhooks', () => {
-  it('pays nothing for them', async () => {
+  it('reads and writes nothing for them', async () => {
     const world = new World();
     const [account, watched, quiet] = [await world.account(), await world.account(), await world.account()];
     await makeWebhook(watched);
@@ -160,8 +160,8 @@ describe('an account without webhooks', () => {
   });
 });
 
-describe('a webhook begins', () => {
-  it('with what happens after it was made, or was switched on again', async () => {
+describe('a webhook gets the events', () => {
+  it('since it was created, or was enabled again', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -185,7 +185,7 @@ describe('a webhook begins', () => {
     expect(messages(world, second)).toHaveLength(4);
   });
 
-  it('where another left off, and not before', async () => {
+  it('since it was created, though another webhook got earlier ones', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -218,7 +218,7 @@ describe('a webhook begins', () => {
   });
 });
 
-it('what waits when a webhook is switched off has failed, and is not sent when it is switched on', async () => {
+it('disabling a webhook cancels its pending deliveries, and enabling it does not send them', async () => {
   const world = new World();
   const account = await world.account();
   const agent = await account.agent();
@@ -234,7 +234,7 @@ it('what waits when a webhook is switched off has failed, and is not sent when i
     expect(await listDeliveries(account, webhook, '&status=pending')).toEqual([]);
     for (const delivery of await listDeliveries(account, webhook)) {
       expect(delivery).toMatchObject({ status: 'failed', next_attempt_at: null });
-      expect(delivery.last_error).toMatch(/switched off/);
+      expect(delivery.last_error).toMatch(/was disabled/);
     }
   };
   await check();
@@ -254,7 +254,7 @@ it('what waits when a webhook is switched off has failed, and is not sent when i
   expect(world.internet.received).toHaveLength(sent + 1);
 });
 
-it('what waits is not sent though the webhook is switched off and on in a moment', async () => {
+it('pending deliveries are canceled even if the webhook is enabled again at once', async () => {
   const world = new World();
   const account = await world.account();
   const agent = await account.agent();
@@ -277,7 +277,7 @@ it('what waits is not sent though the webhook is switched off and on in a moment
 });
 
 describe('the test event', () => {
-  it('is sent whatever the filters say', async () => {
+  it('is sent whatever the filters', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -301,7 +301,7 @@ describe('the test event', () => {
     expect(await readDelivery(account, webhook, body.id)).toMatchObject({ status: 'succeeded', payload: message });
   });
 
-  it('is not sent to a webhook that is off', async () => {
+  it('is refused for a disabled webhook', async () => {
     const world = new World();
     const account = await world.account();
     const webhook = await makeWebhook(account, { is_active: false });
@@ -340,7 +340,7 @@ describe('a redelivery', () => {
     expect(all.map(({ status }) => status)).toEqual(Array(6).fill('succeeded'));
   });
 
-  it('is refused when the webhook is off', async () => {
+  it('is refused if the webhook is disabled', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -353,7 +353,7 @@ describe('a redelivery', () => {
     expect(body.code).toBe('conflict');
   });
 
-  it('is refused when the entry is older than the plan keeps, which shows no payload either', async () => {
+  it('is refused if the plan no longer keeps the entry, whose payload is not shown either', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -414,7 +414,7 @@ describe('the list of deliveries', () => {
   });
 });
 
-it('exports tell when they are finished, or have failed', async () => {
+it('an export sends an event when it completes or fails', async () => {
   const world = new World();
   const account = await world.account();
   const agent = await account.agent();
@@ -447,7 +447,7 @@ it('exports tell when they are finished, or have failed', async () => {
   expect((await countRows(env.DB)).file_outcomes).toBe(0);
 });
 
-it('reports tell when they are finished, or have failed', async () => {
+it('a report sends an event when it completes or fails', async () => {
   const world = new World();
   const account = await world.account({ plan: 'enterprise' });
   const agent = await account.agent();
@@ -470,8 +470,8 @@ it('reports tell when they are finished, or have failed', async () => {
   expect(messages(world, webhook)).toEqual([...told, { event: 'report.failed', timestamp: at, data: failed }]);
 });
 
-describe('of a file that was finished before', () => {
-  it('a webhook that was off is not told', async () => {
+describe('the event of a file that completed is not sent to a webhook', () => {
+  it('that was disabled then', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -486,8 +486,8 @@ describe('of a file that was finished before', () => {
     expect((await countRows(env.DB)).file_outcomes).toBe(0);
   });
 
-  /** The hints at what has happened are lost: the sweep makes deliveries of it. */
-  async function loseHints(world: World): Promise<void> {
+  /** Loses the queue messages, so that the sweep has the deliveries created. */
+  async function loseMessages(world: World): Promise<void> {
     world.webhookQueue.waiting = [];
     world.advance(1_000);
     await world.sweep();
@@ -513,17 +513,17 @@ describe('of a file that was finished before', () => {
     return { world, account, witness, webhook, change, finish, told };
   }
 
-  it('a webhook that is new is not told', async () => {
+  it('that was created later', async () => {
     const { world, account, witness, finish, told } = await openPair();
     const before = await finish();
     const fresh = await makeWebhook(account);
     const after = await finish();
-    await loseHints(world);
+    await loseMessages(world);
     expect(told(witness)).toEqual([before, after].sort());
     expect(told(fresh)).toEqual([after]);
   });
 
-  it('a webhook that was off meanwhile is not told, though another was on and the hint was lost', async () => {
+  it('that was disabled then, though another was active and the queue message was lost', async () => {
     const { world, witness, webhook, change, finish, told } = await openPair();
     const before = await finish();
     await change(false);
@@ -531,17 +531,17 @@ describe('of a file that was finished before', () => {
     await change(true);
     await change(true);
     const after = await finish();
-    await loseHints(world);
+    await loseMessages(world);
     expect(told(witness)).toEqual([before, meanwhile, after].sort());
     expect(told(webhook)).toEqual([after]);
     // The beginning stays where it is, and what is new comes after it, though nothing waits any more.
     await change(true);
     const later = await finish();
-    await loseHints(world);
+    await loseMessages(world);
     expect(told(webhook)).toEqual([after, later].sort());
   });
 
-  it('a webhook that the service had switched off is not told', async () => {
+  it('that the service had disabled', async () => {
     const { world, account, witness, webhook, change, finish, told } = await openPair();
     world.internet.on(webhook.host, () => new Response(null, { status: 410 }));
     await (await account.agent()).request();
@@ -552,12 +552,12 @@ describe('of a file that was finished before', () => {
     const meanwhile = await finish();
     await change(true);
     const after = await finish();
-    await loseHints(world);
+    await loseMessages(world);
     expect(told(witness)).toEqual([meanwhile, after].sort());
     expect(told(webhook)).toEqual([after]);
   });
 
-  it('a webhook is not told that is switched off and on while deliveries are made of it', async () => {
+  it('that is disabled and enabled while the deliveries are created', async () => {
     const database = new FaultyDatabase(env.DB);
     const { world, witness, webhook, change, finish, told } = await openPair(database.binding);
     const before = await finish();
@@ -572,7 +572,7 @@ describe('of a file that was finished before', () => {
   });
 });
 
-it('an export that cannot be made tells so', async () => {
+it('an export that cannot be written sends an event', async () => {
   const world = new World();
   const account = await world.account();
   const webhook = await makeWebhook(account);
@@ -586,8 +586,8 @@ it('an export that cannot be made tells so', async () => {
   ]);
 });
 
-describe('of a deleted agent', () => {
-  it('nothing is shown or sent from that moment on, and nothing is left once the sweep has passed', async () => {
+describe('deliveries of a deleted agent', () => {
+  it('are not shown or sent from then on, and are erased by the sweep', async () => {
     const world = new World();
     const account = await world.account();
     const [leaving, staying] = [await account.agent(), await account.agent()];
@@ -624,7 +624,7 @@ describe('of a deleted agent', () => {
   });
 });
 
-it('of a deleted account nothing is sent or left', async () => {
+it('nothing of a deleted account is sent or kept', async () => {
   const world = new World();
   await world.sweep();
   const before = await countRows(env.DB);
@@ -658,7 +658,7 @@ it('of a deleted account nothing is sent or left', async () => {
   expect(await countRows(env.DB)).toEqual(before);
 });
 
-it('an account that is switched off is sent nothing until it is on again', async () => {
+it('a disabled account gets nothing until it is enabled again', async () => {
   const world = new World();
   const account = await world.account({ plan: 'pro' });
   const agent = await account.agent();

@@ -1,14 +1,15 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
+import { depth } from '../support/depth';
 import { startExport } from '../support/exports';
 import { type FaultMode, FaultyDatabase } from '../support/faults';
-import { deliverHint } from '../support/queue';
+import { deliverMessage } from '../support/queue';
 import { listDeliveries, makeProvenWebhook, makeWebhook, readDelivery } from '../support/webhooks';
 import { type Json, type TestAccount, World } from '../support/world';
 
 const MINUTE = 60_000;
 
-/** Lets two minutes pass, with their sweeps: more than whoever died leaves behind. */
+/** Advances two minutes with their sweeps: longer than the claims of crashed workers last. */
 async function recover(world: World): Promise<void> {
   for (let i = 0; i < 2; i++) {
     world.advance(MINUTE);
@@ -17,19 +18,19 @@ async function recover(world: World): Promise<void> {
   }
 }
 
-/** Each entry has one delivery, which succeeded, and one message at least, of which all are the same. */
+/** Expects one succeeded delivery of each entry, and at least one message of each delivery, all of them equal. */
 async function expectAll(account: TestAccount, webhook: { id: string; host: string }): Promise<void> {
   const log = (await account.log()).map(({ id }) => id);
   const deliveries = await listDeliveries(account, webhook);
-  const told: string[] = [];
+  const entries: string[] = [];
   for (const { id, status } of deliveries) {
     const { payload } = await readDelivery(account, webhook, id);
     expect([id, status]).toEqual([id, 'succeeded']);
-    told.push(payload.data.id);
+    entries.push(payload.data.id);
     const sent = account.world.internet.sentTo(webhook.host).filter(({ headers }) => headers.get('webhook-id') === id);
     expect(new Set(sent.map(({ body }) => body))).toEqual(new Set([JSON.stringify(payload)]));
   }
-  expect(told.toReversed()).toEqual(log);
+  expect(entries.toReversed()).toEqual(log);
 }
 
 async function makeScene() {
@@ -42,11 +43,16 @@ async function makeScene() {
   return { database, world, account, webhooks };
 }
 
-/** How many calls of the database the whole way takes. */
+/** Database calls from the queue message to the recorded attempts. */
 const CALLS = 6;
 
-describe.each<FaultMode>(['before', 'after'])('a call of the database that fails, %s it took effect,', (mode) => {
-  it.each(Array.from({ length: CALLS }, (_, i) => i + 1))('loses and doubles nothing (call %i)', async (call) => {
+describe.each<FaultMode>(['before', 'after'])('a database call that fails %s it takes effect', (mode) => {
+  it.each(
+    depth.cases(
+      Array.from({ length: CALLS }, (_, i) => i + 1),
+      2,
+    ),
+  )('loses and duplicates nothing (call %i)', async (call) => {
     const { database, world, account, webhooks } = await makeScene();
     database.arm({ call, mode });
     await world.deliver();
@@ -70,14 +76,14 @@ describe.each<FaultMode>(['before', 'after'])('a call of the database that fails
   });
 });
 
-it('takes so many calls of the database', async () => {
+it('delivering takes six database calls', async () => {
   const { database, world } = await makeScene();
   database.arm(null);
   await world.deliver();
   expect(database.calls).toBe(CALLS);
 });
 
-it('a queue that takes no messages, or loses them, loses nothing', async () => {
+it('no event is lost when the queues refuse messages or lose them', async () => {
   const { world, account, webhooks } = await makeScene();
   const agent = await account.agent();
   world.webhookQueue.broken = true;
@@ -93,13 +99,13 @@ it('a queue that takes no messages, or loses them, loses nothing', async () => {
   for (const webhook of webhooks) await expectAll(account, webhook);
 });
 
-it('a message that comes twice, or at the same time, is sent once', async () => {
+it('a queue message that arrives twice, even at the same time, sends each delivery once', async () => {
   const { world, account, webhooks } = await makeScene();
-  const [hint] = world.webhookQueue.take();
-  if (!hint) throw new Error('there is no hint');
-  await Promise.all(Array.from({ length: 5 }, () => deliverHint(hint, world.env, world.runtime)));
+  const [message] = world.webhookQueue.take();
+  if (!message) throw new Error('there is no message');
+  await Promise.all(Array.from({ length: 5 }, () => deliverMessage(message, world.env, world.runtime)));
   const again = world.webhookQueue.take();
-  await Promise.all([...again, ...again, hint].map((body) => deliverHint(body, world.env, world.runtime)));
+  await Promise.all([...again, ...again, message].map((body) => deliverMessage(body, world.env, world.runtime)));
   await world.deliver();
   for (const webhook of webhooks) {
     await expectAll(account, webhook);
@@ -107,7 +113,7 @@ it('a message that comes twice, or at the same time, is sent once', async () => 
   }
 });
 
-it('a slice that is made late, after another made more, moves nothing back', async () => {
+it('a slow worker does not move the feed back after another one has advanced it', async () => {
   const { database, world, account, webhooks } = await makeScene();
   const agent = await account.agent();
   database.before(2, async () => {
@@ -115,7 +121,7 @@ it('a slice that is made late, after another made more, moves nothing back', asy
     const rival = new World({ WEBHOOK_QUEUE: world.webhookQueue.binding });
     Object.assign(rival.internet, world.internet);
     const { results } = await env.DB.prepare('select max(account) as account from webhooks').all<Json>();
-    await deliverHint({ shard: '00', account: results[0].account }, rival.env, world.runtime);
+    await deliverMessage({ shard: '00', account: results[0].account }, rival.env, world.runtime);
   });
   await world.deliver();
   await recover(world);
@@ -125,7 +131,7 @@ it('a slice that is made late, after another made more, moves nothing back', asy
   }
 });
 
-it('an agent that is deleted while deliveries are made leaves none behind', async () => {
+it('an agent that is deleted while deliveries are created leaves none behind', async () => {
   const { database, world, account, webhooks } = await makeScene();
   const { body: agents } = await account.must(200, 'GET', '/v1/agents');
   database.before(2, async () => {
@@ -141,7 +147,7 @@ it('an agent that is deleted while deliveries are made leaves none behind', asyn
   expect(await env.DB.prepare(left).first('n')).toBe(0);
 });
 
-it('a message about nothing does nothing', async () => {
+it('a queue message for an unknown account, webhook or shard does nothing', async () => {
   const world = new World();
   const bodies: Json[] = [
     { shard: '00', account: 999_999 },
@@ -149,12 +155,12 @@ it('a message about nothing does nothing', async () => {
     { shard: 'zz', account: 1 },
   ];
   for (const body of bodies) {
-    const result = await deliverHint(body, world.env, world.runtime);
+    const result = await deliverMessage(body, world.env, world.runtime);
     expect(result.explicitAcks).toHaveLength(1);
   }
 });
 
-it('a message of another account sends nothing', async () => {
+it('a queue message with a webhook of another account sends nothing', async () => {
   const { world, account } = await makeScene();
   const stranger = await world.account();
   world.webhookQueue.take();
@@ -163,11 +169,15 @@ it('a message of another account sends nothing', async () => {
   await account.must(200, 'GET', '/v1/me');
   await stranger.must(200, 'GET', '/v1/me');
   await env.DB.prepare('update webhooks set due_at = 1').run();
-  await deliverHint({ shard: '00', account: results[0].number, webhook: webhooks[0].number }, world.env, world.runtime);
+  await deliverMessage(
+    { shard: '00', account: results[0].number, webhook: webhooks[0].number },
+    world.env,
+    world.runtime,
+  );
   expect(world.internet.received).toEqual([]);
 });
 
-it('of an export that was finished when the process died its webhook is told', async () => {
+it('a webhook gets the event of an export that completed when the process died', async () => {
   for (const mode of ['before', 'after'] as const) {
     for (let call = 1; call <= 6; call++) {
       const database = new FaultyDatabase(env.DB);

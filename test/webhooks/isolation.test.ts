@@ -1,13 +1,13 @@
 import { env } from 'cloudflare:test';
 import { expect, it, vi } from 'vitest';
 import { answers } from '../support/internet';
-import { deliverHint } from '../support/queue';
+import { deliverMessage } from '../support/queue';
 import { listDeliveries, makeProvenWebhook, makeWebhook, type TestWebhook } from '../support/webhooks';
 import { type TestAccount, type TestAgent, World } from '../support/world';
 
-/** As many as an account can have. */
+/** The maximum number of webhooks of an account. */
 const MANY = 50;
-/** How long all of them together keep a queue waiting, in milliseconds. */
+/** How long all of them together delay a queue, in milliseconds. */
 const LONGEST_WAIT = 250;
 
 interface Attacker {
@@ -16,7 +16,7 @@ interface Attacker {
   webhooks: TestWebhook[];
 }
 
-/** Receivers that take a message and answer when they are told to. */
+/** Receivers that answer only after `end` is called. */
 class HangingReceivers {
   asked = 0;
   private readonly release = Promise.withResolvers<void>();
@@ -33,21 +33,21 @@ class HangingReceivers {
 }
 
 /**
- * Serves the messages of both queues, each as one consumer does. What goes on after a message is put to `behind`.
- * @returns how long each consumer waited for messages of the account with the newest webhook, in milliseconds
+ * Handles the messages of both queues, each by one consumer. Work that outlasts its message is added to `behind`.
+ * @returns how long each queue waited for the account with the newest webhook, in milliseconds
  */
-async function serveQueues(world: World, behind: Promise<void>[]) {
+async function handleQueues(world: World, behind: Promise<void>[]) {
   const newest = 'select account from webhooks order by number desc limit 1';
   const account = await env.DB.prepare(newest).first('account');
   const waited = { fast: 0, slow: 0 };
   for (;;) {
     const lane = world.webhookQueue.waiting.length > 0 ? 'fast' : 'slow';
     const queue = lane === 'fast' ? world.webhookQueue : world.slowWebhookQueue;
-    const [hint] = queue.take(1);
-    if (!hint) return waited;
+    const [message] = queue.take(1);
+    if (!message) return waited;
     const before = world.now;
-    await deliverHint(hint, world.env, world.runtime, (rest) => behind.push(rest));
-    if (hint.account === account) waited[lane] += world.now - before;
+    await deliverMessage(message, world.env, world.runtime, (rest) => behind.push(rest));
+    if (message.account === account) waited[lane] += world.now - before;
   }
 }
 
@@ -58,7 +58,7 @@ function change(account: TestAccount, { id }: TestWebhook, fields: object) {
 it.each<[string, typeof makeWebhook, (attacker: Attacker) => Promise<unknown>, number]>([
   ['that are new', makeWebhook, ({ agent }) => agent.request(), 0],
   [
-    'that get another address',
+    'that get another URL',
     makeProvenWebhook,
     async ({ account, agent, webhooks }) => {
       for (const webhook of webhooks) await change(account, webhook, { url: `https://${webhook.host}/other` });
@@ -67,7 +67,7 @@ it.each<[string, typeof makeWebhook, (attacker: Attacker) => Promise<unknown>, n
     0,
   ],
   [
-    'that are switched on again',
+    'that are enabled again',
     makeProvenWebhook,
     async ({ account, agent, webhooks }) => {
       for (const is_active of [false, true]) {
@@ -75,7 +75,7 @@ it.each<[string, typeof makeWebhook, (attacker: Attacker) => Promise<unknown>, n
       }
       await agent.request();
     },
-    // Their switching off is told to the fast queue.
+    // Disabling them enqueues messages in the fast queue.
     LONGEST_WAIT,
   ],
   ['that have answered before', makeProvenWebhook, ({ agent }) => agent.request(), LONGEST_WAIT],
@@ -88,7 +88,7 @@ it.each<[string, typeof makeWebhook, (attacker: Attacker) => Promise<unknown>, n
     LONGEST_WAIT,
   ],
   [
-    'that are sent an entry once more',
+    'that get a redelivery each',
     makeProvenWebhook,
     async ({ account, agent, webhooks }) => {
       const { world } = account;
@@ -104,33 +104,30 @@ it.each<[string, typeof makeWebhook, (attacker: Attacker) => Promise<unknown>, n
     },
     LONGEST_WAIT,
   ],
-])(
-  'fifty webhooks of one account %s and hang keep others waiting a quarter of a second at most',
-  async (_, make, attack, most) => {
-    const world = new World();
-    const [account, other] = [await world.account({ plan: 'pro' }), await world.account()];
-    const [agent, otherAgent] = [await account.agent(), await other.agent()];
-    const [proven, fresh] = [await makeProvenWebhook(other), await makeWebhook(other)];
-    const webhooks: TestWebhook[] = [];
-    for (let i = 0; i < MANY; i++) webhooks.push(await make(account));
-    const receivers = new HangingReceivers();
-    const letHang = () => {
-      for (const { host } of webhooks) world.internet.on(host, receivers.receive);
-    };
-    letHang();
-    await attack({ account, agent, webhooks });
-    letHang();
-    await otherAgent.request();
-    const behind: Promise<void>[] = [];
-    const waited = await serveQueues(world, behind);
-    await vi.waitFor(() => {
-      expect(receivers.asked).toBe(MANY);
-      for (const { host } of [proven, fresh]) expect(world.internet.sentTo(host)).toHaveLength(1);
-    });
-    expect(waited.fast).toBeLessThanOrEqual(most);
-    expect(waited.slow).toBeLessThanOrEqual(LONGEST_WAIT);
-    receivers.end();
-    await Promise.all(behind);
-    for (const webhook of webhooks) expect(await listDeliveries(account, webhook, '&status=pending')).toEqual([]);
-  },
-);
+])('fifty webhooks of one account %s and hang delay others by at most 250 ms', async (_, make, attack, most) => {
+  const world = new World();
+  const [account, other] = [await world.account({ plan: 'pro' }), await world.account()];
+  const [agent, otherAgent] = [await account.agent(), await other.agent()];
+  const [proven, fresh] = [await makeProvenWebhook(other), await makeWebhook(other)];
+  const webhooks: TestWebhook[] = [];
+  for (let i = 0; i < MANY; i++) webhooks.push(await make(account));
+  const receivers = new HangingReceivers();
+  const letHang = () => {
+    for (const { host } of webhooks) world.internet.on(host, receivers.receive);
+  };
+  letHang();
+  await attack({ account, agent, webhooks });
+  letHang();
+  await otherAgent.request();
+  const behind: Promise<void>[] = [];
+  const waited = await handleQueues(world, behind);
+  await vi.waitFor(() => {
+    expect(receivers.asked).toBe(MANY);
+    for (const { host } of [proven, fresh]) expect(world.internet.sentTo(host)).toHaveLength(1);
+  });
+  expect(waited.fast).toBeLessThanOrEqual(most);
+  expect(waited.slow).toBeLessThanOrEqual(LONGEST_WAIT);
+  receivers.end();
+  await Promise.all(behind);
+  for (const webhook of webhooks) expect(await listDeliveries(account, webhook, '&status=pending')).toEqual([]);
+});

@@ -10,12 +10,12 @@ const DAY = 86_400_000;
 
 const log = watchLog();
 
-type State = 'fresh' | 'retried' | 'void' | 'succeeded' | 'failed';
+type State = 'new' | 'retried' | 'canceled' | 'succeeded' | 'failed';
 type History = [state: State, count: number][];
 
 /**
- * A webhook with so many deliveries in each state, oldest first, one a millisecond. What is tried again is due in a day,
- * the oldest last; what is void was tried once before the webhook was switched off.
+ * Makes a webhook with a number of deliveries in each state, oldest first, one a millisecond. Retries are due in a day, the
+ * oldest last. Canceled deliveries had one attempt before the webhook was disabled.
  */
 async function makeHistory(parts: History) {
   const world = new World();
@@ -23,13 +23,13 @@ async function makeHistory(parts: History) {
   const webhook = await makeProvenWebhook(account);
   const states: State[] = [];
   for (const [state, count] of parts) {
-    const isTried = state !== 'fresh';
-    const status = { fresh: 0, retried: 0, void: 0, succeeded: 1, failed: 2 }[state];
+    const isTried = state !== 'new';
+    const status = { new: 0, retried: 0, canceled: 0, succeeded: 1, failed: 2 }[state];
     const time = world.now + states.length;
     await env.DB.prepare(
       `with recursive n(value) as (select 0 union all select value + 1 from n where value < ?1 - 1)
        insert into deliveries select number, unhex(printf('%012x', ?2 + value) || hex(randomblob(10))), null,
-         iif(?3 = 'void', -1, generation), 5, null, null, '{"n":' || value || '}', ?4, ?5,
+         iif(?3 = 'canceled', -1, generation), 5, null, null, '{"n":' || value || '}', ?4, ?5,
          iif(?4 = 0, iif(?5 = 0, ?2 + value, ?2 + ?6 - value), null), null, null, null, null, ?2 + value, null
        from n cross join webhooks where number = (select max(number) from webhooks)`,
     )
@@ -59,13 +59,13 @@ async function readPages(
 }
 
 it.each<[string, History]>([
-  ['a webhook that waits', [['fresh', MANY]]],
-  ['a webhook that fails', [['retried', MANY]]],
-  ['a webhook that succeeds', [['succeeded', MANY]]],
-  ['a webhook that is given up', [['failed', MANY]]],
-  ['a webhook that was switched off', [['void', MANY]]],
+  ['a webhook whose deliveries wait for their first attempt', [['new', MANY]]],
+  ['a webhook whose deliveries wait for a retry', [['retried', MANY]]],
+  ['a webhook whose deliveries succeeded', [['succeeded', MANY]]],
+  ['a webhook whose deliveries failed', [['failed', MANY]]],
+  ['a webhook that was disabled', [['canceled', MANY]]],
   ['a webhook that recovered', [...mixed(30), ['succeeded', MANY]]],
-  ['a webhook that failed of late', [...mixed(30), ['retried', MANY / 2], ['failed', MANY / 2]]],
+  ['a webhook that failed recently', [...mixed(30), ['retried', MANY / 2], ['failed', MANY / 2]]],
 ])('a page of the deliveries of %s reads few rows, however many there are', async (_, history) => {
   const { account, webhook } = await makeHistory(history);
   for (const status of ['', '&status=pending', '&status=failed']) {
@@ -73,7 +73,7 @@ it.each<[string, History]>([
       expect([status, read]).toEqual([status, expect.toSatisfy((rows: number) => rows <= 150)]);
     }
   }
-  // No index tells what succeeded: it looks at a thousand, and says that there may be more.
+  // No index has the succeeded deliveries: a page scans a thousand, and says that there may be more.
   for (const { read } of await readPages(account, webhook, 'limit=20&status=succeeded', 3)) {
     expect(read).toBeLessThanOrEqual(3_200);
   }
@@ -85,18 +85,18 @@ it.each<[string, History]>([
 });
 
 function mixed(count: number): History {
-  return (['fresh', 'succeeded', 'retried', 'failed', 'void'] as const).map((state) => [state, count]);
+  return (['new', 'succeeded', 'retried', 'failed', 'canceled'] as const).map((state) => [state, count]);
 }
 
-it.each([7, 100])('the pages of each list, of %i each, hold every delivery once and in order', async (limit) => {
-  const parts: History = [...mixed(3), ...mixed(9), ['retried', 1_400], ['fresh', 650], ...mixed(2), ['succeeded', 12]];
+it.each([7, 100])('pages of %i hold every delivery of each list once and in order', async (limit) => {
+  const parts: History = [...mixed(3), ...mixed(9), ['retried', 1_400], ['new', 650], ...mixed(2), ['succeeded', 12]];
   const { account, webhook, states } = await makeHistory(parts);
   const all = (await readPages(account, webhook, 'limit=100')).flatMap(({ items }) => items);
   expect(all.map(({ status }) => status)).toEqual(
-    states.map((state) => ({ fresh: 'pending', retried: 'pending', void: 'failed' })[state as string] ?? state),
+    states.map((state) => ({ new: 'pending', retried: 'pending', canceled: 'failed' })[state as string] ?? state),
   );
   const shown: [string, (state?: State) => boolean][] = [
-    ['pending', (state) => state === 'fresh' || state === 'retried'],
+    ['pending', (state) => state === 'new' || state === 'retried'],
     ['succeeded', (state) => state === 'succeeded'],
     ['failed', (state) => state === 'failed'],
   ];
@@ -108,9 +108,9 @@ it.each([7, 100])('the pages of each list, of %i each, hold every delivery once 
 });
 
 it.each<[string, History]>([
-  ['that wait for their next attempt', [['retried', MANY]]],
-  ['that are void', [['void', MANY]]],
-])('what is new is sent at the cost of few rows beside many deliveries %s', async (_, history) => {
+  ['that wait for a retry', [['retried', MANY]]],
+  ['that are canceled', [['canceled', MANY]]],
+])('sending a new delivery reads few rows beside many deliveries %s', async (_, history) => {
   const { world, account, webhook } = await makeHistory(history);
   const before = (await countRows(env.DB)).deliveries ?? 0;
   await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
@@ -123,14 +123,14 @@ it.each<[string, History]>([
   expect((await countRows(env.DB)).deliveries).toBe(before + 1);
 });
 
-it('what waits is sent in the order in which it is due, whether or not it was tried before', async () => {
+it('first attempts and retries are sent in the order in which they are due', async () => {
   const { world, account, webhook } = await makeHistory([
-    ['fresh', 2],
+    ['new', 2],
     ['retried', 2],
-    ['fresh', 2],
+    ['new', 2],
     ['retried', 2],
   ]);
-  // Those that were tried are due at their places among the others.
+  // Retries become due at their places among the first attempts.
   await env.DB.prepare('update deliveries set due_at = created_at where due_at is not null').run();
   await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
   const all = (await readPages(account, webhook, 'limit=100')).flatMap(({ items }) => items.map(({ id }) => id));
@@ -139,20 +139,20 @@ it('what waits is sent in the order in which it is due, whether or not it was tr
   expect(sent).toEqual(all.reverse());
 });
 
-it('what is void is written down a part a turn, and keeps no other webhook waiting', async () => {
-  const { world, account, webhook } = await makeHistory([['void', 5_000]]);
+it('a worker stops canceling deliveries after its working time, so that other webhooks are served', async () => {
+  const { world, account, webhook } = await makeHistory([['canceled', 5_000]]);
   await env.DB.prepare('update webhooks set has_void = 1 where number = (select max(number) from webhooks)').run();
   await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
-  const isVoid = 'generation < 0 and status = 0 and webhook = (select max(number) from webhooks)';
-  const countVoid = () => env.DB.prepare(`select count(*) as n from deliveries where ${isVoid}`).first('n');
-  // Each look at the clock takes a second.
+  const isCanceled = 'generation < 0 and status = 0 and webhook = (select max(number) from webhooks)';
+  const countCanceled = () => env.DB.prepare(`select count(*) as n from deliveries where ${isCanceled}`).first('n');
+  // Each reading of the clock takes a second.
   world.runtime.now = () => {
     world.advance(1_000);
     return world.now;
   };
   await world.deliverOnce();
-  expect(await countVoid()).toSatisfy((left: number) => left > 0 && left < 5_000);
+  expect(await countCanceled()).toSatisfy((left: number) => left > 0 && left < 5_000);
   await world.deliver();
-  expect(await countVoid()).toBe(0);
+  expect(await countCanceled()).toBe(0);
   expect(world.internet.sentTo(webhook.host)).toHaveLength(1);
 });

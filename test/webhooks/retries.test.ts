@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it, vi } from 'vitest';
 import { answers, hang, type Receiver } from '../support/internet';
-import { deliverHint } from '../support/queue';
+import { deliverMessage } from '../support/queue';
 import { listDeliveries, makeWebhook, readDelivery, readWebhook, verify } from '../support/webhooks';
 import { type Json, type TestAccount, World } from '../support/world';
 
@@ -21,8 +21,8 @@ async function makeScene(receiver?: Receiver) {
   return { world, account, agent, webhook };
 }
 
-/** Lets time pass as the service sees it: to each next attempt of a delivery, with a sweep where no hint is left. */
-async function tryAgain(account: TestAccount, webhook: { id: string }, id: string): Promise<Json> {
+/** Advances the clock to the next attempt of a delivery, which a sweep enqueues if no queue message is left. */
+async function retry(account: TestAccount, webhook: { id: string }, id: string): Promise<Json> {
   const { world } = account;
   const { next_attempt_at } = await readDelivery(account, webhook, id);
   world.now = Date.parse(next_attempt_at) - 1;
@@ -41,12 +41,12 @@ async function only(account: TestAccount, webhook: { id: string }): Promise<Json
   return readDelivery(account, webhook, id);
 }
 
-it('a message that fails is sent again by the schedule, the same each time, until it is given up', async () => {
+it('a delivery that fails is retried by the schedule, with the same message, until the last attempt', async () => {
   const { world, account, agent, webhook } = await makeScene(answers(503));
   await agent.request(LONG);
   await world.deliver();
   let delivery = await only(account, webhook);
-  // A webhook that fails for so long is switched off: here one that answers others.
+  // The schedule ends before five days of failures disable the webhook.
   const [attempts, waits]: [Json[], number[]] = [[], []];
   for (const [i, step] of STEPS.entries()) {
     expect(delivery).toMatchObject({ status: 'pending', attempts: i + 1, last_status_code: 503, completed_at: null });
@@ -61,7 +61,7 @@ it('a message that fails is sent again by the schedule, the same each time, unti
       duration_ms: 0,
     });
     expect(delivery.attempt_history).toEqual(attempts);
-    delivery = await tryAgain(account, webhook, delivery.id);
+    delivery = await retry(account, webhook, delivery.id);
   }
   expect(delivery).toMatchObject({
     status: 'failed',
@@ -83,7 +83,7 @@ it('a message that fails is sent again by the schedule, the same each time, unti
   expect(world.internet.sentTo(webhook.host)).toHaveLength(10);
 });
 
-it('a message that succeeds at last shows every attempt', async () => {
+it('a delivery that succeeds in the end shows every attempt', async () => {
   const { world, account, agent, webhook } = await makeScene(answers(500));
   await agent.request(LONG);
   await world.deliver();
@@ -92,7 +92,7 @@ it('a message that succeeds at last shows every attempt', async () => {
     world.advance(40);
     return new Response('ok', { status: 202 });
   });
-  const delivery = await tryAgain(account, webhook, id);
+  const delivery = await retry(account, webhook, id);
   const at = new Date(world.now - 40).toISOString();
   expect(delivery).toMatchObject({ status: 'succeeded', attempts: 2, last_status_code: 202, last_error: null });
   expect(delivery.completed_at).toBe(new Date(world.now).toISOString());
@@ -102,7 +102,7 @@ it('a message that succeeds at last shows every attempt', async () => {
   ]);
 });
 
-it('the first waits are hints of the queue, without a sweep', async () => {
+it('the first retries come from delayed queue messages, without a sweep', async () => {
   const { world, account, agent, webhook } = await makeScene(answers(500));
   await agent.request(LONG);
   await world.deliver();
@@ -137,7 +137,7 @@ describe('Retry-After', () => {
   });
 });
 
-describe('what a receiver does wrong is a failure with a plain reason:', () => {
+describe('a fault of the receiver fails the attempt with a plain error:', () => {
   const endless = () =>
     new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(1_024)) }, { highWaterMark: 0 });
   it.each<[string, (world: World) => Receiver, number | null, string]>([
@@ -150,7 +150,7 @@ describe('what a receiver does wrong is a failure with a plain reason:', () => {
           return new Response(new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(9)) }));
         },
       200,
-      'The answer was not whole within 15 seconds.',
+      'The answer was not complete within 15 seconds.',
     ],
     [
       'its answer breaks off',
@@ -169,19 +169,19 @@ describe('what a receiver does wrong is a failure with a plain reason:', () => {
       'its certificate is bad',
       () => () => Promise.reject(new Error("TLS peer's certificate is not trusted; reason = self signed")),
       null,
-      'A secure connection could not be made: see to the certificate, the port and the name.',
+      'A secure connection could not be made: check the certificate, the port and the host name.',
     ],
     [
       'its handshake fails',
       () => () => Promise.reject(new Error('internal error; reference = 8auedj0nts6p56n671d01hke')),
       null,
-      'A secure connection could not be made: see to the certificate, the port and the name.',
+      'A secure connection could not be made: check the certificate, the port and the host name.',
     ],
     [
-      'its certificate is bad, as Cloudflare tells',
+      'its certificate is bad, as Cloudflare reports',
       () => answers(526),
       526,
-      'A secure connection could not be made: see to the certificate, the port and the name.',
+      'A secure connection could not be made: check the certificate, the port and the host name.',
     ],
     ['it fails', () => answers(500), 500, 'The answer was 500.'],
     ['it refuses', () => answers(404), 404, 'The answer was 404.'],
@@ -209,7 +209,7 @@ describe('what a receiver does wrong is a failure with a plain reason:', () => {
     expect(Date.parse(delivery.next_attempt_at)).toBeGreaterThan(world.now);
   });
 
-  it('an answer that fails is not read', async () => {
+  it('the body of a failure is not read', async () => {
     const { world, agent, webhook } = await makeScene();
     const seen: string[] = [];
     const body = () =>
@@ -231,7 +231,7 @@ describe('what a receiver does wrong is a failure with a plain reason:', () => {
     expect(seen).toEqual(['cancelled']);
   });
 
-  it('an answer without end is success after 16 KiB, and is left alone from there', async () => {
+  it('an endless answer is a success after 16 KiB, and is read no further', async () => {
     const { world, account, agent, webhook } = await makeScene();
     let given = 0;
     let isCancelled = false;
@@ -258,8 +258,8 @@ describe('what a receiver does wrong is a failure with a plain reason:', () => {
   });
 });
 
-describe('410', () => {
-  it('switches the webhook off, and voids what waits', async () => {
+describe('an answer 410', () => {
+  it('disables the webhook and cancels its pending deliveries', async () => {
     const { world, account, agent, webhook } = await makeScene(answers(500));
     for (let i = 0; i < 8; i++) await agent.request(LONG);
     await world.deliver();
@@ -291,8 +291,8 @@ describe('410', () => {
   });
 });
 
-describe('a webhook all of whose attempts fail', () => {
-  it('for five days is switched off', async () => {
+describe('a webhook whose attempts fail', () => {
+  it('for five days is disabled', async () => {
     const { world, account, agent, webhook } = await makeScene(answers(500));
     const started = world.now;
     for (let day = 0; day < 5; day++) {
@@ -317,7 +317,7 @@ describe('a webhook all of whose attempts fail', () => {
     expect(await listDeliveries(account, webhook, '&status=pending')).toEqual([]);
   });
 
-  it('for five days is switched off, also if its settings were sent again meanwhile', async () => {
+  it('for five days is disabled, even if its settings were sent again meanwhile', async () => {
     const { world, account, agent, webhook } = await makeScene(answers(500));
     for (let day = 0; day <= 5; day++) {
       await agent.request(LONG);
@@ -329,7 +329,7 @@ describe('a webhook all of whose attempts fail', () => {
     }
   });
 
-  it('but for one is not', async () => {
+  it('but for one is not disabled', async () => {
     const { world, account, agent, webhook } = await makeScene(answers(500));
     for (let day = 0; day < 12; day++) {
       world.internet.on(webhook.host, answers(day % 4 === 3 ? 204 : 500));
@@ -343,14 +343,14 @@ describe('a webhook all of whose attempts fail', () => {
   });
 });
 
-describe('the slow lane', () => {
-  /** Leaves the newest webhook as one that has answered quickly. */
+describe('the slow queue', () => {
+  /** Makes the newest webhook one that has answered quickly. */
   const prove = () =>
     env.DB.prepare('update webhooks set is_slow = 0 where number = (select max(number) from webhooks)').run();
   const isSlow = async () =>
     Boolean(await env.DB.prepare('select is_slow from webhooks order by number desc limit 1').first('is_slow'));
 
-  it('is for webhooks whose last attempt failed or took over a second', async () => {
+  it('serves webhooks whose last attempt failed or took over a second', async () => {
     const { world, agent, webhook } = await makeScene();
     const after = (milliseconds: number, status: number) => () => {
       world.advance(milliseconds);
@@ -369,18 +369,18 @@ describe('the slow lane', () => {
       const wasSlow = await isSlow();
       world.internet.on(webhook.host, after(milliseconds, status));
       await agent.request(LONG);
-      const hints = world.webhookQueue.waiting.filter(({ due }) => due <= world.now);
-      expect(hints.map(({ body }) => body.webhook)).toEqual([undefined]);
+      const messages = world.webhookQueue.waiting.filter(({ due }) => due <= world.now);
+      expect(messages.map(({ body }) => body.webhook)).toEqual([undefined]);
       expect(world.slowWebhookQueue.waiting.filter(({ due }) => due <= world.now)).toEqual([]);
       await world.deliverOnce();
-      // The account's own hint serves those that are well at once, and hands the others over.
+      // The account's message serves a fast webhook at once, and enqueues messages for slow ones.
       expect(world.slowWebhookQueue.waiting.some(({ due }) => due <= world.now)).toBe(wasSlow);
       await world.deliver();
       expect([milliseconds, status, await isSlow()]).toEqual([milliseconds, status, expected]);
     }
   });
 
-  it('begins with the first failure: what else waits is left to it', async () => {
+  it('gets the rest after the first failure', async () => {
     const { world, account, agent, webhook } = await makeScene();
     await prove();
     world.internet.on(webhook.host, hang(world.internet));
@@ -394,7 +394,7 @@ describe('the slow lane', () => {
     expect(await listDeliveries(account, webhook, '&status=succeeded')).toHaveLength(34);
   });
 
-  it('begins at once, also where failures are quick', async () => {
+  it('gets the rest at once, even if failures are quick', async () => {
     const { world, agent } = await makeScene(answers(500));
     await prove();
     for (let i = 0; i < 40; i++) await agent.request(LONG);
@@ -402,7 +402,7 @@ describe('the slow lane', () => {
     expect(world.internet.received).toHaveLength(6);
   });
 
-  it('is where a new webhook begins, one at another address and one that is switched on again, until it has answered', async () => {
+  it('serves webhooks that are new, have a new URL or were enabled again, until they have answered', async () => {
     const changes: [Json[], boolean][] = [
       [[{ url: 'https://new.example.com/' }], true],
       [[{ is_active: false }, { is_active: true }], true],
@@ -425,19 +425,19 @@ describe('the slow lane', () => {
     }
   });
 
-  it('is left with the first quick answer: a backlog goes on in the other queue', async () => {
+  it('hands a backlog to the fast queue after the first quick answer', async () => {
     const { world, account, agent, webhook } = await makeScene();
     for (let i = 0; i < 40; i++) await agent.request(LONG);
     await world.deliverOnce();
-    const [hint] = world.slowWebhookQueue.take();
-    if (!hint) throw new Error('there is no message');
-    await deliverHint(hint, world.env, world.runtime);
+    const [message] = world.slowWebhookQueue.take();
+    if (!message) throw new Error('there is no message');
+    await deliverMessage(message, world.env, world.runtime);
     expect([world.internet.received.length, world.slowWebhookQueue.waiting]).toEqual([6, []]);
     await world.deliver();
     expect(await listDeliveries(account, webhook, '&status=succeeded')).toHaveLength(40);
   });
 
-  it('is also for webhooks whose names are looked up slowly: nothing is sent before', async () => {
+  it('gets webhooks whose host names are slow to look up, before anything is sent', async () => {
     const { world, agent, webhook } = await makeScene();
     const lookUp = (milliseconds: number) => () => {
       world.advance(milliseconds);
@@ -461,7 +461,7 @@ describe('the slow lane', () => {
   });
 });
 
-it('fifty that hang keep fifty others waiting not at all, though one message is served at a time', async () => {
+it('fifty webhooks that hang do not delay fifty others, though one queue message is handled at a time', async () => {
   const world = new World();
   const accounts = [await world.account({ plan: 'pro' }), await world.account({ plan: 'pro' })];
   const agents = await Promise.all(accounts.map((account) => account.agent()));
@@ -479,14 +479,14 @@ it('fifty that hang keep fifty others waiting not at all, though one message is 
     for (const { host } of healthy) expect(world.internet.sentTo(host)).toHaveLength(round);
     for (const { host } of hanging) expect(world.internet.sentTo(host)).toHaveLength(1);
   }
-  // Not a moment has passed: nobody who hangs was asked.
+  // No time has passed: no request to a hanging receiver was made.
   expect(world.now).toBe(committed);
-  await Promise.all(world.slowWebhookQueue.take().map((hint) => deliverHint(hint, world.env, world.runtime)));
+  await Promise.all(world.slowWebhookQueue.take().map((message) => deliverMessage(message, world.env, world.runtime)));
   expect(world.now).toBeGreaterThan(committed);
   for (const { host } of hanging) expect(world.internet.sentTo(host).length).toBeGreaterThan(1);
 });
 
-it('an entry that is damaged keeps no other waiting, and is not quoted in the log of the service', async () => {
+it('a damaged entry delays no other, and is not quoted in the logs', async () => {
   const log = vi.spyOn(console, 'error');
   const { world, account, agent, webhook } = await makeScene();
   const { id } = await agent.request();

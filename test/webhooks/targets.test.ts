@@ -144,17 +144,17 @@ it.each([...REFUSED, ...REFUSED_TEXTS])('%j is refused', async (url) => {
   expect([status, body.errors?.map(({ path }: { path: string }) => path)]).toEqual([400, ['body.url']]);
 });
 
-it.each(TAKEN)('%j is taken', async (url) => {
+it.each(TAKEN)('%j is accepted', async (url) => {
   const account = await new World().account();
   const { status, body } = await register(account, url);
   expect([status, body.url]).toEqual([201, url]);
 });
 
-it('is reached from the public internet alone, as the deployment is set up', () => {
+it('the deployment sends only to the public internet', () => {
   expect(parse(env.WRANGLER).compatibility_flags).toContain('global_fetch_strictly_public');
 });
 
-it('is judged when it is changed, too', async () => {
+it('a new URL is checked in an update too', async () => {
   const account = await new World().account();
   const webhook = await makeWebhook(account);
   for (const url of ['https://127.1/', 'http://example.com/', 'https://localhost/']) {
@@ -162,7 +162,7 @@ it('is judged when it is changed, too', async () => {
   }
 });
 
-it('may be this machine, and http, where that is allowed, but no other address', async () => {
+it('a URL may be http or lead to this machine if that is allowed, but to no other address', async () => {
   const world = new World({ WEBHOOK_ALLOW_INSECURE: 'on' });
   const account = await world.account();
   const local = [
@@ -189,7 +189,7 @@ it('may be this machine, and http, where that is allowed, but no other address',
   }
 });
 
-describe('when something is sent', () => {
+describe('before every delivery', () => {
   async function makeScene(host?: string) {
     const world = new World();
     const account = await world.account();
@@ -205,7 +205,7 @@ describe('when something is sent', () => {
     return { world, account, webhook, send };
   }
 
-  it('the address is judged again', async () => {
+  it('the URL is checked again', async () => {
     const { world, account, webhook, send } = await makeScene();
     world.env.WEBHOOK_ALLOW_INSECURE = 'on';
     for (const url of ['http://127.0.0.1:9000/', 'http://example.com/']) {
@@ -227,7 +227,7 @@ describe('when something is sent', () => {
     [['::ffff:93.184.215.14']],
     [['169.254.169.254']],
     [['nonsense', '93.184.215.14:80']],
-  ])('nothing goes to a name that leads to %j', async (addresses) => {
+  ])('nothing is sent to a host name with the addresses %j', async (addresses) => {
     const { world, webhook, send } = await makeScene();
     world.internet.addresses.set(webhook.host, addresses);
     expect((await send()).last_error).toMatch(/not public|no address/);
@@ -240,10 +240,14 @@ describe('when something is sent', () => {
     ['does not exist', () => Response.json({ Status: 3 }), /does not exist/],
     ['has no address', () => Response.json({ Status: 0, Answer: [{ type: 5, data: 'a.example.com' }] }), /no address/],
     ['cannot be resolved', () => Response.json({ Status: 2 }), /could not be looked up/],
-    ['is asked of a resolver that fails', () => new Response('', { status: 500 }), /could not be looked up/],
-    ['is asked of a resolver that lies', () => new Response('<html>'), /could not be looked up/],
-    ['is asked of nobody', () => Promise.reject(new TypeError('Network connection lost.')), /could not be looked up/],
-  ])('nothing goes to a name that %s', async (_, resolver, reason) => {
+    ['a failing resolver is asked for', () => new Response('', { status: 500 }), /could not be looked up/],
+    ['the resolver answers with nonsense', () => new Response('<html>'), /could not be looked up/],
+    [
+      'no resolver can be reached for',
+      () => Promise.reject(new TypeError('Network connection lost.')),
+      /could not be looked up/,
+    ],
+  ])('nothing is sent to a host name that %s', async (_, resolver, reason) => {
     const { world, send } = await makeScene();
     world.internet.resolver = resolver;
     const delivery = await send();
@@ -252,7 +256,7 @@ describe('when something is sent', () => {
     expect(world.internet.received).toEqual([]);
   });
 
-  it('names are looked up once for what is sent together, and not at all where that is switched off', async () => {
+  it('a host name is looked up once a claim, and not at all if lookups are off', async () => {
     const { world, account, webhook, send } = await makeScene();
     const agent = await account.agent();
     for (let i = 0; i < 5; i++) await agent.request();
@@ -384,6 +388,6 @@ it.each<[boolean, string[]]>([
       ],
     ],
   ],
-])('that are public: %s', (isPublic, addresses) => {
+])('addresses that are public: %s', (isPublic, addresses) => {
   for (const address of addresses) expect([address, isPublicAddress(address)]).toEqual([address, isPublic]);
 });

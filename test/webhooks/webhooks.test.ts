@@ -17,7 +17,7 @@ async function activity(account: TestAccount): Promise<Json[]> {
 }
 
 describe('a new webhook', () => {
-  it('is shown with its secret, this once', async () => {
+  it('is shown with its secret in this answer only', async () => {
     const world = new World();
     const account = await world.account();
     const { body, headers } = await account.must(201, 'POST', '/v1/webhooks', { url: URL_OF_HOOK });
@@ -42,7 +42,7 @@ describe('a new webhook', () => {
     expect(JSON.stringify(results)).not.toContain(secret);
   });
 
-  it('keeps its secret from everybody who reads the database', async () => {
+  it('has a secret that the database holds only encrypted', async () => {
     const account = await new World().account();
     const { body } = await account.must(201, 'POST', '/v1/webhooks', { url: URL_OF_HOOK });
     const bytes = Uint8Array.fromBase64(body.secret.slice(6));
@@ -54,7 +54,7 @@ describe('a new webhook', () => {
     }
   });
 
-  it('takes every field', async () => {
+  it('accepts every field', async () => {
     const account = await new World().account();
     const agent = await account.agent();
     const fields = {
@@ -67,7 +67,7 @@ describe('a new webhook', () => {
     expect(body).toMatchObject({ ...fields, description: 'Tells the team' });
   });
 
-  it('is refused with agents of another account, of nobody, or deleted ones', async () => {
+  it('is refused with agents of another account, unknown ones or deleted ones', async () => {
     const world = new World();
     const account = await world.account();
     const [own, foreign, gone] = [await account.agent(), await (await world.account()).agent(), await account.agent()];
@@ -85,7 +85,7 @@ describe('a new webhook', () => {
     expect((await readWebhook(account, body)).agent_ids).toBeNull();
   });
 
-  it('is refused when there are 50', async () => {
+  it('is refused if the account has 50', async () => {
     const account = await new World().account();
     for (let i = 0; i < 50; i++) await account.must(201, 'POST', '/v1/webhooks', { url: URL_OF_HOOK });
     const answer = await account.must(409, 'POST', '/v1/webhooks', { url: URL_OF_HOOK });
@@ -112,8 +112,8 @@ it('is listed newest first, a page at a time', async () => {
   expect(third.has_more).toBe(false);
 });
 
-describe('a change', () => {
-  it('changes the fields that are named', async () => {
+describe('an update', () => {
+  it('changes the given fields', async () => {
     const world = new World();
     const account = await world.account();
     const webhook = await makeWebhook(account, { description: 'Old', events: ['audit.created'] });
@@ -140,7 +140,7 @@ describe('a change', () => {
     await account.must(400, 'PUT', `/v1/webhooks/${webhook.id}`, {});
   });
 
-  it('is noted, as are registration, rotation and deletion, each in the transaction of its change', async () => {
+  it('is recorded as activity, as are creation, rotation and deletion, each in the same transaction', async () => {
     const database = new FaultyDatabase(env.DB);
     const world = new World({ DB: database.binding });
     const account = await world.account();
@@ -194,7 +194,7 @@ describe('the secret', () => {
     return data.find(({ url }: Json) => url.includes(host));
   }
 
-  it('that was replaced signs beside the new one for 24 hours', async () => {
+  it('that was rotated signs beside the new one for 24 hours', async () => {
     const world = new World();
     const account = await world.account();
     const webhook = await makeWebhook(account);
@@ -225,7 +225,7 @@ describe('the secret', () => {
     expect(new Set(secrets).size).toBe(4);
   });
 
-  it('is read with an older root secret, and without it nothing is sent', async () => {
+  it('is decrypted with an older root secret, and without it nothing is sent', async () => {
     const world = new World();
     const account = await world.account();
     const webhook = await makeWebhook(account);
@@ -244,7 +244,7 @@ describe('the secret', () => {
     expect(delivery.last_error).toMatch(/secret/);
   });
 
-  it('that is new signs at once, though the one before it cannot be read any more', async () => {
+  it('that is new signs at once, though the one before it can no longer be decrypted', async () => {
     const world = new World();
     const account = await world.account();
     const webhook = await makeWebhook(account);
@@ -262,7 +262,7 @@ describe('the secret', () => {
   });
 });
 
-it('shows that a deleted webhook is gone, at once and for good', async () => {
+it('a deleted webhook is gone at once', async () => {
   const world = new World();
   await world.sweep();
   const before = await countRows(env.DB);

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { depth } from '../support/depth';
 import { checkIntegrity } from '../support/integrity';
 import type { ModelEntry } from '../support/model';
 import { ACTIONS, Walk, walks } from '../support/walk';
@@ -14,7 +15,7 @@ it('does what the model does, whatever happens in whatever order', async () => {
       await walk.compare();
       expect((await checkIntegrity(env.DB)).filter((fault) => !isErasure(fault))).toEqual([]);
     }),
-    { numRuns: 40 },
+    { numRuns: depth.runs(5, 40) },
   );
 }, 120_000);
 
@@ -67,7 +68,7 @@ it('gives the pages that a filter in memory gives, for every filter, order and p
         expect(shown).toEqual(order === 'asc' ? sequences : sequences.toReversed());
       }
     }),
-    { numRuns: 20 },
+    { numRuns: depth.runs(3, 20) },
   );
 }, 120_000);
 

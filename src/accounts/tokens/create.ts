@@ -17,21 +17,27 @@ import {
 
 /**
  * Creates a user token with the given scopes and expiry, by default those of the calling credential.
- * @throws Problem `insufficient_scope` for a scope that the caller lacks; `invalid_request` for an expiry after the caller's own
+ * @throws Problem `insufficient_scope` for a scope that the caller lacks; `invalid_request` for an expiry in the past or
+ *   after the caller's own; `conflict` if the account has the maximum number of tokens
  */
 export async function createUserToken(context: UserContext, input: UserTokenInput): Promise<CreatedUserToken> {
   const { account, scopes, shard, expiresAt } = context.principal;
-  const foreign = input.scopes?.filter((scope) => !scopes.includes(scope)) ?? [];
-  if (foreign.length > 0) {
-    throw new Problem('insufficient_scope', `The user token lacks what it would grant: ${foreign.join(', ')}.`, {
-      errors: [{ path: 'body.scopes', message: 'must be among the scopes of the token that asks' }],
+  const missing = input.scopes?.filter((scope) => !scopes.includes(scope)) ?? [];
+  if (missing.length > 0) {
+    throw new Problem('insufficient_scope', `The calling credential lacks these scopes: ${missing.join(', ')}.`, {
+      errors: [{ path: 'body.scopes', message: 'must be among the scopes of the calling credential' }],
     });
   }
   if (expiresAt !== null && (input.expires_at ?? 0) > expiresAt) {
     const message = `must not be after ${formatTime(expiresAt)}, when the calling credential expires`;
     throw invalidRequest([{ path: 'body.expires_at', message }]);
   }
-  const { token, store } = await issueUserToken(context, shard, account.id, input, { scopes, expiresAt });
+  const { token, store } = await issueUserToken(context, {
+    shard,
+    account: account.id,
+    input,
+    defaults: { scopes, expiresAt },
+  });
   await context.ledger
     .change({
       record: userActivity(context, 'user_token.created', token.id),

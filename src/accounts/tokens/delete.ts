@@ -1,23 +1,24 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { userTokens } from '../../db/schema';
-import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
 import { asNotFound, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
-import { parseId } from '../../lib/typeid';
+import { pathId } from '../../http/path-id';
+import type { Id } from '../../lib/typeid';
 
-/** Deletes a user token; it opens nothing from then on. */
-export async function deleteUserToken(context: UserContext, id: string): Promise<void> {
-  const token = parseId('utok', id);
-  if (!token) throw notFound('user token');
-  const found = and(eq(userTokens.account, context.principal.account.number), eq(userTokens.id, token));
+/**
+ * Deletes a user token of the account, which is refused from then on.
+ * @throws Problem `not_found`
+ */
+export async function deleteUserToken(context: UserContext, { id }: { id: Id<'utok'> }): Promise<void> {
+  const found = and(eq(userTokens.account, context.principal.account.number), eq(userTokens.id, id));
   const account = sql<number>`(select account from ${userTokens} where ${found})`;
   await context.ledger
     .change({
-      record: userActivity(context, 'user_token.deleted', token, { account }),
+      record: userActivity(context, 'user_token.deleted', id, { account }),
       changes: (write) => [write.delete(userTokens).where(found)],
       answer: null,
     })
@@ -30,14 +31,14 @@ export const deleteUserTokenRoute = new Hono().delete(
     id: 'deleteUserToken',
     tag: 'Account',
     summary: 'Delete a user token',
-    description: 'It opens nothing from then on.',
+    description: 'The token is refused from then on.',
     success: noContent(),
     pathId: 'utok',
   }),
   userAccess('account:write'),
   noQuery(),
   async (c) => {
-    await deleteUserToken(c.var.context, c.req.param('id'));
+    await deleteUserToken(c.var.context, { id: pathId(c, 'utok', 'user token') });
     return answer(c, null);
   },
 );

@@ -6,7 +6,7 @@ import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { makePageById, type Page, pageParameters, readCursor } from '../../http/page';
+import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
@@ -16,24 +16,21 @@ const UserTokenList = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /** Lists the account's user tokens, newest first, without their secrets. */
 export async function listUserTokens(
-  { reader, principal, config }: UserContext,
-  { limit, cursor }: z.output<ReturnType<typeof UserTokenList>>,
+  context: UserContext,
+  input: z.output<ReturnType<typeof UserTokenList>>,
 ): Promise<Page<UserToken>> {
-  const binding = { list: 'user_tokens', owner: principal.account.id, filters: {} };
-  const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);
-  const page = reader
-    .select()
-    .from(userTokens)
-    .where(
-      and(
-        eq(userTokens.account, principal.account.number),
-        before ? lt(userTokens.id, before as Id<'utok'>) : undefined,
-      ),
-    )
-    .orderBy(desc(userTokens.id))
-    .limit(limit + 1);
-  const [rows] = await reader.load([page]);
-  return makePageById(config.keyring, binding, rows, limit, (row) => presentUserToken(row));
+  const { reader, principal } = context;
+  const { account } = principal;
+  const page = await openPage<Id<'utok'>>(context, { list: 'user_tokens', owner: account.id }, input);
+  const [rows] = await reader.load([
+    reader
+      .select()
+      .from(userTokens)
+      .where(and(eq(userTokens.account, account.number), page.after && lt(userTokens.id, page.after)))
+      .orderBy(desc(userTokens.id))
+      .limit(page.rowLimit),
+  ]);
+  return page.make(rows, (row) => presentUserToken(row));
 }
 
 export const listUserTokensRoute = new Hono().get(

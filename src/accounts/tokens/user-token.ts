@@ -15,14 +15,14 @@ import { lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 
-const MAX_TOKENS = 100;
+export const MAX_TOKENS = 100;
 
 export const UserTokenCreation = lazy(() =>
   z
     .strictObject({
       name: text(1, 255).optional(),
       scopes: listOf(Scope(), SCOPES.length).optional().meta({
-        description: 'By default those of the token that asks; all of them where the operator asks.',
+        description: 'By default the scopes of the calling credential; for the operator, all scopes.',
       }),
       expires_at: dateTime.optional().meta({
         description:
@@ -59,9 +59,9 @@ export const UserToken = lazy(() =>
     .object({
       id: idField('utok'),
       name: z.string().nullable(),
-      token_prefix: z.string().meta({ description: 'The first characters of the token, to tell it by.' }),
+      token_prefix: z.string().meta({ description: 'The first characters of the token.' }),
       scopes: z.array(Scope()),
-      expires_at: timeField.nullable().meta({ description: 'When it ends; null where it never does.' }),
+      expires_at: timeField.nullable().meta({ description: 'When it expires; null if it never does.' }),
       last_used_at: timeField.nullable().meta({ description: 'To the minute; null before its first use.' }),
       created_at: timeField,
     })
@@ -70,11 +70,13 @@ export const UserToken = lazy(() =>
 
 export type UserToken = z.output<ReturnType<typeof UserToken>>;
 
-/** A new user token; `token`, the secret itself, is shown this once. */
+/** A new user token; `token`, the secret itself, is shown only this once. */
 export const CreatedUserToken = lazy(() =>
   UserToken()
     .extend({
-      token: z.string().meta({ pattern: credentialPattern('user'), description: 'The token itself, shown this once.' }),
+      token: z
+        .string()
+        .meta({ pattern: credentialPattern('user'), description: 'The token itself, shown only this once.' }),
     })
     .meta({
       id: 'CreatedUserToken',
@@ -85,7 +87,7 @@ export const CreatedUserToken = lazy(() =>
 
 export type CreatedUserToken = z.output<ReturnType<typeof CreatedUserToken>>;
 
-/** Where a user token is found, whoever made it. */
+/** The path of a user token, for the `Location` header; the operator creates tokens under another path. */
 export function tokenLocation(_path: string, { id }: UserToken): string {
   return `/v1/me/tokens/${id}`;
 }
@@ -105,7 +107,7 @@ export function presentUserToken(row: UserTokenRow, secret?: string): UserToken 
   };
 }
 
-/** A new user token: what to show of it, and the statement that stores it. */
+/** A new user token: the answer that shows it, and the statement that stores it. */
 export interface IssuedToken {
   token: CreatedUserToken;
   store: (write: RecordWriter) => Batch[number];
@@ -114,21 +116,27 @@ export interface IssuedToken {
 /** Defaults for tokens that the operator creates: every scope, no expiry. */
 export const OPERATOR_TOKEN_DEFAULTS = { scopes: SCOPES, expiresAt: null };
 
+/** What a new user token is made from. */
+interface TokenIssue {
+  /** The name of the account's shard. */
+  shard: string;
+  account: Id<'user'>;
+  input: UserTokenInput;
+  /** The scopes and the expiry for an input without them. */
+  defaults: { scopes: readonly Scope[]; expiresAt: number | null };
+}
+
 /**
- * Makes a user token for an account of a shard.
- * @param defaults the scopes and the expiry that it gets where the input names none
+ * Makes a user token, without storing it.
  * @throws Problem `invalid_request` for an expiry that is not in the future
  */
 export async function issueUserToken(
   { config, runtime }: { config: Config; runtime: Runtime },
-  shard: string,
-  account: Id<'user'>,
-  input: UserTokenInput,
-  defaults: { scopes: readonly Scope[]; expiresAt: number | null },
+  { shard, account, input, defaults }: TokenIssue,
 ): Promise<IssuedToken> {
   const now = runtime.now();
   if (input.expires_at !== undefined && input.expires_at <= now) {
-    throw invalidRequest([{ path: 'body.expires_at', message: 'must lie in the future' }]);
+    throw invalidRequest([{ path: 'body.expires_at', message: 'must be in the future' }]);
   }
   const wanted = input.scopes ?? defaults.scopes;
   const secret = makeCredential('user', shard, runtime.random);
@@ -142,7 +150,7 @@ export async function issueUserToken(
     lastUsedAt: null,
     createdAt: now,
   };
-  // NOT NULL: finds no account when it is gone or holds its fill, and the batch fails.
+  // NULL, which the column refuses, if the account is deleted or has the maximum number of tokens.
   const owner = sql`(
     select ${accounts.number} from ${accounts} where ${accounts.id} = ${sql.param(account, accounts.id)}
       and (
@@ -156,10 +164,10 @@ export async function issueUserToken(
   };
 }
 
-/** Tells a full account from other failures of storing a token. */
+/** Turns the failure to store a token in a full account into `conflict`, for a `catch`; throws other errors again. */
 export function refuseFullAccount(error: unknown): never {
   if (error instanceof ConstraintError && error.subject === 'user_tokens.account') {
-    throw new Problem('conflict', `The account holds ${MAX_TOKENS} user tokens, the most it can. Delete one first.`);
+    throw new Problem('conflict', `The account has ${MAX_TOKENS} user tokens, the maximum. Delete one first.`);
   }
   throw error;
 }

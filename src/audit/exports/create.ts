@@ -2,18 +2,17 @@ import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { agents, EVENT_TYPES } from '../../db/schema';
-import { invalidRequest } from '../../errors';
 import { orderedFile } from '../../files/presentation';
 import { requestFile } from '../../files/request';
 import { userAccess } from '../../http/access';
 import { newId, type UserContext } from '../../http/context';
-import { choice, listOf, queryText, rangeEnd } from '../../http/fields';
+import { choice, endDate, listOf, queryText, startDate } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
 import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
-import { DAY } from '../../lib/time';
 import { idBytes, parseId } from '../../lib/typeid';
+import { requireDateOrder } from '../date-range';
 import { oldestKept } from '../entry';
 import { AuditExport, EXPORT_FORMATS, type ExportRequest, presentExport } from './export';
 
@@ -28,10 +27,10 @@ const ExportCreation = lazy(() =>
   z
     .strictObject({
       format: choice(EXPORT_FORMATS).default('json'),
-      start_date: rangeEnd(0).meta({
+      start_date: startDate().meta({
         description: 'Entries from this time on. A bare date means its midnight in UTC.',
       }),
-      end_date: rangeEnd(DAY).meta({ description: 'Entries before this time. A bare date means the end of that day.' }),
+      end_date: endDate().meta({ description: 'Entries before this time. A bare date means the end of that day.' }),
       agent_id: queryText.optional().meta({ description: 'Entries of this agent.' }),
       event_types: eventTypes().optional().meta({ description: 'Entries of these types.' }),
       include_details: z.boolean().default(false).meta({ description: 'Whether each entry comes with its details.' }),
@@ -47,9 +46,7 @@ export async function createExport(
   context: UserContext,
   { format, start_date, end_date, agent_id, event_types, include_details }: z.output<ReturnType<typeof ExportCreation>>,
 ): Promise<AuditExport> {
-  if (start_date.written > end_date.written) {
-    throw invalidRequest([{ path: 'body.start_date', message: 'must not be after end_date' }]);
-  }
+  requireDateOrder('body', { start_date, end_date });
   const { principal, runtime, config } = context;
   const now = runtime.now();
   const request: ExportRequest = {

@@ -2,7 +2,7 @@ import type { FileOrder, FileProducer, ProducerInput } from '../../files/produce
 import type { Json } from '../../lib/json';
 import type { Id } from '../../lib/typeid';
 import { logStart } from '../entry';
-import { findSpan, type Span } from '../span';
+import { findFileRange, type PositionRange } from '../find-file-range';
 import type { SealingContext } from '../tree/seal';
 import { csvFormat } from './csv';
 import type { Encoder } from './encoder';
@@ -16,7 +16,7 @@ import { TextEncoding } from './text';
 interface Saved {
   account: Id<'user'>;
   /** What is left of the log. */
-  span: Span;
+  span: PositionRange;
   encoder: Json;
 }
 
@@ -35,7 +35,7 @@ export function exportProducer(sealing: SealingContext, now: () => number): File
 }
 
 async function begin({ reader, file }: FileOrder): Promise<Saved> {
-  const { span, owner } = await findSpan(reader, file, exportRequest(file));
+  const { span, owner } = await findFileRange(reader, file, exportRequest(file));
   // The agent that was asked for is nobody.
   const isEmpty = file.agent === 0;
   return { account: owner.id, span: isEmpty ? { low: 0, high: 0 } : span, encoder: null };
@@ -60,7 +60,7 @@ class ExportProduction implements ProducerInput {
   constructor(
     private readonly order: FileOrder,
     private readonly account: Id<'user'>,
-    private span: Span,
+    private span: PositionRange,
     private readonly encoder: Encoder,
   ) {
     this.source = new EntrySource(order.reader, order.file);

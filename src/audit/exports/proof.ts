@@ -13,7 +13,7 @@ import { hashRanges, type ReadTile, TILE_WIDTH, TreeFrontier } from '../../lib/t
 import { formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import { logStart } from '../entry';
-import { selectRange } from '../page-query';
+import { selectPositionRange } from '../select-positions';
 import { parseHead, presentHead, type SignedHead } from '../tree/checkpoint';
 import { signHidden } from '../tree/erasure-note';
 import type { SealingContext } from '../tree/seal';
@@ -278,7 +278,9 @@ function selectOldest(reader: Reader, start: number, { snapshot }: FileRow) {
 function selectFirstKept(reader: Reader, start: number, { keptFrom, snapshot }: FileRow) {
   return reader
     .select({ pos: sql<number>`low` })
-    .from(sql`(${selectRange({ number: start / LOG_SPAN }, { from: keptFrom, before: start + snapshot + 1 })})`);
+    .from(
+      sql`(${selectPositionRange({ number: start / LOG_SPAN }, { from: keptFrom, before: start + snapshot + 1 })})`,
+    );
 }
 
 function tileOf({ sequence }: Pick<ErasedEntryNote, 'sequence'>): number {

@@ -5,8 +5,8 @@ import { agents, EVENT_TYPES, type EventType } from '../../db/schema';
 import type { FileRow } from '../../files/file-records';
 import { formatHexId, type Id } from '../../lib/typeid';
 import { logStart } from '../entry';
-import type { Span } from '../span';
-import { storedDetail } from '../stored-detail';
+import type { PositionRange } from '../find-file-range';
+import { selectDetail } from '../select-detail';
 import { exportRequest, hasProof } from './export';
 
 /** An audit entry on its way into a file. */
@@ -59,7 +59,7 @@ export class EntrySource {
    * @param limit of rows; those of deleted agents count, and are left out
    * @returns the entries, and the first position that was not looked at
    */
-  async read({ low, high }: Span, limit: number): Promise<{ entries: ExportedEntry[]; next: number }> {
+  async read({ low, high }: PositionRange, limit: number): Promise<{ entries: ExportedEntry[]; next: number }> {
     if (low >= high) return { entries: [], next: high };
     const rows = await this.readRows(low, high, limit);
     await this.loadAgents(new Set(rows.map(([, agent]) => agent)));
@@ -123,7 +123,7 @@ function selectEntries(file: FileRow, low: number, high: number): SQL {
   // One text a row: every column of a row costs time on its way here.
   const columns = sql`
     pos, json_array(pos, agent, event, created_at, ${ids}, action, ip_address, user_agent,
-      ${include_details ? sql`details` : storedDetail('resource')}) as row`;
+      ${include_details ? sql`details` : selectDetail('resource')}) as row`;
   const within = sql`pos >= ${low} and pos < ${high}`;
   if (file.agent === null && !event_types) {
     return sql`select ${columns} from audit_entries not indexed where ${within} order by pos`;

@@ -1,29 +1,30 @@
 import { fileId } from '../../files/file';
 import type { FileRow } from '../../files/file-records';
 import { formatTime } from '../../lib/time';
-import type { FileOwner } from '../span';
-import { SHOWN_RECORDS } from './changes';
-import { findExceptions } from './exceptions';
-import type { Facts } from './facts';
-import { QUICK_DECISION, RETRY_REACH } from './figures';
-import { findAll } from './findings';
-import { FRAMEWORKS } from './framework';
-import { reportRequest } from './order';
-import type { ComplianceReport, SampledEntry, TreeOfLog } from './report';
-import { MAX_DRAWS, SAMPLE_SIZE } from './sample';
-import { figure, things } from './text';
+import type { FileAccount } from '../find-file-range';
+import type { Control, Finding, LogTree, ReportContent, SampledEntry } from './content';
+import { type ControlDefinition, FRAMEWORKS } from './controls';
+import { MAX_DRAWS, SAMPLE_SIZE } from './draw-sample';
+import { QUICK_DECISION, RETRY_REQUESTS } from './figures';
+import { findExceptions } from './find-exceptions';
+import type { PeriodFacts } from './gather-facts';
+import { LISTED_RECORDS } from './read-account';
+import { reportRequest } from './report';
+import { type Findings, stateFindings } from './state-findings';
+import { formatCount, formatNumber } from './wording';
 
-/** Puts the report together, of what was found. */
+/** Writes the content of a report: its own description, the figures, the controls with their findings, and the exceptions. */
 export function composeReport(
   file: FileRow,
-  owner: FileOwner,
-  integrity: TreeOfLog | null,
-  facts: Facts,
+  owner: FileAccount,
+  integrity: LogTree | null,
+  facts: PeriodFacts,
   sample: SampledEntry[],
-): ComplianceReport {
+): ReportContent {
   const { report_type, period } = reportRequest(file);
   const { name, controls } = FRAMEWORKS[report_type];
   const { summary, months, agents, deciders, activity } = facts;
+  const findings = stateFindings(facts);
   return {
     report_id: fileId(file),
     report_type,
@@ -31,7 +32,7 @@ export function composeReport(
     account: owner,
     period,
     generated_at: formatTime(file.createdAt),
-    statement: stateWhatItIs(file),
+    statement: describePurpose(file),
     integrity,
     scope: describeScope(file, facts),
     method: [...describeMethod(file, facts, sample), describeIntegrity(integrity)],
@@ -39,18 +40,31 @@ export function composeReport(
     months,
     agents,
     deciders,
-    controls: controls(findAll(facts)),
+    controls: controls.map((control) => composeControl(control, findings)),
     exceptions: findExceptions(facts),
     activity,
     sample,
   };
 }
 
-function describeIntegrity(integrity: TreeOfLog | null): string {
+function composeControl({ id, title, not_covered, ...names }: ControlDefinition, findings: Findings): Control {
+  const evidence = names.evidence.map((name) => findings[name]);
+  const illustrations = (names.illustrations ?? []).map((name) => findings[name]);
+  return { id, title, evidence: [...evidence, ...pickIllustration(illustrations)], not_covered };
+}
+
+/** The finding with the most entries, if any has entries. */
+function pickIllustration(findings: Finding[]): Finding[] {
+  const [best] = findings.filter(({ entries }) => entries > 0).toSorted((a, b) => b.entries - a.entries);
+  if (!best) return [];
+  return [{ ...best, text: `To illustrate the design, and not as evidence that it operated: ${best.text}` }];
+}
+
+function describeIntegrity(integrity: LogTree | null): string {
   if (!integrity)
     return 'The log could not be sealed when the report was made: nothing shows that it is as it was written.';
   return (
-    `The log had ${things(integrity.tree_size, 'entry', 'entries')} when the report was asked for, those before the period and those erased since ` +
+    `The log had ${formatCount(integrity.tree_size, 'entry', 'entries')} when the report was asked for, those before the period and those erased since ` +
     `included. They are the leaves of a Merkle tree (RFC 9162) whose root is ${integrity.root_hash}. That the log of today begins with ` +
     `these is proven at GET /v1/audit/consistency?from=${integrity.tree_size}, and that an entry is among them by its proof, against heads ` +
     'that the service has signed. This shows that entries were not changed since they were sealed, within two minutes of being ' +
@@ -59,7 +73,7 @@ function describeIntegrity(integrity: TreeOfLog | null): string {
   );
 }
 
-function stateWhatItIs(file: FileRow): string {
+function describePurpose(file: FileRow): string {
   const { report_type, period } = reportRequest(file);
   const evidence =
     'This report is evidence, not attestation: it states what the audit log of the service holds, for an auditor to test. ' +
@@ -79,9 +93,9 @@ function stateWhatItIs(file: FileRow): string {
   return evidence;
 }
 
-function describeScope(file: FileRow, { summary, reach }: Facts): string[] {
+function describeScope(file: FileRow, { summary, sequences }: PeriodFacts): string[] {
   const { period, from, to } = reportRequest(file);
-  const asked = formatTime(file.createdAt);
+  const requestedAt = formatTime(file.createdAt);
   return [
     `The period is ${period.start} to ${period.end}, both days included, in UTC.`,
     ...(file.keptFrom > from
@@ -90,11 +104,11 @@ function describeScope(file: FileRow, { summary, reach }: Facts): string[] {
             'covered, of its activity neither.',
         ]
       : []),
-    ...(to > file.createdAt ? [`The last day was not over when the report was asked for, at ${asked}.`] : []),
-    reach
-      ? `It covers ${things(summary.entries, 'entry', 'entries')} of the account’s audit log, with sequences from ${figure(reach.first)} to ` +
-        `${figure(reach.last)}, as they stood at ${asked}. Entries of deleted agents are erased, and left out.`
-      : `The account’s audit log held no entry of the period at ${asked}. Entries of deleted agents are erased, and left out.`,
+    ...(to > file.createdAt ? [`The last day was not over when the report was asked for, at ${requestedAt}.`] : []),
+    sequences
+      ? `It covers ${formatCount(summary.entries, 'entry', 'entries')} of the account’s audit log, with sequences from ${formatNumber(sequences.first)} to ` +
+        `${formatNumber(sequences.last)}, as they stood at ${requestedAt}. Entries of deleted agents are erased, and left out.`
+      : `The account’s audit log held no entry of the period at ${requestedAt}. Entries of deleted agents are erased, and left out.`,
     'It covers what agents asked for through the service, what was decided, and what tokens were used for. It does not cover the ' +
       'systems that agents act on, or access that does not go through the service.',
     'Agents and policies are described as they stood when the report was made; what changed them before is in the account ' +
@@ -102,7 +116,7 @@ function describeScope(file: FileRow, { summary, reach }: Facts): string[] {
   ];
 }
 
-function describeMethod(file: FileRow, { drawnFrom }: Facts, sample: SampledEntry[]): string[] {
+function describeMethod(file: FileRow, { samplePopulation }: PeriodFacts, sample: SampledEntry[]): string[] {
   return [
     'Every entry that the scope covers was counted; nothing was extrapolated. Sentences name the first entries behind them, or the ' +
       'first and the last, and how many there are. Each can be read at GET /v1/audit/{id} as long as the plan keeps it and its agent ' +
@@ -113,13 +127,13 @@ function describeMethod(file: FileRow, { drawnFrom }: Facts, sample: SampledEntr
     'Decisions by a policy are the policy’s. All others were taken with a user token and are called people’s, also where a program ' +
       'holds the token; the log records them under the account. A quick decision came ' +
       `within ${QUICK_DECISION / 1_000} seconds of the request. A denial was tried again if the same agent asked for the same action on the ` +
-      `same resource among its next ${RETRY_REACH} requests for that action.`,
-    `Key rotations and configuration changes are from the account activity, of each the newest ${SHOWN_RECORDS}.`,
+      `same resource among its next ${RETRY_REQUESTS} requests for that action.`,
+    `Key rotations and configuration changes are from the account activity, of each the newest ${LISTED_RECORDS}.`,
     sample.length === 0
       ? 'There was nothing to draw a sample from.'
-      : `The sample has ${things(sample.length, 'entry', 'entries')}, in the order in which they were drawn. Draw n, from 0, is ` +
-        `${drawnFrom.first} + (the first 48 bits of SHA-256("${fileId(file)}:n") modulo ${drawnFrom.size}), a sequence. Those ` +
+      : `The sample has ${formatCount(sample.length, 'entry', 'entries')}, in the order in which they were drawn. Draw n, from 0, is ` +
+        `${samplePopulation.first} + (the first 48 bits of SHA-256("${fileId(file)}:n") modulo ${samplePopulation.size}), a sequence. Those ` +
         `drawn before, those erased and those of deleted agents were passed over, until there were ${SAMPLE_SIZE}, every sequence had ` +
-        `been drawn, or ${figure(MAX_DRAWS)} draws were over.`,
+        `been drawn, or ${formatNumber(MAX_DRAWS)} draws were over.`,
   ];
 }

@@ -12,10 +12,9 @@ import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { DAY } from '../../lib/time';
 import { oldestKept } from '../entry';
-import { ComplianceReport, presentReport, REPORT_FORMATS, type ReportRequest } from './order';
-import { REPORT_TYPES } from './report-type';
+import { ComplianceReport, presentReport, REPORT_FORMATS, REPORT_TYPES, type ReportRequest } from './report';
 
-const MAX_DAYS = 366;
+export const MAX_DAYS = 366;
 
 const ReportCreation = lazy(() =>
   z
@@ -33,7 +32,7 @@ const ReportCreation = lazy(() =>
 );
 
 /**
- * Starts a compliance report on a period, of the entries that the log holds at this moment.
+ * Starts a compliance report about a period. The report covers the entries that the log holds now.
  * @throws Problem `plan_required`, `too_many_exports`
  */
 export async function createReport(
@@ -64,8 +63,8 @@ export async function createReport(
   return shown;
 }
 
-function refusePeriod(end: 'start' | 'end', message: string): never {
-  throw invalidRequest([{ path: `body.period.${end}`, message }]);
+function refusePeriod(field: 'start' | 'end', message: string): never {
+  throw invalidRequest([{ path: `body.period.${field}`, message }]);
 }
 
 export const createReportRoute = new Hono().post(

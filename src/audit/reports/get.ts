@@ -3,7 +3,7 @@ import { getFile } from '../../files/presentation';
 import { userAccess } from '../../http/access';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { ComplianceReport, presentReport } from './order';
+import { ComplianceReport, presentReport } from './report';
 
 export const getReportRoute = new Hono().get(
   '/v1/audit/reports/compliance/:id',

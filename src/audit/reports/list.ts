@@ -4,7 +4,7 @@ import { userAccess } from '../../http/access';
 import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { pageOf } from '../../http/response-fields';
-import { ComplianceReport, presentReport } from './order';
+import { ComplianceReport, presentReport } from './report';
 
 export const listReportsRoute = new Hono().get(
   '/v1/audit/reports/compliance',

@@ -1,129 +1,95 @@
-import type { ReportType } from './report-type';
+import * as z from 'zod';
+import type { Config } from '../../env';
+import { fileId } from '../../files/file';
+import type { FileRow } from '../../files/file-records';
+import { digestField, type FileOwner, fileFields, type PresentedFile, presentFile } from '../../files/presentation';
+import { EXAMPLE, exampleId } from '../../http/examples';
+import { idField } from '../../http/response-fields';
+import { lazy } from '../../lib/lazy';
+import type { Id } from '../../lib/typeid';
 
-/** The numbers of requests and tokens in some part of a period. */
-export interface Counts {
-  entries: number;
-  requests: number;
-  approved: number;
-  denied: number;
-  expired: number;
-  tokens_issued: number;
-  tokens_used: number;
-  tokens_revoked: number;
-}
+export const REPORT_TYPES = ['soc2_type1', 'soc2_type2', 'iso27001', 'hipaa', 'gdpr', 'eu_ai_act'] as const;
 
-/** A sentence, and the audit entries behind it: all of them, or the first few where `entries` says that there are more. */
-export interface Finding {
-  text: string;
-  /** How many entries are behind it. */
-  entries: number;
-  entry_ids: string[];
-}
+/** The framework whose controls a report goes through. */
+export type ReportType = (typeof REPORT_TYPES)[number];
 
-/** What the log holds for one control of a framework. */
-export interface Control {
-  id: string;
-  title: string;
-  evidence: Finding[];
-  /** What the control asks for and the log cannot show. */
-  not_covered: string;
-}
+export const REPORT_FORMATS = ['pdf', 'json'] as const;
 
-/** Something that deserves an auditor's eye. */
-export interface ReportException {
-  kind: string;
-  severity: 'low' | 'medium' | 'high';
-  text: string;
-  /** How many entries are behind it. */
-  entries: number;
-  entry_ids: string[];
-}
+type ReportFormat = (typeof REPORT_FORMATS)[number];
 
-export interface AgentFigures {
-  agent_id: string;
-  name: string;
-  counts: Counts;
-}
-
-/** Who decided how much: one policy, or the account's people, by which whoever holds a user token is meant. */
-export interface DeciderFigures {
-  decided_by: string;
-  kind: 'person' | 'policy';
-  /** Of a policy that still exists. */
-  name: string | null;
-  approved: number;
-  denied: number;
-}
-
-/** A change of a key or of the configuration, as the account activity has it. */
-export interface ActivityRecord {
-  id: string;
-  at: string;
-  action: string;
-  actor: string | null;
-  target: string;
-  changes: string[];
-}
-
-/** An audit entry of the sample, as GET /v1/audit/:id shows it. */
-export interface SampledEntry {
-  id: string;
-  sequence: number;
-  user_id: string;
-  agent_id: string;
-  permission_request_id: string;
-  event_type: string;
-  details: Record<string, unknown>;
-  ip_address: string;
-  user_agent: string;
-  created_at: string;
-}
-
-/** A tree of RFC 9162 over the first entries of a log. */
-export interface TreeOfLog {
-  tree_size: number;
-  /** In hexadecimal. */
-  root_hash: string;
-}
-
-/** A compliance report: the JSON form as it stands, and what the PDF shows. Times are ISO 8601, days YYYY-MM-DD. */
-export interface ComplianceReport {
-  report_id: string;
+/** The stored request for a report. */
+export interface ReportRequest {
   report_type: ReportType;
-  /** The name of the framework, for people. */
-  framework: string;
-  account: { id: string; name: string | null; plan: string };
+  /** The first and the last day; both belong to the period. */
   period: { start: string; end: string };
-  generated_at: string;
-  /** What the report is and is not: evidence, not attestation. */
-  statement: string;
-  /** The Merkle tree of the log as the report found it; null where the log could not be sealed. */
-  integrity: TreeOfLog | null;
-  /** Paragraphs: what was looked at, and how. */
-  scope: string[];
-  method: string[];
-  summary: Counts & {
-    by_event_type: Record<string, number>;
-    agents: number;
-    approved_by_person: number;
-    approved_by_policy: number;
-    denied_by_person: number;
-    denied_by_policy: number;
+  /** The start of the period in milliseconds since the epoch, inclusive. */
+  from: number;
+  /** The end of the period in milliseconds since the epoch, exclusive. */
+  to: number;
+}
+
+const dayField = lazy(() => z.string().meta({ format: 'date' }));
+
+/** A compliance report as the API shows it. Its content is in the file behind `download_url`. */
+export const ComplianceReport = lazy(() =>
+  z
+    .object({
+      report_id: idField('report'),
+      report_type: z.enum(REPORT_TYPES),
+      period: z.object({ start: dayField(), end: dayField() }).meta({ description: 'Both days count.' }),
+      format: z.enum(REPORT_FORMATS),
+      sha256: digestField().optional(),
+      ...fileFields(),
+    })
+    .meta({
+      id: 'ComplianceReport',
+      description: 'A file of evidence from the audit log, by the controls of a framework, made in the background.',
+      examples: [
+        {
+          report_id: exampleId('report'),
+          report_type: 'soc2_type2',
+          period: { start: '2026-01-01', end: '2026-01-31' },
+          format: 'pdf',
+          status: 'processing',
+          download_url: null,
+          expires_at: null,
+          error: null,
+          created_at: EXAMPLE.time,
+        },
+      ],
+    }),
+);
+
+export type ComplianceReport = z.output<ReturnType<typeof ComplianceReport>>;
+
+/** Gets the stored request of a report. */
+export function reportRequest({ request }: Pick<FileRow, 'request'>): ReportRequest {
+  return request as unknown as ReportRequest;
+}
+
+/**
+ * The time, exclusive, up to which a report covers the account: the end of the period, or the end of the millisecond in
+ * which the report was requested if that is earlier.
+ */
+export function coverageEnd(file: Pick<FileRow, 'request' | 'createdAt'>): number {
+  return Math.min(reportRequest(file).to, file.createdAt + 1);
+}
+
+/** Makes the API's answer for a report; `now` decides whether its download link still works. */
+export async function presentReport(
+  config: Config,
+  owner: FileOwner,
+  row: PresentedFile,
+  now: number,
+): Promise<ComplianceReport> {
+  const { report_type, period } = reportRequest(row);
+  const { fields, sha256 } = await presentFile(config, owner, row, now);
+  return {
+    report_id: fileId(row) as Id<'report'>,
+    report_type,
+    period,
+    format: row.format as ReportFormat,
+    ...(sha256 !== null && { sha256 }),
+    ...fields,
   };
-  /** One a calendar month (`YYYY-MM`) of the period, also where nothing happened. */
-  months: ({ month: string } & Counts)[];
-  /** Agents with entries in the period, most requests first. */
-  agents: AgentFigures[];
-  deciders: DeciderFigures[];
-  controls: Control[];
-  exceptions: ReportException[];
-  activity: {
-    /** How many records of each action the period has. */
-    by_action: Record<string, number>;
-    /** The newest of them, of the actions that concern keys and configuration. */
-    key_rotations: ActivityRecord[];
-    configuration_changes: ActivityRecord[];
-  };
-  /** Entries drawn by a random order that the report's id determines. */
-  sample: SampledEntry[];
 }

@@ -7,6 +7,7 @@ import { write } from './write.mjs';
  * Makes the reference at /docs: the page of src/docs/page and the library that it loads.
  * @param {string} root the project's folder
  * @param {string} assets the folder of the assets
+ * @returns {string} the path at which the service serves the files that pages load
  */
 export function makeDocs(root, assets) {
   const page = join(root, 'src/docs/page');
@@ -18,7 +19,7 @@ export function makeDocs(root, assets) {
     ...['swagger-ui-bundle.js', 'swagger-ui-bundle.js.LICENSE.txt', 'swagger-ui.css'].map((name) =>
       join(library, name),
     ),
-    ...['favicon.svg', 'page.css', 'page.js'].map((name) => join(page, name)),
+    ...['favicon.svg', 'guides.css', 'page.css', 'page.js'].map((name) => join(page, name)),
   ].map((path) => ({ name: basename(path), content: readFileSync(path) }));
 
   // Files may be cached for ever, as the name of their folder changes with what is in them.
@@ -28,9 +29,12 @@ export function makeDocs(root, assets) {
 
   mkdirSync(join(target, version), { recursive: true });
   for (const { name, content } of files) write(join(target, version, name), content);
-  const html = readFileSync(join(page, 'index.html'), 'utf8').replaceAll('%FOLDER%', `/docs/${version}`);
+  const folder = `/docs/${version}`;
+  const html = readFileSync(join(page, 'index.html'), 'utf8').replaceAll('%FOLDER%', folder);
   write(join(target, 'index.html'), Buffer.from(html));
   for (const name of readdirSync(target)) {
-    if (name !== version && name !== 'index.html') rmSync(join(target, name), { recursive: true });
+    if (!['guides', 'guides.html', 'index.html', version].includes(name))
+      rmSync(join(target, name), { recursive: true });
   }
+  return folder;
 }

@@ -4,7 +4,7 @@ import { create } from 'fontkit';
 import decompress from 'wawoff2/decompress.js';
 import { write } from './write.mjs';
 
-/** The fonts of the reports' PDF form, in the order in which a character looks for one that has it. */
+/** The fonts of PDF reports. None has all of these scripts, and a report loads only the files that its texts need. */
 const FONTS = {
   'latin-regular.ttf': '@embedpdf/fonts-latin/fonts/NotoSans-Regular.ttf',
   'latin-bold.ttf': '@embedpdf/fonts-latin/fonts/NotoSans-SemiBold.ttf',
@@ -15,7 +15,8 @@ const FONTS = {
 };
 
 /**
- * Makes the fonts, and coverage.json: which characters each of them has, as the first and the last of every range.
+ * Writes the fonts to the assets, with their licence and with coverage.json: the characters that each font has, as the
+ * first and the last of every range.
  * @param {string} root the project's folder
  * @param {string} assets the folder of the assets
  */

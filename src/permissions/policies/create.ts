@@ -33,8 +33,8 @@ const PolicyCreation = lazy(() =>
 );
 
 /**
- * Makes a policy, which decides requests from then on.
- * @throws Problem `conflict` when the account holds as many as it can
+ * Creates a policy, which applies to later requests.
+ * @throws Problem `conflict` if the account has the maximum number of policies
  */
 export async function createPolicy(
   context: UserContext,
@@ -58,7 +58,7 @@ export async function createPolicy(
     createdAt: now,
     updatedAt: now,
   };
-  // NOT NULL: finds no account when it is gone or holds its fill, and nothing is written.
+  // NULL, which the column refuses, if the account is deleted or has the maximum number of policies.
   const owner = sql`(
     select number from ${accounts} where number = ${principal.account.number}
       and (select count(*) from ${policies} where account = ${principal.account.number}) < ${MAX_POLICIES}
@@ -72,7 +72,7 @@ export async function createPolicy(
     });
   } catch (error) {
     if (!(error instanceof ConstraintError)) throw error;
-    throw new Problem('conflict', `The account holds ${MAX_POLICIES} policies, the most it can. Delete one first.`);
+    throw new Problem('conflict', `The account has ${MAX_POLICIES} policies, the maximum. Delete one first.`);
   }
   return created;
 }
@@ -83,7 +83,7 @@ export const createPolicyRoute = new Hono().post(
     id: 'createPolicy',
     tag: 'Policies',
     summary: 'Create a policy',
-    description: 'It decides requests from then on.',
+    description: 'It applies to later requests.',
     success: created(Policy),
     problems: ['conflict'],
   }),

@@ -1,23 +1,24 @@
 import { Hono } from 'hono';
 import { policies } from '../../db/schema';
-import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
 import { asNotFound, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
-import { parseId } from '../../lib/typeid';
+import { pathId } from '../../http/path-id';
+import type { Id } from '../../lib/typeid';
 import { isPolicy, policyOwner } from './policy';
 
-/** Deletes a policy. What it decided stays decided. */
-export async function deletePolicy(context: UserContext, id: string): Promise<void> {
-  const policy = parseId('policy', id);
-  if (!policy) throw notFound('policy');
+/**
+ * Deletes a policy. Its decisions remain.
+ * @throws Problem `not_found`
+ */
+export async function deletePolicy(context: UserContext, { id }: { id: Id<'policy'> }): Promise<void> {
   const account = context.principal.account.number;
   await context.ledger
     .change({
-      record: userActivity(context, 'policy.deleted', policy, { account: policyOwner(account, policy) }),
-      changes: (write) => [write.delete(policies).where(isPolicy(account, policy))],
+      record: userActivity(context, 'policy.deleted', id, { account: policyOwner(account, id) }),
+      changes: (write) => [write.delete(policies).where(isPolicy(account, id))],
       answer: null,
     })
     .catch(asNotFound('policy'));
@@ -29,14 +30,14 @@ export const deletePolicyRoute = new Hono().delete(
     id: 'deletePolicy',
     tag: 'Policies',
     summary: 'Delete a policy',
-    description: 'What it decided stays decided.',
+    description: 'Its decisions remain.',
     success: noContent(),
     pathId: 'policy',
   }),
   userAccess('policies:write'),
   noQuery(),
   async (c) => {
-    await deletePolicy(c.var.context, c.req.param('id'));
+    await deletePolicy(c.var.context, { id: pathId(c, 'policy') });
     return answer(c, null);
   },
 );

@@ -3,41 +3,41 @@ import { matchesPattern } from '../../lib/pattern';
 import type { Id } from '../../lib/typeid';
 import type { Condition, PolicyRow } from './policy';
 
-/** What is asked for, as policies see it. */
-export interface Asked {
-  /** Null in a simulation that names none: policies for certain agents then do not apply. */
+/** The part of a request that policies look at. */
+export interface EvaluatedRequest {
+  /** Null in a simulation without an agent: policies for certain agents then do not apply. */
   agentId: string | null;
   action: string;
   resource: string;
   scope: JsonObject;
 }
 
-/** What policies can say of a request; without one that applies it waits for a person. */
+/** The possible results; a request is `pending`, and waits for a person, if no policy applies. */
 export const DECISIONS = ['approve', 'deny', 'pending'] as const;
 
-/** What the policies say: the one that decides, and all that apply, those that decide first at the front. */
-export interface Verdict {
+/** The result for a request: the policy that decides, and all that apply, in the order of precedence. */
+export interface Evaluation {
   decision: (typeof DECISIONS)[number];
   policy: PolicyRow | null;
   matched: Id<'policy'>[];
 }
 
 /**
- * Decides a request by an account's policies: any applying deny wins, else the approval of highest priority, oldest
- * first; without either it waits for a person.
+ * Evaluates an account's policies for a request. Any denial that applies wins; otherwise the approval of highest priority,
+ * of equal ones the oldest; otherwise the request waits for a person.
  */
-export function evaluate(policies: PolicyRow[], asked: Asked): Verdict {
-  const applying = policies.filter((policy) => policy.isActive && applies(policy, asked)).sort(byWeight);
+export function evaluatePolicies(policies: PolicyRow[], request: EvaluatedRequest): Evaluation {
+  const applying = policies.filter((policy) => policy.isActive && applies(policy, request)).sort(byPrecedence);
   const [policy = null] = applying;
   return { decision: policy?.effect ?? 'pending', policy, matched: applying.map(({ id }) => id) };
 }
 
-function byWeight(a: PolicyRow, b: PolicyRow): number {
+function byPrecedence(a: PolicyRow, b: PolicyRow): number {
   if (a.effect !== b.effect) return a.effect === 'deny' ? -1 : 1;
   return b.priority - a.priority || a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
 }
 
-function applies(policy: PolicyRow, { agentId, action, resource, scope }: Asked): boolean {
+function applies(policy: PolicyRow, { agentId, action, resource, scope }: EvaluatedRequest): boolean {
   return (
     (policy.agentIds === null || (agentId !== null && policy.agentIds.includes(agentId))) &&
     policy.actions.some((pattern) => matchesPattern(pattern, action)) &&
@@ -47,9 +47,9 @@ function applies(policy: PolicyRow, { agentId, action, resource, scope }: Asked)
 }
 
 /**
- * Whether a scope meets a policy's conditions. In doubt (a key is missing, a value is of another type, a condition cannot
- * be read) a denial applies and an approval does not: both fail closed. An approval that has conditions must have one
- * for every key of the scope: what it does not speak of it does not allow.
+ * Whether a scope meets a policy's conditions. In doubt (a key is missing, a value has another type, a condition is
+ * invalid) a denial applies and an approval does not: both fail closed. An approval with conditions must have one for
+ * every key of the scope, because it does not allow what it does not mention.
  */
 function conditionsHold({ effect, conditions }: PolicyRow, scope: JsonObject): boolean {
   const keys = Object.keys(conditions);
@@ -62,7 +62,7 @@ function conditionsHold({ effect, conditions }: PolicyRow, scope: JsonObject): b
   });
 }
 
-/** Whether a stored condition is one that can be judged. By hand: this runs for every policy at every request. */
+/** Whether a stored condition is valid. Written without Zod, as it runs for every policy on every request. */
 function isCondition(value: unknown): value is Condition {
   if (!isJsonObject(value)) return false;
   return Object.entries(value).every(
@@ -73,7 +73,7 @@ function isCondition(value: unknown): value is Condition {
   );
 }
 
-/** Whether a value meets a condition; null where they are of different types and cannot be compared. */
+/** Whether a value meets a condition; null if their types differ, so that they cannot be compared. */
 function holds(condition: Condition, value: Json): boolean | null {
   const answers: (boolean | null)[] = [];
   if (condition.min !== undefined) answers.push(typeof value === 'number' ? value >= condition.min : null);

@@ -5,14 +5,16 @@ import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { parseId } from '../../lib/typeid';
+import { pathId } from '../../http/path-id';
+import type { Id } from '../../lib/typeid';
 import { isPolicy, Policy, presentPolicy } from './policy';
 
-/** Finds a policy of the account. */
-export async function getPolicy({ reader, principal }: UserContext, id: string): Promise<Policy> {
-  const policy = parseId('policy', id);
-  if (!policy) throw notFound('policy');
-  const [[row]] = await reader.load([reader.select().from(policies).where(isPolicy(principal.account.number, policy))]);
+/**
+ * Finds a policy of the account.
+ * @throws Problem `not_found`
+ */
+export async function getPolicy({ reader, principal }: UserContext, { id }: { id: Id<'policy'> }): Promise<Policy> {
+  const [[row]] = await reader.load([reader.select().from(policies).where(isPolicy(principal.account.number, id))]);
   if (!row) throw notFound('policy');
   return presentPolicy(row);
 }
@@ -28,5 +30,5 @@ export const getPolicyRoute = new Hono().get(
   }),
   userAccess('policies:read'),
   noQuery(),
-  async (c) => answer(c, await getPolicy(c.var.context, c.req.param('id'))),
+  async (c) => answer(c, await getPolicy(c.var.context, { id: pathId(c, 'policy') })),
 );

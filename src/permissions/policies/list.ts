@@ -6,7 +6,7 @@ import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { makePageById, type Page, pageParameters, readCursor } from '../../http/page';
+import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
@@ -16,20 +16,21 @@ const PolicyList = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /** Lists the account's policies, newest first. */
 export async function listPolicies(
-  { reader, principal, config }: UserContext,
-  { limit, cursor }: z.output<ReturnType<typeof PolicyList>>,
+  context: UserContext,
+  input: z.output<ReturnType<typeof PolicyList>>,
 ): Promise<Page<Policy>> {
-  const binding = { list: 'policies', owner: principal.account.id, filters: {} };
-  const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);
-  const older = before ? lt(policies.id, before as Id<'policy'>) : undefined;
-  const page = reader
-    .select()
-    .from(policies)
-    .where(and(eq(policies.account, principal.account.number), older))
-    .orderBy(desc(policies.id))
-    .limit(limit + 1);
-  const [rows] = await reader.load([page]);
-  return makePageById(config.keyring, binding, rows, limit, presentPolicy);
+  const { reader, principal } = context;
+  const { account } = principal;
+  const page = await openPage<Id<'policy'>>(context, { list: 'policies', owner: account.id }, input);
+  const [rows] = await reader.load([
+    reader
+      .select()
+      .from(policies)
+      .where(and(eq(policies.account, account.number), page.after && lt(policies.id, page.after)))
+      .orderBy(desc(policies.id))
+      .limit(page.rowLimit),
+  ]);
+  return page.make(rows, presentPolicy);
 }
 
 export const listPoliciesRoute = new Hono().get(

@@ -12,11 +12,11 @@ import { formatTime } from '../../lib/time';
 import { type Id, idPattern } from '../../lib/typeid';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH, permissionFields } from '../permission-fields';
 
-/** The most policies that an account can hold: all of them are looked through at every request. */
+/** The greatest number of policies of an account, because every request evaluates all of them. */
 export const MAX_POLICIES = 200;
 
 const MAX_MEMBERS = 100;
-/** Every request looks through all policies: they have to stay small together. */
+/** Limits the size of all policies together, because every request evaluates all of them. */
 const MAX_PATTERN_BYTES = 8 * 1024;
 const MAX_PRIORITY = 1_000_000;
 
@@ -24,14 +24,14 @@ export type PolicyRow = InferSelectModel<typeof policies>;
 
 const CONDITION = 'PolicyCondition';
 
-/** What a policy asks of one key of a request's scope; `{}` accepts any value. */
+/** A policy's condition on one key of a request's scope; `{}` accepts any value. */
 export const Condition = lazy(() =>
   z
     .strictObject({
-      min: z.number().optional().meta({ description: 'The least that a number may be; not above `max`.' }),
-      max: z.number().optional().meta({ description: 'The most that a number may be.' }),
-      equals: z.unknown().optional().meta({ description: 'The only value that there may be.' }),
-      in: listOf(z.unknown(), MAX_MEMBERS).optional().meta({ description: 'The values that there may be.' }),
+      min: z.number().optional().meta({ description: 'The smallest number allowed; not above `max`.' }),
+      max: z.number().optional().meta({ description: 'The greatest number allowed.' }),
+      equals: z.unknown().optional().meta({ description: 'The only value allowed.' }),
+      in: listOf(z.unknown(), MAX_MEMBERS).optional().meta({ description: 'The values allowed.' }),
     })
     .refine(({ min, max }) => min === undefined || max === undefined || min <= max, {
       path: ['min'],
@@ -39,7 +39,7 @@ export const Condition = lazy(() =>
     })
     .meta({
       id: CONDITION,
-      description: "What a policy asks of one key of a request's scope; `{}` accepts any value.",
+      description: "A policy's condition on one key of a request's scope; `{}` accepts any value.",
       examples: [{ max: 100 }],
     }),
 );
@@ -47,7 +47,7 @@ export const Condition = lazy(() =>
 export type Condition = z.output<ReturnType<typeof Condition>>;
 
 const conditions = lazy(() =>
-  jsonObject('What is asked of each key of the scope. None: nothing.', 16 * 1024)
+  jsonObject('The conditions on keys of the scope; empty for none.', 16 * 1024)
     .superRefine((value, refinement) => {
       for (const [key, condition] of Object.entries(value)) {
         const { error } = Condition().safeParse(condition);
@@ -56,7 +56,7 @@ const conditions = lazy(() =>
           const message = name === undefined ? issue.message : `takes min, max, equals and in, not ${name}`;
           refinement.addIssue({ code: 'custom', path: [key, ...issue.path], message });
         }
-        // To judge one that is wrong takes long beside one that is right: the first is enough.
+        // Reports only the first invalid condition, because validating an invalid one is slow.
         if (error) return;
       }
     })
@@ -72,7 +72,7 @@ function patterns(max: number, examples: string[]) {
     )
     .meta({
       description:
-        'Patterns, one of which must match: literal text in which `*` stands for any run of characters. ' +
+        'Patterns, one of which must match: literal text in which `*` matches any characters. ' +
         `At most ${MAX_PATTERN_BYTES} bytes of JSON together.`,
       examples: [examples],
     });
@@ -88,17 +88,18 @@ export const policyFields = lazy(() => ({
   resources: patterns(MAX_RESOURCE_LENGTH, ['mailbox:*']),
   agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_MEMBERS)
     .nullable()
-    .meta({ description: 'The agents that it is for; null for all.' }),
+    .meta({ description: 'The agents that it applies to; null for all.' }),
   conditions: conditions(),
-  token_ttl: permissionFields()
-    .token_ttl.nullable()
-    .meta({ description: 'The most seconds that a token which it approves lives; null for as long as was asked for.' }),
-  max_uses: permissionFields()
-    .max_uses.nullable()
-    .meta({ description: 'The most uses of a token which it approves; null for as many as were asked for.' }),
-  reason: permissionFields().reason.nullable().meta({ description: 'Becomes the reason of its decisions.' }),
+  token_ttl: permissionFields().token_ttl.nullable().meta({
+    description:
+      'The greatest lifetime of the tokens that it approves, in seconds; null for no limit beyond the request.',
+  }),
+  max_uses: permissionFields().max_uses.nullable().meta({
+    description: 'The greatest number of uses of the tokens that it approves; null for no limit beyond the request.',
+  }),
+  reason: permissionFields().reason.nullable().meta({ description: 'The reason given for its decisions.' }),
   priority: wholeNumber(-MAX_PRIORITY, MAX_PRIORITY).meta({
-    description: 'Of several approvals that apply, the highest decides, of equal ones the oldest.',
+    description: 'If several approvals apply, the one of highest priority decides; of equal ones, the oldest.',
   }),
   is_active: z.boolean(),
 }));
@@ -142,10 +143,10 @@ export const Policy = lazy(() =>
     .meta({
       id: 'Policy',
       description:
-        'A rule that decides requests on the spot. It applies where every part matches. Any denial that applies wins; else ' +
-        'the approval of highest priority; else a person decides. In doubt it fails closed: where a key of the scope is ' +
-        'missing, or of another type, a denial applies and an approval does not; and an approval that has conditions must ' +
-        'have one for every key of the scope.',
+        'A rule that decides requests at once. It applies if every part matches. Any denial that applies wins; otherwise ' +
+        'the approval of highest priority; otherwise a person decides. Policies fail closed: if a key of the scope is ' +
+        'missing or has another type, a denial applies and an approval does not; an approval with conditions must have ' +
+        'one for every key of the scope.',
       examples: [examplePolicy],
     }),
 );
@@ -176,12 +177,12 @@ export function isPolicy(account: number, id: Id<'policy'>) {
   return and(eq(policies.account, account), eq(policies.id, id));
 }
 
-/** The number of the account that a policy belongs to, as SQL; NULL when it is not this one's. */
+/** The number of the account that a policy belongs to, as SQL; NULL if it is not this account's. */
 export function policyOwner(account: number, id: Id<'policy'>): SQL<number> {
   return sql<number>`(select account from ${policies} where ${isPolicy(account, id)})`;
 }
 
-/** A preload of the account's policies that are switched on. */
+/** Makes the preload of the account's active policies. */
 export async function activePolicies(_c: RequestContext, reader: Reader, owner: SQL<number>) {
   const query = reader
     .select()

@@ -7,14 +7,14 @@ import { answer, ok, operation } from '../../http/operation';
 import { idField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { permissionFields } from '../permission-fields';
-import { wordText } from '../tokens/find';
-import { DECISIONS, evaluate } from './evaluate';
+import { shortText } from '../tokens/token-input';
+import { DECISIONS, evaluatePolicies } from './evaluate';
 import { activePolicies, type PolicyRow } from './policy';
 
 const PolicySimulation = lazy(() =>
   z
     .strictObject({
-      agent_id: wordText()
+      agent_id: shortText()
         .optional()
         .meta({
           description: 'Without it, policies for certain agents do not apply.',
@@ -37,15 +37,13 @@ const PolicySimulation = lazy(() =>
     }),
 );
 
-/** What the account's policies would say. */
+/** The decision that the account's policies would make. */
 export const Simulation = lazy(() =>
   z
     .object({
       decision: z.enum(DECISIONS),
-      policy_id: idField('policy').nullable().meta({ description: 'The policy that decides; null where none does.' }),
-      matched: z
-        .array(idField('policy'))
-        .meta({ description: 'Every policy that applies, the one that decides first.' }),
+      policy_id: idField('policy').nullable().meta({ description: 'The policy that decides; null if none applies.' }),
+      matched: z.array(idField('policy')).meta({ description: 'Every policy that applies; the first one decides.' }),
     })
     .meta({
       id: 'Simulation',
@@ -55,13 +53,12 @@ export const Simulation = lazy(() =>
 
 export type Simulation = z.output<ReturnType<typeof Simulation>>;
 
-/** Asks the policies of an account what they would decide, and writes nothing. */
+/** Evaluates an account's policies for a request that is not made, without writing anything. */
 export function simulatePolicies(
-  policies: PolicyRow[],
-  input: z.output<ReturnType<typeof PolicySimulation>>,
+  input: { policies: PolicyRow[] } & z.output<ReturnType<typeof PolicySimulation>>,
 ): Simulation {
-  const { agent_id: agentId = null, action, resource, scope } = input;
-  const { decision, policy, matched } = evaluate(policies, { agentId, action, resource, scope });
+  const { policies, agent_id: agentId = null, action, resource, scope } = input;
+  const { decision, policy, matched } = evaluatePolicies(policies, { agentId, action, resource, scope });
   return { decision, policy_id: policy?.id ?? null, matched };
 }
 
@@ -70,12 +67,12 @@ export const simulatePoliciesRoute = new Hono().post(
   operation({
     id: 'simulatePolicies',
     tag: 'Policies',
-    summary: 'Ask what the policies would decide',
-    description: 'Writes nothing.',
+    summary: 'Simulate the policies',
+    description: 'Shows what the active policies would decide about a request. Writes nothing.',
     success: ok(Simulation),
   }),
   userAccess('policies:read', activePolicies),
   noQuery(),
   body(PolicySimulation),
-  (c) => answer(c, simulatePolicies(c.var.loaded ?? [], c.req.valid('json'))),
+  (c) => answer(c, simulatePolicies({ policies: c.var.loaded ?? [], ...c.req.valid('json') })),
 );

@@ -7,8 +7,9 @@ import { asNotFound, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { atLeastOneField, body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
+import { pathId } from '../../http/path-id';
 import { lazy } from '../../lib/lazy';
-import { parseId } from '../../lib/typeid';
+import type { Id } from '../../lib/typeid';
 import { isPolicy, Policy, policyFields, policyOwner, presentPolicy } from './policy';
 
 const PolicyUpdate = lazy(() =>
@@ -18,34 +19,34 @@ const PolicyUpdate = lazy(() =>
   }),
 );
 
-/** Changes the fields that are named; requests from then on are decided by it as it then is. */
+/**
+ * Changes the given fields of a policy. The change applies to later requests only.
+ * @throws Problem `not_found`
+ */
 export async function updatePolicy(
   context: UserContext,
-  id: string,
-  input: z.output<ReturnType<typeof PolicyUpdate>>,
+  { id, ...fields }: { id: Id<'policy'> } & z.output<ReturnType<typeof PolicyUpdate>>,
 ): Promise<Policy> {
-  const policy = parseId('policy', id);
-  if (!policy) throw notFound('policy');
   const account = context.principal.account.number;
-  const fields = {
-    name: input.name,
-    effect: input.effect,
-    actions: input.actions,
-    resources: input.resources,
-    agentIds: input.agent_ids,
-    conditions: input.conditions,
-    tokenTtl: input.token_ttl,
-    maxUses: input.max_uses,
-    reason: input.reason === '' ? null : input.reason,
-    priority: input.priority,
-    isActive: input.is_active,
+  const columns = {
+    name: fields.name,
+    effect: fields.effect,
+    actions: fields.actions,
+    resources: fields.resources,
+    agentIds: fields.agent_ids,
+    conditions: fields.conditions,
+    tokenTtl: fields.token_ttl,
+    maxUses: fields.max_uses,
+    reason: fields.reason === '' ? null : fields.reason,
+    priority: fields.priority,
+    isActive: fields.is_active,
     updatedAt: context.runtime.now(),
   };
-  const changed = { account: policyOwner(account, policy), changes: Object.keys(input) };
+  const changed = { account: policyOwner(account, id), changes: Object.keys(fields) };
   const [[row]] = await context.ledger
     .change({
-      record: userActivity(context, 'policy.updated', policy, changed),
-      changes: (write) => [write.update(policies).set(fields).where(isPolicy(account, policy)).returning()],
+      record: userActivity(context, 'policy.updated', id, changed),
+      changes: (write) => [write.update(policies).set(columns).where(isPolicy(account, id)).returning()],
       answer: null,
     })
     .catch(asNotFound('policy'));
@@ -59,12 +60,12 @@ export const updatePolicyRoute = new Hono().put(
     id: 'updatePolicy',
     tag: 'Policies',
     summary: 'Change a policy',
-    description: 'Changes the fields that are named.',
+    description: 'Changes the given fields.',
     success: ok(Policy),
     pathId: 'policy',
   }),
   userAccess('policies:write'),
   noQuery(),
   body(PolicyUpdate),
-  async (c) => answer(c, await updatePolicy(c.var.context, c.req.param('id'), c.req.valid('json'))),
+  async (c) => answer(c, await updatePolicy(c.var.context, { id: pathId(c, 'policy'), ...c.req.valid('json') })),
 );

@@ -8,10 +8,10 @@ import { answer, ok, operation } from '../../http/operation';
 import { countField, idField, objectField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { SECOND } from '../../lib/time';
-import { type PermissionRow, tokenAt } from '../permission';
-import { knownToken, permissionOfToken, tokenText, tokenTypeHint } from './find';
-import { TokenSigner } from './sign';
-import { claimsOf } from './token-value';
+import { type PermissionRow, tokenAt, visiblePermission } from '../permission';
+import { tokenClaims } from './sign-active-tokens';
+import { permissionOfToken, tokenText, tokenTypeHint } from './token-input';
+import { TokenSigner } from './token-signer';
 
 const TokenIntrospection = lazy(() =>
   z
@@ -19,10 +19,10 @@ const TokenIntrospection = lazy(() =>
     .meta({ id: 'TokenIntrospection', examples: [{ token: EXAMPLE.token }] }),
 );
 
-/** What is told of a token that is not active, or none of the caller's: nothing more (RFC 7662 section 2.2). */
+/** The answer for a token that is not active or not the caller's, which says nothing more (RFC 7662 section 2.2). */
 const INACTIVE = { active: false } as const;
 
-/** What is told of a token that is active: its claims, and its type. */
+/** The answer for an active token: its claims and its type. */
 const ActiveToken = lazy(() =>
   z
     .object({
@@ -45,7 +45,7 @@ const ActiveToken = lazy(() =>
             permission_id: idField('perm'),
           }),
         )
-        .meta({ description: 'What it allows (RFC 9396).' }),
+        .meta({ description: 'The permitted action, resource and limits (RFC 9396).' }),
     })
     .meta({
       id: 'ActiveToken',
@@ -78,7 +78,7 @@ const ActiveToken = lazy(() =>
 const InactiveToken = lazy(() =>
   z.strictObject({ active: z.literal(false) }).meta({
     id: 'InactiveToken',
-    description: 'A token that is not active, or that the caller may not know of.',
+    description: 'A token that is not active, or that the caller may not see.',
     examples: [INACTIVE],
   }),
 );
@@ -88,19 +88,18 @@ export const Introspection = lazy(() => z.union([ActiveToken(), InactiveToken()]
 export type Introspection = z.output<ReturnType<typeof Introspection>>;
 
 /**
- * Tells whether a token is active, and what it says (RFC 7662, with the authorization details of RFC 9396 section 9.2).
- * Takes no use.
- * @param loaded the permission of the token, as the authentication brought it
+ * Says whether a token is active, with its claims (RFC 7662, with the authorization details of RFC 9396 section 9.2). This
+ * does not count as a use.
  */
 export async function introspectToken(
   { principal, runtime, config }: Context,
-  loaded: PermissionRow[] | undefined,
+  { permission }: { permission: PermissionRow | undefined },
 ): Promise<Introspection> {
-  const row = knownToken(loaded, principal);
+  const row = visiblePermission(principal, permission);
   const token = row && tokenAt(row, runtime.now());
   if (!row?.agentIsActive || token?.status !== 'active') return INACTIVE;
   const signer = await TokenSigner.open(config.keyring, config.publicUrl);
-  return { active: true, token_type: 'Bearer', ...signer.payload(claimsOf(row, token)) };
+  return { active: true, token_type: 'Bearer', ...signer.payload(tokenClaims(row, token)) };
 }
 
 export const introspectTokenRoute = new Hono().post(
@@ -109,11 +108,11 @@ export const introspectTokenRoute = new Hono().post(
     id: 'introspectToken',
     tag: 'Tokens',
     summary: 'Introspect a token',
-    description: 'Tells whether a token is active, and what it says (RFC 7662). Takes no use.',
+    description: 'Says whether a token is active, with its claims (RFC 7662). This does not count as a use.',
     success: ok(Introspection),
   }),
   sharedAccess('tokens:use', permissionOfToken(readJsonOrForm)),
   noQuery(),
   oauthBody(TokenIntrospection),
-  async (c) => answer(c, await introspectToken(c.var.context, c.var.loaded)),
+  async (c) => answer(c, await introspectToken(c.var.context, { permission: c.var.loaded?.[0] })),
 );

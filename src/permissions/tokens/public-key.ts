@@ -11,7 +11,7 @@ export const examplePublicKey = {
   alg: 'EdDSA',
 };
 
-/** A public key that tokens or logs are verified with (RFC 7517 section 4, of the kind of RFC 8037 section 2). */
+/** A public key that verifies tokens or logs (RFC 7517 section 4, of the type of RFC 8037 section 2). */
 export const PublicKey = lazy(() =>
   z
     .object({
@@ -19,7 +19,8 @@ export const PublicKey = lazy(() =>
       crv: z.literal('Ed25519'),
       x: z.string().meta({ description: 'The key, in base64url.' }),
       kid: z.string().meta({
-        description: 'Its JWK thumbprint (RFC 7638), after `log-` for a key of logs. Tokens name it in their header.',
+        description:
+          'Its JWK thumbprint (RFC 7638), with the prefix `log-` for keys of logs. The header of a token names its key.',
       }),
       use: z.literal('sig'),
       alg: z.literal('EdDSA'),

@@ -8,17 +8,17 @@ import { EXAMPLE, exampleId } from '../../http/examples';
 import { noQuery, oauthBody, readJsonOrForm } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
-import { draftEvent } from '../event';
-import { isPermission, type PermissionRow, tokenAt } from '../permission';
+import { draftPermissionEntry } from '../draft-entry';
+import { isPermission, type PermissionRow, tokenAt, visiblePermission } from '../permission';
 import { permissionFields } from '../permission-fields';
-import { knownToken, permissionOfToken, tokenText, tokenTypeHint, wordText } from './find';
+import { permissionOfToken, shortText, tokenText, tokenTypeHint } from './token-input';
 
 const TokenRevocation = lazy(() =>
   z
     .strictObject({
       token: tokenText().optional(),
       token_type_hint: tokenTypeHint().optional(),
-      token_id: wordText()
+      token_id: shortText()
         .optional()
         .meta({ description: 'Id of the token.', examples: [exampleId('token')] }),
       reason: permissionFields().reason.optional(),
@@ -34,32 +34,27 @@ const TokenRevocation = lazy(() =>
     }),
 );
 
-/** An answer that says nothing: whether there was such a token is not told. */
+/** An empty answer, which does not say whether there was such a token. */
 export const Revocation = lazy(() => z.strictObject({}).meta({ id: 'Revocation', examples: [{}] }));
 
-/**
- * Ends a token at once. A token that is unknown, or over already, is left as it is, and the answer is the same (RFC
- * 7009 section 2.2).
- * @param loaded the permission of the token, as the authentication brought it
- */
+/** Revokes a token. An unknown or inactive token is no error (RFC 7009 section 2.2). */
 export async function revokeToken(
   context: Context,
-  loaded: PermissionRow[] | undefined,
-  input: z.output<ReturnType<typeof TokenRevocation>>,
+  { permission, reason }: { permission: PermissionRow | undefined } & z.output<ReturnType<typeof TokenRevocation>>,
 ): Promise<void> {
   const { principal, runtime, ledger } = context;
-  const row = knownToken(loaded, principal);
+  const row = visiblePermission(principal, permission);
   const now = runtime.now();
   const token = row && tokenAt(row, now);
   if (!row || token?.status !== 'active') return;
-  const entry = draftEvent(context, row, 'revoke', now, {
+  const entry = draftPermissionEntry(context, row, 'revoke', {
     scope: token.scope,
     decided_by: principal.kind === 'agent' ? principal.agent.id : principal.account.id,
-    decision_reason: input.reason || null,
+    decision_reason: reason || null,
     policy_id: row.policyId,
     token_id: token.id,
   });
-  // A transition that loses finds the token ended by somebody else, which is what was asked for.
+  // If this transition loses, somebody else has ended the token, which is the same result.
   await ledger.commit({
     changes: (write) => [
       write
@@ -84,14 +79,14 @@ export const revokeTokenRoute = new Hono().post(
     id: 'revokeToken',
     tag: 'Tokens',
     summary: 'Revoke a token',
-    description: 'Ends it at once (RFC 7009). The answer is the same for a token that is unknown, or over already.',
+    description: 'The token ends at once (RFC 7009). The answer is the same for an unknown or inactive token.',
     success: ok(Revocation),
   }),
   sharedAccess('permissions:decide', permissionOfToken(readJsonOrForm)),
   noQuery(),
   oauthBody(TokenRevocation),
   async (c) => {
-    await revokeToken(c.var.context, c.var.loaded, c.req.valid('json'));
+    await revokeToken(c.var.context, { permission: c.var.loaded?.[0], ...c.req.valid('json') });
     return answer(c, {});
   },
 );

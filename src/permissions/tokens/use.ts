@@ -15,18 +15,25 @@ import { countField, idField, objectField, timeField } from '../../http/response
 import type { Entry } from '../../ledger/entry';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
-import { draftEvent } from '../event';
-import { findPermission, type GrantedToken, isPermission, type PermissionRow, tokenAt } from '../permission';
+import { draftPermissionEntry } from '../draft-entry';
+import {
+  findPermission,
+  type GrantedToken,
+  isPermission,
+  type PermissionRow,
+  tokenAt,
+  visiblePermission,
+} from '../permission';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH } from '../permission-fields';
-import { knownToken, permissionOfToken, tokenText } from './find';
+import { permissionOfToken, tokenText } from './token-input';
 
 const TokenUse = lazy(() =>
   z
     .strictObject({
       token: tokenText(),
-      // Compared, not judged: what no permission could be for is a mismatch like any other.
-      action: plainText(MAX_ACTION_LENGTH).optional().meta({ description: "Must be the token's, where given." }),
-      resource: plainText(MAX_RESOURCE_LENGTH).optional().meta({ description: "Must be the token's, where given." }),
+      // Only compared: a value that no permission can have is a mismatch, not an invalid field.
+      action: plainText(MAX_ACTION_LENGTH).optional().meta({ description: "If given, must be the token's." }),
+      resource: plainText(MAX_RESOURCE_LENGTH).optional().meta({ description: "If given, must be the token's." }),
     })
     .meta({
       id: 'TokenUse',
@@ -34,12 +41,12 @@ const TokenUse = lazy(() =>
     }),
 );
 
-type Input = z.output<ReturnType<typeof TokenUse>>;
+type UseInput = z.output<ReturnType<typeof TokenUse>>;
 
 /** Why a token cannot be used. */
 type Refusal = (typeof PROBLEMS.token_not_active.reasons)[number];
 
-/** What a use of a token allows. */
+/** The answer to a use: what the token allows. */
 export const UsedToken = lazy(() =>
   z
     .object({
@@ -49,14 +56,14 @@ export const UsedToken = lazy(() =>
       agent_id: idField('agent'),
       action: z.string(),
       resource: z.string(),
-      scope: objectField.meta({ description: 'The limits to keep to.' }),
-      uses: countField.meta({ description: 'Uses so far, this one included.' }),
+      scope: objectField.meta({ description: 'The limits to respect.' }),
+      uses: countField.meta({ description: 'The uses so far, including this one.' }),
       remaining_uses: countField,
       expires_at: timeField,
     })
     .meta({
       id: 'UsedToken',
-      description: 'What the use of a token allows.',
+      description: 'What a use of the token allows.',
       examples: [
         {
           active: true,
@@ -78,21 +85,19 @@ export type UsedToken = z.output<ReturnType<typeof UsedToken>>;
 
 /**
  * Takes one use of a token.
- * @param loaded the permission of the token, as the authentication brought it
- * @throws Problem `token_not_active`, with the reason; `conflict` when the account's log is full
+ * @throws Problem `token_not_active`, with the reason; `conflict` if the account's log is full
  */
 export async function useToken(
   context: Context,
-  loaded: PermissionRow[] | undefined,
-  input: Input,
+  { permission, ...input }: { permission: PermissionRow | undefined } & UseInput,
 ): Promise<UsedToken> {
   const { principal, runtime, reader } = context;
-  const row = knownToken(loaded, principal);
+  const row = visiblePermission(principal, permission);
   if (!row) throw notActive('unknown');
   const now = runtime.now();
   const token = requireUsable(row, input, now);
   const { action, resource } = row;
-  const entry = draftEvent(context, row, 'use', now, {
+  const entry = draftPermissionEntry(context, row, 'use', {
     scope: token.scope,
     policy_id: row.policyId,
     token_id: token.id,
@@ -109,7 +114,7 @@ export async function useToken(
     remaining_uses: token.maxUses - uses,
     expires_at: formatTime(token.expiresAt),
   });
-  const uses = await takeUse(context, row, entry, used(token.uses + 1), now);
+  const uses = await takeUse(context, { row, entry, expected: used(token.uses + 1) });
   if (uses !== null) return used(uses);
   const [again] = await reader.load([findPermission(reader, row.account, row.id)]);
   if (!again[0]) throw notActive('unknown');
@@ -117,19 +122,20 @@ export async function useToken(
   throw unavailable();
 }
 
+interface TokenUseChange {
+  row: PermissionRow;
+  entry: Entry;
+  /** The answer if no other use happens at the same time. */
+  expected: UsedToken;
+}
+
 /**
- * Takes one use, with its entry.
- * @param expected the answer if no other use comes between
- * @returns the uses taken so far, or null when the token ended at the same time
- * @throws Problem `token_not_active` when the last use went to somebody else at the same time
+ * Stores one use with its entry.
+ * @returns the number of uses so far, or null if the token ended at the same time
+ * @throws Problem `token_not_active` if somebody else took the last use at the same time
  */
-async function takeUse(
-  { ledger }: Context,
-  row: PermissionRow,
-  entry: Entry,
-  expected: UsedToken,
-  now: number,
-): Promise<number | null> {
+async function takeUse({ ledger, runtime }: Context, { row, entry, expected }: TokenUseChange): Promise<number | null> {
+  const now = runtime.now();
   const ofToken = (number: SQL) =>
     sql<number>`(select ${number} from ${permissions} where ${isPermission(row.account, row.id)})`;
   try {
@@ -164,8 +170,8 @@ async function takeUse(
 }
 
 /**
- * The guard of a use: finds the permission only while its token is neither revoked nor expired, of an agent that is
- * switched on. That a use is left is the schema's to say, which refuses one too many.
+ * The guard of a use: finds the permission only while its token is neither revoked nor expired and its agent is active. A
+ * constraint of the table refuses a use beyond the maximum.
  */
 function isUsable(now: number) {
   return and(
@@ -175,7 +181,7 @@ function isUsable(now: number) {
   );
 }
 
-function requireUsable(row: PermissionRow, input: Input, now: number): GrantedToken {
+function requireUsable(row: PermissionRow, input: UseInput, now: number): GrantedToken {
   const token = tokenAt(row, now);
   if (!token) throw notActive('unknown');
   if (token.status !== 'active') throw notActive(token.status);
@@ -189,8 +195,8 @@ const EXPLANATIONS: Record<Refusal, string> = {
   expired: 'The token has expired. Ask for permission again.',
   used: 'The token has no use left. Ask for permission again.',
   revoked: 'The token was revoked. Ask for permission again.',
-  unknown: 'The token is none that this account knows.',
-  mismatch: 'The token allows another action or resource.',
+  unknown: 'The account has no such token.',
+  mismatch: 'The token is for another action or resource.',
   agent_inactive: "The token's agent is switched off.",
 };
 
@@ -205,12 +211,15 @@ export const useTokenRoute = new Hono().post(
     tag: 'Tokens',
     summary: 'Use a token',
     description:
-      'Takes one use of it, atomically, and tells what it allows. Whoever guards a resource calls this before acting.',
+      'Takes one use atomically, and says what the token allows. The guard of a resource calls this before it acts.',
     success: ok(UsedToken),
     problems: ['token_not_active', 'conflict'],
   }),
   sharedAccess('tokens:use', permissionOfToken(readJson)),
   noQuery(),
   body(TokenUse),
-  async (c) => answer(c, await useToken(c.var.context, c.var.loaded, c.req.valid('json'))),
+  async (c) => {
+    const input = { permission: c.var.loaded?.[0], ...c.req.valid('json') };
+    return answer(c, await useToken(c.var.context, input));
+  },
 );

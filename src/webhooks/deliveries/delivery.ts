@@ -3,15 +3,15 @@ import * as z from 'zod';
 import { aliased } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { agents, auditEntries, DELIVERY_STATUSES, deliveries, webhooks } from '../../db/schema';
-import type { AccountRef, RequestContext } from '../../http/context';
+import { notFound } from '../../errors';
+import type { RequestContext } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice } from '../../http/fields';
 import { countField, idField, integerField, timeField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
-import { retentionDays } from '../../lib/plans';
-import { DAY, formatTime, formatTimeOrNull } from '../../lib/time';
+import { formatTime, formatTimeOrNull } from '../../lib/time';
 import { parseId } from '../../lib/typeid';
-import { writeEntryPayload } from '../payload';
+import { payloadColumns } from '../payload';
 import { isWebhook, WebhookEvent } from '../webhook';
 
 export const DeliveryStatus = lazy(() => choice(DELIVERY_STATUSES).meta({ id: 'DeliveryStatus' }));
@@ -37,12 +37,14 @@ export const Delivery = lazy(() =>
       webhook_id: idField('webhook'),
       event: WebhookEvent(),
       status: DeliveryStatus(),
-      attempts: countField.meta({ description: 'How often it was sent so far.' }),
-      next_attempt_at: timeField.nullable().meta({ description: 'When it is sent next; null where it is not.' }),
-      last_status_code: integerField.nullable().meta({ description: 'What the last attempt was answered.' }),
+      attempts: countField.meta({ description: 'The number of attempts so far.' }),
+      next_attempt_at: timeField
+        .nullable()
+        .meta({ description: 'When the next attempt is due; null if there is none.' }),
+      last_status_code: integerField.nullable().meta({ description: 'The status of the answer to the last attempt.' }),
       last_error: z.string().nullable().meta({ description: 'Why the last attempt failed, in plain words.' }),
       created_at: timeField,
-      completed_at: timeField.nullable().meta({ description: 'When it succeeded, or was given up.' }),
+      completed_at: timeField.nullable().meta({ description: 'When it succeeded or finally failed.' }),
     })
     .meta({ id: 'Delivery', description: 'One event on its way to one webhook.', examples: [exampleDelivery] }),
 );
@@ -51,10 +53,10 @@ export type Delivery = z.output<ReturnType<typeof Delivery>>;
 
 type DeliveryRow = typeof deliveries.$inferSelect;
 
-/** A delivery's row with its webhook and the entry that it tells of, as far as there is one to be shown. */
+/** A delivery with its webhook and, for `audit.created`, its audit entry. */
 export type FoundDelivery = NonNullable<ReturnType<typeof findDelivery>>['_']['result'][number];
 
-/** The columns of a delivery, and the generation that its webhook has come to. */
+/** The columns of a delivery, and whether it was canceled because its webhook was disabled. */
 export const deliveryColumns = {
   webhook: deliveries.webhook,
   id: aliased(deliveries.id, 'delivery_id'),
@@ -68,15 +70,18 @@ export const deliveryColumns = {
   failures: deliveries.failures,
   createdAt: aliased(deliveries.createdAt, 'delivery_created_at'),
   completedAt: deliveries.completedAt,
-  isVoid: sql<number>`${deliveries.status} = 0 and ${deliveries.generation} < ${webhooks.generation}`.as('is_void'),
+  isCanceled: sql<number>`${deliveries.status} = 0 and ${deliveries.disableCount} < ${webhooks.disableCount}`.as(
+    'is_canceled',
+  ),
 };
 
-/** Leaves out what tells of a deleted agent: it waits for its erasure, and is not shown. */
+/** Leaves out deliveries of a deleted agent, which are not erased yet. */
 export const isShown = sql`(${deliveries.agent} is null or ${agents.number} is not null)`;
 
-export const CANCELED_ERROR = 'The webhook was switched off before it was sent.';
+/** The error of a delivery that was pending when its webhook was disabled. */
+export const CANCELED_ERROR = 'The webhook was disabled before this delivery was sent.';
 
-/** Finds a delivery of a webhook of an account, with what it tells of. */
+/** Finds a delivery of a webhook of an account, with its audit entry; null if an id is malformed. */
 export function findDelivery(reader: Reader, account: number | SQL<number>, webhook: string, delivery: string) {
   const [webhookId, id] = [parseId('webhook', webhook), parseId('dlv', delivery)];
   if (!webhookId || !id) return null;
@@ -86,16 +91,9 @@ export function findDelivery(reader: Reader, account: number | SQL<number>, webh
       original: deliveries.original,
       pos: aliased(deliveries.pos, 'delivery_pos'),
       agent: aliased(deliveries.agent, 'delivery_agent'),
-      payload: deliveries.payload,
-      webhookId: aliased(webhooks.id, 'webhook_id'),
-      isActive: webhooks.isActive,
-      isSlow: webhooks.isSlow,
-      entryId: aliased(auditEntries.id, 'entry_id'),
-      entryEvent: aliased(auditEntries.event, 'entry_event'),
-      entryCreatedAt: aliased(auditEntries.createdAt, 'entry_created_at'),
-      permission: auditEntries.permission,
+      ...payloadColumns,
       details: auditEntries.details,
-      agentId: aliased(agents.id, 'agent_id'),
+      webhookId: aliased(webhooks.id, 'webhook_id'),
     })
     .from(webhooks)
     .innerJoin(deliveries, and(eq(deliveries.webhook, webhooks.number), eq(deliveries.id, id)))
@@ -104,39 +102,40 @@ export function findDelivery(reader: Reader, account: number | SQL<number>, webh
     .where(and(isWebhook(account, webhookId), isShown));
 }
 
-/** A preload of the delivery that the path names. */
+/** Makes the preload of the delivery that the path names. */
 export async function deliveryOfPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const query = findDelivery(reader, owner, c.req.param('id') ?? '', c.req.param('delivery_id') ?? '');
   return query && { query };
 }
 
+/**
+ * The delivery that the preload found.
+ * @throws Problem `not_found`
+ */
+export function loadedDelivery(loaded: FoundDelivery[] | undefined): FoundDelivery {
+  const [delivery] = loaded ?? [];
+  if (!delivery) throw notFound('delivery');
+  return delivery;
+}
+
 type ShownDelivery = Pick<
   DeliveryRow,
   'id' | 'event' | 'status' | 'attempts' | 'dueAt' | 'lastStatusCode' | 'lastError' | 'createdAt' | 'completedAt'
-> & { isVoid: number };
+> & { isCanceled: number };
 
-/** A delivery as it is: what waited for a webhook that was switched off has failed, whether or not its row says so yet. */
+/** Shows a delivery as the API does. A canceled delivery has failed, even before a worker has recorded it. */
 export function presentDelivery(webhook: Delivery['webhook_id'], row: ShownDelivery): Delivery {
-  const isVoid = row.isVoid === 1;
+  const isCanceled = row.isCanceled === 1;
   return {
     id: row.id,
     webhook_id: webhook,
     event: row.event,
-    status: isVoid ? 'failed' : row.status,
+    status: isCanceled ? 'failed' : row.status,
     attempts: row.attempts,
-    next_attempt_at: isVoid ? null : formatTimeOrNull(row.dueAt),
+    next_attempt_at: isCanceled ? null : formatTimeOrNull(row.dueAt),
     last_status_code: row.lastStatusCode,
-    last_error: isVoid ? CANCELED_ERROR : row.lastError,
+    last_error: isCanceled ? CANCELED_ERROR : row.lastError,
     created_at: formatTime(row.createdAt),
     completed_at: formatTimeOrNull(row.completedAt),
   };
-}
-
-/** What a delivery sends; null when the entry that it tells of is not kept any more. */
-export function payloadOf(row: FoundDelivery, account: AccountRef, now: number): string | null {
-  if (row.payload !== null) return row.payload;
-  const { entryId, entryEvent, entryCreatedAt, permission, details, agentId } = row;
-  if (!entryId || !entryEvent || entryCreatedAt === null || !permission || !details || !agentId) return null;
-  if (entryCreatedAt < now - retentionDays(account) * DAY) return null;
-  return writeEntryPayload({ id: entryId, event: entryEvent, createdAt: entryCreatedAt, permission, details, agentId });
 }

@@ -1,7 +1,6 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import type { WebhookEvent } from '../../db/schema';
-import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
 import type { Scope, UserContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
@@ -11,33 +10,41 @@ import { countField, idField, integerField, objectField, timeField } from '../..
 import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
-import { Delivery, deliveryOfPath, exampleDelivery, type FoundDelivery, payloadOf, presentDelivery } from './delivery';
+import { payloadOf } from '../payload';
+import {
+  Delivery,
+  deliveryOfPath,
+  exampleDelivery,
+  type FoundDelivery,
+  loadedDelivery,
+  presentDelivery,
+} from './delivery';
 
 const Attempt = lazy(() =>
   z
     .object({
       at: timeField.meta({ description: 'When it began.' }),
-      status_code: integerField.nullable().meta({ description: 'What it was answered; null where it was not.' }),
-      error: z.string().nullable().meta({ description: 'Why it failed, in plain words; null where it succeeded.' }),
+      status_code: integerField.nullable().meta({ description: 'The status of the answer; null if there was none.' }),
+      error: z.string().nullable().meta({ description: 'Why it failed, in plain words; null if it succeeded.' }),
       duration_ms: countField,
     })
     .meta({ id: 'DeliveryAttempt' }),
 );
 
-/** A delivery as it is shown by itself. */
+/** A delivery with its payload and its attempts. */
 export const DeliveryDetail = lazy(() =>
   Delivery()
     .extend({
       payload: objectField.nullable().meta({
         description:
-          'What is sent. Null without the scope `audit:read` for `audit.created`, without `audit:export` for events of ' +
-          'exports and reports, and when the audit entry is no longer kept.',
+          'The message that is sent. Null without the scope `audit:read` for `audit.created`, without `audit:export` for ' +
+          'events of exports and reports, and if the audit entry is no longer kept.',
       }),
       attempt_history: z.array(Attempt()).meta({ description: 'Every attempt, in order.' }),
     })
     .meta({
       id: 'DeliveryDetail',
-      description: 'A delivery with its message and its attempts.',
+      description: 'A delivery with its payload and its attempts.',
       examples: [
         {
           ...exampleDelivery,
@@ -50,10 +57,10 @@ export const DeliveryDetail = lazy(() =>
 
 export type DeliveryDetail = z.output<ReturnType<typeof DeliveryDetail>>;
 
-/** Parameters of a path that leads to a delivery. */
+/** The parameters in the path of a delivery. */
 export const deliveryPath = lazy(() => z.object({ id: idField('webhook'), delivery_id: idField('dlv') }));
 
-/** The scope that guards what an event tells, beside the one that opens the call; null where it tells nothing. */
+/** The scope that a token needs, besides `webhooks:read`, to see the payload of an event; null for none. */
 const PAYLOAD_SCOPES: Record<WebhookEvent, Scope | null> = {
   'audit.created': 'audit:read',
   'audit.export.completed': 'audit:export',
@@ -63,19 +70,18 @@ const PAYLOAD_SCOPES: Record<WebhookEvent, Scope | null> = {
   'webhook.test': null,
 };
 
-/**
- * Shows a delivery; its payload only to a token that may also read the same elsewhere.
- * @param row the delivery, as the authentication found it
- */
-export function getDelivery({ principal, runtime }: UserContext, row: FoundDelivery | undefined): DeliveryDetail {
-  if (!row) throw notFound('delivery');
-  const scope = PAYLOAD_SCOPES[row.event];
+/** Shows a delivery. It shows the payload only to a token that could read the same data elsewhere. */
+export function getDelivery(
+  { principal, runtime }: UserContext,
+  { delivery }: { delivery: FoundDelivery },
+): DeliveryDetail {
+  const scope = PAYLOAD_SCOPES[delivery.event];
   const mayRead = scope === null || principal.scopes.includes(scope);
-  const payload = mayRead ? payloadOf(row, principal.account, runtime.now()) : null;
+  const payload = mayRead ? payloadOf(delivery, principal.account, runtime.now()) : null;
   return {
-    ...presentDelivery(row.webhookId, row),
+    ...presentDelivery(delivery.webhookId, delivery),
     payload: payload === null ? null : (JSON.parse(payload) as JsonObject),
-    attempt_history: listAttempts(row),
+    attempt_history: listAttempts(delivery),
   };
 }
 
@@ -103,5 +109,5 @@ export const getDeliveryRoute = new Hono().get(
   }),
   userAccess('webhooks:read', deliveryOfPath),
   noQuery(),
-  async (c) => answer(c, getDelivery(c.var.context, c.var.loaded?.[0])),
+  async (c) => answer(c, getDelivery(c.var.context, { delivery: loadedDelivery(c.var.loaded) })),
 );

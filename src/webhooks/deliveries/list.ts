@@ -7,13 +7,13 @@ import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { makePageById, type Page, pageParameters, readCursor } from '../../http/page';
+import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { idBytes } from '../../lib/typeid';
 import { type WebhookRow, webhookOfPath } from '../webhook';
 import { Delivery, DeliveryStatus, deliveryColumns, isShown, presentDelivery } from './delivery';
-import { FRESH, matchesWebhook, RETRIED } from './waiting';
+import { FIRST_ATTEMPTS, isPendingFor, RETRIES } from './pending';
 
 const DeliveryList = lazy(() =>
   z.strictObject({
@@ -40,8 +40,8 @@ function selectPlaces(webhook: number, status: Status | undefined, older: SQL, l
       return sql`${each} from deliveries indexed by deliveries_failed where status = 2 and ${own}`;
     case 'pending':
       return sql`
-        ${each} from (select id from ${FRESH} ${matchesWebhook(webhook)} ${newest})
-        union all ${each} from (select id from ${RETRIED} ${matchesWebhook(webhook)} ${newest})
+        ${each} from (select id from ${FIRST_ATTEMPTS} ${isPendingFor(webhook)} ${newest})
+        union all ${each} from (select id from ${RETRIES} ${isPendingFor(webhook)} ${newest})
         order by id desc limit ${limit}`;
     case 'succeeded':
       return sql`
@@ -57,22 +57,21 @@ function selectPlaces(webhook: number, status: Status | undefined, older: SQL, l
  * @param webhook as the authentication found it
  */
 export async function listDeliveries(
-  { reader, principal, config }: UserContext,
+  context: UserContext,
   webhook: WebhookRow | undefined,
-  { limit, cursor, ...filters }: z.output<ReturnType<typeof DeliveryList>>,
+  input: z.output<ReturnType<typeof DeliveryList>>,
 ): Promise<Page<Delivery>> {
   if (!webhook) throw notFound('webhook');
-  const binding = { list: webhook.id, owner: principal.account.id, filters };
-  const before = cursor === undefined ? null : await readCursor(config.keyring, binding, cursor);
-  const older = before === null ? sql`` : sql`and deliveries.id < ${idBytes(before)}`;
-  const { status } = filters;
-  const page = reader
+  const { reader, principal } = context;
+  const page = await openPage(context, { list: webhook.id, owner: principal.account.id }, input);
+  const older = page.after === undefined ? sql`` : sql`and deliveries.id < ${idBytes(page.after)}`;
+  const select = reader
     .select({
       ...deliveryColumns,
       isListed: sql<number>`${isShown} and page.is_listed`.as('is_listed'),
       isCut: sql<number>`page.is_cut`.as('is_cut'),
     })
-    .from(sql`(${selectPlaces(webhook.number, status, older, limit + 1)}) as page`)
+    .from(sql`(${selectPlaces(webhook.number, input.status, older, page.rowLimit)}) as page`)
     // In this order: the planner would look through all of the webhook's.
     .crossJoin(deliveries)
     .crossJoin(webhooks)
@@ -85,9 +84,9 @@ export async function listDeliveries(
       ),
     )
     .orderBy(desc(deliveries.id));
-  const [rows] = await reader.load([page]);
+  const [rows] = await reader.load([select]);
   const present = (row: (typeof rows)[number]) => (row.isListed ? presentDelivery(webhook.id, row) : null);
-  return makePageById(config.keyring, binding, rows, limit, present, rows.at(-1)?.isCut === 1);
+  return page.make(rows, present, { isCut: rows.at(-1)?.isCut === 1 });
 }
 
 export const listDeliveriesRoute = new Hono().get(

@@ -1,27 +1,26 @@
 import { Hono } from 'hono';
-import { notFound, Problem } from '../../errors';
+import { Problem } from '../../errors';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
+import { payloadOf } from '../payload';
 import { NoFields } from '../webhook';
 import { createDelivery } from './create';
-import { Delivery, deliveryOfPath, type FoundDelivery, payloadOf } from './delivery';
+import { Delivery, deliveryOfPath, type FoundDelivery, loadedDelivery } from './delivery';
 import { deliveryPath } from './get';
 
 /**
- * Sends what a delivery sent once more: a delivery of its own, with the same `webhook-id`, so that a receiver knows it.
- * @param row the delivery, as the authentication found it
- * @throws Problem `not_found`; `conflict` when the webhook is off, or the entry is not kept any more
+ * Sends the event of a delivery again, in a new delivery with the same `webhook-id`, by which receivers recognize it.
+ * @throws Problem `conflict` if the webhook is disabled or the audit entry is no longer kept
  */
-export async function redeliver(context: UserContext, row: FoundDelivery | undefined): Promise<Delivery> {
-  if (!row) throw notFound('delivery');
-  if (payloadOf(row, context.principal.account, context.runtime.now()) === null) {
-    throw new Problem('conflict', 'The audit entry that the delivery tells of is not kept any more.');
+export async function redeliver(context: UserContext, { delivery }: { delivery: FoundDelivery }): Promise<Delivery> {
+  const { webhookId, event, pos, agent, payload } = delivery;
+  if (payloadOf(delivery, context.principal.account, context.runtime.now()) === null) {
+    throw new Problem('conflict', 'The audit entry of the delivery is no longer kept.');
   }
-  const { event, pos, agent, payload } = row;
-  const original = row.original ?? row.id;
-  return createDelivery(context, row.webhookId, { event, original, pos, agent, payload });
+  const original = delivery.original ?? delivery.id;
+  return createDelivery(context, { webhookId, event, original, pos, agent, payload });
 }
 
 export const redeliverRoute = new Hono().post(
@@ -29,7 +28,7 @@ export const redeliverRoute = new Hono().post(
   operation({
     id: 'redeliver',
     tag: 'Webhooks',
-    summary: 'Send a delivery once more',
+    summary: 'Send a delivery again',
     description: 'As a new delivery with the same `webhook-id`.',
     success: accepted(Delivery),
     path: deliveryPath,
@@ -38,5 +37,5 @@ export const redeliverRoute = new Hono().post(
   userAccess('webhooks:write', deliveryOfPath),
   noQuery(),
   body(NoFields),
-  async (c) => answer(c, await redeliver(c.var.context, c.var.loaded?.[0])),
+  async (c) => answer(c, await redeliver(c.var.context, { delivery: loadedDelivery(c.var.loaded) })),
 );

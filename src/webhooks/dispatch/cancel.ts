@@ -1,43 +1,40 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { deliveries, webhooks } from '../../db/schema';
 import { CANCELED_ERROR } from '../deliveries/delivery';
-import { FRESH, isCanceledFor, RETRIED } from '../deliveries/waiting';
-import type { DispatchContext } from './context';
-import type { LeasedWebhook } from './lease';
-import { LEASE } from './limits';
+import { FIRST_ATTEMPTS, isCanceledFor, RETRIES } from '../deliveries/pending';
+import { type ClaimedWebhook, type DispatchContext, isClaimed } from './claim';
+import { CLAIM_DURATION } from './limits';
 
-/** Deliveries that one statement voids. */
-const VOIDED = 500;
+/** Deliveries that one slice cancels. */
+const SLICE = 500;
 
 /**
- * Writes down a slice of what waited for a webhook that was switched off, and never will be sent.
+ * Records as failed a slice of the deliveries that were pending when their webhook was disabled, and renews the claim.
  * @returns whether there may be more
  */
-export async function recordCanceled(
-  { ledger, runtime }: DispatchContext,
-  { row, token }: LeasedWebhook,
-): Promise<boolean> {
+export async function recordCanceled({ ledger, runtime }: DispatchContext, claimed: ClaimedWebhook): Promise<boolean> {
+  const { number } = claimed.webhook;
   const now = runtime.now();
-  const isVoid = sql`(${deliveries.webhook}, ${deliveries.id}) in (
-    select webhook, id from ${FRESH} ${isCanceledFor(row.number)}
-    union all select webhook, id from ${RETRIED} ${isCanceledFor(row.number)} limit ${VOIDED}
+  const isInSlice = sql`(${deliveries.webhook}, ${deliveries.id}) in (
+    select webhook, id from ${FIRST_ATTEMPTS} ${isCanceledFor(number)}
+    union all select webhook, id from ${RETRIES} ${isCanceledFor(number)} limit ${SLICE}
   )`;
-  const [voided] = await ledger.write({
+  const [canceled] = await ledger.write({
     changes: (write) => [
       write
         .update(deliveries)
         .set({ status: 'failed', dueAt: null, lastError: CANCELED_ERROR, completedAt: now })
-        .where(isVoid)
+        .where(isInSlice)
         .returning({ webhook: deliveries.webhook }),
       write
         .update(webhooks)
         .set({
-          hasVoid: sql`exists (select 1 from ${FRESH} ${isCanceledFor(row.number)})
-            or exists (select 1 from ${RETRIED} ${isCanceledFor(row.number)})`,
-          dueAt: now + LEASE,
+          hasCanceled: sql`exists (select 1 from ${FIRST_ATTEMPTS} ${isCanceledFor(number)})
+            or exists (select 1 from ${RETRIES} ${isCanceledFor(number)})`,
+          dueAt: now + CLAIM_DURATION,
         })
-        .where(and(eq(webhooks.number, row.number), eq(webhooks.lease, token))),
+        .where(isClaimed(claimed)),
     ],
   });
-  return voided.length === VOIDED;
+  return canceled.length === SLICE;
 }

@@ -1,6 +1,5 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
-import type { Reader } from '../../db/database';
 import {
   auditEntries,
   DELIVERY_STATUSES,
@@ -16,17 +15,21 @@ import {
 } from '../../db/schema';
 import type { Config, Runtime } from '../../env';
 import { LOG_SPAN } from '../../ledger/append';
-import type { Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import { type Id, idBytes, makeId } from '../../lib/typeid';
-import { markDue } from '../deliveries/create';
+import { enqueueWebhook, enqueueWebhooks } from '../../outbox/enqueue';
+import { markDue } from '../deliveries/pending';
 import { writePayload } from '../payload';
-import { findPendingEvents, type PendingEvent } from './pending-events';
+import type { DispatchContext } from './claim';
+import { findPendingEvents, type PendingEvents } from './pending-events';
 
-/** Deliveries that one slice makes, at most, but for those of its last entry. */
-const DELIVERIES = 1_000;
+/** Deliveries after which a slice takes no further entry. */
+const MAX_DELIVERIES = 1_000;
 
-/** Shows a file as the API shows it to its account, at a moment. */
+/** The most slices that one message creates. */
+const MAX_SLICES = 20;
+
+/** Shows a file to its account as the API does, at some time. */
 export type FilePresenter = (
   config: Config,
   owner: { shard: string; account: { id: Id<'user'> } },
@@ -34,62 +37,85 @@ export type FilePresenter = (
   now: number,
 ) => Promise<object>;
 
-/** Everything that making deliveries takes. */
-export interface FanOutContext {
-  shard: string;
-  reader: Reader;
-  ledger: Ledger;
-  runtime: Runtime;
+/** What a worker needs to create deliveries. */
+export interface FanOutContext extends DispatchContext {
   config: Config;
   presenters: Record<FileKind, FilePresenter>;
 }
 
-/** The events of files that were finished, and of those that failed. */
+type TargetWebhook = PendingEvents['activeWebhooks'][number];
+
+/** The events of files that completed and of those that failed. */
 const FILE_EVENTS: Record<FileKind, { completed: WebhookEvent; failed: WebhookEvent }> = {
   export: { completed: 'audit.export.completed', failed: 'audit.export.failed' },
   report: { completed: 'report.completed', failed: 'report.failed' },
 };
 
-/** A delivery to be made: of an audit entry, or of a file with what is to be sent of it. */
-type Draft = { webhook: number; event: WebhookEvent } & (
+/** A delivery to create: of an audit entry, or of a file with its payload. */
+type DeliveryDraft = { webhook: number; event: WebhookEvent } & (
   | { pos: number; agent: number }
   | { kind: FileKind; file: Id<'export'>; payload: string }
 );
 
-/** What a slice came to. */
-export interface FanOut {
-  /** The webhooks that something is to be sent to. */
-  woken: PendingEvent['targets'];
-  hasMore: boolean;
+/**
+ * Creates the deliveries of an account's pending events, and enqueues a message for each webhook that has any.
+ * @returns the number of a webhook without a message: the caller delivers to it itself. Null if there is none
+ */
+export async function fanOut(context: FanOutContext, account: number): Promise<number | null> {
+  const { shard, config } = context;
+  const first = await fanOutSlice(context, account);
+  const own = first.targets.find(({ isSlow }) => !isSlow)?.number ?? null;
+  const enqueue = (targets: Iterable<TargetWebhook>) =>
+    enqueueWebhooks(
+      config.webhooks,
+      [...targets]
+        .filter(({ number }) => number !== own)
+        .map(({ number, isSlow }) => ({ body: { shard, account, webhook: number }, isSlow })),
+    );
+  // The first webhooks get their messages at once, all others when the last slice is made.
+  await enqueue(first.targets);
+  const later = new Map<number, TargetWebhook>();
+  let { hasMore } = first;
+  for (let slice = 2; hasMore && slice <= MAX_SLICES; slice++) {
+    const next = await fanOutSlice(context, account);
+    for (const target of next.targets) later.set(target.number, target);
+    hasMore = next.hasMore;
+  }
+  await enqueue(later.values());
+  if (hasMore) await enqueueWebhook(config.webhooks, { shard, account });
+  return own;
 }
 
 /**
- * Makes a slice of the deliveries of what has happened in an account: one for each event and each webhook that wants it.
- * The place in the log moves on in the same transaction, by compare-and-set, so that it may be called twice, late, by
- * several at once, and may die at any point.
+ * Creates a slice of the deliveries. It advances the feed in the same transaction by compare-and-set: two workers never
+ * create the same deliveries, and a crash loses none.
+ * @returns the webhooks that have new deliveries, and whether there are more events
  */
-export async function fanOut(context: FanOutContext, account: number): Promise<FanOut> {
-  const news = await findPendingEvents(context.reader, account);
-  if (!news) return { woken: [], hasMore: false };
-  const { drafts, position } = draftOfEntries(news);
-  drafts.push(...(await draftOfFiles(context, news)));
-  const dueAt = await write(context, account, news, drafts, position);
-  const wanted = new Set(drafts.map(({ webhook }) => webhook));
-  return { woken: news.targets.filter(({ number }) => wanted.has(number)), hasMore: dueAt !== null };
+async function fanOutSlice(
+  context: FanOutContext,
+  account: number,
+): Promise<{ targets: TargetWebhook[]; hasMore: boolean }> {
+  const pending = await findPendingEvents(context.reader, account);
+  if (!pending) return { targets: [], hasMore: false };
+  const { drafts, position } = draftFromEntries(pending);
+  drafts.push(...(await draftFromFiles(context, pending)));
+  const hasMore = await createDeliveries(context, account, pending, drafts, position);
+  const numbers = new Set(drafts.map(({ webhook }) => webhook));
+  return { targets: pending.activeWebhooks.filter(({ number }) => numbers.has(number)), hasMore };
 }
 
-/** Drafts the deliveries of entries, up to the place in the log that is given back. */
-function draftOfEntries({ targets, entries, position: start }: PendingEvent): { drafts: Draft[]; position: number } {
+/** Drafts the deliveries of entries, and returns the position of the last of these. */
+function draftFromEntries({ activeWebhooks, entries, position: start }: PendingEvents) {
   const event = 'audit.created';
-  const interested = targets.filter(({ events }) => events.includes(event));
-  const drafts: Draft[] = [];
+  const targets = activeWebhooks.filter(({ events }) => events.includes(event));
+  const drafts: DeliveryDraft[] = [];
   let position = start;
   for (const { pos, agent, agentId } of entries) {
-    if (drafts.length >= DELIVERIES) break;
+    if (drafts.length >= MAX_DELIVERIES) break;
     position = pos;
-    // Of a deleted agent nobody is told any more.
+    // Skips entries whose agent has been deleted.
     if (agentId === null) continue;
-    for (const { number, agentIds } of interested) {
+    for (const { number, agentIds } of targets) {
       if (agentIds && !agentIds.includes(agentId)) continue;
       drafts.push({ webhook: number, event, pos, agent });
     }
@@ -97,42 +123,41 @@ function draftOfEntries({ targets, entries, position: start }: PendingEvent): { 
   return { drafts, position };
 }
 
-async function draftOfFiles(context: FanOutContext, { targets, outcomes, accountId }: PendingEvent): Promise<Draft[]> {
-  const { shard, config, presenters } = context;
-  const drafts: Draft[] = [];
+async function draftFromFiles(
+  { shard, config, presenters }: FanOutContext,
+  { activeWebhooks, outcomes, accountId }: PendingEvents,
+): Promise<DeliveryDraft[]> {
+  const drafts: DeliveryDraft[] = [];
   for (const { isFailure, endedAt, ...file } of outcomes) {
     const { kind, id } = file;
     const event = FILE_EVENTS[kind][isFailure ? 'failed' : 'completed'];
-    const interested = targets.filter(({ events }) => events.includes(event));
-    if (interested.length === 0) continue;
-    const payload = writePayload(
-      event,
-      endedAt,
-      await presenters[kind](config, { shard, account: { id: accountId } }, file, endedAt),
-    );
-    drafts.push(...interested.map(({ number }) => ({ webhook: number, event, kind, file: id, payload })));
+    const targets = activeWebhooks.filter(({ events }) => events.includes(event));
+    if (targets.length === 0) continue;
+    const data = await presenters[kind](config, { shard, account: { id: accountId } }, file, endedAt);
+    const payload = writePayload(event, endedAt, data);
+    drafts.push(...targets.map(({ number }) => ({ webhook: number, event, kind, file: id, payload })));
   }
   return drafts;
 }
 
 /**
- * Writes the drafts, and how far they reach.
- * @returns when there is more to be made; null when there is not, or somebody else was faster
+ * Creates the deliveries, deletes the file outcomes and advances the feed to `position`.
+ * @returns whether there are more events; false if another worker has advanced the feed
  */
-async function write(
+async function createDeliveries(
   { ledger, runtime }: FanOutContext,
   account: number,
-  { position: before, outcomes }: PendingEvent,
-  drafts: Draft[],
+  { position: before, outcomes }: PendingEvents,
+  drafts: readonly DeliveryDraft[],
   position: number,
-): Promise<number | null> {
+): Promise<boolean> {
   const now = runtime.now();
   const numbers = JSON.stringify([...new Set(drafts.map(({ webhook }) => webhook))]);
   const handled = JSON.stringify(outcomes.map(({ kind, id }) => [FILE_KINDS.indexOf(kind), toHex(idBytes(id))]));
   const hasMore = sql`exists (
       select 1 from ${auditEntries} where pos > ${position} and pos < ${(account + 1) * LOG_SPAN}
     ) or exists (select 1 from ${fileOutcomes} where account = ${account})`;
-  const results = await ledger.write({
+  const [, , , [feed]] = await ledger.write({
     changes: (write) => [
       write.insert(deliveries).select(selectDrafts(runtime, account, before, drafts)),
       markDue(write, sql`${webhooks.number} in (select value from json_each(${numbers}))`, now),
@@ -148,17 +173,17 @@ async function write(
         .returning({ dueAt: webhookFeeds.dueAt }),
     ],
   });
-  const [, , , [feed]] = results;
-  return feed?.dueAt ?? null;
+  return feed !== undefined && feed.dueAt !== null;
 }
 
 /**
- * The drafts as rows of the table of deliveries, in the order of its columns: of entries only if the feed is where it was
- * found, of files only if nobody has made them. What was switched off or deleted meanwhile is left out.
+ * Selects the drafts as rows of the table of deliveries, in the order of its columns. Leaves out the drafts of entries if
+ * another worker has advanced the feed, the drafts of files that have their deliveries, and those whose webhook was disabled
+ * or whose agent was deleted meanwhile.
  */
-function selectDrafts(runtime: Runtime, account: number, position: number, drafts: Draft[]): SQL {
+function selectDrafts(runtime: Runtime, account: number, position: number, drafts: readonly DeliveryDraft[]): SQL {
   const now = runtime.now();
-  // Sorted, so that what was made together is listed in the order in which it happened.
+  // Sorted, so that deliveries of one slice are listed in the order of their events.
   const ids = drafts.map(() => toHex(idBytes(makeId('dlv', now, runtime.random(10))))).sort();
   const rows = drafts.map((draft, i) => {
     const common = [draft.webhook, ids[i], WEBHOOK_EVENTS.indexOf(draft.event)];

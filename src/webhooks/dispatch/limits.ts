@@ -1,25 +1,25 @@
 import { SECOND } from '../../lib/time';
 
-// How much one worker sends before others have their turn, and how long that may take. Times are in milliseconds.
+// How much one worker sends before another webhook gets its queue, and for how long. Times are in milliseconds.
 
-/** Deliveries that are read at once. */
-export const PAGE = 400;
-/** Deliveries of a chunk: its results are written while the next chunk is sent. */
-export const CHUNK = 100;
-/** Both for a slow webhook: one for each connection, as each may take as long as a receiver may. */
-export const SLOW_CHUNK = 6;
+/** Deliveries that a worker reads at once. */
+export const PAGE_SIZE = 400;
+/** Deliveries that are sent before their attempts are recorded. They are recorded while the next batch is sent. */
+export const BATCH_SIZE = 100;
+/** Both sizes for a slow webhook: one delivery for each connection, as each may take the whole REQUEST_TIMEOUT. */
+export const SLOW_BATCH_SIZE = 6;
 
-/** A turn begins no chunk after this. */
-export const TURN = 5 * SECOND;
-/** A chunk goes on for this long when its turn is over, and then begins no delivery: the look-up of a name may take a turn. */
-export const GRACE = 2 * SECOND;
-/** How long a receiver may take, answer and all. */
-export const RECEIVER_TIMEOUT = 15 * SECOND;
-/** How long the database may take to write the results. */
-const WRITING = 4 * SECOND;
+/** How long after its claim a worker starts another batch. */
+export const WORK_TIME = 5 * SECOND;
+/** How long after that the last batch starts deliveries: looking up the host name may take the whole WORK_TIME. */
+export const OVERTIME = 2 * SECOND;
+/** How long a receiver may take to answer completely. */
+export const REQUEST_TIMEOUT = 15 * SECOND;
+/** How long the database may take to record the attempts. */
+const RECORD_TIME = 4 * SECOND;
 
 /**
- * How long a webhook belongs to the worker that took it: as long as a turn can take. The worker renews it with every
- * chunk, so that nobody else sends the same while it lives; what a crash interrupted waits no longer.
+ * How long a claim lasts: as long as a worker may take. The worker renews its claim with each batch, so that no other
+ * worker sends the same deliveries. After a crash the webhook is free again once the claim has expired.
  */
-export const LEASE = TURN + GRACE + RECEIVER_TIMEOUT + WRITING;
+export const CLAIM_DURATION = WORK_TIME + OVERTIME + REQUEST_TIMEOUT + RECORD_TIME;

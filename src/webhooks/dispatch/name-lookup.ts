@@ -3,12 +3,14 @@ import { logFailure } from '../../lib/log';
 import { isPublicAddress } from '../../lib/network';
 import { SECOND } from '../../lib/time';
 
-/** DNS over HTTPS, answered as JSON. */
+/** DNS over HTTPS, in JSON. */
 const RESOLVER = 'https://cloudflare-dns.com/dns-query';
 const TIMEOUT = 5 * SECOND;
-/** The records that hold addresses (RFC 1035, RFC 3596), by their numbers. */
-const RECORDS = { A: 1, AAAA: 28 } as const;
+/** The types of records that hold addresses (RFC 1035, RFC 3596), by their numbers. */
+const RECORD_TYPES = { A: 1, AAAA: 28 } as const;
 const NO_SUCH_NAME = 3;
+
+const LOOKUP_FAILED = 'The host name could not be looked up.';
 
 interface DnsAnswer {
   Status: number;
@@ -16,30 +18,28 @@ interface DnsAnswer {
 }
 
 /**
- * Why nothing may be sent to a name, by the addresses that it has at this moment; null when all of them are public. What
- * the name resolves to when the request itself is made is beyond a Worker's sight.
+ * Looks up a host name, and returns why nothing may be sent to it; null if all of its addresses are public. The request
+ * that follows resolves the name again: a Worker cannot see to which address.
  */
 export async function findNameFault(runtime: Runtime, host: string): Promise<string | null> {
   try {
     const answers = await Promise.all([lookUp(runtime, host, 'A'), lookUp(runtime, host, 'AAAA')]);
-    if (answers.some(({ Status }) => Status === NO_SUCH_NAME)) return 'The name of the host does not exist.';
-    if (answers.some(({ Status }) => Status !== 0)) return UNKNOWN;
+    if (answers.some(({ Status }) => Status === NO_SUCH_NAME)) return 'The host name does not exist.';
+    if (answers.some(({ Status }) => Status !== 0)) return LOOKUP_FAILED;
     const addresses = answers.flatMap(({ Answer = [] }) => Answer.filter(isAddress).map(({ data }) => data));
-    if (addresses.length === 0) return 'The name of the host has no address.';
-    return addresses.every(isPublicAddress) ? null : 'The name of the host leads to an address that is not public.';
+    if (addresses.length === 0) return 'The host name has no address.';
+    return addresses.every(isPublicAddress) ? null : 'The host name has an address that is not public.';
   } catch (error) {
     logFailure('name_lookup_failed', error);
-    return UNKNOWN;
+    return LOOKUP_FAILED;
   }
 }
 
-const UNKNOWN = 'The name of the host could not be looked up.';
-
 function isAddress({ type }: { type: number }): boolean {
-  return type === RECORDS.A || type === RECORDS.AAAA;
+  return type === RECORD_TYPES.A || type === RECORD_TYPES.AAAA;
 }
 
-async function lookUp(runtime: Runtime, host: string, type: keyof typeof RECORDS): Promise<DnsAnswer> {
+async function lookUp(runtime: Runtime, host: string, type: keyof typeof RECORD_TYPES): Promise<DnsAnswer> {
   const response = await runtime.fetch(`${RESOLVER}?name=${encodeURIComponent(host)}&type=${type}`, {
     headers: { Accept: 'application/dns-json' },
     redirect: 'manual',

@@ -4,23 +4,23 @@ import type { Reader } from '../../db/database';
 import { accounts, agents, auditEntries, fileOutcomes, files, webhookFeeds, webhooks } from '../../db/schema';
 import { LOG_SPAN } from '../../ledger/append';
 
-/** Entries, and outcomes of files, that one slice looks at. */
+/** Entries and file outcomes that are read at once. */
 const ENTRIES = 500;
 const OUTCOMES = 20;
 
-/** What has happened in an account since deliveries were last made, and which webhooks are on. */
-export type PendingEvent = NonNullable<Awaited<ReturnType<typeof findPendingEvents>>>;
+/** Events of an account that have no deliveries yet, and the account's active webhooks. */
+export type PendingEvents = NonNullable<Awaited<ReturnType<typeof findPendingEvents>>>;
 
-/** Finds a slice of it; null for an account that has no webhook that is on. */
+/** Finds the next pending events of an account; null if the account has no active webhook. */
 export async function findPendingEvents(reader: Reader, account: number) {
-  const isBehind = sql`${auditEntries.pos} > (select position from ${webhookFeeds} where account = ${account})
+  const isPending = sql`${auditEntries.pos} > (select position from ${webhookFeeds} where account = ${account})
     and ${auditEntries.pos} < ${(account + 1) * LOG_SPAN}`;
   const isSameFile = and(
     eq(files.account, fileOutcomes.account),
     eq(files.kind, fileOutcomes.kind),
     eq(files.id, fileOutcomes.id),
   );
-  const [[feed], targets, entries, outcomes] = await reader.load([
+  const [[feed], activeWebhooks, entries, outcomes] = await reader.load([
     reader
       .select({ position: webhookFeeds.position, accountId: accounts.id })
       .from(webhookFeeds)
@@ -39,7 +39,7 @@ export async function findPendingEvents(reader: Reader, account: number) {
       .select({ pos: auditEntries.pos, agent: auditEntries.agent, agentId: aliased(agents.id, 'agent_id') })
       .from(auditEntries)
       .leftJoin(agents, eq(agents.number, auditEntries.agent))
-      .where(isBehind)
+      .where(isPending)
       .orderBy(asc(auditEntries.pos))
       .limit(ENTRIES),
     reader
@@ -53,5 +53,5 @@ export async function findPendingEvents(reader: Reader, account: number) {
       .where(eq(fileOutcomes.account, account))
       .limit(OUTCOMES),
   ]);
-  return feed ? { ...feed, targets, entries, outcomes } : null;
+  return feed ? { ...feed, activeWebhooks, entries, outcomes } : null;
 }

@@ -84,6 +84,7 @@ describe('an export', () => {
       ['2026-01-31T18:00:00.001Z', '2026-02-01T06:00:00.001Z', [3, 4]],
       ['2026-01-31T19:00:00+01:00', '2026-02-01T00:00:00Z', [2]],
       ['2026-01-31T18:00:00Z', '2026-01-31T18:00:00Z', []],
+      ['2026-01-31T18:00:00Z', '2026-01-31', [2]],
     ];
     for (const [start_date, end_date, expected] of cases) {
       expect(await sequences(account, { start_date, end_date })).toEqual(expected);
@@ -193,8 +194,8 @@ describe('a bad request', () => {
   it.each<[string, Json, string]>([
     ['an end before the start', { start_date: '2026-02-01', end_date: '2026-01-31' }, 'body.start_date'],
     [
-      'an end before the start on one day',
-      { start_date: '2026-01-31T12:00:00Z', end_date: '2026-01-31' },
+      'a start at the midnight that ends the last day',
+      { start_date: '2026-02-01T00:00:00Z', end_date: '2026-01-31' },
       'body.start_date',
     ],
     ['a day that does not exist', { start_date: '2026-02-30' }, 'body.start_date'],

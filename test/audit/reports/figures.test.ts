@@ -8,7 +8,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Slices of few entries each. */
+/** Sizes that split a report into slices of a few entries. */
 const SMALL: JobSizes = { ...JOB_SIZES, sliceRows: 10, batchRows: 3 };
 
 async function makeAccount() {
@@ -21,7 +21,7 @@ async function makePolicy(account: TestAccount, fields: Json): Promise<string> {
   return (await account.must(201, 'POST', '/v1/policies', policy)).body.id;
 }
 
-/** Lives of many kinds over seven weeks: who decides, how fast, and what becomes of the token. */
+/** Makes requests for seven weeks, with all kinds of decisions and outcomes. */
 async function live(account: TestAccount, agents: TestAgent[]): Promise<void> {
   const { world } = account;
   const fates = ['use', 'use twice', 'deny', 'expire', 'unused', 'revoke', 'policy', 'policy denial', 'use'];
@@ -46,7 +46,7 @@ async function live(account: TestAccount, agents: TestAgent[]): Promise<void> {
   }
 }
 
-/** What the report is to say, computed from the log as the API shows it, entry by entry. */
+/** Computes the expected figures entry by entry from the log that the API returns. */
 function modelReport(log: Json[], { start, end }: Json): Json {
   const entries = log.filter(({ created_at }) => created_at.slice(0, 10) >= start && created_at.slice(0, 10) <= end);
   const count = (some: Json[]) => {
@@ -134,7 +134,7 @@ function modelReport(log: Json[], { start, end }: Json): Json {
   };
 }
 
-it('are those of the log, entry by entry, however the work is cut', { timeout: 60_000 }, async () => {
+it('figures equal a count of the log entry by entry, for any size of slices', { timeout: 60_000 }, async () => {
   const { account, world } = await makeAccount();
   await makePolicy(account, {});
   await makePolicy(account, { effect: 'deny', actions: ['never.*'], priority: 3 });
@@ -171,7 +171,7 @@ it('are those of the log, entry by entry, however the work is cut', { timeout: 6
   }
 });
 
-it('count a token among the used ones of each period in which it was used', async () => {
+it('a token counts as used in each period in which it was used', async () => {
   const { account, world } = await makeAccount();
   const agent = await account.agent();
   const { token } = await agent.approved({ max_uses: 9, token_ttl: 86_400 });
@@ -186,7 +186,7 @@ it('count a token among the used ones of each period in which it was used', asyn
   expect(await used('2026-01-31', '2026-02-01')).toBe(1);
 });
 
-it('say whose deciders are, and by what names agents go', async () => {
+it('a report names policies and agents, and deleted policies by id only', async () => {
   const { account } = await makeAccount();
   const policy = await makePolicy(account, { name: 'Automatic' });
   const agent = await account.agent({ name: 'Ιός' });
@@ -207,7 +207,7 @@ describe('the exceptions', () => {
   const kinds = ({ exceptions }: Json) => exceptions.map(({ kind, severity }: Json) => `${kind} ${severity}`);
   const PERIOD = { start: '2026-01-31', end: '2026-01-31' };
 
-  /** An agent is asked for something, and a person takes so long to decide. */
+  /** Makes a request that a person decides after `wait` milliseconds. */
   async function decide(agent: TestAgent, verb: 'approve' | 'deny', wait: number, fields: Json = {}): Promise<Json> {
     const { id } = await agent.request(fields);
     agent.account.world.advance(wait);
@@ -220,7 +220,7 @@ describe('the exceptions', () => {
     await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
   }
 
-  it('are none in an account without', async () => {
+  it('are none if nothing is unusual', async () => {
     const { account } = await makeAccount();
     const agent = await account.agent();
     await makePolicy(account, { resources: ['mailbox:*'] });
@@ -232,13 +232,13 @@ describe('the exceptions', () => {
   it.each([
     [5 * SECOND, ['quick_decision medium']],
     [5 * SECOND + 1, []],
-  ])('have a decision after %d ms if it came quickly', async (wait, expected) => {
+  ])('list a quick decision within five seconds: %d ms', async (wait, expected) => {
     const { account } = await makeAccount();
     await decide(await account.agent(), 'deny', wait);
     expect(kinds(await makeReport(account, { period: PERIOD }))).toEqual(expected);
   });
 
-  it('take many quick decisions for grave, and one decider of all for noteworthy', async () => {
+  it('rate many quick decisions as high, and list a decider of all requests', async () => {
     const { account } = await makeAccount();
     const agent = await account.agent();
     for (let i = 0; i < 10; i++) await decide(agent, 'deny', SECOND, { resource: `mailbox:${i}` });
@@ -250,7 +250,7 @@ describe('the exceptions', () => {
     expect(report.exceptions[1].entry_ids).toEqual([denials[0].id, denials[9].id]);
   });
 
-  it('have no one decider where a second has more than a tenth', async () => {
+  it('list no single decider if another one has more than a tenth of the decisions', async () => {
     const { account } = await makeAccount();
     const agent = await account.agent();
     await makePolicy(account, { effect: 'deny' });
@@ -263,13 +263,13 @@ describe('the exceptions', () => {
 
   it.each<[string, Json, boolean]>([
     ['everything', { actions: ['a.b', '*'], resources: ['*'] }, true],
-    ['everything, in a roundabout way', { actions: ['*.*'], resources: ['**:*'] }, true],
+    ['everything, by other patterns', { actions: ['*.*'], resources: ['**:*'] }, true],
     ['every action on some resources', { actions: ['*'], resources: ['mailbox:*'] }, false],
     ['some actions on every resource', { actions: ['mail.*'], resources: ['*'] }, false],
-    ['what its conditions allow', { actions: ['*'], resources: ['*'], conditions: { n: { max: 1 } } }, false],
-    ['nothing, as it is switched off', { actions: ['*'], resources: ['*'], is_active: false }, false],
-    ['nothing, as it denies', { effect: 'deny', actions: ['*'], resources: ['*'] }, false],
-  ])('have a policy that approves everything, and no other: %s', async (_, fields, expected) => {
+    ['everything within its conditions', { actions: ['*'], resources: ['*'], conditions: { n: { max: 1 } } }, false],
+    ['nothing: it is inactive', { actions: ['*'], resources: ['*'], is_active: false }, false],
+    ['nothing: it denies', { effect: 'deny', actions: ['*'], resources: ['*'] }, false],
+  ])('list policies that approve everything, and no others: %s', async (_, fields, expected) => {
     const { account } = await makeAccount();
     const policy = await makePolicy(account, { name: 'Yes', ...fields });
     const agent = await account.agent();
@@ -283,7 +283,7 @@ describe('the exceptions', () => {
     expect(found[0].text).toContain(policy);
   });
 
-  it('have tokens that were never used, requests that nobody decided, and revocations', async () => {
+  it('list unused tokens, undecided requests and revocations', async () => {
     const { account, world } = await makeAccount();
     const agent = await account.agent();
     await agent.request({ expires_in: 60 });
@@ -308,7 +308,7 @@ describe('the exceptions', () => {
     ['another resource', (agent) => agent.request({ resource: 'mailbox:sales' }), false],
     ['another action', (agent) => agent.request({ action: 'email.read' }), false],
     ['the same by another agent', (_, other) => other.request(), false],
-  ])('have a denied action that was tried again: %s', async (_, retry, expected) => {
+  ])('list a denial if the agent asks for the same again: %s', async (_, retry, expected) => {
     const { account } = await makeAccount();
     const [agent, other] = [await account.agent(), await account.agent()];
     await other.request({ action: 'other.thing' });
@@ -320,7 +320,7 @@ describe('the exceptions', () => {
     );
   });
 
-  it('have no retry that came after five other requests for the action, or after the report was asked for', async () => {
+  it('list no retry after five other requests for the action, or after the report was requested', async () => {
     const { account, world } = await makeAccount();
     const agent = await account.agent();
     await decide(agent, 'deny', MINUTE);
@@ -336,7 +336,7 @@ describe('the exceptions', () => {
     expect((await makeReport(account, { period: PERIOD })).exceptions).toMatchObject([{ entries: 1 }]);
   });
 
-  it('have keys that were not rotated in 90 days, and agents without activity', async () => {
+  it('list keys older than 90 days, and agents without activity', async () => {
     const { account, world } = await makeAccount();
     const [old, rotated, idle, off] = [
       await account.agent({ name: 'Old' }),
@@ -365,7 +365,7 @@ describe('the exceptions', () => {
     expect(kinds(await makeReport(account, period('2026-04-30')))).toEqual(['agent_without_activity low']);
   });
 
-  it('have the keys that agents had at the end of the period, also where they were rotated since', async () => {
+  it('judge keys by their age at the end of the period, even if they were rotated later', async () => {
     const { account, world } = await makeAccount();
     const [never, before, twice] = [await account.agent(), await account.agent(), await account.agent()];
     const rotate = (agent: TestAgent) => account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`);
@@ -390,7 +390,7 @@ describe('the exceptions', () => {
     expect(await stale('2026-05-12')).toBeUndefined();
   });
 
-  it('call a key stale when the report was asked for where its period is not over', async () => {
+  it('judge keys by their age at the time of the request if the period is not over', async () => {
     const { account, world } = await makeAccount();
     await account.agent();
     world.advance(91 * DAY);
@@ -400,7 +400,7 @@ describe('the exceptions', () => {
     expect(text).not.toContain('at the end');
   });
 
-  it('have a policy that approved everything and was switched off since', async () => {
+  it('list a policy that approved everything and is inactive now', async () => {
     const { account } = await makeAccount();
     const policy = await makePolicy(account, { actions: ['*'] });
     const agent = await account.agent();
@@ -411,7 +411,7 @@ describe('the exceptions', () => {
     expect(exceptions[0].text).toContain('switched off since');
   });
 
-  it('have policies that were deleted or changed after they decided', async () => {
+  it('list policies that were deleted or changed after they decided', async () => {
     const { account, world } = await makeAccount();
     const [kept, changed, deleted] = [
       await makePolicy(account, { actions: ['kept.*'] }),

@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
-import { contentOf } from '../../../src/audit/reports/pdf/document';
+import { composePages } from '../../../src/audit/reports/pdf/document';
 import { Coverage } from '../../../src/audit/reports/pdf/fonts';
 import { renderPdf } from '../../../src/audit/reports/pdf/render';
 import { splitIntoRuns } from '../../../src/audit/reports/pdf/text-runs';
 import { plainReport, sampleReport } from '../../support/sample-report';
 
-/** Loads fonts as the service does, and notes which. */
+/** Loads fonts as the service does, and records their names. */
 function fontLoader() {
   const files: string[] = [];
   const load = async (file: string) => {
@@ -23,7 +23,7 @@ async function runsOf(text: string) {
   return runs.map(({ text, font }) => [font, text]);
 }
 
-it('makes a small file, with few requests for fonts', { timeout: 120_000 }, async () => {
+it('makes a file below 1 MB and loads each font once', { timeout: 120_000 }, async () => {
   const { files, load } = fontLoader();
   const pdf = await renderPdf(sampleReport(), load);
   expect(new TextDecoder('latin1').decode(pdf.subarray(0, 5))).toBe('%PDF-');
@@ -32,7 +32,7 @@ it('makes a small file, with few requests for fonts', { timeout: 120_000 }, asyn
   expect(new Set(files).size).toBe(files.length);
 });
 
-it('makes the same bytes of the same report', async () => {
+it('makes the same bytes for the same report', async () => {
   const { load } = fontLoader();
   const report = { ...plainReport(), agents: sampleReport().agents.slice(0, 12) };
   const pdf = await renderPdf(report, load);
@@ -41,13 +41,13 @@ it('makes the same bytes of the same report', async () => {
   expect(Buffer.compare(await renderPdf(later, load), pdf)).not.toBe(0);
 });
 
-it('loads the fonts of the scripts that a report has', async () => {
+it('loads only the fonts of the scripts in a report', async () => {
   const { files, load } = fontLoader();
   await renderPdf(plainReport(), load);
   expect(files).toEqual(['coverage.json', 'latin-regular.ttf', 'latin-bold.ttf']);
 });
 
-it('sets every script in a font that has it', async () => {
+it('shows every script in a font that has it', async () => {
   expect(await runsOf('Zoë Ωμέγα Żółć Юрий Đặng')).toEqual([['latin', 'Zoë Ωμέγα Żółć Юрий Đặng']]);
   expect(await runsOf('A 北京 カナ ひら 한국 B')).toEqual([
     ['latin', 'A '],
@@ -63,7 +63,7 @@ it('sets every script in a font that has it', async () => {
   expect(await runsOf('한국'.normalize('NFD'))).toEqual([['hangul', '한국']]);
 });
 
-it('orders what is written from right to left', async () => {
+it('orders right-to-left text', async () => {
   expect(await runsOf('אב (גד)')).toEqual([
     ['latin', '('],
     ['hebrew', 'גד'],
@@ -84,7 +84,7 @@ it('orders what is written from right to left', async () => {
   ]);
 });
 
-it('writes out what no font has and what would not be seen', async () => {
+it('replaces characters that no font has or that are invisible by their codes', async () => {
   expect(await runsOf('a 🚀 ❤️ b')).toEqual([['latin', 'a [U+1F680] [U+2764] b']]);
   expect(await runsOf('pay\u202Eslip\u0000\u200b\ud800')).toEqual([
     ['latin', 'pay[U+202E]slip[U+0000][U+200B][U+D800]'],
@@ -92,24 +92,24 @@ it('writes out what no font has and what would not be seen', async () => {
   expect(await runsOf('two\nlines\tand\u3000spaces')).toEqual([['latin', 'two lines and spaces']]);
 });
 
-it('lists the first of very many exceptions, and says so', () => {
+it('lists the first 60 exceptions and notes how many more there are', () => {
   const [exception] = sampleReport().exceptions;
   if (!exception) throw new Error('the sample has no exceptions');
   const count = (text: string) => text.split(exception.text).length - 1;
-  const many = JSON.stringify(contentOf({ ...plainReport(), exceptions: Array(206).fill(exception) }));
+  const many = JSON.stringify(composePages({ ...plainReport(), exceptions: Array(206).fill(exception) }));
   expect(count(many)).toBe(60);
   expect(many).toContain('The first 60 are listed. The JSON form of this report has 146 more exceptions.');
-  const few = JSON.stringify(contentOf({ ...plainReport(), exceptions: Array(60).fill(exception) }));
+  const few = JSON.stringify(composePages({ ...plainReport(), exceptions: Array(60).fill(exception) }));
   expect([count(few), few.includes('are listed')]).toEqual([60, false]);
 });
 
-it('leaves no name blank, and none that looks like another', async () => {
+it('shows invisible characters of names as codes, except joiners in Arabic', async () => {
   expect(await runsOf('\u3164\u2800\u115f')).toEqual([['latin', '[U+3164][U+2800][U+115F]']]);
   expect(await runsOf('ad\u200cmin\u200d')).toEqual([['latin', 'ad[U+200C]min[U+200D]']]);
   expect(await runsOf('می\u200cخواهم')).toEqual([['arabic', 'می\u200cخواهم']]);
 });
 
-it('piles no more marks on a letter than languages do', async () => {
+it('keeps at most four combining marks on a letter', async () => {
   const [[, text]] = (await runsOf(`Zoë e${'\u0316'.repeat(9)}`)) as [[string, string]];
   expect(text).toBe(`Zoë e${'\u0316'.repeat(4)}${'[U+0316]'.repeat(5)}`);
 });

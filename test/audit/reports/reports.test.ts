@@ -15,7 +15,7 @@ async function makeAccount(fields: Json = { plan: 'enterprise' }) {
 }
 
 describe('a report', () => {
-  it('is processing, then completed, and says all there is to say', async () => {
+  it('is processing, then completed with a download link, size and digest', async () => {
     const { account, agent, world } = await makeAccount();
     await agent.request();
     const asked = { report_type: 'hipaa', period: PERIOD, format: 'json' };
@@ -46,13 +46,13 @@ describe('a report', () => {
     expect(body.data.map(({ action }: Json) => action)).toEqual(['report.downloaded', 'report.requested']);
   });
 
-  it('is a PDF unless something else is asked for', async () => {
+  it('is a PDF by default', async () => {
     const { account } = await makeAccount();
     const { body } = await account.must(202, 'POST', REPORTS, { report_type: 'gdpr', period: PERIOD });
     expect(body.format).toBe('pdf');
   });
 
-  it('says what it is, of whom and of what', async () => {
+  it('names its framework, account, period and time', async () => {
     const { account, world } = await makeAccount({ plan: 'enterprise', name: 'Ακμή 株式会社' });
     world.advance(MINUTE);
     const report = await makeReport(account);
@@ -66,7 +66,7 @@ describe('a report', () => {
     });
   });
 
-  it('of an account without entries is whole all the same', async () => {
+  it('has all parts for an account without entries', async () => {
     const account = await new World().account({ plan: 'enterprise' });
     const report = await makeReport(account);
     expect(report.summary).toMatchObject({ entries: 0, agents: 0, requests: 0 });
@@ -109,7 +109,7 @@ describe('the framework', () => {
     expect(proven.length).toBeGreaterThan(0);
   });
 
-  it('names the first entries behind a sentence, in the order of the log', async () => {
+  it('refers to the first entries of each finding, in the order of the log', async () => {
     const { account, agent, world } = await makeAccount();
     const policy = { name: 'Auto', effect: 'approve', actions: ['auto.*'], resources: ['*'] };
     await account.must(201, 'POST', '/v1/policies', policy);
@@ -127,11 +127,11 @@ describe('the framework', () => {
   });
 });
 
-describe('a sentence', () => {
+describe('a finding', () => {
   const sentences = ({ controls }: Json): string =>
     controls.flatMap(({ evidence }: Json) => evidence.map(({ text }: Json) => text)).join('\n');
 
-  it('counts among the agents that asked only those that did', async () => {
+  it('counts only agents with requests as agents that asked', async () => {
     const { account, agent, world } = await makeAccount();
     const other = await account.agent();
     const { id } = await other.request({ expires_in: 604_800 });
@@ -143,7 +143,7 @@ describe('a sentence', () => {
     expect(sentences(report)).toContain('1 request of 1 agent was recorded');
   });
 
-  it('on the numbering of the log has entries behind it, also where nobody asked for anything', async () => {
+  it('about sequence numbers refers to entries, even without requests in the period', async () => {
     const { account, agent, world } = await makeAccount();
     const { id } = await agent.request({ expires_in: 604_800 });
     world.advance(DAY);
@@ -156,7 +156,7 @@ describe('a sentence', () => {
     expect(numbering).toMatchObject({ entries: 1, entry_ids: [denial.id] });
   });
 
-  it('claims no more of keys, tokens and people than the service does', async () => {
+  it('claims nothing about keys, tokens and people that the service does not guarantee', async () => {
     const { account, agent } = await makeAccount();
     await agent.approved();
     for (const report_type of ['soc2_type2', 'eu_ai_act']) {
@@ -173,8 +173,8 @@ describe('a sentence', () => {
   });
 });
 
-describe('what a report holds', () => {
-  it('is the entries that stood in the log when it was asked for', async () => {
+describe('the entries that a report covers', () => {
+  it('are those in the log at the time of the request', async () => {
     const { account, agent, world } = await makeAccount();
     const { id: permission } = await agent.request();
     const id = await startReport(account);
@@ -185,7 +185,7 @@ describe('what a report holds', () => {
     expect((await makeReport(account)).summary).toMatchObject({ entries: 3, approved: 1 });
   });
 
-  it('names the tree of the log as it was when it was asked for', async () => {
+  it('are those of the tree that it names', async () => {
     const { account, agent, world } = await makeAccount();
     await agent.request();
     await agent.request();
@@ -198,7 +198,7 @@ describe('what a report holds', () => {
     expect(method.at(-1)).toContain(integrity.root_hash);
   });
 
-  it('says so where the log could not be sealed', async () => {
+  it('come without a tree if the log could not be sealed, and the report says so', async () => {
     const { account, agent, world } = await makeAccount();
     await agent.request();
     await world.sweep();
@@ -209,7 +209,7 @@ describe('what a report holds', () => {
     expect([integrity, method.at(-1)]).toEqual([null, expect.stringContaining('could not be sealed')]);
   });
 
-  it('is of its days alone, the first and the last included', async () => {
+  it('are those of its days, including the first and the last', async () => {
     const { account, agent, world } = await makeAccount();
     for (let i = 0; i < 8; i++) {
       await agent.request();
@@ -228,7 +228,7 @@ describe('what a report holds', () => {
     expect(counts).toEqual([2, 4, 6, 0, 8]);
   });
 
-  it('is nothing that the plan kept no more, and it says so', async () => {
+  it('are none that the plan no longer keeps, and the report says so', async () => {
     const { account, agent, world } = await makeAccount({ plan: 'enterprise', audit_retention_days: 7 });
     await agent.request();
     world.advance(DAY);
@@ -246,7 +246,7 @@ describe('what a report holds', () => {
     expect(whole.scope.join()).not.toContain('no longer kept');
   });
 
-  it('finds no agent idle in a period of which nothing is kept', async () => {
+  it('are not missed for agents if the plan keeps none of the period', async () => {
     const { account, agent, world } = await makeAccount({ plan: 'enterprise', audit_retention_days: 7 });
     await agent.request();
     world.advance(30 * DAY);
@@ -256,7 +256,7 @@ describe('what a report holds', () => {
     expect(await exceptions('2026-01-31', '2026-03-01')).toEqual(['agent_without_activity']);
   });
 
-  it('is nothing of another account', async () => {
+  it('are none of another account', async () => {
     const { account, agent, world } = await makeAccount();
     const other = await world.account({ plan: 'enterprise' });
     const foreign = await other.agent({ name: 'Foreign' });
@@ -268,7 +268,7 @@ describe('what a report holds', () => {
     for (const secret of [other.id, foreign.id, other.tokenId, 'Foreign']) expect(text).not.toContain(secret);
   });
 
-  it('is nothing of agents that were deleted before, swept or not', async () => {
+  it('are none of deleted agents, before and after the sweep', async () => {
     const { account, agent, world } = await makeAccount();
     const leaving = await account.agent({ name: 'Leaving' });
     await leaving.approved();
@@ -291,7 +291,7 @@ describe('what a report holds', () => {
 });
 
 describe('the sample', () => {
-  it('is the one that its rule draws, whoever draws it, of entries as the API shows them', async () => {
+  it('can be drawn again by its rule, and has entries in the form of the API', async () => {
     const { account, agent, world } = await makeAccount();
     for (let i = 0; i < 15; i++) {
       await agent.approved();
@@ -315,7 +315,7 @@ describe('the sample', () => {
     expect(method.join()).toContain(`1 + (the first 48 bits of SHA-256("${id}:n") modulo 45)`);
   });
 
-  it('is every entry where there are few', async () => {
+  it('has every entry if there are few', async () => {
     const { account, agent } = await makeAccount();
     for (let i = 0; i < 6; i++) await agent.request();
     const { sample } = await makeReport(account);
@@ -323,7 +323,7 @@ describe('the sample', () => {
   });
 });
 
-it('tells of keys and configuration what the account activity has of the period', async () => {
+it('a report lists the key rotations and configuration changes of the period', async () => {
   const { account, agent, world } = await makeAccount();
   world.advance(DAY);
   const period = { start: '2026-02-01', end: '2026-02-01' };
@@ -354,7 +354,7 @@ it('tells of keys and configuration what the account activity has of the period'
   }
 });
 
-describe('a bad request', () => {
+describe('validation', () => {
   it.each<[string, Json, string]>([
     ['an end before the start', { period: { start: '2026-01-02', end: '2026-01-01' } }, 'body.period.start'],
     ['a day that does not exist', { period: { start: '2025-02-30', end: '2026-01-01' } }, 'body.period.start'],
@@ -376,7 +376,7 @@ describe('a bad request', () => {
     ['an unknown format', { format: 'csv' }, 'body.format'],
     ['an unknown field', { agent_id: 'x' }, 'body.agent_id'],
     ['a field of the service', { status: 'completed' }, 'body.status'],
-  ])('is refused and changes nothing: %s', async (_, fields, path) => {
+  ])('refuses, and changes nothing: %s', async (_, fields, path) => {
     const { account } = await makeAccount();
     const answer = await account.call('POST', REPORTS, { report_type: 'gdpr', period: PERIOD, ...fields });
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
@@ -384,22 +384,22 @@ describe('a bad request', () => {
     expect((await account.must(200, 'GET', REPORTS)).body.data).toEqual([]);
   });
 
-  it('is not one that asks for 366 days, or for today', async () => {
+  it('accepts 366 days, and today as the last day', async () => {
     const { account } = await makeAccount();
     await startReport(account, { period: { start: '2025-01-31', end: '2026-01-31' } });
     await startReport(account, { period: { start: '2026-01-31', end: '2026-01-31' } });
   });
 });
 
-describe('another plan than enterprise', () => {
-  it.each(['free', 'pro', 'team'])('%s has no reports', async (plan) => {
+describe('a plan other than enterprise', () => {
+  it.each(['free', 'pro', 'team'])('cannot request reports: %s', async (plan) => {
     const { account } = await makeAccount({ plan });
     const answer = await account.call('POST', REPORTS, { report_type: 'gdpr', period: PERIOD });
     expect([answer.status, answer.body.code]).toEqual([403, 'plan_required']);
     expect((await account.must(200, 'GET', REPORTS)).body.data).toEqual([]);
   });
 
-  it('still reads those that it was given before', async () => {
+  it('can read reports from an earlier enterprise plan', async () => {
     const { account, world } = await makeAccount();
     const id = await startReport(account);
     const operator = { token: env.ADMIN_TOKEN, body: { plan: 'free' } };
@@ -409,7 +409,7 @@ describe('another plan than enterprise', () => {
   });
 });
 
-it('counts with exports toward the five that can be in the making', async () => {
+it('reports and exports share the limit of five unfinished files', async () => {
   const { account, world } = await makeAccount();
   const ask = (i: number) =>
     i % 2 === 0
@@ -422,7 +422,7 @@ it('counts with exports toward the five that can be in the making', async () => 
   expect((await ask(1)).status).toBe(202);
 });
 
-it('is listed newest first, by pages, without exports and those of others', async () => {
+it('the list is newest first, in pages, without exports and other accounts', async () => {
   const { account, world } = await makeAccount();
   const ids: string[] = [];
   for (let i = 0; i < 5; i++) {
@@ -446,7 +446,7 @@ it('is listed newest first, by pages, without exports and those of others', asyn
   expect([answer.status, answer.body.code]).toEqual([400, 'invalid_cursor']);
 });
 
-it('is 404 for another account, for an export’s prefix, and for nonsense', async () => {
+it('another account, an export’s prefix and an invalid id get 404', async () => {
   const { account, world } = await makeAccount();
   const id = await startReport(account);
   await (await world.account({ plan: 'enterprise' })).must(404, 'GET', `${REPORTS}/${id}`);
@@ -457,7 +457,7 @@ it('is 404 for another account, for an export’s prefix, and for nonsense', asy
 });
 
 describe('the deletion of an agent', () => {
-  it('fails reports in the making, and expires finished ones with their files', async () => {
+  it('fails unfinished reports, and expires finished ones with their files', async () => {
     const { account, agent, world } = await makeAccount();
     await agent.request();
     const finished = await startReport(account);

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { TestBucket } from '../../support/bucket';
+import { depth } from '../../support/depth';
 import { readExport, sha256, startExport } from '../../support/exports';
 import { failingCalls, MODES } from '../../support/failing-calls';
 import { watchLog } from '../../support/log';
@@ -334,7 +335,8 @@ describe('at the same time', () => {
     await expectSealed(scene, 610);
     const expected = await sealedTree(scene);
     let held = 0;
-    for (const call of failingCalls(calls, 2)) {
+    // Not fewer in a shallow run: the log is held for a few of these calls only.
+    for (let call = 1; call <= calls; call += depth.isExhaustive ? 1 : 2) {
       await putAllBack();
       refill();
       world.now = begun;

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { TestBucket } from '../../support/bucket';
-import { MODES } from '../../support/failing-calls';
+import { failingCalls, MODES } from '../../support/failing-calls';
 import { FaultyDatabase } from '../../support/faults';
 import { rootOf } from '../../support/merkle';
 import { Outage } from '../../support/outage';
@@ -422,7 +422,7 @@ describe('sealing', () => {
         `trees/${account.id}/tiles/0/0`,
         `trees/${account.id}/tiles/0/1`,
       ]);
-      for (let call = 1; call <= calls; call++) {
+      for (const call of failingCalls(calls, 1, MODES.indexOf(mode))) {
         await reset();
         outage.arm({ call, mode });
         await errorsDuring(() => world.sweep().catch(() => undefined));

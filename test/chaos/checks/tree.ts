@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { verifyService } from '../../../src/verify/verify-service.ts';
+import type { Service } from '../../support/local/restartable-service.ts';
 import type { Findings } from '../findings.ts';
 import type { Memory } from '../memory.ts';
-import type { Service } from '../service.ts';
 import type { StoredAccount } from '../stored.ts';
 
 /** The log of an account as the verifier sees it, compared with every checkpoint that was shown meanwhile, or the bucket kept. */

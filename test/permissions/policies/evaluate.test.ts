@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Asked, evaluate } from '../../../src/permissions/policies/evaluate';
+import { type EvaluatedRequest, evaluatePolicies } from '../../../src/permissions/policies/evaluate';
 import type { PolicyRow } from '../../../src/permissions/policies/policy';
 import { World } from '../../support/world';
 
-// The contract's rules once more, as slowly and plainly as they can be written.
+// A second, slow and plain implementation of the contract's rules.
 
 type Value = unknown;
 type Limits = Record<string, Value>;
@@ -39,7 +39,7 @@ function judge(limits: Limits, value: Value): string[] {
   });
 }
 
-function appliesSlowly(policy: PolicyRow, { agentId, action, resource, scope }: Asked): boolean {
+function appliesSlowly(policy: PolicyRow, { agentId, action, resource, scope }: EvaluatedRequest): boolean {
   if (!policy.isActive) return false;
   if (policy.agentIds && !policy.agentIds.some((id) => id === agentId)) return false;
   if (!policy.actions.some((pattern) => matchesSlowly(pattern, action))) return false;
@@ -80,14 +80,14 @@ const policy = fc
     createdAt: fc.integer({ min: 0, max: 3 }),
   })
   .map((fields) => fields as unknown as PolicyRow);
-const asked: fc.Arbitrary<Asked> = fc.record({
+const asked: fc.Arbitrary<EvaluatedRequest> = fc.record({
   agentId: fc.constantFrom('agent_1', 'agent_2', null),
   action: fc.constantFrom('a.b', 'b.a', 'a.a'),
   resource: fc.constantFrom('a', 'ab', 'b.'),
   scope: fc.dictionary(key, value, { maxKeys: 3 }),
-}) as fc.Arbitrary<Asked>;
+}) as fc.Arbitrary<EvaluatedRequest>;
 
-it('decides as the rules say, read slowly', () => {
+it('decides like a simple model of the rules', () => {
   fc.assert(
     fc.property(fc.array(policy, { maxLength: 6 }), asked, (drawn, request) => {
       const policies = drawn.map((row, i) => ({ ...row, id: `policy_${i}` as const }));
@@ -96,7 +96,7 @@ it('decides as the rules say, read slowly', () => {
       const best = (effect: string) =>
         applying.filter((row) => row.effect === effect).sort((a, b) => b.priority - a.priority || older(a, b))[0];
       const expected = best('deny') ?? best('approve');
-      const verdict = evaluate(policies, request);
+      const verdict = evaluatePolicies(policies, request);
       expect(verdict.decision).toBe(expected?.effect ?? 'pending');
       expect(verdict.policy?.id).toBe(expected?.id);
       expect(verdict.matched.toSorted()).toEqual(applying.map(({ id }) => id).toSorted());
@@ -106,19 +106,19 @@ it('decides as the rules say, read slowly', () => {
   );
 });
 
-it('denies where a stored condition cannot be read', () => {
+it('denies if a stored condition is invalid', () => {
   const row = { actions: ['*'], resources: ['*'], agentIds: null, priority: 0, isActive: true, createdAt: 0 };
   const request = { agentId: null, action: 'a.b', resource: 'a:b', scope: { amount: 1 } };
   for (const unreadable of [null, 5, 'x', [], { max: '5' }, { in: 5 }, { from: 5 }]) {
     const conditions = { amount: unreadable };
     const approve = { ...row, id: 'policy_1', effect: 'approve', conditions } as unknown as PolicyRow;
     const deny = { ...row, id: 'policy_2', effect: 'deny', conditions } as unknown as PolicyRow;
-    expect(evaluate([approve], request).decision).toBe('pending');
-    expect(evaluate([approve, deny], request).decision).toBe('deny');
+    expect(evaluatePolicies([approve], request).decision).toBe('pending');
+    expect(evaluatePolicies([approve, deny], request).decision).toBe('deny');
   }
 });
 
-it('decides over HTTP as it does by itself', async () => {
+it('decides over HTTP like the function', async () => {
   const account = await new World().account();
   const agent = await account.agent();
   const rules = [

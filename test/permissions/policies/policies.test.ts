@@ -9,7 +9,7 @@ async function makePolicy(account: TestAccount, fields: Record<string, unknown> 
   return (await account.must(201, 'POST', '/v1/policies', { ...MAIL, ...fields })).body;
 }
 
-/** An array that has so many levels. */
+/** An array with this many levels. */
 function nest(levels: number): Json {
   return JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 }
@@ -21,7 +21,7 @@ async function makeScene() {
 }
 
 describe('a policy', () => {
-  it('is made with defaults, read, listed, changed and deleted', async () => {
+  it('is created with defaults, read, listed, changed and deleted', async () => {
     const { world, account } = await makeScene();
     const answer = await account.must(201, 'POST', '/v1/policies', MAIL);
     const policy = answer.body;
@@ -72,7 +72,7 @@ describe('a policy', () => {
     expect((await other.request()).status).toBe('pending');
   });
 
-  it('is one of at most 200', async () => {
+  it('cannot be created beyond 200', async () => {
     const { account } = await makeScene();
     for (let i = 0; i < 200; i++) await makePolicy(account);
     const { status, body } = await account.call('POST', '/v1/policies', MAIL);
@@ -127,7 +127,7 @@ describe('a policy', () => {
 });
 
 describe('a request that a policy decides', () => {
-  it('is approved on the spot, in two round trips, with its token, and both entries', async () => {
+  it('is approved at once, in two round trips, with its token and both entries', async () => {
     const { account, agent } = await makeScene();
     const policy = await makePolicy(account, { token_ttl: 60, max_uses: 2, reason: 'Mail is fine' });
     const body = { action: 'email.send', resource: 'mailbox:support', scope: { to: ['a'] }, max_uses: 5 };
@@ -161,7 +161,7 @@ describe('a request that a policy decides', () => {
     expect(await checkIntegrity(env.DB)).toEqual([]);
   });
 
-  it('is denied on the spot, whatever approves it', async () => {
+  it('is denied at once, even if other policies approve it', async () => {
     const { account, agent } = await makeScene();
     await makePolicy(account, { priority: 1_000 });
     const policy = await makePolicy(account, { effect: 'deny', priority: -1_000, reason: 'Never' });
@@ -179,14 +179,14 @@ describe('a request that a policy decides', () => {
     expect([status, body.code]).toEqual([409, 'not_pending']);
   });
 
-  it('is never given more than it asked for', async () => {
+  it('never gets more than it requested', async () => {
     const { account, agent } = await makeScene();
     await makePolicy(account, { token_ttl: 604_800, max_uses: 1_000 });
     const { token } = await agent.request({ token_ttl: 30, max_uses: 1 });
     expect(token).toMatchObject({ max_uses: 1, expires_at: '2026-01-31T12:00:30.000Z' });
   });
 
-  it('waits for a person where no policy applies, or none is switched on', async () => {
+  it('waits for a person if no active policy applies', async () => {
     const { account, agent } = await makeScene();
     await makePolicy(account, { is_active: false });
     await makePolicy(account, { actions: ['file.*'] });
@@ -206,7 +206,7 @@ describe('a request that a policy decides', () => {
 });
 
 describe('a simulation', () => {
-  it('tells what would be decided, by which policies, and writes nothing', async () => {
+  it('shows the decision and the policies, and writes nothing', async () => {
     const { account, agent } = await makeScene();
     const low = await makePolicy(account);
     const high = await makePolicy(account, { priority: 7, agent_ids: [agent.id] });

@@ -35,7 +35,7 @@ describe('a revocation', () => {
     },
   );
 
-  it('of a token used in part ends it', async () => {
+  it('ends a token that was used once of several times', async () => {
     const { account, permission, token } = await makeToken();
     await account.must(200, 'POST', '/v1/tokens/use', { token: token.value });
     await account.must(200, 'POST', '/v1/tokens/revoke', { token_id: token.id });
@@ -43,7 +43,7 @@ describe('a revocation', () => {
     expect([body.token.status, body.token.uses, body.status]).toEqual(['revoked', 1, 'approved']);
   });
 
-  it('is written down once, however often it is asked for', async () => {
+  it('writes one entry, however often it is repeated', async () => {
     const { account, agent, token } = await makeToken();
     const revocations = Array.from({ length: 10 }, (_, i) =>
       (i % 2 ? account : agent).must(200, 'POST', '/v1/tokens/revoke', { token_id: token.id }),
@@ -81,7 +81,7 @@ describe('a revocation', () => {
     expect(await events(account)).toEqual(before);
   });
 
-  it('of another account’s or another agent’s token is answered alike and changes nothing', async () => {
+  it('of another account’s or another agent’s token gets the same answer and changes nothing', async () => {
     const { world, account, permission, token } = await makeToken();
     const stranger = await world.account();
     const others: (TestAccount | TestAgent)[] = [await account.agent(), stranger, await stranger.agent()];
@@ -95,7 +95,7 @@ describe('a revocation', () => {
     expect(await events(stranger)).toEqual([]);
   });
 
-  it('of a request that waits, by the id its token would have, changes nothing', async () => {
+  it('of a pending request, by the id that its token would have, changes nothing', async () => {
     const { account, agent } = await makeToken();
     const { id } = await agent.request();
     await account.must(200, 'POST', '/v1/tokens/revoke', { token_id: id.replace('perm_', 'token_') });

@@ -3,7 +3,7 @@ import * as oauth from 'oauth4webapi';
 import { expect, it } from 'vitest';
 import { ORIGIN, type TestAgent, World } from '../../support/world';
 
-// A client that knows the standards alone: https://github.com/panva/oauth4webapi.
+// A client that knows only the standards: https://github.com/panva/oauth4webapi.
 
 async function makeScene() {
   const world = new World();
@@ -14,7 +14,7 @@ async function makeScene() {
   return { world, account, agent, token, server };
 }
 
-/** Options that send a client's requests to the world, with a bearer token as its authentication. */
+/** Options that send the client's requests to the world, with a bearer token. */
 function options(world: World) {
   return {
     [oauth.customFetch]: async (
@@ -61,7 +61,7 @@ it('is discovered by a standard client (RFC 8414)', async () => {
   });
 });
 
-it('introspects a token for its account and its agent, and takes no use (RFC 7662)', async () => {
+it('introspects a token for its account and its agent, without a use (RFC 7662)', async () => {
   const { world, account, agent, token, server } = await makeScene();
   const keys = createLocalJWKSet((await world.must(200, 'GET', '/.well-known/jwks.json')).body);
   const { payload } = await jwtVerify(token.value, keys, { currentDate: new Date(world.now), typ: 'at+jwt' });
@@ -80,7 +80,7 @@ it('introspects a token for its account and its agent, and takes no use (RFC 766
   expect((await account.must(200, 'POST', '/v1/tokens/use', { token: token.value })).body.uses).toBe(1);
 });
 
-it('says nothing but that a token is inactive, to those who may not know more', async () => {
+it('says only that a token is inactive to callers who may not see it', async () => {
   const { world, account, agent, token, server } = await makeScene();
   const stranger = await world.account();
   const others = [stranger.token, (await stranger.agent()).key, (await account.agent()).key];
@@ -102,7 +102,7 @@ it.each<[string, (scene: Awaited<ReturnType<typeof makeScene>>) => Promise<unkno
     ({ account, agent }) => account.must(200, 'PUT', `/v1/agents/${agent.id}`, { is_active: false }),
   ],
   ['of an agent that is deleted', ({ account, agent }) => account.must(204, 'DELETE', `/v1/agents/${agent.id}`)],
-])('introspects as inactive what is %s', async (_, end) => {
+])('introspects a token as inactive if it is %s', async (_, end) => {
   const scene = await makeScene();
   await end(scene);
   expect(await introspect(scene.world, scene.server, scene.account.token, scene.token.value)).toEqual({
@@ -110,7 +110,7 @@ it.each<[string, (scene: Awaited<ReturnType<typeof makeScene>>) => Promise<unkno
   });
 });
 
-it('revokes for a standard client, known or not (RFC 7009)', async () => {
+it('revokes known and unknown tokens for a standard client (RFC 7009)', async () => {
   const { world, account, token, server } = await makeScene();
   for (const text of [token.value, token.value, 'nonsense']) {
     const response = await oauth.revocationRequest(server, client, bearer(account.token), text, options(world));
@@ -120,7 +120,7 @@ it('revokes for a standard client, known or not (RFC 7009)', async () => {
   expect(await introspect(world, server, account.token, token.value)).toEqual({ active: false });
 });
 
-it.each(['/v1/tokens/introspect', '/v1/tokens/revoke'])('%s refuses a form that is not one', async (path) => {
+it.each(['/v1/tokens/introspect', '/v1/tokens/revoke'])('%s refuses an invalid form', async (path) => {
   const { world, account, token } = await makeScene();
   const send = (raw: string, type = 'application/x-www-form-urlencoded; charset=utf-8') =>
     world.call('POST', path, { token: account.token, raw, headers: { 'Content-Type': type } });
@@ -134,18 +134,18 @@ it.each(['/v1/tokens/introspect', '/v1/tokens/revoke'])('%s refuses a form that 
   expect(await account.log('&event_type=revoke')).toEqual([]);
 });
 
-it('refuses a form of very many parameters in a time that grows with its length alone', async () => {
+it('refuses a form with very many parameters in linear time', async () => {
   const { world, account } = await makeScene();
   const raw = Array.from({ length: 120_000 }, (_, i) => `p${i}=`).join('&');
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
   const begun = performance.now();
   const { status, body } = await world.call('POST', '/v1/tokens/introspect', { token: account.token, raw, headers });
   expect([status, body.code]).toEqual([400, 'invalid_request']);
-  // Looking each parameter up among all others takes half a minute.
+  // Quadratic time would be half a minute.
   expect(performance.now() - begun).toBeLessThan(5_000);
 });
 
-it('takes no form where no standard asks for one', async () => {
+it('refuses forms on endpoints for which no standard requires them', async () => {
   const { world, account, token } = await makeScene();
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
   const raw = `token=${token.value}`;

@@ -11,7 +11,7 @@ async function readValue(agent: TestAgent, id: string): Promise<string | undefin
   return (await agent.must(200, 'GET', `/v1/permissions/${id}`)).body.token.value;
 }
 
-/** Verifies a token as anybody else would: with the keys that the service publishes. */
+/** Verifies a token like a third party, with the keys that the service publishes. */
 async function verify(world: World, value: string) {
   const { body } = await world.must(200, 'GET', '/.well-known/jwks.json');
   return jwtVerify(value, createLocalJWKSet(body), {
@@ -24,7 +24,7 @@ async function verify(world: World, value: string) {
 }
 
 describe('a token', () => {
-  it('is a JWT that says who may do what', async () => {
+  it('is a JWT with the agent, the action, the resource and the scope', async () => {
     const { world, agent } = await makeAgent();
     const asked = { action: 'a.b', resource: 'c:“d” 😀', scope: { amount: 5, to: ['x'] }, max_uses: 2 };
     const { id, token } = await agent.approved(asked, { scope: { amount: 4, to: ['x'], more: 1 }, token_ttl: 60 });
@@ -50,13 +50,13 @@ describe('a token', () => {
     expect(protectedHeader).toEqual({ alg: 'EdDSA', typ: 'at+jwt', kid: expect.any(String) });
   });
 
-  it('is verified by the key that it names, for which nothing private is published', async () => {
+  it('is verified by the key that it names, whose private part is not published', async () => {
     const { world, agent } = await makeAgent();
     const { token } = await agent.approved();
     const answer = await world.must(200, 'GET', '/.well-known/jwks.json');
     const { kid } = decodeProtectedHeader(token.value);
     const key = { kty: 'OKP', crv: 'Ed25519', x: expect.stringMatching(/^[\w-]{43}$/), use: 'sig', alg: 'EdDSA' };
-    // The second signs logs.
+    // The second key signs logs.
     expect(answer.body).toEqual({
       keys: [
         { ...key, kid },
@@ -65,7 +65,7 @@ describe('a token', () => {
     });
   });
 
-  it('never outlives the time that was asked for, and says when it ends', async () => {
+  it('never lives longer than requested, and has its expiry', async () => {
     const { world, agent } = await makeAgent();
     world.advance(999);
     const { token } = await agent.approved({ token_ttl: 30 });
@@ -88,7 +88,7 @@ describe('a token', () => {
     expect(body.data[0].token.value).toBe(token.value);
   });
 
-  it('is given to nobody but its agent', async () => {
+  it('is shown only to its agent', async () => {
     const { account, agent } = await makeAgent();
     const { id, token } = await agent.approved();
     const signature = token.value.slice(-40);
@@ -103,7 +103,7 @@ describe('a token', () => {
     expect(answers[0]?.body.token).not.toHaveProperty('value');
   });
 
-  it.each(['used', 'revoked', 'expired'])('is given to nobody once it is %s', async (status) => {
+  it.each(['used', 'revoked', 'expired'])('is shown to nobody if it is %s', async (status) => {
     const { world, account, agent } = await makeAgent();
     const { id, token } = await agent.approved();
     const end = {
@@ -122,14 +122,14 @@ describe('a token', () => {
     });
   });
 
-  it('differs from every other', async () => {
+  it('differs from every other token', async () => {
     const { agent } = await makeAgent();
     const values = [await agent.approved(), await agent.approved()].map(({ token }) => token.value);
     expect(new Set(values).size).toBe(2);
   });
 });
 
-it('publishes its keys to anybody, for caches too', async () => {
+it('publishes its keys without a credential, also for caches', async () => {
   const { status, headers } = await new World().call('GET', '/.well-known/jwks.json');
   expect(status).toBe(200);
   expect(headers.get('Content-Type')).toContain('json');

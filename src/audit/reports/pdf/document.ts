@@ -1,13 +1,9 @@
 import type { Content, Definition, TableLayout } from 'pdfmake/js/Printer.js';
-import type { ComplianceReport } from '../report';
-import { changesSection } from './changes';
-import { controlsSection } from './controls';
-import { exceptionsSection } from './exceptions';
-import { contentsPage, titlePage } from './front';
-import { monthsSection, scopeSection, summarySection } from './overview';
-import { agentsSection, decidersSection } from './population';
-import { sampleSection } from './sample';
-import { BADGE, BOXED, COLORS, DEFAULT_STYLE, PAGE_MARGINS, RULED, STYLES, TILES } from './style';
+import type { ReportContent } from '../content';
+import { formatNumber, formatSeconds, truncate } from '../wording';
+import { changesSection, controlsSection, exceptionsSection, sampleSection } from './evidence-sections';
+import { agentsSection, decidersSection, monthsSection, scopeSection, summarySection } from './figure-sections';
+import { BADGE, BOXED, COLORS, DEFAULT_STYLE, GAP, PAGE_MARGINS, RULED, STYLES, TEXT_WIDTH, TILES } from './style';
 
 const SECTIONS = [
   scopeSection,
@@ -28,15 +24,15 @@ export const TABLE_LAYOUTS: Record<string, TableLayout> = {
   badge: BADGE,
 };
 
-/** All that the document says, its fonts not yet chosen. */
-export function contentOf(report: ComplianceReport): Content[] {
+/** The title page, the table of contents and all sections, before fonts are chosen. */
+export function composePages(report: ReportContent): Content[] {
   const sections = SECTIONS.flatMap((section, at) => section(report, at + 1));
   return [...titlePage(report), ...contentsPage(), ...sections];
 }
 
-/** The document around its content. All that could differ between two runs comes from the report. */
-export function documentOf(report: ComplianceReport, content: Content): Definition {
-  const at = new Date(report.generated_at);
+/** The definition of the PDF around its pages. It depends on the report alone, so the same report gives the same bytes. */
+export function defineDocument(report: ReportContent, content: Content): Definition {
+  const createdAt = new Date(report.generated_at);
   const title = `Compliance report ${report.framework}, ${report.period.start} to ${report.period.end}`;
   return {
     content,
@@ -50,8 +46,8 @@ export function documentOf(report: ComplianceReport, content: Content): Definiti
       subject: report.report_id,
       author: 'Countersign',
       creator: 'Countersign',
-      creationDate: at,
-      modDate: at,
+      creationDate: createdAt,
+      modDate: createdAt,
     },
     styles: STYLES,
     defaultStyle: DEFAULT_STYLE,
@@ -68,5 +64,73 @@ function footer(id: string, page: number, pages: number): Content {
     fontSize: 7,
     color: COLORS.muted,
     margin: [PAGE_MARGINS[0], 26, PAGE_MARGINS[2], 0],
+  };
+}
+
+/** The first page: the framework, the account, the period and the statement. */
+function titlePage(report: ReportContent): Content[] {
+  const { account, period } = report;
+  const facts: [string, string][] = [
+    ['Account', truncate(account.name ?? account.id, 120)],
+    ['Account id', account.id],
+    ['Plan', account.plan],
+    ['Period', `${period.start} to ${period.end}, both days included, in UTC`],
+    ['Audit entries', formatNumber(report.summary.entries)],
+    ['Report id', report.report_id],
+    ['Generated', `${formatSeconds(report.generated_at)} UTC`],
+  ];
+  return [
+    { text: 'COUNTERSIGN', fontSize: 9, bold: true, characterSpacing: 2, color: COLORS.muted, margin: [0, 70, 0, 0] },
+    rule(COLORS.navy, 1.5, [0, 8, 0, 34]),
+    { text: 'Compliance report', fontSize: 13, color: COLORS.muted },
+    { text: report.framework, fontSize: 28, bold: true, color: COLORS.navy, lineHeight: 1, margin: [0, 2, 0, 6] },
+    { text: 'Access of AI agents: requests, decisions and use', fontSize: 12, margin: [0, 0, 0, 40] },
+    {
+      table: {
+        widths: [104, TEXT_WIDTH - 104 - GAP],
+        body: facts.map(([name, value]) => [
+          { text: name, color: COLORS.muted },
+          { text: value, bold: name === 'Account' },
+        ]),
+      },
+      layout: 'ruled',
+      margin: [0, 0, 0, 44],
+    },
+    statementBox(report.statement),
+  ];
+}
+
+function statementBox(statement: string): Content {
+  return {
+    table: {
+      widths: [TEXT_WIDTH - 28],
+      body: [
+        [
+          {
+            stack: [
+              { text: 'Evidence, not attestation', bold: true, color: COLORS.navy, margin: [0, 0, 0, 4] },
+              { text: statement },
+            ],
+            fillColor: COLORS.tint,
+          },
+        ],
+      ],
+    },
+    layout: 'boxed',
+  };
+}
+
+/** The second page: every section with the number of its first page. */
+function contentsPage(): Content[] {
+  return [
+    { text: 'Contents', style: 'section', pageBreak: 'before' },
+    { toc: { numberStyle: { color: COLORS.muted } } },
+  ];
+}
+
+function rule(color: string, width: number, margin: [number, number, number, number]): Content {
+  return {
+    canvas: [{ type: 'line', x1: 0, y1: 0, x2: TEXT_WIDTH, y2: 0, lineWidth: width, lineColor: color }],
+    margin,
   };
 }

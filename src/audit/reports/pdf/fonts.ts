@@ -1,7 +1,7 @@
-/** Gives one of the files that src/dev/assets/fonts.mjs makes. */
+/** Loads one of the files that src/dev/assets/fonts.mjs makes. */
 export type LoadFont = (file: string) => Promise<ArrayBuffer>;
 
-/** A family, in the order in which a character looks for one that has it. */
+/** The font families. A character is shown in the first one that has it. */
 export const FAMILIES = ['latin', 'han', 'hangul', 'arabic', 'hebrew'] as const;
 
 export type Family = (typeof FAMILIES)[number];
@@ -11,7 +11,7 @@ interface FontFiles {
   bold: string;
 }
 
-/** The files of a family. All but Latin do without a bold one: what is set in them is names. */
+/** The files of each family. Only Latin has a bold font; the other scripts occur in names, which are not bold. */
 const FILES: Record<Family, FontFiles> = {
   latin: { normal: 'latin-regular.ttf', bold: 'latin-bold.ttf' },
   han: { normal: 'han.otf', bold: 'han.otf' },
@@ -20,7 +20,7 @@ const FILES: Record<Family, FontFiles> = {
   hebrew: { normal: 'hebrew.ttf', bold: 'hebrew.ttf' },
 };
 
-/** Which characters the fonts have, known without loading one. */
+/** Knows which characters each family has, without loading the fonts. */
 export class Coverage {
   readonly #ranges: Record<string, number[]>;
   readonly #known = new Map<number, Family | null>();
@@ -34,12 +34,12 @@ export class Coverage {
     return new Coverage(JSON.parse(text) as Record<string, number[]>);
   }
 
-  /** Whether a family has a character, in all of its weights. */
+  /** Whether all fonts of a family have a character. */
   has(family: Family, character: number): boolean {
     return Object.values(FILES[family]).every((file) => includes(this.#ranges[file] ?? [], character));
   }
 
-  /** The first family that has a character. */
+  /** The first family that has a character; null if none has it. */
   familyOf(character: number): Family | null {
     let family = this.#known.get(character);
     if (family === undefined) {
@@ -50,7 +50,7 @@ export class Coverage {
   }
 }
 
-/** Whether a character lies in one of the ranges, given by the first and the last character of each in turn. */
+/** Whether a character is in one of the ranges. `bounds` has the first and the last character of each range in turn. */
 function includes(bounds: number[], character: number): boolean {
   let [low, high] = [0, bounds.length / 2 - 1];
   while (low <= high) {
@@ -62,7 +62,7 @@ function includes(bounds: number[], character: number): boolean {
   return false;
 }
 
-/** The fonts of some families: their files, and pdfmake's names for them. */
+/** Loads the fonts of some families. Returns the files, and pdfmake's dictionary of which file each family uses. */
 export async function loadFamilies(
   families: Iterable<Family>,
   loadFont: LoadFont,

@@ -1,16 +1,20 @@
-import type { Definition } from 'pdfmake/js/Printer.js';
-import type { ComplianceReport } from '../report';
-import { setFonts } from './content-text';
-import { contentOf, documentOf, TABLE_LAYOUTS } from './document';
+// The reference is for projects that compile this file from another folder and do not find its declarations.
+/// <reference path="./libraries.d.ts" />
+import exported, { type Definition } from 'pdfmake/js/Printer.js';
+import type { ReportContent } from '../content';
+import { composePages, defineDocument, TABLE_LAYOUTS } from './document';
 import { Coverage, type Family, type LoadFont, loadFamilies } from './fonts';
-import { Printer } from './printer';
+import { setFonts } from './text-runs';
 
-/** A report as a PDF file: the same report gives the same bytes. Loads only the fonts that its texts need. */
-export async function renderPdf(report: ComplianceReport, loadFont: LoadFont): Promise<Uint8Array> {
+/** pdfmake's printer: the default export of a CommonJS module, which some bundlers unwrap and others do not. */
+const Printer = 'default' in exported ? exported.default : exported;
+
+/** Makes the PDF file of a report. The same report gives the same bytes. Loads only the fonts that its texts need. */
+export async function renderPdf(report: ReportContent, loadFont: LoadFont): Promise<Uint8Array> {
   const coverage = await Coverage.load(loadFont);
   const families = new Set<Family>(['latin']);
-  const content = setFonts({ stack: contentOf(report) }, coverage, families);
-  return print(documentOf(report, content), families, loadFont);
+  const content = setFonts({ stack: composePages(report) }, coverage, families);
+  return print(defineDocument(report, content), families, loadFont);
 }
 
 async function print(definition: Definition, families: Iterable<Family>, loadFont: LoadFont): Promise<Uint8Array> {

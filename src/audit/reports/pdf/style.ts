@@ -29,10 +29,10 @@ export const STYLES: Record<string, Style> = {
   cell: { fontSize: 8 },
 };
 
-/** Between the columns of a table. */
+/** The gap between the columns of a table. */
 export const GAP = 6;
 
-/** Thin rules between rows and a darker one below the head, with the text flush with the page's margins. */
+/** A table with thin rules between its rows and a darker one below its head. Its text is flush with the page margins. */
 export const RULED: TableLayout = {
   hLineWidth: (row, { table }) => (row === 0 ? 0 : row === (table.headerRows ?? 0) ? 0.8 : 0.4),
   hLineColor: (row, { table }) => (row === (table.headerRows ?? 0) ? COLORS.navy : COLORS.rule),
@@ -43,7 +43,7 @@ export const RULED: TableLayout = {
   paddingBottom: () => 2.5,
 };
 
-/** A box around one cell. */
+/** A single cell with a bar at its left. */
 export const BOXED: TableLayout = {
   hLineWidth: () => 0,
   vLineWidth: (column) => (column === 0 ? 2.5 : 0),
@@ -54,7 +54,7 @@ export const BOXED: TableLayout = {
   paddingBottom: () => 10,
 };
 
-/** Cells as boxes of their own, with white between them. */
+/** Cells as separate boxes with white gaps. */
 export const TILES: TableLayout = {
   hLineWidth: () => 5,
   vLineWidth: (column, { table }) => (column === 0 || column === (table.widths?.length ?? 0) ? 0 : 5),
@@ -66,7 +66,7 @@ export const TILES: TableLayout = {
   paddingBottom: () => 5,
 };
 
-/** A word in a coloured box. */
+/** A word in a colored box. */
 export const BADGE: TableLayout = {
   hLineWidth: () => 0,
   vLineWidth: () => 0,

@@ -1,0 +1,27 @@
+import { invalidRequest } from '../errors';
+import { type DateBound, endDate, startDate } from '../http/fields';
+import { lazy } from '../lib/lazy';
+
+/** The query parameters that limit a list to a range of time. */
+export const dateRange = lazy(() => ({
+  start_date: startDate()
+    .optional()
+    .meta({ description: 'Only from this time on. A date means the midnight in UTC that begins it.' }),
+  end_date: endDate().optional().meta({
+    description: 'Only before this time. A date means the midnight in UTC that ends it. Not before `start_date`.',
+  }),
+}));
+
+/**
+ * Refuses a range that starts after it ends. The midnight that ends the day of a bare `end_date` is after that day.
+ * @param place where the request has the dates
+ * @throws Problem `invalid_request`
+ */
+export function requireDateOrder(
+  place: 'query' | 'body',
+  { start_date: start, end_date: end }: { start_date?: DateBound | undefined; end_date?: DateBound | undefined },
+): void {
+  if (start && end && start.bound >= end.bound && start.written > end.written) {
+    throw invalidRequest([{ path: `${place}.start_date`, message: 'must not be after end_date' }]);
+  }
+}

@@ -1,0 +1,74 @@
+import type { Content, Shape } from 'pdfmake/js/Printer.js';
+import { formatMonth, formatNumber } from '../wording';
+import { COLORS, TEXT_WIDTH } from './style';
+
+/** A figure with one value for each month, drawn as one bar in each month's group. */
+export interface Series {
+  name: string;
+  color: string;
+  values: number[];
+}
+
+const [LEFT, TOP, BOTTOM, HEIGHT] = [44, 22, 18, 172];
+const PLOT_WIDTH = TEXT_WIDTH - LEFT;
+const PLOT_HEIGHT = HEIGHT - TOP - BOTTOM;
+const STEPS = 4;
+/** The width of one entry of the legend. */
+const LEGEND_WIDTH = 66;
+
+/** A bar chart grouped by month, with a scale and a legend. */
+export function monthlyChart(months: string[], series: Series[]): Content {
+  const top = scaleTop(Math.max(...series.flatMap(({ values }) => values)));
+  const y = (value: number) => TOP + PLOT_HEIGHT * (1 - value / top);
+  const group = PLOT_WIDTH / months.length;
+  const bar = Math.min((group * 0.76) / series.length, 14);
+  const inset = (group - bar * series.length) / 2;
+  const scale = Array.from({ length: STEPS + 1 }, (_, step) => (top / STEPS) * step);
+  const bars = months.flatMap((_, month) =>
+    series.map(({ color, values }, at) => {
+      const value = values[month] ?? 0;
+      return rectangle(LEFT + month * group + inset + at * bar, y(value), bar * 0.9, y(0) - y(value), color);
+    }),
+  );
+  const names = months.map((month, at) => {
+    const [name, year] = formatMonth(month).split(' ');
+    return label(LEFT + at * group, HEIGHT - BOTTOM + 4, group, 'center', `${name} ${year?.slice(2)}`);
+  });
+  return {
+    stack: [
+      ...series.map(({ name }, at) => label(LEFT + at * LEGEND_WIDTH + 12, 0, LEGEND_WIDTH - 12, 'left', name)),
+      ...scale.map((value) => label(0, y(value) - 5, LEFT - 6, 'right', formatNumber(value))),
+      ...names,
+      {
+        canvas: [
+          ...series.map(({ color }, at) => rectangle(LEFT + at * LEGEND_WIDTH, 1, 8, 8, color)),
+          ...scale.map((value) => line(y(value), value === 0 ? COLORS.muted : COLORS.rule)),
+          ...bars,
+        ],
+      },
+    ],
+    unbreakable: true,
+    margin: [0, 2, 0, HEIGHT - TOP - PLOT_HEIGHT + 8],
+  };
+}
+
+/** The top of the scale: the first of 4, 8, 12, 16, 20, 40, 80, 120, … that is at least `value`. Its quarters are round numbers. */
+function scaleTop(value: number): number {
+  for (let power = 1; ; power *= 10) {
+    const top = [4, 8, 12, 16, 20].map((factor) => factor * power).find((one) => one >= value);
+    if (top !== undefined) return top;
+  }
+}
+
+function line(y: number, lineColor: string): Shape {
+  return { type: 'line', x1: LEFT, y1: y, x2: TEXT_WIDTH, y2: y, lineWidth: 0.5, lineColor };
+}
+
+function rectangle(x: number, y: number, w: number, h: number, color: string): Shape {
+  return { type: 'rect', x, y, w, h, color };
+}
+
+/** A text in a box. Its place is relative to the upper left corner of the chart. */
+function label(x: number, y: number, width: number, alignment: 'left' | 'center' | 'right', text: string): Content {
+  return { columns: [{ text, width, alignment, fontSize: 7, color: COLORS.muted }], relativePosition: { x, y } };
+}

@@ -1,0 +1,23 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { LOG_SPAN } from '../ledger/append';
+
+/** SQL for the same value in the row of `permissions`. */
+const IN_PERMISSION = {
+  resource: sql`resource`,
+  decided_by: sql`decided_by`,
+  policy_id: sql`policy_id`,
+  expired: sql`iif(token_status is null, 'request', 'token')`,
+} as const;
+
+/**
+ * One member of an entry's details, as SQL. For details deeper than 1,000 levels, which SQLite's JSON functions refuse by
+ * failing the statement, the value comes from the permission.
+ * @param entry the alias of `audit_entries` in the statement
+ */
+export function selectDetail(name: keyof typeof IN_PERMISSION, entry = 'audit_entries'): SQL {
+  const column = (of: string) => sql.raw(`${entry}.${of}`);
+  return sql`iif(json_valid(${column('details')}), ${column('details')} ->> ${sql.raw(`'${name}'`)}, (
+    select ${IN_PERMISSION[name]} from permissions
+    where account = ${column('pos')} / ${sql.raw(String(LOG_SPAN))} and id = ${column('permission')}
+  ))`;
+}

@@ -1,0 +1,142 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { mergeSorted } from '../db/merge-sorted';
+import { EVENT_TYPES, type EventType } from '../db/schema';
+import type { AccountRef } from '../http/context';
+import { LOG_SPAN } from '../ledger/append';
+import { type Id, idBytes } from '../lib/typeid';
+import { logStart } from './entry';
+
+/** The account that owns the log. */
+export type LogAccount = Pick<AccountRef, 'number'>;
+
+/** A filter on the entries of a log. An id of null matches no entry. */
+export interface EntryFilter {
+  agent?: Id<'agent'> | null;
+  permission?: Id<'perm'> | null;
+  event?: EventType;
+  action?: string;
+  /** Milliseconds since the epoch; `from` inclusive, `to` exclusive. */
+  from: number;
+  to?: number;
+  /** Positions; both exclusive. */
+  after?: number;
+  before?: number;
+}
+
+/**
+ * Selects the positions of the matching entries, in order, as one column `pos`.
+ *
+ * Entries are in the same order by position and by time, so a binary search turns the times into positions. Each index
+ * then has the matching entries of one event type as one range; without an event type the six ranges are merged. So the
+ * cost of a page does not depend on how many entries match.
+ */
+export function selectPositions(account: LogAccount, filter: EntryFilter, order: 'asc' | 'desc', limit: number): SQL {
+  const { range, hasEvent } = chooseRange(filter);
+  const within = sql`pos >= (select low from bounds) and pos < (select high from bounds)`;
+  const events = filter.event ? [EVENT_TYPES.indexOf(filter.event)] : EVENT_TYPES.keys().toArray();
+  const arms = hasEvent
+    ? events.map((event) => sql`select pos from ${range} and event = ${sql.raw(String(event))} and ${within}`)
+    : [sql`select pos from ${range} and ${within}`];
+  return sql`
+    with log as materialized (${selectLog(account)}),
+      bounds as materialized (${selectBounds(account, filter)})
+    select pos from (${mergeSorted(arms, 'pos', order)}) limit ${limit}`;
+}
+
+/**
+ * Selects the bounds of the filter as positions, in one row: `low` inclusive, `high` exclusive. Selects no row if the log
+ * is empty.
+ */
+export function selectPositionRange(account: LogAccount, filter: Omit<EntryFilter, 'agent' | 'permission'>): SQL {
+  return sql`
+    with log as materialized (${selectLog(account)}), bounds as (${selectBounds(account, filter)})
+    select low, high from bounds`;
+}
+
+function chooseRange({ agent, permission, event, action }: EntryFilter): { range: SQL; hasEvent: boolean } {
+  if (permission !== undefined) {
+    const id = permission && idBytes(permission);
+    return { range: sql`audit_entries indexed by audit_by_permission where permission = ${id}`, hasEvent: true };
+  }
+  const ofAgent = sql`agent = (select agent from bounds)`;
+  if (agent !== undefined && action !== undefined) {
+    const range = sql`audit_entries indexed by audit_by_agent_action where ${ofAgent} and action = ${action}`;
+    return { range, hasEvent: true };
+  }
+  if (agent !== undefined) {
+    return { range: sql`audit_entries indexed by audit_by_agent where ${ofAgent}`, hasEvent: true };
+  }
+  if (action !== undefined) {
+    return { range: sql`audit_entries indexed by audit_by_action where action = ${action}`, hasEvent: true };
+  }
+  return event
+    ? { range: sql`audit_entries indexed by audit_by_event where true`, hasEvent: true }
+    : { range: sql`audit_entries not indexed where true`, hasEvent: false };
+}
+
+/** Selects the positions and times of the first and the last entry of the log, in one row; no row if the log is empty. */
+function selectLog(account: LogAccount): SQL {
+  const start = logStart(account);
+  const ofAccount = sql`pos > ${start} and pos < ${start + LOG_SPAN}`;
+  return sql`
+    select first.pos as first_pos, first.created_at as first_time, last.pos as last_pos, last.created_at as last_time
+    from (select pos, created_at from audit_entries where ${ofAccount} order by pos limit 1) as first
+    join (select pos, created_at from audit_entries where ${ofAccount} order by pos desc limit 1) as last`;
+}
+
+/** Selects the bounds of the filter as positions, `low` inclusive and `high` exclusive, and the number of its agent. */
+function selectBounds(account: LogAccount, { agent, permission, action, from, to, after, before }: EntryFilter): SQL {
+  const start = logStart(account);
+  const number = agent
+    ? sql`(select number from agents where account = ${account.number} and id = ${idBytes(agent)})`
+    : sql`null`;
+  const low = sql`max(cast(${(after ?? start) + 1} as integer), ${positionAt(from)})`;
+  const end = sql`cast(${before ?? start + LOG_SPAN} as integer)`;
+  const high = to === undefined ? end : sql`min(${end}, ${positionAt(to)})`;
+  const fits =
+    permission && (agent !== undefined || action !== undefined)
+      ? isPermissionOf(permission, number, agent, action)
+      : sql`1`;
+  return sql`select ${low} as low, iif(${fits}, ${high}, 0) as high, ${number} as agent from log`;
+}
+
+/** Whether a permission has this agent and action, by one of its entries: all of them have the same. */
+function isPermissionOf(
+  permission: Id<'perm'>,
+  number: SQL,
+  agent: EntryFilter['agent'],
+  action: string | undefined,
+): SQL {
+  const ofAgent = agent === undefined ? sql`1` : sql`agent = ${number}`;
+  const ofAction = action === undefined ? sql`1` : sql`action = ${action}`;
+  return sql`coalesce((
+    select ${ofAgent} and ${ofAction} from audit_entries indexed by audit_by_permission
+    where permission = ${idBytes(permission)} limit 1
+  ), 0)`;
+}
+
+/**
+ * The position of the first entry at or after a time, or one past the last entry, as SQL: a binary search over the log,
+ * whose times never decrease. `older` says whether the entry in the middle is before the time. If that entry was erased,
+ * the next remaining entry stands for it.
+ */
+function positionAt(time: number): SQL {
+  const older = (low: SQL, high: SQL) => sql`(
+    select created_at < ${time} from audit_entries where pos >= (${low} + ${high}) / 2 order by pos limit 1
+  )`;
+  const nextLow = sql`iif(older, (low + high) / 2 + 1, low)`;
+  const nextHigh = sql`iif(older, high, (low + high) / 2)`;
+  return sql`(
+    with recursive
+      ends (low, high) as (
+        select iif(last_time < ${time}, last_pos + 1, first_pos), iif(first_time >= ${time}, first_pos, last_pos + 1)
+        from log
+      ),
+      search (low, high, older) as (
+        select low, high, ${older(sql`low`, sql`high`)} from ends
+        union all
+        select ${nextLow}, ${nextHigh}, ${older(nextLow, nextHigh)} from search where low < high
+      )
+    select low from search where low >= high
+  )`;
+}

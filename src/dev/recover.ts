@@ -1,0 +1,87 @@
+import { TypeID } from 'typeid-js';
+import { readLocalDeployment } from './local-shards.ts';
+import { type Deployment, findShard, listShards, readDeployment } from './project.ts';
+import { queryDatabase } from './query.ts';
+import { runProgram, UserError } from './user-error.ts';
+
+const USAGE = `Usage: npm run recover -- <step> [--remote]
+
+  list-undone <shard> <moment>   Before a database is restored: prints what people did to the accounts of a shard (00 for
+                                 the first) since a moment (2026-01-31T12:00:00Z), one JSON object a line.
+  restart-trees                  After the bucket was lost: starts the Merkle trees again, on every shard, from the
+                                 entries that are in the databases.
+
+Works on the local databases, or with --remote on those of the deployment in wrangler.toml.`;
+
+/** The actions of account activity, in the order of their stored codes: `ACTIVITY_ACTIONS` in src/db/schema.ts. */
+const ACTIONS = [
+  'agent.created',
+  'agent.updated',
+  'agent.deleted',
+  'agent.key_rotated',
+  'policy.created',
+  'policy.updated',
+  'policy.deleted',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.deleted',
+  'webhook.secret_rotated',
+  'user_token.created',
+  'user_token.deleted',
+  'export.requested',
+  'export.downloaded',
+  'report.requested',
+  'report.downloaded',
+  'account.updated',
+];
+
+/** Runs one statement in the database with a binding, and answers its rows. */
+type Ask = (binding: string, sql: string) => Promise<Record<string, unknown>[]>;
+
+async function recover(words: string[], signal: AbortSignal): Promise<void> {
+  const place = words.includes('--remote') ? '--remote' : '--local';
+  const [step, ...rest] = words.filter((word) => word !== '--remote');
+  const deployment = place === '--remote' ? readDeployment() : readLocalDeployment();
+  const ask: Ask = (binding, sql) => queryDatabase(deployment, binding, place, sql, signal);
+  const [shard = '', moment = ''] = rest;
+  if (step === 'list-undone' && rest.length === 2) await listUndone(ask, deployment, shard, Date.parse(moment));
+  else if (step === 'restart-trees' && rest.length === 0) await restartTrees(ask, deployment);
+  else throw new UserError(USAGE);
+}
+
+/** Prints the account activity of a shard that restoring its database to a moment undoes, the oldest first. */
+async function listUndone(ask: Ask, deployment: Deployment, name: string, moment: number): Promise<void> {
+  if (Number.isNaN(moment)) throw new UserError(USAGE);
+  const { binding } = findShard(listShards(deployment), name, deployment);
+  const rows = await ask(
+    binding,
+    `select lower(hex(accounts.id)) as account, action, target, activity.created_at as at
+     from activity join accounts on number = account where activity.created_at > ${moment} order by at`,
+  );
+  for (const { account, action, target, at } of rows) {
+    const undone = {
+      at: new Date(Number(at)).toISOString(),
+      account: TypeID.fromUUIDBytes('user', Buffer.from(String(account), 'hex')).toString(),
+      action: ACTIONS[Number(action)],
+      target,
+    };
+    console.log(JSON.stringify(undone));
+  }
+}
+
+/** Makes every Merkle tree empty and due, so that the next sweeps build it from the entries in the database. */
+async function restartTrees(ask: Ask, deployment: Deployment): Promise<void> {
+  for (const { name, binding } of listShards(deployment)) {
+    const [found] = await ask(binding, 'select count(*) as trees from trees');
+    await ask(
+      binding,
+      `update trees set size = 0, root = null, sealed_at = null, edge = x'', note = null, published_size = 0,
+       published_at = 0, due_at = 0`,
+    );
+    console.log(`Shard ${name}: ${found?.trees} tree(s) start again with the next sweeps.`);
+  }
+}
+
+const stopping = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
+await runProgram(() => recover(process.argv.slice(2), stopping.signal));

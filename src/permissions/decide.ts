@@ -1,0 +1,73 @@
+import { and, eq, gt } from 'drizzle-orm';
+import { permissions } from '../db/schema';
+import { Problem } from '../errors';
+import type { UserContext } from '../http/context';
+import { draftPermissionEntry, type PermissionEntryDetails } from './draft-entry';
+import {
+  isPermission,
+  type Permission,
+  type PermissionRow,
+  presentPermission,
+  requirePermission,
+  statusAt,
+} from './permission';
+
+/**
+ * Makes sure that a person can decide a permission.
+ * @throws Problem `not_found`; `not_pending` if it is already decided or has expired
+ */
+export function requirePending(
+  { principal, runtime }: UserContext,
+  permission: PermissionRow | undefined,
+): PermissionRow {
+  const row = requirePermission(principal, permission);
+  const status = statusAt(row, runtime.now());
+  if (status !== 'pending') throw notPending(`is ${status} already`);
+  return row;
+}
+
+/** A person's decision on a permission. */
+interface Decision {
+  event: 'approve' | 'deny';
+  reason: string | undefined;
+  details: PermissionEntryDetails;
+  /** The columns that the decision sets, besides who decided, when and why. */
+  columns: Partial<PermissionRow> & Pick<PermissionRow, 'status'>;
+}
+
+/**
+ * Stores a person's decision with its audit entry.
+ * @throws Problem `not_pending` if somebody else decided at the same time
+ */
+export async function decidePermission(
+  context: UserContext,
+  row: PermissionRow,
+  { event, reason, details, columns }: Decision,
+): Promise<Permission> {
+  const now = context.runtime.now();
+  const decidedBy = context.principal.account.id;
+  const decisionReason = reason || null;
+  const entry = draftPermissionEntry(context, row, event, {
+    ...details,
+    decided_by: decidedBy,
+    decision_reason: decisionReason,
+  });
+  const decided = { ...columns, decidedBy, decidedAt: now, decisionReason, lastEntry: entry.id, updatedAt: now };
+  const isPending = and(
+    isPermission(row.account, row.id),
+    eq(permissions.status, 'pending'),
+    gt(permissions.expiresAt, now),
+  );
+  const permission = presentPermission({ ...row, ...decided }, now);
+  const committed = await context.ledger.commit({
+    changes: (write) => [write.update(permissions).set(decided).where(isPending)],
+    entries: [entry],
+    answer: { value: permission, subject: row.agentId },
+  });
+  if (!committed) throw notPending('was decided at the same time; read it to see how');
+  return permission;
+}
+
+function notPending(why: string): Problem {
+  return new Problem('not_pending', `The permission ${why}.`);
+}

@@ -1,0 +1,52 @@
+import type { FieldError } from '../errors';
+import { equalJson, isJsonObject, type Json, type JsonObject } from '../lib/json';
+
+/**
+ * Lists the places where a granted scope allows more than the requested scope.
+ *
+ * A scope states upper limits. A number may only be lower. An array may only lose members, but not all of them; order is
+ * free and duplicates count. An object is compared member by member. Any other value must be equal. At the top level the
+ * grant may add keys, which are additional limits, but not remove any. The recursion is no deeper than the granted scope.
+ */
+export function findWidenings(requested: JsonObject, granted: JsonObject, path = 'body.scope'): FieldError[] {
+  return compareMembers(requested, granted, path);
+}
+
+function compareMembers(requested: JsonObject, granted: JsonObject, path: string): FieldError[] {
+  return Object.entries(requested).flatMap(([key, limit]) => {
+    const place = `${path}.${key}`;
+    if (!Object.hasOwn(granted, key))
+      return [{ path: place, message: 'is missing: repeat or narrow the requested value' }];
+    return compareValues(limit, granted[key] as Json, place);
+  });
+}
+
+function compareValues(requested: Json, granted: Json, path: string): FieldError[] {
+  if (typeof requested === 'number') {
+    const fits = typeof granted === 'number' && granted <= requested;
+    return fits ? [] : [{ path, message: `must be a number of at most the requested ${requested}` }];
+  }
+  if (Array.isArray(requested)) {
+    const fits = Array.isArray(granted) && isSubset(granted, requested);
+    return fits ? [] : [{ path, message: 'must be a list of some of the requested members, at least one' }];
+  }
+  if (isJsonObject(requested)) {
+    if (!isJsonObject(granted)) return [{ path, message: 'must be an object, as requested' }];
+    const added = Object.keys(granted).filter((key) => !Object.hasOwn(requested, key));
+    const unknown = added.map((key) => ({ path: `${path}.${key}`, message: 'was not requested' }));
+    return [...unknown, ...compareMembers(requested, granted, path)];
+  }
+  return requested === granted ? [] : [{ path, message: 'must equal what was requested' }];
+}
+
+/** Whether an array is another array with members removed; duplicates count. */
+function isSubset(granted: Json[], requested: Json[]): boolean {
+  if (granted.length === 0) return requested.length === 0;
+  const left = [...requested];
+  return granted.every((member) => {
+    const place = left.findIndex((other) => equalJson(other, member));
+    if (place < 0) return false;
+    left.splice(place, 1);
+    return true;
+  });
+}

@@ -1,0 +1,133 @@
+import { and, eq, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
+import { aliased } from '../../db/columns';
+import type { Reader } from '../../db/database';
+import { accounts, agents, auditEntries, deliveries, webhooks } from '../../db/schema';
+import type { Runtime, WebhookConfig } from '../../env';
+import type { Ledger } from '../../ledger/ledger';
+import type { Plan } from '../../lib/plans';
+import type { Keyring } from '../../lib/secrets';
+import { MINUTE } from '../../lib/time';
+import { FIRST_ATTEMPTS, isPendingFor, RETRIES_BY_DUE_TIME } from '../deliveries/pending';
+import { payloadColumns } from '../payload';
+import type { WebhookRow } from '../webhook';
+import { CLAIM_DURATION, PAGE_SIZE, SLOW_BATCH_SIZE } from './limits';
+
+/** How long the webhooks of a disabled account wait before a worker looks at them again. */
+const DISABLED_ACCOUNT_DELAY = 5 * MINUTE;
+const LEASE_BYTES = 8;
+
+/** What a worker needs to deliver to webhooks. */
+export interface DispatchContext {
+  shard: string;
+  reader: Reader;
+  ledger: Ledger;
+  runtime: Runtime;
+  config: { keyring: Keyring; webhooks: WebhookConfig };
+}
+
+/** A webhook to which one worker alone delivers, until the claim expires. */
+export interface ClaimedWebhook {
+  /** Its lease identifies the claim. */
+  webhook: WebhookRow & { lease: Uint8Array };
+  /** Decides how long audit entries are kept. */
+  account: { plan: Plan; auditRetentionDays: number | null };
+  /** When it was claimed, in milliseconds since the epoch. */
+  claimedAt: number;
+  /** The first deliveries to send. */
+  due: DueDelivery[];
+  /** The number of webhooks of the account, this one included. */
+  accountWebhooks: number;
+}
+
+/** A delivery that is due, with the audit entry that it is about. */
+export type DueDelivery = ReturnType<typeof findDueDeliveries>['_']['result'][number];
+
+/**
+ * Claims a webhook for one worker, with its first due deliveries.
+ *
+ * The claim expires after 26 s, so that a crash delays deliveries and loses none. Two workers never hold the same webhook:
+ * the UPDATE takes only a webhook without a claim, or with one that has expired.
+ * @returns null if another worker has claimed it, its account is disabled, or it is disabled and has nothing to cancel
+ */
+export async function claimWebhook(
+  { reader, ledger, runtime }: DispatchContext,
+  key: { account: number; number: number },
+): Promise<ClaimedWebhook | null> {
+  const now = runtime.now();
+  const lease = runtime.random(LEASE_BYTES);
+  const limit = sql`coalesce((
+    select iif(is_slow, ${SLOW_BATCH_SIZE}, ${PAGE_SIZE}) from webhooks where number = ${key.number}
+  ), 0)`;
+  const isThis = and(eq(webhooks.number, key.number), eq(webhooks.account, key.account));
+  const activeAccount = sql`
+    select 1 from ${accounts} where ${accounts.number} = ${key.account} and ${accounts.isActive} = 1`;
+  const [[webhook], , [account], due] = await ledger.write({
+    changes: (write) => [
+      write
+        .update(webhooks)
+        .set({ lease, dueAt: now + CLAIM_DURATION })
+        .where(
+          and(
+            isThis,
+            or(isNull(webhooks.lease), lte(webhooks.dueAt, now)),
+            or(eq(webhooks.isActive, true), eq(webhooks.hasCanceled, true)),
+            sql`exists (${activeAccount})`,
+          ),
+        )
+        .returning(),
+      write
+        .update(webhooks)
+        .set({ dueAt: now + DISABLED_ACCOUNT_DELAY })
+        .where(
+          and(isThis, sql`${webhooks.dueAt} < ${now + DISABLED_ACCOUNT_DELAY}`, sql`not exists (${activeAccount})`),
+        ),
+    ],
+    reads: [
+      reader
+        .select({
+          plan: accounts.plan,
+          auditRetentionDays: accounts.auditRetentionDays,
+          webhookCount: sql<number>`(select count(*) from webhooks where account = ${key.account})`.as('webhook_count'),
+        })
+        .from(accounts)
+        .where(eq(accounts.number, key.account)),
+      findDueDeliveries(reader, key.number, now, limit),
+    ],
+  });
+  if (!webhook || !account) return null;
+  return { webhook: { ...webhook, lease }, account, claimedAt: now, due, accountWebhooks: account.webhookCount };
+}
+
+/** The condition that finds a claimed webhook as long as no other worker has claimed it, and it was not reset. */
+export function isClaimed({ webhook }: ClaimedWebhook): SQL | undefined {
+  return and(eq(webhooks.number, webhook.number), eq(webhooks.lease, webhook.lease));
+}
+
+/** Finds the due deliveries of a webhook, in the order in which they became due. */
+export function findDueDeliveries(reader: Reader, webhook: number, now: number, limit: number | SQL) {
+  // A delivery without an attempt is due since the time in its id (RFC 9562 section 5.7): its index is in that order.
+  const due = sql`(
+    select * from (
+      select webhook, id, substr(id, 1, 6) as since from ${FIRST_ATTEMPTS} ${isPendingFor(webhook)}
+      order by id limit ${limit}
+    ) union all select * from (
+      select webhook, id, unhex(printf('%012x', due_at)) from ${RETRIES_BY_DUE_TIME} ${isPendingFor(webhook)}
+        and due_at <= ${now} order by due_at limit ${limit}
+    ) order by since limit ${limit}
+  ) as due`;
+  return reader
+    .select({
+      ...payloadColumns,
+      id: aliased(deliveries.id, 'delivery_id'),
+      original: deliveries.original,
+      attempts: deliveries.attempts,
+      failures: deliveries.failures,
+      // As text: drizzle would throw for one damaged entry, and the others could not be sent.
+      details: sql<string | null>`${auditEntries.details}`.as('details_text'),
+    })
+    .from(due)
+    .crossJoin(deliveries)
+    .leftJoin(auditEntries, eq(auditEntries.pos, deliveries.pos))
+    .leftJoin(agents, eq(agents.number, deliveries.agent))
+    .where(and(sql`${deliveries.webhook} = due.webhook`, sql`${deliveries.id} = due.id`));
+}

@@ -1,0 +1,121 @@
+import { MINUTE } from '../../lib/time';
+import { enqueueWebhook } from '../../outbox/enqueue';
+import { recordCanceled } from './cancel';
+import type { ClaimedWebhook, DispatchContext } from './claim';
+import { BATCH_SIZE, PAGE_SIZE, SLOW_BATCH_SIZE, WORK_TIME } from './limits';
+import { openTarget } from './prepare';
+import { recordAttempts, recordLastBatch } from './record';
+import type { DeliveryUpdate } from './retry-schedule';
+import { sendBatch, type WebhookHealth } from './send-batch';
+
+// From a commit to a delivery:
+//
+// 1. `ledger/marks.ts` marks the account's feed as due, in the transaction that appends the audit entry. The request then
+//    sends a queue message (`outbox/enqueue.ts`), which `background/webhook-queue.ts` handles in steps 2 to 4.
+// 2. `fan-out.ts` creates a delivery for each event and each webhook that wants it, and enqueues a message for each webhook.
+// 3. `claim.ts` gives the webhook to one worker, with the deliveries that are due.
+// 4. `deliver.ts`, this file, does the rest, with types that keep the order: ClaimedWebhook → PreparedAttempt →
+//    CompletedAttempt → DeliveryUpdate.
+//    - `cancel.ts` records as failed what was pending when the webhook was disabled.
+//    - `prepare.ts` checks the URL, and writes and signs the payload.
+//    - `send.ts` makes the attempt; `send-batch.ts` makes six at a time.
+//    - `retry-schedule.ts` decides what follows: success, a retry, failure, or a disabled webhook.
+//    - `record.ts` records this, and renews or releases the claim.
+//
+// Queue messages can be lost. `enqueue-due.ts` finds every minute whatever is due and has none.
+
+/** The greatest delay of a queue message. The sweep finds what is due later. */
+const MAX_MESSAGE_DELAY = 10 * MINUTE;
+
+/** What is left when a worker has finished with a webhook. */
+interface Finished {
+  isSlow: boolean;
+  /** When the next delivery is due; null if there is none. */
+  dueAt: number | null;
+  hasSent: boolean;
+}
+
+/**
+ * Delivers to a claimed webhook, and enqueues a message for what is left.
+ *
+ * It delivers at least once: after a crash, attempts that were made and not recorded are made again.
+ */
+export async function deliver(context: DispatchContext, claimed: ClaimedWebhook): Promise<void> {
+  const { webhook, claimedAt, due } = claimed;
+  const deadline = claimedAt + WORK_TIME;
+  // The next worker cancels what is left at the deadline.
+  while (webhook.hasCanceled && context.runtime.now() < deadline && (await recordCanceled(context, claimed)));
+  const finished = due.length > 0 ? await sendDue(context, claimed, deadline) : await release(context, claimed);
+  if (finished) await reschedule(context, claimed, finished);
+}
+
+/**
+ * Sends due deliveries in batches, page by page, until none is left or the worker has to stop. Records each batch while it
+ * sends the next.
+ * @returns null if the webhook was deleted, reset or claimed by another worker meanwhile
+ */
+async function sendDue(context: DispatchContext, claimed: ClaimedWebhook, deadline: number): Promise<Finished | null> {
+  const { runtime } = context;
+  const target = await openTarget(context, claimed);
+  let due = [...claimed.due];
+  let health: WebhookHealth = claimed.webhook;
+  let recording: Promise<Recording> = Promise.resolve({ mayGoOn: true, unrecorded: [] });
+  for (;;) {
+    const deliveries = due.splice(0, health.isSlow ? SLOW_BATCH_SIZE : BATCH_SIZE);
+    const batch = await sendBatch(runtime, target, health, deliveries, deadline);
+    const { mayGoOn, unrecorded } = await recording;
+    const isInOtherQueue = batch.isSlow !== health.isSlow;
+    const isOver = !mayGoOn || runtime.now() >= deadline || isInOtherQueue || batch.disabledReason !== null;
+    health = batch;
+    if (due.length > 0 && !isOver) {
+      recording = startRecording(context, claimed, batch.updates);
+      continue;
+    }
+    const last = { ...batch, updates: [...unrecorded, ...batch.updates] };
+    const remaining = await recordLastBatch(context, claimed, last, isOver, batch.isSlow ? SLOW_BATCH_SIZE : PAGE_SIZE);
+    if (!remaining) return null;
+    if (!remaining.due) return { isSlow: batch.isSlow, dueAt: remaining.dueAt, hasSent: batch.updates.length > 0 };
+    due = remaining.due;
+  }
+}
+
+interface Recording {
+  mayGoOn: boolean;
+  /** What could not be recorded: it is recorded with the next batch. */
+  unrecorded: DeliveryUpdate[];
+}
+
+function startRecording(
+  context: DispatchContext,
+  claimed: ClaimedWebhook,
+  updates: DeliveryUpdate[],
+): Promise<Recording> {
+  return recordAttempts(context, claimed, updates).then(
+    (mayGoOn) => ({ mayGoOn, unrecorded: [] }),
+    () => ({ mayGoOn: false, unrecorded: updates }),
+  );
+}
+
+/** Releases a webhook without a delivery that is due. */
+async function release(context: DispatchContext, claimed: ClaimedWebhook): Promise<Finished | null> {
+  const { isSlow, failingSince } = claimed.webhook;
+  const nothing = { updates: [], isSlow, failingSince, disabledReason: null };
+  const remaining = await recordLastBatch(context, claimed, nothing, true, 0);
+  return remaining && { isSlow, dueAt: remaining.dueAt, hasSent: false };
+}
+
+/**
+ * Enqueues a message for the next delivery. A worker that sent nothing enqueues none for a later time: the message for it is
+ * on its way, and otherwise each message would enqueue another one.
+ */
+async function reschedule(
+  { shard, runtime, config }: DispatchContext,
+  { webhook }: ClaimedWebhook,
+  { isSlow, dueAt, hasSent }: Finished,
+): Promise<void> {
+  if (dueAt === null) return;
+  const delay = Math.max(0, dueAt - runtime.now());
+  if (delay > MAX_MESSAGE_DELAY || (delay > 0 && !hasSent)) return;
+  const message = { shard, account: webhook.account, webhook: webhook.number };
+  await enqueueWebhook(config.webhooks, message, { isSlow, delay });
+}

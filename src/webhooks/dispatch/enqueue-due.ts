@@ -1,0 +1,136 @@
+import { sql } from 'drizzle-orm';
+import type { Reader } from '../../db/database';
+import { webhookFeeds, webhooks } from '../../db/schema';
+import type { Ledger } from '../../ledger/ledger';
+import { batchByQueue, type OutgoingMessage, type WebhookQueues } from '../../outbox/enqueue';
+import { CLAIM_DURATION } from './limits';
+
+/** Messages of one slice: a queue takes 100 at once. */
+const MESSAGES = 100;
+
+/** What the sweep needs to enqueue messages. */
+export interface SweepContext {
+  shard: string;
+  reader: Reader;
+  ledger: Ledger;
+  queues: WebhookQueues;
+  now: number;
+}
+
+/**
+ * Enqueues messages for a slice of the accounts with pending events. Each is due again when a claim would expire, so that
+ * an account that always fails does not keep others waiting.
+ * @returns whether there may be more
+ */
+export async function enqueuePendingEvents({ shard, ledger, queues, now }: SweepContext): Promise<boolean> {
+  const due = sql`(
+    select account from webhook_feeds indexed by webhook_feeds_due
+    where due_at is not null and due_at <= ${now} order by due_at limit ${MESSAGES}
+  )`;
+  const [feeds] = await ledger.write({
+    changes: (write) => [
+      write
+        .update(webhookFeeds)
+        .set({ dueAt: now + CLAIM_DURATION })
+        .where(sql`${webhookFeeds.account} in ${due}`)
+        .returning({ account: webhookFeeds.account }),
+    ],
+  });
+  await enqueue(
+    queues,
+    feeds.map(({ account }) => ({ body: { shard, account }, isSlow: false })),
+  );
+  return feeds.length === MESSAGES;
+}
+
+/**
+ * Enqueues messages for a slice of the webhooks that have a due delivery, and releases expired claims: their workers have
+ * crashed.
+ * @returns whether there may be more
+ */
+export async function enqueueDueDeliveries({ shard, ledger, queues, now }: SweepContext): Promise<boolean> {
+  const due = sql`(
+    select number from webhooks indexed by webhooks_due
+    where due_at is not null and due_at <= ${now} order by due_at limit ${MESSAGES}
+  )`;
+  const [rows] = await ledger.write({
+    changes: (write) => [
+      write
+        .update(webhooks)
+        .set({ lease: null, dueAt: now + CLAIM_DURATION })
+        .where(sql`${webhooks.number} in ${due}`)
+        .returning({ account: webhooks.account, webhook: webhooks.number, isSlow: webhooks.isSlow }),
+    ],
+  });
+  await enqueue(
+    queues,
+    rows.map(({ account, webhook, isSlow }) => ({ body: { shard, account, webhook }, isSlow })),
+  );
+  return rows.length === MESSAGES;
+}
+
+/** The place of an item in the order in which {@link UpcomingDeliveries} enqueues. */
+interface Place {
+  dueAt: number;
+  account: number;
+  /** 0 for the account's feed. */
+  webhook: number;
+}
+
+/**
+ * Enqueues messages for what becomes due before a claim made now would expire, each delayed until then.
+ *
+ * What a crashed worker has claimed, or a queue has lost, is thus taken up as soon as it is due, and not by the next sweep a
+ * minute later. A message does nothing if another one was handled before.
+ */
+export class UpcomingDeliveries {
+  private last: Place | null = null;
+  private end: number | null = null;
+
+  constructor(private readonly open: () => SweepContext) {}
+
+  /**
+   * Enqueues the next slice of messages.
+   * @returns whether there may be more
+   */
+  async enqueueSlice(): Promise<boolean> {
+    const { shard, reader, queues, now } = this.open();
+    // Leaves out what this run of the sweep enqueues as due: its due time is not before the end.
+    this.end ??= now + CLAIM_DURATION;
+    const { dueAt, account, webhook } = this.last ?? { dueAt: now + 1, account: 0, webhook: 0 };
+    const isNext = sql`due_at is not null and due_at >= ${dueAt} and due_at < ${this.end}`;
+    const upcoming = sql`(
+      select account, 0 as webhook, 0 as is_slow, due_at from webhook_feeds indexed by webhook_feeds_due where ${isNext}
+      union all
+      select account, number, is_slow, due_at from webhooks indexed by webhooks_due where ${isNext}
+    ) as upcoming`;
+    const [rows] = await reader.load([
+      reader
+        .select({
+          account: sql<number>`account`.as('account'),
+          webhook: sql<number>`webhook`.as('webhook'),
+          isSlow: sql`is_slow`.mapWith(Boolean).as('is_slow'),
+          dueAt: sql<number>`due_at`.as('due_at'),
+        })
+        .from(upcoming)
+        .where(sql`(due_at, account, webhook) > (${dueAt}, ${account}, ${webhook})`)
+        .orderBy(sql`due_at`, sql`account`, sql`webhook`)
+        .limit(MESSAGES),
+    ]);
+    this.last = rows.at(-1) ?? this.last;
+    await enqueue(
+      queues,
+      rows.map((row) => ({
+        body: { shard, account: row.account, ...(row.webhook !== 0 && { webhook: row.webhook }) },
+        isSlow: row.isSlow,
+        delay: row.dueAt - now,
+      })),
+    );
+    return rows.length === MESSAGES;
+  }
+}
+
+/** Sends the messages; throws if a queue fails, so that the task stops and the log says so. */
+async function enqueue(queues: WebhookQueues, messages: readonly OutgoingMessage[]): Promise<void> {
+  for (const [queue, batch] of batchByQueue(queues, messages)) await queue.sendBatch(batch);
+}

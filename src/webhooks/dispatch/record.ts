@@ -1,0 +1,135 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../../db/columns';
+import { DELIVERY_STATUSES, deliveries, webhooks } from '../../db/schema';
+import type { InternalWriter } from '../../ledger/ledger';
+import { toHex } from '../../lib/bytes';
+import { idBytes } from '../../lib/typeid';
+import { closeFeed } from '../../outbox/feed';
+import { FIRST_ATTEMPTS, isPendingFor, RETRIES_BY_DUE_TIME } from '../deliveries/pending';
+import { type ClaimedWebhook, type DispatchContext, type DueDelivery, findDueDeliveries, isClaimed } from './claim';
+import { CLAIM_DURATION } from './limits';
+import type { DeliveryUpdate } from './retry-schedule';
+import type { CompletedBatch } from './send-batch';
+
+/**
+ * Records the attempts of a batch, and renews the claim.
+ * @returns whether the worker may go on: false if the webhook was disabled or deleted, or claimed by another worker
+ */
+export async function recordAttempts(
+  { ledger, runtime }: DispatchContext,
+  claimed: ClaimedWebhook,
+  updates: readonly DeliveryUpdate[],
+): Promise<boolean> {
+  const [, [held]] = await ledger.write({
+    changes: (write) => [
+      updateDeliveries(write, claimed, updates),
+      write
+        .update(webhooks)
+        .set({ dueAt: runtime.now() + CLAIM_DURATION })
+        .where(isClaimed(claimed))
+        .returning({ hasCanceled: webhooks.hasCanceled }),
+    ],
+  });
+  return held !== undefined && !held.hasCanceled;
+}
+
+/** What is left for a webhook. */
+export interface Remaining {
+  /** Further due deliveries; null if the claim was released. */
+  due: DueDelivery[] | null;
+  /** When somebody has to look at the webhook again; null if it has no pending delivery. */
+  dueAt: number | null;
+}
+
+/**
+ * Records the attempts of the last batch of a page and how well the webhook answers, and disables the webhook if the batch
+ * says so. The claim is renewed if more deliveries are due, and released if none is, if `isOver`, or if the webhook was
+ * disabled meanwhile: the next worker then cancels its deliveries.
+ * @param limit how many further deliveries to read
+ * @returns null if the webhook was deleted, reset or claimed by another worker meanwhile
+ */
+export async function recordLastBatch(
+  { reader, ledger, runtime }: DispatchContext,
+  claimed: ClaimedWebhook,
+  { updates, isSlow, failingSince, disabledReason }: CompletedBatch,
+  isOver: boolean,
+  limit: number,
+): Promise<Remaining | null> {
+  const now = runtime.now();
+  const { number, account, lease } = claimed.webhook;
+  const isDisabled = disabledReason !== null;
+  const hasFirstAttempt = sql`exists (select 1 from ${FIRST_ATTEMPTS} ${isPendingFor(number)})`;
+  const nextRetry = sql`(select min(due_at) from ${RETRIES_BY_DUE_TIME} ${isPendingFor(number)})`;
+  const nextDue = sql`iif(has_void or ${hasFirstAttempt}, ${now}, ${nextRetry})`;
+  const isRenewed = isOver || isDisabled ? sql`0` : sql`not has_void and coalesce(${nextDue} <= ${now}, 0)`;
+  const disabled = {
+    isActive: false,
+    disabledReason,
+    hasCanceled: true,
+    disableCount: sql`generation + 1`,
+    updatedAt: now,
+  };
+  const [, [held], , due] = await ledger.write({
+    changes: (write) => [
+      updateDeliveries(write, claimed, updates),
+      write
+        .update(webhooks)
+        .set({
+          isSlow,
+          failingSince,
+          lease: sql`iif(${isRenewed}, ${lease}, null)`,
+          dueAt: isDisabled ? now : sql`iif(${isRenewed}, ${now + CLAIM_DURATION}, ${nextDue})`,
+          ...(isDisabled && disabled),
+        })
+        .where(isClaimed(claimed))
+        .returning({ lease: webhooks.lease, dueAt: webhooks.dueAt }),
+      closeFeed(write, account),
+    ],
+    reads: [findDueDeliveries(reader, number, now, isOver || isDisabled ? 0 : limit)],
+  });
+  return held ? { due: held.lease && due, dueAt: held.dueAt } : null;
+}
+
+/**
+ * Updates deliveries that are still pending: others were completed or canceled meanwhile. The webhook's number comes from
+ * the JSON rows: as a parameter it would make SQLite scan all deliveries of the webhook.
+ */
+function updateDeliveries(
+  write: Pick<InternalWriter, 'update'>,
+  { webhook }: ClaimedWebhook,
+  updates: readonly DeliveryUpdate[],
+) {
+  const rows = updates.map((update) => [
+    webhook.number,
+    toHex(idBytes(update.id)),
+    DELIVERY_STATUSES.indexOf(update.status),
+    update.attempts,
+    update.dueAt,
+    update.statusCode,
+    update.error,
+    update.duration,
+    update.failures && JSON.stringify(update.failures),
+    update.completedAt,
+  ]);
+  const value = (place: number): SQL => sql`result.value ->> ${sql.raw(String(place))}`;
+  return write
+    .update(deliveries)
+    .set({
+      status: value(2),
+      attempts: value(3),
+      dueAt: value(4),
+      lastStatusCode: value(5),
+      lastError: value(6),
+      duration: value(7),
+      failures: value(8),
+      completedAt: value(9),
+    })
+    .from(sql`json_each(${JSON.stringify(rows)}) as result`)
+    .where(
+      and(
+        eq(deliveries.webhook, value(0)),
+        eq(deliveries.id, sql`unhex(${value(1)})`),
+        sql`${deliveries.status} = ${codeOf(DELIVERY_STATUSES, 'pending')}`,
+      ),
+    );
+}

@@ -1,0 +1,74 @@
+import type { FailedAttempt } from '../../db/schema';
+import type { Runtime } from '../../env';
+import { DAY, formatTime, HOUR, MINUTE, SECOND } from '../../lib/time';
+import type { Id } from '../../lib/typeid';
+import type { CompletedAttempt, Outcome } from './send';
+
+/** How long to wait after each failed attempt, before jitter. */
+export const RETRY_DELAYS = [
+  ...[5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR],
+  ...[14 * HOUR, 20 * HOUR, DAY],
+];
+
+/** The greatest part by which a wait is longer or shorter, so that what failed together is not retried together. */
+const JITTER = 0.2;
+
+/** A webhook whose attempts have all failed for this long is disabled. */
+const DISABLE_AFTER = 5 * DAY;
+
+const GONE = 410;
+const NOT_KEPT = 'The audit entry is no longer kept.';
+
+/** The new state of a delivery, after an attempt. */
+export interface DeliveryUpdate {
+  id: Id<'dlv'>;
+  status: 'pending' | 'succeeded' | 'failed';
+  attempts: number;
+  /** When it is retried; null if it is not. */
+  dueAt: number | null;
+  statusCode: number | null;
+  error: string | null;
+  duration: number | null;
+  failures: FailedAttempt[] | null;
+  completedAt: number | null;
+}
+
+/** Decides what an attempt makes of its delivery: succeeded, pending until the next retry, or failed. */
+export function updateDelivery(runtime: Runtime, { delivery, outcome }: CompletedAttempt): DeliveryUpdate {
+  const { id, failures } = delivery;
+  const now = runtime.now();
+  if (!outcome) {
+    const nothing = { statusCode: null, duration: null, failures, dueAt: null, completedAt: now };
+    return { id, status: 'failed', attempts: delivery.attempts, error: NOT_KEPT, ...nothing };
+  }
+  const { at, statusCode, error, duration } = outcome;
+  const attempts = delivery.attempts + 1;
+  const common = { id, attempts, statusCode, error, duration };
+  if (error === null) return { ...common, status: 'succeeded', dueAt: null, failures, completedAt: now };
+  const failed = { ...common, failures: [...(failures ?? []), { at, statusCode, error, duration }] };
+  const delay = retryDelay(runtime, attempts, outcome);
+  return delay === null
+    ? { ...failed, status: 'failed', dueAt: null, completedAt: now }
+    : { ...failed, status: 'pending', dueAt: now + delay, completedAt: null };
+}
+
+/** How long to wait after a failed attempt, in milliseconds; null if it was the last one. */
+function retryDelay(runtime: Runtime, attempts: number, { statusCode, retryAfter }: Outcome): number | null {
+  const step = RETRY_DELAYS[attempts - 1];
+  if (statusCode === GONE || step === undefined) return null;
+  const [high = 0, low = 0] = runtime.random(2);
+  const chance = (high * 256 + low) / 65_535;
+  const delay = Math.round(step * (1 - JITTER + 2 * JITTER * chance));
+  // A receiver may ask for a longer wait, but not for one beyond the next step.
+  return Math.max(delay, Math.min(retryAfter ?? 0, RETRY_DELAYS[attempts] ?? step));
+}
+
+/**
+ * Why a webhook is to be disabled after an attempt; null if it is not.
+ * @param failingSince when the first attempt failed since the last success
+ */
+export function findDisabledReason({ at, statusCode, error }: Outcome, failingSince: number | null): string | null {
+  if (statusCode === GONE) return 'The receiver answered 410: it is gone.';
+  if (error === null || failingSince === null || at - failingSince < DISABLE_AFTER) return null;
+  return `Every attempt has failed since ${formatTime(failingSince)}.`;
+}

@@ -1,0 +1,63 @@
+import type { Runtime } from '../../env';
+import { SECOND } from '../../lib/time';
+import type { WebhookRow } from '../webhook';
+import type { DueDelivery } from './claim';
+import { OVERTIME } from './limits';
+import { prepareAttempt, type Target } from './prepare';
+import { type DeliveryUpdate, findDisabledReason, updateDelivery } from './retry-schedule';
+import { sendAttempt } from './send';
+
+/** A Worker has six connections at a time. */
+const CONNECTIONS = 6;
+
+/** An attempt, or a check of the URL, is slow if it takes longer than this, in milliseconds. */
+const SLOW = SECOND;
+
+/** How well a webhook answers. */
+export type WebhookHealth = Pick<WebhookRow, 'isSlow' | 'failingSince'>;
+
+/** What a batch of attempts makes of the deliveries and of their webhook. */
+export interface CompletedBatch extends WebhookHealth {
+  updates: DeliveryUpdate[];
+  /** Why the webhook is to be disabled; null if it is not. */
+  disabledReason: string | null;
+}
+
+/**
+ * Sends deliveries to one webhook, six at a time.
+ *
+ * It starts no further delivery once the webhook is to be disabled or the time is over. A webhook that is not slow is left
+ * alone after its first attempt that fails or is slow: the consumer of the slow queue sends it the rest.
+ * @param deadline when the worker stops, in milliseconds since the epoch
+ */
+export async function sendBatch(
+  runtime: Runtime,
+  target: Target,
+  { isSlow, failingSince }: WebhookHealth,
+  deliveries: readonly DueDelivery[],
+  deadline: number,
+): Promise<CompletedBatch> {
+  const waiting = deliveries.values();
+  const batch: CompletedBatch = { updates: [], isSlow, failingSince, disabledReason: null };
+  let hasTrouble = target.delay > SLOW;
+  let isJudged = hasTrouble;
+  const mayStart = () =>
+    batch.disabledReason === null && (isSlow || !hasTrouble) && runtime.now() < deadline + OVERTIME;
+  const sendNext = async () => {
+    // The condition comes first: a delivery that was taken is sent.
+    while (mayStart()) {
+      const { value: delivery, done } = waiting.next();
+      if (done) return;
+      const attempt = await sendAttempt(runtime, await prepareAttempt(runtime, target, delivery));
+      batch.updates.push(updateDelivery(runtime, attempt));
+      const { outcome } = attempt;
+      if (!outcome) continue;
+      isJudged = true;
+      hasTrouble ||= outcome.error !== null || outcome.duration > SLOW;
+      batch.failingSince = outcome.error === null ? null : (batch.failingSince ?? outcome.at);
+      batch.disabledReason ??= findDisabledReason(outcome, batch.failingSince);
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, sendNext));
+  return isJudged ? { ...batch, isSlow: hasTrouble } : batch;
+}

@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Api } from '../../src/dev/api';
+import { copyProject } from '../support/local/project';
+import { databaseFile } from '../support/local/service';
+
+/** How long the database stays locked: longer than wrangler takes to meet the lock, in milliseconds. */
+const LOCKED = 6_000;
+
+describe('while another process has the local database locked,', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-locked-'));
+  const { signal } = new AbortController();
+  let dev: Dev;
+
+  interface Dev {
+    applyMigrations: typeof import('../../src/dev/migrations')['applyMigrations'];
+    queryDatabase: typeof import('../../src/dev/query')['queryDatabase'];
+  }
+
+  beforeAll(async () => {
+    copyProject(folder);
+    // The copies find their data in the copied project.
+    const load = (name: string) => import(/* @vite-ignore */ pathToFileURL(join(folder, 'src/dev', name)).href);
+    dev = { ...(await load('migrations.ts')), ...(await load('query.ts')) };
+    await dev.applyMigrations({ config: 'wrangler.toml' }, 'DB', signal);
+  });
+  afterAll(() => rmSync(folder, { recursive: true, maxRetries: 5, retryDelay: 200 }));
+
+  it.each<[string, (dev: Dev) => Promise<unknown>]>([
+    ['a query', ({ queryDatabase }) => ask(queryDatabase, 'select 1 as n')],
+    [
+      'a change',
+      ({ queryDatabase }) => ask(queryDatabase, `insert into moved_accounts values (x'01', '00') returning 1 as n`),
+    ],
+    ['a migration', ({ applyMigrations }) => applyMigrations({ config: 'wrangler.toml' }, 'DB', signal)],
+  ])('%s waits for the lock to end', { timeout: 60_000 }, async (_, run) => {
+    const database = new DatabaseSync(databaseFile(join(folder, '.wrangler/state')));
+    database.exec('begin immediate');
+    const unlocked = new Promise<void>((resolve) =>
+      setTimeout(() => {
+        database.exec('rollback');
+        database.close();
+        resolve();
+      }, LOCKED),
+    );
+    const started = Date.now();
+    try {
+      await run(dev);
+      expect(Date.now() - started).toBeGreaterThanOrEqual(LOCKED);
+    } finally {
+      await unlocked;
+    }
+  });
+
+  async function ask(queryDatabase: Dev['queryDatabase'], sql: string) {
+    expect(await queryDatabase({ config: 'wrangler.toml' }, 'DB', '--local', sql, signal)).toEqual([{ n: 1 }]);
+  }
+});
+
+it('a request that the service cannot answer in this moment is sent again, a POST under the same key', async () => {
+  const keys: unknown[] = [];
+  const server = createServer((request, response) => {
+    keys.push(request.headers['idempotency-key']);
+    const isRepeated = keys.length % 2 === 0;
+    response.writeHead(isRepeated ? 200 : 503, { 'Retry-After': '0' }).end('{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    const api = new Api(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 'nobody');
+    await api.call('POST', '/v1/agents', { name: 'Mailer' });
+    await api.call('GET', '/v1/agents');
+  } finally {
+    server.close();
+  }
+  expect(keys).toEqual([expect.stringMatching(/./), keys[0], undefined, undefined]);
+});

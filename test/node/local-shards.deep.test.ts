@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { copyProject } from '../support/local/project';
+import { databaseFile } from '../support/local/service';
+
+const PREPARE = `
+  const { prepareLocalDeployment, readLocalDeployment } = await import('./src/dev/local-shards.ts');
+  const { signal } = new AbortController();
+  try {
+    await prepareLocalDeployment(signal);
+    const { config, databases } = readLocalDeployment();
+    console.log(config, databases.map(({ binding }) => binding).join());
+  } catch ({ message }) {
+    console.log(message);
+  }`;
+const folder = mkdtempSync(join(tmpdir(), 'countersign-shards-'));
+const local = join(folder, 'wrangler.local.toml');
+
+// Two shards are in wrangler.toml.
+beforeAll(() => {
+  copyProject(folder);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** What comes of `SHARDS`, as `npm start` takes it. */
+async function prepare(shards: string | null): Promise<string> {
+  writeFileSync(join(folder, '.dev.vars'), shards === null ? '' : `SHARDS=${shards}\n`);
+  const words = ['--input-type=module', '--eval', PREPARE];
+  const { stdout } = await promisify(execFile)(process.execPath, words, { cwd: folder });
+  return stdout.trim();
+}
+
+it('has as many shards as one line asks for, and those of wrangler.toml always', async () => {
+  expect(await prepare(null)).toBe('wrangler.toml DB,DB_01');
+  expect(await prepare('2')).toBe('wrangler.toml DB,DB_01');
+  expect(await prepare('3')).toBe('wrangler.local.toml DB,DB_01,DB_02');
+  expect(readFileSync(local, 'utf8')).toContain(readFileSync(join(folder, 'wrangler.toml'), 'utf8'));
+  for (const wrong of ['0', '11', 'two', '']) expect(await prepare(wrong)).toMatch(/SHARDS in .dev.vars is a number/);
+});
+
+it('forgets no shard to which credentials lead', { timeout: 180_000 }, async () => {
+  expect(await prepare('3')).toBe('wrangler.local.toml DB,DB_01,DB_02');
+  expect(await prepare('2')).toBe('wrangler.toml DB,DB_01');
+  expect(existsSync(local)).toBe(false);
+  await prepare('3');
+  // To look into the database it brought it up to date: there is no other yet.
+  const database = new DatabaseSync(databaseFile(join(folder, '.wrangler/state')));
+  database.exec(`insert into moved_accounts values (x'01', '00')`);
+  database.close();
+  expect(await prepare('2')).toMatch(/DB_02 \(without an id\) any more: 1 accounts\b/);
+  expect(await prepare('3')).toBe('wrangler.local.toml DB,DB_01,DB_02');
+  // The same binding with an id is another database.
+  appendFileSync(join(folder, 'wrangler.toml'), '\n[[d1_databases]]\nbinding = "DB_02"\ndatabase_id = "deployed"\n');
+  expect(await prepare('3')).toMatch(/DB_02 \(without an id\) any more/);
+  rmSync(local);
+  expect(await prepare('3')).toBe('wrangler.toml DB,DB_01,DB_02');
+});

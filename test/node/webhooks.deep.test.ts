@@ -1,0 +1,280 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  answer,
+  drips,
+  FaultyReceiver,
+  floods,
+  type RawMessage,
+  sends,
+  startSelfSigned,
+} from '../support/faulty-receiver';
+import { Client } from '../support/local/client';
+import { fillLog } from '../support/local/fill-log';
+import { findRuntimes, prepareState, type Service, startService, sweep } from '../support/local/service';
+import { createTenant, type Tenant } from '../support/local/tenant';
+
+const MB = 2 ** 20;
+/** Within this time of a sweep what a killed worker had taken is sent again, in milliseconds. */
+const RECOVERY = 30_000;
+const HEAD = 'HTTP/1.1 200 OK\r\n';
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-webhooks-'));
+let receiver: FaultyReceiver;
+let other: FaultyReceiver;
+
+beforeAll(async () => {
+  receiver = await FaultyReceiver.start();
+  other = await FaultyReceiver.start();
+  await prepareState(folder);
+});
+afterAll(() => {
+  receiver.stop();
+  other.stop();
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+});
+
+describe('beside a running service', () => {
+  let service: Service;
+  let user: Client;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    const provider = ['--var', `OIDC_ISSUER:http://127.0.0.1:${other.port}`, '--var', 'OIDC_AUDIENCE:service'];
+    service = await startService(folder, undefined, provider);
+    tenant = await createTenant(service.origin, 'team', 1);
+    user = new Client(service.origin, tenant.token);
+  });
+  afterAll(() => service.stop());
+
+  async function register(url: string): Promise<{ id: string; secret: string }> {
+    return (await user.expect<{ id: string; secret: string }>(201, 'POST', '/v1/webhooks', { url })).body;
+  }
+
+  /** Sends a test event to an address, and reads what is recorded of the first attempt. */
+  async function deliverTo(url: string) {
+    const { id } = await register(url);
+    const started = Date.now();
+    const { body: made } = await user.expect<{ id: string }>(202, 'POST', `/v1/webhooks/${id}/test`);
+    const path = `/v1/webhooks/${id}/deliveries/${made.id}`;
+    for (const deadline = started + 60_000; Date.now() < deadline; ) {
+      const { body } = await user.get<Delivery>(path);
+      if (body.attempts > 0) {
+        await user.expect(204, 'DELETE', `/v1/webhooks/${id}`);
+        const { status, last_status_code, last_error, attempt_history } = body;
+        return { status, code: last_status_code, error: last_error, took: attempt_history[0]?.duration_ms ?? 0 };
+      }
+      await pause(50);
+    }
+    throw new Error(`nothing is recorded of ${url}`);
+  }
+
+  const at = (name: string) => `http://127.0.0.1:${receiver.port}/${name}`;
+
+  it.each<[string, (typeof receiver)['faults'] extends Map<string, infer F> ? F : never, object]>([
+    ['answers', answer('204 No Content'), { status: 'succeeded', code: 204, error: null }],
+    ['resets', (socket) => socket.resetAndDestroy(), failure(null, 'The connection failed.')],
+    ['hangs-up', (socket) => socket.destroy(), failure(null, 'The connection failed.')],
+    ['half-a-head', sends('HTTP/1.1 200 OK\r\nContent-Le', true), failure(null, 'The connection failed.')],
+    ['no-http', sends('SSH-2.0-OpenSSH_9.6\r\n', true), failure(null, 'The connection failed.')],
+    ['half-an-answer', sends(`${HEAD}Content-Length: 100\r\n\r\nhalf`, true), failure(200, 'The connection failed.')],
+    [
+      'half-a-chunk',
+      sends(`${HEAD}Transfer-Encoding: chunked\r\n\r\n10\r\nhalf`, true),
+      failure(200, 'The connection failed.'),
+    ],
+    [
+      'half-a-gzip',
+      (socket) => socket.end(Buffer.concat([head('gzip'), gzipSync(Buffer.alloc(9_999)).subarray(0, 20)])),
+      failure(200, 'The connection failed.'),
+    ],
+    ['no-gzip', (socket) => socket.end(`${head('gzip')}no gzip at all`), failure(200, 'The connection failed.')],
+    ['fails', answer('500 Oh'), failure(500, 'The answer was 500.')],
+    ['floods-failing', floods('500 Oh', false), failure(500, 'The answer was 500.')],
+    ['bombs-failing', floods('500 Oh', true), failure(500, 'The answer was 500.')],
+  ])('a receiver that %s is recorded with a plain reason', async (name, fault, expected) => {
+    receiver.faults.set(name, fault);
+    expect(await deliverTo(at(name))).toMatchObject(expected);
+    expect(receiver.sentTo(name).length).toBeGreaterThan(0);
+  });
+
+  it('a port where nobody listens is recorded with a plain reason', async () => {
+    const closed = await FaultyReceiver.start();
+    const { port } = closed;
+    closed.stop();
+    expect(await deliverTo(`http://127.0.0.1:${port}/`)).toMatchObject(failure(null, 'The connection failed.'));
+  });
+
+  it('a port that speaks no TLS is recorded with a plain reason', async () => {
+    const { error, ...found } = await deliverTo(`https://localhost:${receiver.port}/no-tls`);
+    expect(found).toMatchObject({ status: 'pending', code: null });
+    expect(error).toMatch(/^A secure connection could not be made/);
+    expect(receiver.sentTo('no-tls')).toEqual([]);
+  });
+
+  it.skipIf(spawnSync('openssl', ['version']).error)('a certificate of nobody’s is not trusted', async () => {
+    const server = await startSelfSigned(folder);
+    try {
+      const { error, ...found } = await deliverTo(`https://localhost:${server.port}/`);
+      expect(found).toMatchObject({ status: 'pending', code: null });
+      expect(error).toMatch(/^A secure connection could not be made/);
+      expect(server.count()).toBe(0);
+    } finally {
+      server.stop();
+    }
+  });
+
+  it('a redirect to a private address is not followed', async () => {
+    for (const status of ['302 Found', '307 Temporary Redirect', '308 Permanent Redirect']) {
+      const name = `redirects-${status.slice(0, 3)}`;
+      receiver.faults.set(name, answer(status, `Location: http://127.0.0.1:${other.port}/private`));
+      const { code, error } = await deliverTo(at(name));
+      expect([code, error]).toEqual([
+        Number(status.slice(0, 3)),
+        `The answer was ${code}; redirects are not followed.`,
+      ]);
+    }
+    expect(other.sentTo('private')).toEqual([]);
+  });
+
+  it.each([
+    ['an endless answer', 'floods', floods('200 OK', false)],
+    ['an endless answer that is compressed', 'bombs', floods('200 OK', true)],
+  ])('of %s no more than 16 KiB are taken, and no memory', async (_, name, fault) => {
+    receiver.faults.set(name, fault);
+    // The first shows what a receiver costs at all.
+    await deliverTo(at('answers'));
+    const before = memoryOf(service);
+    for (let i = 0; i < 5; i++) {
+      expect(await deliverTo(at(name))).toMatchObject({ status: 'succeeded', code: 200, error: null });
+    }
+    expect(memoryOf(service) - before).toBeLessThan(64 * MB);
+    for (const deadline = Date.now() + 5_000; !receiver.written.has(name) && Date.now() < deadline; ) await pause(20);
+    // The rest is what the two kernels hold for a connection that nobody reads; compressed, a thousandth of what it makes.
+    expect(receiver.written.get(name)).toBeLessThan(name === 'bombs' ? 2 * MB : 16 * MB);
+  });
+
+  it('a receiver that answers nothing, or never ends its head or its body, is given up after 15 seconds', async () => {
+    receiver.faults.set('hangs', () => undefined);
+    receiver.faults.set('slow-head', drips(HEAD, 'X-Drop: 1\r\n'));
+    receiver.faults.set('slow-body', drips(`${HEAD}Content-Length: 9999\r\n\r\n`, '.'));
+    const found = await Promise.all(['hangs', 'slow-head', 'slow-body'].map((name) => deliverTo(at(name))));
+    expect(found).toMatchObject([
+      failure(null, 'No answer within 15 seconds.'),
+      failure(null, 'No answer within 15 seconds.'),
+      failure(200, 'The answer was not complete within 15 seconds.'),
+    ]);
+    for (const { took } of found) {
+      expect(took).toBeGreaterThanOrEqual(14_900);
+      expect(took).toBeLessThan(20_000);
+    }
+  });
+
+  it('every delivery is verified by the reference library, also while two secrets sign', async () => {
+    const { id, secret } = await register(at('verified'));
+    const agent = new Client(service.origin, tenant.agents[0]?.key ?? '');
+    const ask = () => agent.expect(201, 'POST', '/v1/permissions', { action: 'mail.send', resource: 'mailbox:é😀' });
+    await ask();
+    await until(() => receiver.sentTo('verified').length === 1);
+    const { body } = await user.expect<{ secret: string }>(200, 'POST', `/v1/webhooks/${id}/rotate-secret`);
+    await ask();
+    await until(() => receiver.sentTo('verified').length === 2);
+    const [before, after] = receiver.sentTo('verified') as [RawMessage, RawMessage];
+    const verify = (by: string, message: RawMessage) => new Webhook(by).verify(message.body, message.headers);
+    for (const by of [secret, body.secret]) expect(verify(by, after)).toMatchObject({ event: 'audit.created' });
+    expect(verify(secret, before)).toMatchObject({ event: 'audit.created' });
+    expect(() => verify(body.secret, before)).toThrow();
+  });
+
+  it('an identity provider that never ends its answer keeps nobody longer than five seconds', async () => {
+    other.faults.set('.well-known', drips(`${HEAD}Content-Length: 9999\r\n\r\n{`, ' '));
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const claims = { iss: `http://127.0.0.1:${other.port}`, sub: 'ada', aud: 'service', exp: 4_102_444_800 };
+    const token = [part({ alg: 'RS256', kid: 'x' }), part(claims), part({})].join('.');
+    const started = Date.now();
+    await new Client(service.origin, token).expect(503, 'GET', '/v1/me');
+    expect(Date.now() - started).toBeGreaterThan(4_500);
+    expect(Date.now() - started).toBeLessThan(9_000);
+    await until(() => other.written.has('.well-known'));
+  });
+});
+
+it('all arrive within 30 s of the next sweep though the process is killed in the midst of a thousand deliveries', async () => {
+  const ENTRIES = 1_000;
+  const prepared = await startService(folder);
+  const tenant = await createTenant(prepared.origin, 'team', 1);
+  const url = `http://127.0.0.1:${receiver.port}/counted`;
+  await new Client(prepared.origin, tenant.token).expect(201, 'POST', '/v1/webhooks', { url });
+  await prepared.stop();
+  fillLog(folder, ENTRIES);
+  const entries = () =>
+    new Map(receiver.sentTo('counted').map(({ body, headers }) => [idOf(body), headers['webhook-id']]));
+  const killed = await startService(folder);
+  await sweepUntil(killed, () => receiver.sentTo('counted').length >= ENTRIES / 2);
+  await killed.kill();
+  expect(entries().size).toBeLessThan(ENTRIES);
+  const service = await startService(folder);
+  try {
+    const started = Date.now();
+    await sweep(service);
+    while (entries().size < ENTRIES && Date.now() < started + RECOVERY) await pause(20);
+    expect(entries().size).toBe(ENTRIES);
+    await pause(1_000);
+  } finally {
+    await service.stop();
+  }
+  const byEntry = Map.groupBy(receiver.sentTo('counted'), ({ body }) => idOf(body));
+  expect(byEntry.size).toBe(ENTRIES);
+  for (const messages of byEntry.values()) {
+    expect(new Set(messages.map(({ body }) => body)).size).toBe(1);
+    expect(new Set(messages.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  }
+}, 240_000);
+
+interface Delivery {
+  status: string;
+  attempts: number;
+  last_status_code: number | null;
+  last_error: string | null;
+  attempt_history: { duration_ms: number }[];
+}
+
+function failure(code: number | null, error: string) {
+  return { status: 'pending', code, error };
+}
+
+function head(encoding: string): Buffer {
+  return Buffer.from(`${HEAD}Content-Encoding: ${encoding}\r\nConnection: close\r\n\r\n`);
+}
+
+function idOf(body: string): string {
+  return (JSON.parse(body) as { data: { id: string } }).data.id;
+}
+
+/** The most memory that the runtime has had so far, in bytes; 0 where the system does not tell. */
+function memoryOf({ pid }: Service): number {
+  const peaks = findRuntimes(pid).map((id) => /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${id}/status`, 'utf8'))?.[1]);
+  return Math.max(0, ...peaks.map(Number)) * 1_024;
+}
+
+/** Sweeps each second until something is done. */
+async function sweepUntil(service: Service, isDone: () => boolean): Promise<void> {
+  for (const deadline = Date.now() + 90_000; !isDone() && Date.now() < deadline; ) {
+    await sweep(service);
+    for (let i = 0; i < 200 && !isDone(); i++) await pause(5);
+  }
+}
+
+async function until(isDone: () => boolean): Promise<void> {
+  for (const deadline = Date.now() + 20_000; !isDone() && Date.now() < deadline; ) await pause(20);
+  expect(isDone()).toBe(true);
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -1,0 +1,269 @@
+import { env } from 'cloudflare:test';
+import { parse } from 'smol-toml';
+import { describe, expect, it } from 'vitest';
+import { fillLog } from '../support/exports';
+import { FaultyDatabase } from '../support/faults';
+import { answers, type Receiver } from '../support/internet';
+import { deliverMessage } from '../support/queue';
+import { listDeliveries, makeProvenWebhook, readWebhook } from '../support/webhooks';
+import { World } from '../support/world';
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+
+/** Makes a webhook with a number of pending events. */
+async function makeBacklog(count: number, receiver?: (scene: Awaited<ReturnType<typeof open>>) => Receiver) {
+  const scene = await open();
+  if (receiver) scene.world.internet.on(scene.webhook.host, receiver(scene));
+  if (count > 1) await fillLog(scene.agent, count - 1, 20);
+  else await scene.agent.request();
+  return scene;
+}
+
+async function open() {
+  const database = new FaultyDatabase(env.DB);
+  const world = new World({ DB: database.binding });
+  const account = await world.account({ plan: 'pro' });
+  const agent = await account.agent();
+  const webhook = await makeProvenWebhook(account);
+  const change = (fields: object) => account.must(200, 'PUT', `/v1/webhooks/${webhook.id}`, fields);
+  return { database, world, account, agent, webhook, change };
+}
+
+/** Counts the deliveries of the newest webhook by status. */
+async function countStates() {
+  const { results } = await env.DB.prepare(
+    'select status, count(*) as n from deliveries where webhook = (select max(number) from webhooks) group by status',
+  ).all<{ status: number; n: number }>();
+  return Object.fromEntries(results.map(({ status, n }) => [['pending', 'succeeded', 'failed'][status], n]));
+}
+
+async function recover(world: World): Promise<void> {
+  for (let i = 0; i < 2; i++) {
+    world.advance(MINUTE);
+    await world.sweep();
+    await world.deliver();
+  }
+}
+
+describe('a worker records each batch of 100 while it sends the next', () => {
+  /** Fan-out (2 calls), the claim, two batches that are recorded while the next is sent, the last batch. */
+  const CALLS = 6;
+
+  it('in six database calls', async () => {
+    const { database, world, webhook } = await makeBacklog(210);
+    database.arm(null);
+    await world.deliver();
+    expect(database.calls).toBe(CALLS);
+    expect(world.internet.sentTo(webhook.host)).toHaveLength(210);
+    expect(await countStates()).toEqual({ succeeded: 210 });
+  });
+
+  it.each(Array.from({ length: CALLS }, (_, i) => i + 1))('and loses nothing if call %i fails', async (call) => {
+    for (const mode of ['before', 'after'] as const) {
+      const { database, world, webhook } = await makeBacklog(210);
+      database.arm({ call, mode });
+      await world.deliver();
+      database.arm(null);
+      await recover(world);
+      expect([mode, await countStates()]).toEqual([mode, { succeeded: 210 }]);
+      const sent = world.internet.sentTo(webhook.host).map(({ headers }) => headers.get('webhook-id'));
+      expect(new Set(sent).size).toBe(210);
+      // Attempts that could not be recorded are recorded with the next batch: only those of the last batch are made twice.
+      expect(sent.length).toBeLessThanOrEqual(call < CALLS ? 210 : 220);
+    }
+  });
+
+  it.each([
+    ['succeeds', 200, { succeeded: 210 }, 210],
+    ['fails', 500, { pending: 210 }, 6],
+  ])('with one attempt of each if it %s', async (_, status, states, sent) => {
+    const { world, webhook } = await makeBacklog(210, () => answers(status));
+    await world.deliverOnce();
+    expect(world.internet.sentTo(webhook.host)).toHaveLength(sent);
+    expect(await countStates()).toEqual(states);
+  });
+
+  it('in batches of six for a slow webhook', async () => {
+    const { database, world, webhook } = await makeBacklog(40);
+    await env.DB.prepare('update webhooks set is_slow = 1 where number = (select max(number) from webhooks)').run();
+    world.internet.on(webhook.host, () => {
+      world.advance(150);
+      return new Response(null, { status: 500 });
+    });
+    database.arm(null);
+    await world.deliver();
+    // Six connections that each take 150 ms by a clock that all of them move.
+    expect(world.internet.sentTo(webhook.host).length).toBeGreaterThanOrEqual(30);
+    expect(await countStates()).toEqual({ pending: 40 });
+  });
+});
+
+describe('while a worker sends to it, a webhook', () => {
+  it.each([
+    ['in the middle of a page', 150, 300],
+    ['at the end of a page', 400, 400],
+  ])('that is disabled %s gets little more, in few database calls', async (_, moment, most) => {
+    const { database, world, webhook } = await makeBacklog(450, ({ world, webhook, change }) => async () => {
+      if (world.internet.sentTo(webhook.host).length === moment) await change({ is_active: false });
+      return new Response();
+    });
+    database.arm(null);
+    await world.deliver();
+    expect(world.internet.sentTo(webhook.host).length).toBeLessThanOrEqual(most);
+    expect(database.calls).toBeLessThan(15);
+    const { succeeded = 0, ...others } = await countStates();
+    expect(succeeded).toBe(world.internet.received.length);
+    expect(others).toEqual({ failed: 450 - succeeded });
+  });
+
+  it('that is disabled and enabled stops the worker, and its pending deliveries are canceled', async () => {
+    const { database, world, agent, webhook } = await makeBacklog(420, ({ world, webhook, change }) => async () => {
+      if (world.internet.sentTo(webhook.host).length === 400) {
+        for (const is_active of [false, true]) await change({ is_active });
+      }
+      return new Response();
+    });
+    database.arm(null);
+    await world.deliver();
+    expect(world.internet.sentTo(webhook.host)).toHaveLength(400);
+    expect(database.calls).toBeLessThan(15);
+    expect(await countStates()).toEqual({ succeeded: 400, failed: 20 });
+    await agent.request();
+    await world.deliver();
+    expect(world.internet.sentTo(webhook.host)).toHaveLength(401);
+  });
+
+  it('that is deleted gets little more', async () => {
+    const { world, webhook } = await makeBacklog(450, ({ world, webhook, account }) => async () => {
+      if (world.internet.sentTo(webhook.host).length === 50)
+        await account.must(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
+      return new Response();
+    });
+    await world.deliver();
+    await recover(world);
+    expect(world.internet.sentTo(webhook.host).length).toBeLessThanOrEqual(200);
+  });
+
+  it.each([500, 410])('that gets another URL is not affected by the old one’s answer, %i', async (status) => {
+    const { world, account, agent, webhook, change } = await makeBacklog(1, () => answers(500));
+    await world.deliver();
+    world.advance(5 * DAY);
+    let isMoved = false;
+    world.internet.on('new.example.com', answers(200));
+    world.internet.on(webhook.host, async () => {
+      if (!isMoved) await change({ url: 'https://new.example.com/' });
+      isMoved = true;
+      return new Response(null, { status });
+    });
+    await agent.request({ expires_in: 604_800 });
+    await world.deliver();
+    expect(await readWebhook(account, webhook)).toMatchObject({ is_active: true, disabled_reason: null });
+    const row = await env.DB.prepare(
+      'select is_slow, failing_since from webhooks order by number desc limit 1',
+    ).first();
+    expect(row).toEqual({ is_slow: 1, failing_since: null });
+    await recover(world);
+    world.advance(5 * MINUTE);
+    await recover(world);
+    expect(world.internet.sentTo('new.example.com').length).toBeGreaterThan(0);
+    expect(await listDeliveries(account, webhook, '&status=pending')).toEqual([]);
+  });
+});
+
+it('a test event that is requested meanwhile keeps the claim: no other worker sends the same', async () => {
+  let isFirst = true;
+  const { world, webhook } = await makeBacklog(20, ({ world, account, webhook }) => async () => {
+    if (isFirst) {
+      isFirst = false;
+      await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
+      await world.sweep();
+      await world.deliver();
+    }
+    return new Response();
+  });
+  await world.deliver();
+  const sent = world.internet.sentTo(webhook.host).map(({ headers }) => headers.get('webhook-id'));
+  expect(sent).toHaveLength(21);
+  expect(new Set(sent).size).toBe(21);
+});
+
+it('a redelivery is refused if its agent is deleted at the same time', async () => {
+  const { database, world, account, agent, webhook } = await makeBacklog(1);
+  await world.deliver();
+  const [{ id }] = await listDeliveries(account, webhook);
+  database.before(2, async () => {
+    await new World().must(204, 'DELETE', `/v1/agents/${agent.id}`, { token: account.token });
+  });
+  await account.must(409, 'POST', `/v1/webhooks/${webhook.id}/deliveries/${id}/redeliver`);
+  expect(await countStates()).toEqual({ succeeded: 1 });
+});
+
+it('a slow webhook stays slow if nothing could be sent', async () => {
+  const { world, account, agent, webhook } = await makeBacklog(1, () => answers(500));
+  await world.deliver();
+  await agent.request();
+  world.advance(90 * DAY + 1);
+  world.internet.on(webhook.host, answers(200));
+  await world.deliver();
+  expect((await listDeliveries(account, webhook)).map(({ last_error }) => last_error)).toEqual([
+    'The audit entry is no longer kept.',
+    'The audit entry is no longer kept.',
+  ]);
+  expect(await env.DB.prepare('select is_slow from webhooks order by number desc limit 1').first('is_slow')).toBe(1);
+});
+
+it('a webhook that is disabled while deliveries are created is not marked as due', async () => {
+  const { database, world, webhook } = await makeBacklog(1);
+  database.before(2, async () => {
+    await env.DB.prepare('update webhooks set is_active = 0 where number = (select max(number) from webhooks)').run();
+  });
+  await world.deliver();
+  const row = await env.DB.prepare('select due_at, erase_at from webhooks order by number desc limit 1').first();
+  expect(row).toEqual({ due_at: null, erase_at: null });
+  expect(await countStates()).toEqual({});
+  expect(world.internet.sentTo(webhook.host)).toEqual([]);
+});
+
+describe('a fast receiver that starts to hang delays no other queue message', () => {
+  /** Handles a message whose receiver does not answer yet: the message is acknowledged, and the attempt goes on. */
+  async function deliverToHanging() {
+    const scene = await open();
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<Response>();
+    scene.world.internet.on(scene.webhook.host, () => {
+      asked.resolve();
+      return answer.promise;
+    });
+    await scene.agent.request();
+    const rest: Promise<unknown>[] = [];
+    const [message] = scene.world.webhookQueue.take(1);
+    if (!message) throw new Error('there is no message');
+    const { explicitAcks } = await deliverMessage(message, scene.world.env, scene.world.runtime, (work) =>
+      rest.push(work),
+    );
+    expect([explicitAcks.length, rest.length]).toEqual([1, 1]);
+    await asked.promise;
+    expect(await countStates()).toEqual({ pending: 1 });
+    return { ...scene, finish: () => Promise.all([answer.resolve(new Response()), ...rest]) };
+  }
+
+  it('and its attempt is recorded when it answers', async () => {
+    const { finish } = await deliverToHanging();
+    await finish();
+    expect(await countStates()).toEqual({ succeeded: 1 });
+  });
+
+  it('and the sweep finds what could not be recorded', async () => {
+    const { database, world, finish } = await deliverToHanging();
+    database.refuse(/./);
+    await finish();
+    database.refuse(null);
+    await recover(world);
+    expect(await countStates()).toEqual({ succeeded: 1 });
+  });
+
+  it('because the deployment acknowledges before waitUntil ends', () => {
+    expect(parse(env.WRANGLER).compatibility_flags).toContain('queue_consumer_no_wait_for_wait_until');
+  });
+});
