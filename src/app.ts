@@ -13,7 +13,7 @@ import { prepareRequest } from './http/request';
 import { permissionRoutes } from './permissions/routes';
 import { webhookRoutes } from './webhooks/routes';
 
-/** The whole HTTP service. */
+/** Creates the whole HTTP service. */
 export function createApp(runtime: Runtime) {
   const app = new Hono<App>();
   app.use(prepareRequest(runtime));
@@ -22,7 +22,7 @@ export function createApp(runtime: Runtime) {
       app,
       onMethodNotAllowed: (c, methods) =>
         problemResponse(
-          new Problem('method_not_allowed', `This path takes ${methods.join(', ')}.`, {
+          new Problem('method_not_allowed', `This path accepts ${methods.join(', ')}.`, {
             headers: { Allow: methods.join(', ') },
           }),
           c,

@@ -3,7 +3,7 @@ import { Keyring } from './lib/secrets';
 /** The bindings and variables of a deployment (`wrangler.toml`, `.dev.vars`, `wrangler secret put`). */
 export interface Env {
   DB: D1Database;
-  /** The files of dist/assets. */
+  /** Serves the files of dist/assets. */
   ASSETS: Fetcher;
   ADMIN_TOKEN?: string;
   ROOT_SECRET?: string;
@@ -25,7 +25,7 @@ export interface Env {
   [shard: `DB_${string}`]: D1Database | undefined;
 }
 
-/** A hint that there is work to do on a file; the database knows what. */
+/** Notifies the consumer that a file has work to do. The work itself is recorded in the database. */
 export interface JobMessage {
   shard: string;
   /** The number of the account. */
@@ -43,21 +43,21 @@ export interface WebhookMessage {
   webhook?: number;
 }
 
-/** What the outside world gives to a request; tests give their own, to move time and to break things. */
+/** Clock, randomness and network. Tests replace them to move the time and to inject failures. */
 export interface Runtime {
   /** Milliseconds since the epoch. */
   now(): number;
   /** Cryptographically strong random bytes. */
   random(bytes: number): Uint8Array;
-  /** Resolves after so many milliseconds. */
+  /** Resolves after a number of milliseconds. */
   sleep(milliseconds: number): Promise<void>;
-  /** Asks somebody else's server. */
+  /** Sends a request to another server. */
   fetch(url: string, options: RequestInit): Promise<Response>;
-  /** A signal that is aborted after so many milliseconds. */
+  /** A signal that is aborted after a number of milliseconds. */
   timeout(milliseconds: number): AbortSignal;
 }
 
-/** The runtime of production. */
+/** The runtime in production. */
 export const systemRuntime: Runtime = {
   now: () => Date.now(),
   random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
@@ -66,30 +66,30 @@ export const systemRuntime: Runtime = {
   timeout: (milliseconds) => AbortSignal.timeout(milliseconds),
 };
 
-/** A deployment's settings, checked. */
+/** The validated configuration of a deployment. */
 export interface Config {
   adminToken: string;
   keyring: Keyring;
   /** The service's origin, without a trailing slash. */
   publicUrl: string;
   exposeCost: boolean;
-  /** Null where rate limits are switched off. */
+  /** Null if rate limits are off. */
   limiters: { credential: RateLimit; address: RateLimit; account: RateLimit } | null;
   files: R2Bucket;
   jobs: Queue<JobMessage>;
   webhooks: WebhookConfig;
-  /** Null where nobody signs in with an identity provider. */
+  /** Null if no identity provider is configured. */
   oidc: OidcConfig | null;
 }
 
-/** The identity provider whose tokens are user tokens as well. */
+/** The identity provider whose JWTs are accepted as user tokens. */
 export interface OidcConfig {
-  /** As its tokens spell it. */
+  /** Exactly as in the `iss` claim. */
   issuer: string;
   audience: string;
 }
 
-/** How webhooks are delivered. */
+/** The configuration of webhook delivery. */
 export interface WebhookConfig {
   queue: Queue<WebhookMessage>;
   /** For webhooks that are new, or whose last attempt failed or was slow. */
@@ -100,7 +100,7 @@ export interface WebhookConfig {
   looksUpNames: boolean;
 }
 
-/** Reads the settings, or names those that are missing or malformed. */
+/** Reads the configuration, or lists the settings that are missing or malformed. */
 export function readConfig(env: Env): { config: Config } | { faults: string[] } {
   const faults: string[] = [];
   const keyring = Keyring.parse(env.ROOT_SECRET ?? '');
@@ -134,17 +134,17 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
   return { config: { adminToken, keyring, publicUrl, exposeCost, limiters, files, jobs, webhooks, oidc } };
 }
 
-/** Undefined where it is wanted and cannot be. */
+/** Null if no identity provider is configured; undefined, with a fault, if the settings are invalid. */
 function readOidcConfig({ OIDC_ISSUER: issuer, OIDC_AUDIENCE: audience }: Env, faults: string[]) {
   if (!issuer && !audience) return null;
-  if (!issuer || !audience) faults.push('of the variables OIDC_ISSUER and OIDC_AUDIENCE one alone is set');
-  else if (!isSafeAddress(issuer)) faults.push('the variable OIDC_ISSUER is not an https URL');
+  if (!issuer || !audience) faults.push('only one of the variables OIDC_ISSUER and OIDC_AUDIENCE is set');
+  else if (!isTamperProof(issuer)) faults.push('the variable OIDC_ISSUER is not an https URL');
   else return { issuer, audience } satisfies OidcConfig;
   return undefined;
 }
 
-/** Whether nobody on the way can read or change what is asked for there: `https`, or this machine. */
-function isSafeAddress(text: string): boolean {
+/** Whether no third party can read or change requests to a URL: it uses `https` or leads to this machine. */
+function isTamperProof(text: string): boolean {
   const url = URL.parse(text);
   const isLocal = url?.hostname === 'localhost' || url?.hostname === '127.0.0.1' || url?.hostname === '[::1]';
   return url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal);
@@ -157,7 +157,7 @@ function readWebhookConfig(env: Env): WebhookConfig | null {
   return { queue, slowQueue, allowInsecure, looksUpNames: env.WEBHOOK_DNS !== 'off' };
 }
 
-/** Undefined where they are wanted and missing. */
+/** Null if rate limits are off; undefined if they are on and a binding is missing. */
 function readLimiters(env: Env): Config['limiters'] | undefined {
   if (env.RATE_LIMITS === 'off') return null;
   const { CREDENTIAL_LIMITER: credential, ADDRESS_LIMITER: address, ACCOUNT_LIMITER: account } = env;

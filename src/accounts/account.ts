@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Reader } from '../db/database';
 import { accounts } from '../db/schema';
 import { notFound } from '../errors';
-import type { Incoming, Shard } from '../http/context';
+import type { RequestContext, Shard } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, text, wholeNumber } from '../http/fields';
 import { countField, idField, timeField } from '../http/response-fields';
@@ -93,7 +93,7 @@ export function findAccount(reader: Reader, number: number) {
 }
 
 /** Makes the preload of the account that the path names. It runs on every shard, as the path does not name the shard. */
-export function accountOfPath(c: Incoming, reader: Reader) {
+export function accountOfPath(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   return id && { query: reader.select().from(accounts).where(eq(accounts.id, id)) };
 }

@@ -6,7 +6,7 @@ import { accounts } from '../db/schema';
 import { Problem } from '../errors';
 import { operatorActivity } from '../http/activity';
 import type { OperatorContext } from '../http/context';
-import { body, noQuery, notEmpty } from '../http/input';
+import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { lazy } from '../lib/lazy';
@@ -14,7 +14,7 @@ import { Account, accountFields, accountOfPath, type LocatedAccount, locatedAcco
 import { retentionNeedsEnterprise } from './create';
 
 const AccountUpdate = lazy(() =>
-  notEmpty(
+  atLeastOneField(
     z.strictObject({
       name: accountFields().name.optional(),
       plan: accountFields().plan.optional(),

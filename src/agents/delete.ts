@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import { agentKeys, agents, erasures } from '../db/schema';
 import { revokeAgentFiles } from '../files/revoke';
 import { userAccess } from '../http/access';
-import { refuseMissing, userActivity } from '../http/activity';
+import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, noContent, operation } from '../http/operation';
@@ -31,7 +31,7 @@ export async function deleteAgent(context: UserContext, { id }: { id: Id<'agent'
       ],
       answer: null,
     })
-    .catch(refuseMissing('agent'));
+    .catch(asNotFound('agent'));
 }
 
 export const deleteAgentRoute = new Hono().delete(

@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { agentKeys, agents } from '../db/schema';
 import { userAccess } from '../http/access';
-import { refuseMissing, userActivity } from '../http/activity';
+import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { wholeNumber } from '../http/fields';
@@ -82,7 +82,7 @@ export async function rotateAgentKey(
       ],
       answer: { value: rotated, subject: id },
     })
-    .catch(refuseMissing('agent'));
+    .catch(asNotFound('agent'));
   return rotated;
 }
 

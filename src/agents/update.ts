@@ -3,9 +3,9 @@ import * as z from 'zod';
 import { agents } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
-import { refuseMissing, userActivity } from '../http/activity';
+import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
-import { body, noQuery, notEmpty } from '../http/input';
+import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { lazy } from '../lib/lazy';
@@ -13,7 +13,7 @@ import type { Id } from '../lib/typeid';
 import { Agent, agentFields, agentOwner, isAgent, presentAgent } from './agent';
 
 const AgentUpdate = lazy(() =>
-  notEmpty(
+  atLeastOneField(
     z.strictObject({
       name: agentFields().name.optional(),
       description: agentFields().description.nullish(),
@@ -46,7 +46,7 @@ export async function updateAgent(
       changes: (write) => [write.update(agents).set(columns).where(isAgent(account, id)).returning()],
       answer: null,
     })
-    .catch(refuseMissing('agent'));
+    .catch(asNotFound('agent'));
   if (!row) throw notFound('agent');
   return presentAgent(row);
 }

@@ -1,6 +1,6 @@
 import { and, eq, gt, gte, lt } from 'drizzle-orm';
 import * as z from 'zod';
-import { named } from '../db/columns';
+import { aliased } from '../db/columns';
 import { agents, auditEntries, EVENT_TYPES } from '../db/schema';
 import type { AccountRef } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
@@ -16,14 +16,14 @@ import type { Id } from '../lib/typeid';
 /** The columns of an {@link EntryRow}. */
 export const entryColumns = {
   pos: auditEntries.pos,
-  id: named(auditEntries.id, 'entry_id'),
+  id: aliased(auditEntries.id, 'entry_id'),
   permission: auditEntries.permission,
   event: auditEntries.event,
-  createdAt: named(auditEntries.createdAt, 'entry_created_at'),
+  createdAt: aliased(auditEntries.createdAt, 'entry_created_at'),
   ipAddress: auditEntries.ipAddress,
   userAgent: auditEntries.userAgent,
   details: auditEntries.details,
-  agentId: named(agents.id, 'agent_id'),
+  agentId: aliased(agents.id, 'agent_id'),
 };
 
 /** Joins an entry with its agent. Entries of a deleted agent have none, and are hidden until they are erased. */

@@ -12,7 +12,7 @@ import { openPage, type Page, pageParameters } from '../http/page';
 import { idField, pageOf, timeField } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { formatTime } from '../lib/time';
-import { firstIdAt, type Id } from '../lib/typeid';
+import { type Id, smallestIdAt } from '../lib/typeid';
 import { dateRange, requireDateOrder } from './date-range';
 import { oldestKept } from './entry';
 
@@ -86,8 +86,8 @@ export async function listActivity(
         action && eq(activity.action, action),
         target === undefined ? undefined : eq(activity.target, target),
         actor === undefined ? undefined : eq(activity.actor, actor),
-        gte(activity.id, firstIdAt('act', from)),
-        end_date && lt(activity.id, firstIdAt('act', end_date.bound)),
+        gte(activity.id, smallestIdAt('act', from)),
+        end_date && lt(activity.id, smallestIdAt('act', end_date.bound)),
         page.after && lt(activity.id, page.after),
       ),
     )

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { mergeSorted } from '../db/merge';
+import { mergeSorted } from '../db/merge-sorted';
 import { EVENT_TYPES, type EventType } from '../db/schema';
 import type { AccountRef } from '../http/context';
 import { LOG_SPAN } from '../ledger/append';

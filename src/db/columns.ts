@@ -2,10 +2,10 @@ import { type Column, type GetColumnData, type SQL, sql } from 'drizzle-orm';
 import { customType } from 'drizzle-orm/sqlite-core';
 import { formatId, type Id, idBytes, type Prefix } from '../lib/typeid';
 
-/** Blobs come back from D1 as arrays of numbers. */
+/** D1 returns blobs as arrays of numbers. */
 type DriverBlob = Uint8Array | number[];
 
-/** An identifier of one kind, kept as its 16 bytes. */
+/** A column for identifiers of one kind, stored as their 16 bytes. */
 export function idColumn<P extends Prefix>(prefix: P) {
   return customType<{ data: Id<P>; driverData: DriverBlob }>({
     dataType: () => 'blob',
@@ -14,34 +14,33 @@ export function idColumn<P extends Prefix>(prefix: P) {
   });
 }
 
-/** Raw bytes. */
+/** A column for bytes. */
 export const bytesColumn = customType<{ data: Uint8Array; driverData: DriverBlob }>({
   dataType: () => 'blob',
   fromDriver: (bytes) => Uint8Array.from(bytes),
 });
 
-/** One word of a fixed list, kept as its place in that list: append to a list, never reorder it. */
+/** A column for one of a list of words, stored as its index in the list: append to a list, never reorder it. */
 export function codeColumn<const W extends readonly string[]>(words: W) {
   return customType<{ data: W[number]; driverData: number }>({
     dataType: () => 'integer',
     toDriver: (word) => words.indexOf(word),
     fromDriver: (code) => {
       const word = words[code];
-      if (word === undefined) throw new Error(`${code} stands for none of ${words.join(', ')}`);
+      if (word === undefined) throw new Error(`${code} is not the code of any of ${words.join(', ')}`);
       return word;
     },
   });
 }
 
 /**
- * A column under a name of its own. D1 answers rows as objects, so two columns of one name in a join would fall
- * together.
+ * A column under an alias. D1 returns rows as objects, so two columns of a join with the same name would collide.
  */
-export function named<C extends Column>(column: C, name: string): SQL.Aliased<GetColumnData<C>> {
+export function aliased<C extends Column>(column: C, name: string): SQL.Aliased<GetColumnData<C>> {
   return sql<GetColumnData<C>>`${column}`.mapWith(column).as(name) as SQL.Aliased<GetColumnData<C>>;
 }
 
-/** The stored form of a word of a {@link codeColumn}, for raw SQL. */
+/** The stored code of a word of a {@link codeColumn}, for raw SQL. */
 export function codeOf<const W extends readonly string[]>(words: W, word: W[number]): SQL<number> {
   return sql.raw(String(words.indexOf(word))) as SQL<number>;
 }

@@ -5,14 +5,14 @@ import { logFailure } from '../lib/log';
 
 type CostFigures = Pick<Cost, 'trips' | 'statements' | 'rowsRead' | 'rowsWritten'>;
 
-/** What a request cost so far, as D1 reports it. */
+/** The round trips, statements and rows of a request so far, as D1 reports them. */
 export class Cost {
   trips = 0;
   statements = 0;
   rowsRead = 0;
   rowsWritten = 0;
 
-  /** Adds what was counted elsewhere since it stood as `before`. */
+  /** Adds the difference between two readings of another counter. */
   add(after: CostFigures, before: CostFigures): void {
     this.trips += after.trips - before.trips;
     this.statements += after.statements - before.statements;
@@ -20,79 +20,79 @@ export class Cost {
     this.rowsWritten += after.rowsWritten - before.rowsWritten;
   }
 
-  /** As the log tells it. */
+  /** The cost as log fields. */
   fields() {
     return { d1_trips: this.trips, rows_read: this.rowsRead, rows_written: this.rowsWritten };
   }
 
-  /** As a `Server-Timing` metric. */
+  /** The cost as a `Server-Timing` metric. */
   toString(): string {
     return `d1;desc="trips=${this.trips} read=${this.rowsRead} written=${this.rowsWritten}"`;
   }
 }
 
-/** A statement that changes rows, made by the ledger; inert until a batch takes it. */
+/** A statement that changes rows. It runs as part of a batch of the ledger. */
 export type Statement = BatchItem<'sqlite'>;
 
-/** A select statement; inert until {@link Reader.load} takes it. */
+/** A select statement. {@link Reader.load} runs it. */
 export type Query = BatchItem<'sqlite'>;
 
 /** One or more statements. */
 export type Batch = readonly [BatchItem<'sqlite'>, ...BatchItem<'sqlite'>[]];
 
-/** A constraint of the schema refused a batch; nothing of it was written. */
+/** A batch violated a constraint of the schema. Nothing was written. */
 export class ConstraintError extends Error {
   constructor(
     readonly kind: 'not null' | 'unique' | 'check',
-    /** `table.column`, the first one where there are several; of a check, its name. */
+    /** `table.column` (the first of several), or the name of a check constraint. */
     readonly subject: string,
   ) {
     super(`${kind} constraint of ${subject}`);
   }
 }
 
-/** What a service may do with an account's database by itself: select. Changes go through the ledger. */
+/** Read access to a database. All changes go through the ledger. */
 export interface Reader {
   select: DrizzleD1Database['select'];
-  /** Runs select statements in one round trip, against one state of the database. */
+  /** Runs select statements in one round trip, on one consistent state of the database. */
   load<const Q extends Batch>(queries: Q): Promise<BatchResponse<Q>>;
 }
 
-/** The rows that queries found; undefined for those that there was no need to ask. */
-type Found<Q extends readonly (Query | null)[]> = {
+/** The rows of each query; undefined for null. */
+type LoadedRows<Q extends readonly (Query | null)[]> = {
   [I in keyof Q]: NonNullable<Q[I]>['_']['result'] | (null extends Q[I] ? undefined : never);
 };
 
-/** Runs those of the queries that there are, in one round trip; in none where there is none. */
-export async function loadPresent<const Q extends readonly (Query | null)[]>(
+/** Runs the queries that are not null in one round trip; in none if all are null. */
+export async function loadNonNull<const Q extends readonly (Query | null)[]>(
   reader: Reader,
   queries: Q,
-): Promise<Found<Q>> {
+): Promise<LoadedRows<Q>> {
   const [first, ...rest] = queries.filter((query) => query !== null);
   const found: readonly unknown[] = first ? await reader.load([first, ...rest]) : [];
   let taken = 0;
-  return queries.map((query) => (query === null ? undefined : found[taken++])) as Found<Q>;
+  return queries.map((query) => (query === null ? undefined : found[taken++])) as LoadedRows<Q>;
 }
 
-/** What Drizzle makes of a statement, as its own batch uses it. */
+/** Drizzle's internal form of a statement, which its own batch uses. */
 interface Prepared {
   getQuery(): { sql: string; params: unknown[] };
   mapResult(result: D1Result, isFromBatch: true): unknown;
 }
 
-/** Statements are built on a client that cannot run them: only {@link Database.run} can. */
+/** A client that cannot run statements, so that only {@link Database.run} can. */
 const inertClient = { prepare: () => null } as unknown as D1Database;
 
 /**
- * One shard's database. Statements are built with {@link Database.build} and take effect only by
- * {@link Database.run}, a batch at a time, so that each round trip is counted and each batch is a transaction.
+ * The database of one shard. {@link Database.build} builds statements and {@link Database.run} runs them, a batch at a time,
+ * so that each round trip is counted and each batch is a transaction.
  */
 export class Database implements Reader {
   readonly build: DrizzleD1Database = drizzle(inertClient);
   readonly select: DrizzleD1Database['select'] = this.build.select.bind(this.build);
-  /** Milliseconds that its statements took so far, by D1's own count: without the way there and back. */
-  busy = 0;
-  private passengers: Statement[] = [];
+  /** Milliseconds that D1 spent on the statements so far, without the network. */
+  queryTimeMs = 0;
+  private piggybacked: Statement[] = [];
 
   constructor(
     private readonly client: D1Database,
@@ -101,12 +101,12 @@ export class Database implements Reader {
 
   /**
    * Runs the statements as one transaction in one round trip. (Drizzle's own batch cannot bind the parameters of raw
-   * statements, and tells nothing of the rows that were read.)
-   * @throws ConstraintError when the schema refused a statement, Problem `unavailable` when the database failed; in
-   *   the latter case the batch may have been committed all the same
+   * statements, and does not report the rows that were read.)
+   * @throws ConstraintError if a statement violates a constraint
+   * @throws Problem `unavailable` if the database fails; the batch may have been committed nevertheless
    */
   async run<const Q extends Batch>(statements: Q): Promise<BatchResponse<Q>> {
-    const prepared = [...statements, ...this.passengers.splice(0)].map((statement) =>
+    const prepared = [...statements, ...this.piggybacked.splice(0)].map((statement) =>
       (statement as unknown as { _prepare(): Prepared })._prepare(),
     );
     const results = await this.execute(
@@ -123,20 +123,20 @@ export class Database implements Reader {
     return this.run(queries);
   }
 
-  /** The size of the database in bytes, one round trip. */
+  /** The size of the database in bytes. Takes one round trip. */
   async size(): Promise<number> {
     const [result] = await this.execute([this.client.prepare('select 1')]);
     return result?.meta.size_after ?? 0;
   }
 
-  /** Lets a statement of no consequence travel with the next batch, at the cost of no round trip. */
+  /** Adds a statement to the next batch, so that it costs no round trip. It may be lost if that batch fails. */
   piggyback(statement: Statement): void {
-    this.passengers.push(statement);
+    this.piggybacked.push(statement);
   }
 
-  /** Runs what was to be taken along and found no batch. */
+  /** Runs the piggybacked statements that no batch has taken. */
   async flush(): Promise<void> {
-    const [first, ...rest] = this.passengers.splice(0);
+    const [first, ...rest] = this.piggybacked.splice(0);
     if (first) await this.run([first, ...rest]);
   }
 
@@ -148,7 +148,7 @@ export class Database implements Reader {
       for (const { meta } of results) {
         this.cost.rowsRead += meta.rows_read;
         this.cost.rowsWritten += meta.rows_written;
-        this.busy += meta.duration;
+        this.queryTimeMs += meta.duration;
       }
       return results;
     } catch (error) {
@@ -157,7 +157,7 @@ export class Database implements Reader {
   }
 }
 
-/** What the triggers say that refuse every change of an account on its way to another shard. */
+/** The error message of the triggers that refuse every change of an account while it moves to another shard. */
 const MOVING = 'the account is moving';
 
 function translateFailure(error: unknown): unknown {
@@ -167,7 +167,7 @@ function translateFailure(error: unknown): unknown {
     return new ConstraintError(constraint[1].toLowerCase() as ConstraintError['kind'], constraint[2]);
   }
   if (message.includes(MOVING)) return unavailable();
-  // A statement that SQLite cannot compile or compute is a fault of this program, not of the database's health.
+  // A statement that SQLite cannot compile or evaluate is a bug, not an outage.
   if (/SQLITE_(ERROR|RANGE|MISMATCH|TOOBIG)/.test(message)) return error;
   logFailure('database_failed', message);
   return unavailable();

@@ -5,8 +5,8 @@ import type { JsonObject } from '../lib/json';
 import { PLANS } from '../lib/plans';
 import { bytesColumn, codeColumn, idColumn } from './columns';
 
-// Times are milliseconds since the epoch. `account` and `agent` columns hold the short numbers of their rows,
-// which stay inside one shard; identifiers are what the world sees.
+// Times are milliseconds since the epoch. The columns `account` and `agent` contain the numbers of rows, which are internal
+// to one shard; the API shows identifiers only.
 
 export const PERMISSION_STATUSES = ['pending', 'approved', 'denied', 'expired'] as const;
 export const TOKEN_STATUSES = ['active', 'used', 'expired', 'revoked'] as const;
@@ -16,7 +16,7 @@ export type PermissionStatus = (typeof PERMISSION_STATUSES)[number];
 export type TokenStatus = (typeof TOKEN_STATUSES)[number];
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** Numbers are never used twice: an erased account's log positions stay its own. */
+/** Accounts. Numbers are never reused, because the log positions of an erased account contain its number. */
 export const accounts = sqliteTable(
   'accounts',
   {
@@ -25,13 +25,13 @@ export const accounts = sqliteTable(
     email: text().notNull(),
     name: text(),
     plan: codeColumn(PLANS)().notNull(),
-    /** Set by enterprise accounts alone; the others keep what their plan says. */
+    /** The own setting of an enterprise account; null if the plan decides. */
     auditRetentionDays: integer('audit_retention_days'),
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
-    /** The highest sequence that was ever erased from the log, and its time: the log goes on from there. */
+    /** The highest sequence that was ever erased from the log, and the time of its entry: the log continues from there. */
     erasedSequence: integer('erased_sequence').notNull().default(0),
     erasedAt: integer('erased_at').notNull().default(0),
-    /** When something of its audit log or activity may have to be erased by age; null where there is nothing. */
+    /** When the oldest audit entry or activity record may reach the retention limit; null if there is none. */
     retentionDueAt: integer('retention_due_at'),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
@@ -63,8 +63,8 @@ export const userTokens = sqliteTable(
 );
 
 /**
- * People who sign in with the identity provider, and where their accounts are. On the first shard alone: they come
- * without a word on where they belong.
+ * People who sign in with the identity provider, and the shards of their accounts. On the first shard only, because a JWT
+ * does not name a shard.
  */
 export const identities = sqliteTable(
   'identities',
@@ -78,19 +78,19 @@ export const identities = sqliteTable(
   (table) => [index('identities_by_account').on(table.account)],
 );
 
-/** The public keys of the identity provider as it last told them. */
+/** The public keys of the identity provider as they were last fetched. */
 export const providerKeys = sqliteTable('provider_keys', {
   issuer: text().primaryKey(),
-  /** A JWK set; null where it never answered. */
+  /** A JWK set; null if the provider has never answered. */
   keys: text({ mode: 'json' }).$type<JSONWebKeySet>(),
   fetchedAt: integer('fetched_at').notNull(),
-  /** When it was last asked, with or without an answer. */
+  /** When a request last claimed the right to fetch the keys. */
   askedAt: integer('asked_at').notNull(),
-  /** Whether somebody waits for its answer, or died over it. */
+  /** Whether that request has not finished yet. Stays true after a crash. */
   isAsked: integer('is_asked', { mode: 'boolean' }).notNull().default(false),
 });
 
-/** Numbers are never used twice: what an erased agent leaves behind for the sweep stays its own. */
+/** Agents. Numbers are never reused, because rows of a deleted agent remain until the sweep erases them. */
 export const agents = sqliteTable(
   'agents',
   {
@@ -118,7 +118,7 @@ export const agentKeys = sqliteTable(
     /** HMAC-SHA-256 of the key. */
     hash: bytesColumn().primaryKey(),
     agent: integer().notNull(),
-    /** Null for the current key; a replaced key dies at this time. */
+    /** When a replaced key expires; null for the current key. */
     expiresAt: integer('expires_at'),
     createdAt: integer('created_at').notNull(),
   },
@@ -128,7 +128,7 @@ export const agentKeys = sqliteTable(
   ],
 );
 
-/** A permission request and, once approved, its token: they share the 128 bits of their identifiers. */
+/** Permission requests and, once approved, their tokens. Both identifiers have the same 128 bits. */
 export const permissions = sqliteTable(
   'permissions',
   {
@@ -139,7 +139,7 @@ export const permissions = sqliteTable(
     resource: text().notNull(),
     scope: text({ mode: 'json' }).notNull().$type<JsonObject>(),
     reason: text(),
-    /** Requested; an approver may narrow them. Seconds and count. */
+    /** The requested lifetime in seconds and number of uses. An approver may narrow both. */
     tokenTtl: integer('token_ttl').notNull(),
     maxUses: integer('max_uses').notNull(),
     status: codeColumn(PERMISSION_STATUSES)().notNull(),
@@ -153,9 +153,9 @@ export const permissions = sqliteTable(
     tokenUses: integer('token_uses'),
     tokenIssuedAt: integer('token_issued_at'),
     tokenExpiresAt: integer('token_expires_at'),
-    /** Which signing key signs the token (RFC 7638 thumbprint). */
+    /** The thumbprint (RFC 7638) of the key that signs the token. */
     tokenKeyId: text('token_key_id'),
-    /** The audit entry of the transition that led to this state: no state without its entry. */
+    /** The audit entry of the transition to the current state. */
     lastEntry: idColumn('audit')('last_entry').notNull(),
     expiresAt: integer('expires_at').notNull(),
     createdAt: integer('created_at').notNull(),
@@ -174,7 +174,7 @@ export const permissions = sqliteTable(
   ],
 );
 
-/** Number of pending permissions per agent and, under agent 0, per account; maintained by triggers on `permissions`. */
+/** The number of pending permissions per agent and, under agent 0, per account. Triggers on `permissions` maintain it. */
 export const pendingPermissions = sqliteTable(
   'pending_permissions',
   {
@@ -187,7 +187,7 @@ export const pendingPermissions = sqliteTable(
 
 export const POLICY_EFFECTS = ['approve', 'deny'] as const;
 
-/** Rules that decide requests on the spot. */
+/** Rules that decide permission requests immediately. */
 export const policies = sqliteTable(
   'policies',
   {
@@ -195,7 +195,7 @@ export const policies = sqliteTable(
     id: idColumn('policy')().notNull(),
     name: text().notNull(),
     effect: codeColumn(POLICY_EFFECTS)().notNull(),
-    /** Patterns, of which one must match. */
+    /** Patterns. At least one must match. */
     actions: text({ mode: 'json' }).notNull().$type<string[]>(),
     resources: text({ mode: 'json' }).notNull().$type<string[]>(),
     /** Null for every agent. */
@@ -213,8 +213,8 @@ export const policies = sqliteTable(
 );
 
 /**
- * The audit log. `pos` is account number × 2³² + sequence, so that one integer orders every account's log and no index
- * needs an account column.
+ * The audit logs of all accounts. `pos` is account number × 2³² + sequence, so that one integer orders the entries of every
+ * account and no index needs an account column.
  */
 export const auditEntries = sqliteTable(
   'audit_entries',
@@ -229,7 +229,7 @@ export const auditEntries = sqliteTable(
     ipAddress: text('ip_address').notNull(),
     userAgent: text('user_agent').notNull(),
     details: text({ mode: 'json' }).notNull().$type<JsonObject>(),
-    /** Random, of this entry alone; hashed with the content, so that a leaf hash tells nothing of an erased entry. */
+    /** Random bytes that are hashed with the content, so that a leaf hash reveals nothing about an erased entry. */
     salt: bytesColumn().notNull(),
   },
   (table) => [
@@ -242,29 +242,29 @@ export const auditEntries = sqliteTable(
 );
 
 /**
- * The Merkle tree of each account's log, sealed as far as `size`: sequence n is leaf n − 1. Full tiles are in R2; what is
- * not full yet is here.
+ * The Merkle tree of each account's log, sealed up to `size` leaves: sequence n is leaf n − 1. R2 has the full tiles; the
+ * partial tiles are here.
  */
 export const trees = sqliteTable(
   'trees',
   {
     account: integer().primaryKey(),
-    /** Leaves under the newest head. */
+    /** The number of leaves under the newest head. */
     size: integer().notNull().default(0),
-    /** The root hash of these; null where none ever was sealed. */
+    /** The root hash of the newest head; null before the first. */
     root: bytesColumn(),
-    /** When they were sealed. Only for people who read the table: the service reads the time from the note. */
+    /** The time of the newest head. Only for people who read the table: the service reads the time from the note. */
     sealedAt: integer('sealed_at'),
-    /** The tiles at the right edge that are not full, level by level from the leaves: 32 bytes a hash. */
+    /** The partial tiles, level by level from the leaves: 32 bytes per hash. */
     edge: bytesColumn().notNull().default(sql`x''`),
-    /** The newest head as it was signed, which the columns above have to agree with; null where none ever was. */
+    /** The newest head as a signed note, which the columns above must agree with; null before the first. */
     note: text(),
-    /** The newest head that was put into R2. */
+    /** The newest head that was written to R2. */
     publishedSize: integer('published_size').notNull().default(0),
     publishedAt: integer('published_at').notNull().default(0),
-    /** When there is something to seal or to publish; null while there is nothing. */
+    /** When to seal or publish next; null if there is nothing to do. */
     dueAt: integer('due_at'),
-    /** Until when nothing is sealed, as what R2 holds of the tree is being set aside. No two times are the same. */
+    /** Until when nothing is sealed because objects of the tree in R2 are being set aside. Each hold has a unique time. */
     heldUntil: integer('held_until').notNull().default(0),
   },
   (table) => [index('trees_due').on(table.dueAt).where(sql`due_at is not null`)],
@@ -273,26 +273,26 @@ export const trees = sqliteTable(
 export const ERASURE_REASONS = ['agent_deleted', 'retention'] as const;
 
 /**
- * Which sealed entries were erased, and why: their leaves stay in the tree. What retention erased is the beginning of the
- * log, in one row an account, which grows; those of deleted agents that lie in it are told by it and go.
+ * The sealed entries that were erased, and why. Their leaves stay in the tree. Each account has at most one row for
+ * retention, which covers the beginning of the log and grows; rows of deleted agents that it covers are removed.
  */
 export const erasedEntries = sqliteTable(
   'erased_entries',
   {
-    /** The position of the last entry that it tells of; of retention's the position before the first of the log. */
+    /** The position of the last entry that it covers; for retention, the position before the first of the log. */
     id: integer().primaryKey(),
     account: integer().notNull(),
     reason: codeColumn(ERASURE_REASONS)().notNull(),
-    /** Sequences: pairs of a first and a last one. */
+    /** Ranges of sequences, with their first and last. */
     ranges: text({ mode: 'json' }).notNull().$type<[first: number, last: number][]>(),
     erasedAt: integer('erased_at').notNull(),
-    /** The same, signed as it was erased. */
+    /** The same record as a signed note, made at the time of the erasure. */
     note: text().notNull().default(''),
   },
   (table) => [index('erased_entries_by_account').on(table.account)],
 );
 
-/** What people do to the account itself, in the order of the stored codes. */
+/** The actions of activity records, in the order of their stored codes. */
 export const ACTIVITY_ACTIONS = [
   'agent.created',
   'agent.updated',
@@ -316,7 +316,7 @@ export const ACTIVITY_ACTIONS = [
 
 export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number];
 
-/** The record of these. Identifiers begin with the time, so that one index serves order, time and filter. */
+/** What users and the operator changed. Identifiers begin with the time, so that one index serves order and time range. */
 export const activity = sqliteTable(
   'activity',
   {
@@ -340,7 +340,7 @@ export const activity = sqliteTable(
 
 export const STATISTICS_UNITS = ['day', 'hour'] as const;
 
-/** Counters an agent and UTC day or hour; they outlive the audit entries that they counted. */
+/** Counters per agent and UTC day or hour. They are kept longer than the audit entries that they count. */
 export const agentStatistics = sqliteTable(
   'agent_statistics',
   {
@@ -348,12 +348,12 @@ export const agentStatistics = sqliteTable(
     unit: codeColumn(STATISTICS_UNITS)().notNull(),
     /** Days or hours since the epoch. */
     bucket: integer().notNull(),
-    /** Requests made in this bucket, and what has become of them. */
+    /** Requests made in this bucket, and their outcomes. */
     requests: integer().notNull(),
     approved: integer().notNull(),
     denied: integer().notNull(),
     expired: integer().notNull(),
-    /** Sum over the approved ones of the milliseconds from request to approval. */
+    /** The sum of the milliseconds from request to approval of the approved requests. */
     approvalTime: integer('approval_time').notNull(),
     /** Tokens issued, first used and revoked in this bucket. */
     tokensIssued: integer('tokens_issued').notNull(),
@@ -369,23 +369,22 @@ export const agentStatistics = sqliteTable(
 export const ERASURE_KINDS = ['agent', 'account', 'webhook', 'tree'] as const;
 
 /**
- * Deleted things whose history the sweep still has to erase, by their numbers; agents, accounts and their trees by their
- * ids too.
+ * Deleted agents, accounts, webhooks and trees whose data the sweep still has to erase.
  */
 export const erasures = sqliteTable('erasures', {
   id: integer().primaryKey(),
   kind: codeColumn(ERASURE_KINDS)().notNull(),
   number: integer().notNull(),
   subject: bytesColumn().notNull().default(sql`x''`),
-  /** Not before this time: somebody may still be writing. */
+  /** The erasure starts at this time, when no request can still write the data. */
   dueAt: integer('due_at').notNull().default(0),
 });
 
-/** Answers of requests that carried an idempotency key, to be given again when the request is sent again. */
+/** Answers to requests with an idempotency key. A repeated request gets the stored answer. */
 export const storedAnswers = sqliteTable(
   'stored_answers',
   {
-    /** Whose key it is: the identifier of a user token or an agent, or `operator`. */
+    /** The owner of the key: the identifier of a user token, an account or an agent, or `operator`. */
     principal: bytesColumn().notNull(),
     /** SHA-256 of the idempotency key. */
     key: bytesColumn().notNull(),
@@ -393,9 +392,9 @@ export const storedAnswers = sqliteTable(
     request: bytesColumn().notNull(),
     /** The answer, encrypted. */
     answer: bytesColumn().notNull(),
-    /** Numbers of the answer's body that only the change itself settled, by field. */
+    /** Numbers in the answer's body that were computed by the transaction itself, by field. */
     settled: text({ mode: 'json' }).$type<Record<string, number>>(),
-    /** The identifier of the agent that the answer tells of, or else of the account: it goes with it. */
+    /** The identifier of the agent that the answer is about, or else of the account. The answer is erased together with it. */
     subject: bytesColumn().notNull(),
     createdAt: integer('created_at').notNull(),
   },
@@ -417,42 +416,42 @@ export type FileKind = (typeof FILE_KINDS)[number];
 export type FileStatus = (typeof FILE_STATUSES)[number];
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
-/** Files that are made in the background, and how far each has come. */
+/** Exports and reports, which are made in the background, and their progress. */
 export const files = sqliteTable(
   'files',
   {
     account: integer().notNull(),
     kind: codeColumn(FILE_KINDS)().notNull(),
-    /** That of an export; a report's is the same under its own prefix. */
+    /** The identifier. A report has the same 128 bits under its own prefix. */
     id: idColumn('export')().notNull(),
     format: codeColumn(FILE_FORMATS)().notNull(),
-    /** What was asked for, as it was written. */
+    /** The request as the client wrote it. */
     request: text({ mode: 'json' }).notNull().$type<JsonObject>(),
-    /** The one agent that it tells of; null for every agent, 0 for one that is nobody. */
+    /** The agent to which the file is restricted; null for all agents, 0 for an agent that does not exist. */
     agent: integer(),
-    /** The account's highest sequence when it was asked for: later entries do not belong to it. */
+    /** The account's highest sequence at the time of the request. Later entries are not in the file. */
     snapshot: integer().notNull(),
-    /** The oldest time whose entries the plan kept when it was asked for. */
+    /** The retention limit of the plan at the time of the request: older entries are not in the file. */
     keptFrom: integer('kept_from').notNull(),
     status: codeColumn(FILE_STATUSES)().notNull(),
     error: text(),
     rowCount: integer('row_count'),
     size: integer(),
     sha256: bytesColumn(),
-    /** Bytes of the proof that goes with it; null where there is none. */
+    /** The size of the proof in bytes; null if there is none. */
     proofSize: integer('proof_size'),
     createdAt: integer('created_at').notNull(),
     completedAt: integer('completed_at'),
     expiresAt: integer('expires_at'),
     downloadedAt: integer('downloaded_at'),
-    /** Drawn by whoever works on it; nobody else does before `due_at`. */
+    /** A random value that the current worker drew. No other worker takes the file before `due_at`. */
     lease: bytesColumn(),
-    /** How often work on it was begun since it last went on. */
+    /** How often work was started since the last progress. */
     attempts: integer().notNull().default(0),
-    /** The object that holds where the work goes on; null before its first slice is over. */
+    /** The key of the R2 object with the state of the work; null before the first slice is complete. */
     state: text(),
     uploadId: text('upload_id'),
-    /** When somebody has to look at it again: to go on with it, to remove what is left of it, or the record itself. */
+    /** When the sweep has to handle it: to continue the work, to remove its objects, or to delete the row. */
     dueAt: integer('due_at'),
   },
   (table) => [
@@ -602,8 +601,8 @@ export interface FailedAttempt {
 export const MOVE_DIRECTIONS = ['out', 'in'] as const;
 
 /**
- * Accounts that are on their way to another shard: one row on either side. Until one is held, triggers note what changes
- * of it; from then on they refuse every change that is not made in the mover's turn.
+ * Accounts that move to another shard: one row on each of the two shards. Until an account is on hold, triggers record its
+ * changes in `move_changes`; from then on, they refuse every change except the mover's own.
  */
 export const moves = sqliteTable('moves', {
   /** The account's number on this shard. */
@@ -612,33 +611,33 @@ export const moves = sqliteTable('moves', {
   direction: codeColumn(MOVE_DIRECTIONS)().notNull(),
   /** The other shard. */
   shard: text().notNull(),
-  /** How many turns the mover had. */
+  /** How many turns the mover has had. */
   turns: integer().notNull().default(0),
-  /** Which table is next, and the key of its last row that was copied; null before the first. */
+  /** The index of the next table, and the key of its last copied row; null before the first. */
   step: integer().notNull().default(0),
   after: text(),
-  /** Since when nothing of it may change; null while the account lives on here. */
+  /** Since when the account is on hold; null before. */
   heldAt: integer('held_at'),
-  /** Whether the account is gone from here. */
+  /** Whether the account has left this shard. */
   hasLeft: integer('has_left', { mode: 'boolean' }).notNull().default(false),
-  /** When the move was ordered, which names it: the same on both sides. */
+  /** When the move was ordered. Identifies the move: both shards have the same time. */
   createdAt: integer('created_at').notNull(),
 });
 
-/** The account in which the mover changes something just now: never seen outside of its transaction. */
+/** The account that the mover changes in the current transaction. Empty outside of the mover's transactions. */
 export const moveTurns = sqliteTable('move_turns', {
   account: integer().primaryKey(),
   turn: integer().notNull(),
 });
 
-/** Rows of accounts on their way out that were changed since the move was ordered, and are not copied anew yet. */
+/** Rows of moving accounts that were changed since the move was ordered, and must be copied again. */
 export const moveChanges = sqliteTable(
   'move_changes',
   {
-    /** Numbers are never used twice: a row that changes while it is copied is noted once more. */
+    /** Never reused. A row that changes while it is copied is recorded again, under a new number. */
     id: integer().primaryKey({ autoIncrement: true }),
     account: integer().notNull(),
-    /** The table; `gone_agents` and `gone_webhooks` for what goes with one that is deleted. */
+    /** The table; `gone_agents` and `gone_webhooks` for the rows of a deleted agent or webhook. */
     name: text().notNull(),
     /** The row's key, as a JSON array. */
     key: text().notNull(),
@@ -648,27 +647,27 @@ export const moveChanges = sqliteTable(
 
 export const MOVED_NUMBERS = ['agent', 'webhook'] as const;
 
-/** What numbers of agents and webhooks become on this shard, while their account is on its way in. */
+/** The new numbers of agents and webhooks on this shard, while their account moves to it. */
 export const moveNumbers = sqliteTable(
   'move_numbers',
   {
     /** The account's number on this shard. */
     account: integer().notNull(),
     kind: codeColumn(MOVED_NUMBERS)().notNull(),
-    /** On the shard from which it comes. */
+    /** The number on the other shard. */
     number: integer().notNull(),
     becomes: integer().notNull(),
   },
   (table) => [primaryKey({ columns: [table.account, table.kind, table.number] })],
 );
 
-/** Where accounts are now that were here before. */
+/** The current shards of accounts that were moved away from this one. */
 export const movedAccounts = sqliteTable('moved_accounts', {
   id: idColumn('user')().primaryKey(),
   shard: text().notNull(),
 });
 
-/** Their credentials, which name this shard. */
+/** The credentials of accounts that were moved away: they still name this shard. */
 export const movedCredentials = sqliteTable(
   'moved_credentials',
   {

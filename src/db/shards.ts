@@ -3,13 +3,13 @@ import { type Cost, Database } from './database';
 
 const FIRST_SHARD = '00';
 
-/** Opens the database of a shard, named by the two characters that a credential carries; null when there is none. */
+/** Opens the database of a shard; null if there is none. A shard's name is the two characters that credentials contain. */
 export function openShard(env: Env, shard: string, cost: Cost): Database | null {
   const client = shard === FIRST_SHARD ? env.DB : env[`DB_${shard}`];
   return client ? new Database(client, cost) : null;
 }
 
-/** The shards of this deployment: `00`, and one for each binding `DB_01`, `DB_02`, … */
+/** The names of this deployment's shards: `00`, and one for each binding `DB_01`, `DB_02`, … */
 export function listShards(env: Env): [string, ...string[]] {
   const further = Object.keys(env).flatMap((name) => /^DB_([0-9A-Za-z]{2})$/.exec(name)?.[1] ?? []);
   return [FIRST_SHARD, ...further.sort()];

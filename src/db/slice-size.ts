@@ -1,9 +1,9 @@
-const LARGEST = 500;
-const FIRST = 100;
-const SMALLEST = 50;
-/** Milliseconds: a slice that takes longer than LONG is followed by one of half its size, one below SHORT by a larger one. */
-const LONG = 60;
-const SHORT = 30;
+const MAX_ROWS = 500;
+const INITIAL_ROWS = 100;
+const MIN_ROWS = 50;
+/** After a slower slice the size is halved; after a faster one it grows. */
+const SLOW_MS = 60;
+const FAST_MS = 30;
 const GROWTH = 1.5;
 
 /**
@@ -15,8 +15,8 @@ export class SliceSize {
   private size: number;
 
   /** @param largest the maximum number of rows in a slice */
-  constructor(private readonly largest = LARGEST) {
-    this.size = Math.min(FIRST, largest);
+  constructor(private readonly largest = MAX_ROWS) {
+    this.size = Math.min(INITIAL_ROWS, largest);
   }
 
   get rows(): number {
@@ -25,11 +25,11 @@ export class SliceSize {
 
   /** Runs a slice, and sets the size of the next one by the time it took. */
   async measure<R>(clock: () => number, slice: () => Promise<R>): Promise<R> {
-    const begun = clock();
+    const start = clock();
     const result = await slice();
-    const taken = clock() - begun;
-    if (taken > LONG) this.size = Math.max(Math.min(SMALLEST, this.largest), this.size / 2);
-    else if (taken < SHORT) this.size = Math.min(this.largest, this.size * GROWTH);
+    const taken = clock() - start;
+    if (taken > SLOW_MS) this.size = Math.max(Math.min(MIN_ROWS, this.largest), this.size / 2);
+    else if (taken < FAST_MS) this.size = Math.min(this.largest, this.size * GROWTH);
     return result;
   }
 }

@@ -1,17 +1,17 @@
 import { createServer } from 'node:net';
-import { Complaint } from './complaint.ts';
+import { UserError } from './user-error.ts';
 
 export const HOST = '127.0.0.1';
 export const DEFAULT_PORT = 8787;
 
 /**
  * The port of the local service: PORT, or 8787.
- * @throws Complaint when PORT is not a port
+ * @throws UserError if PORT is not a port number
  */
 export function readPort(): number {
   const text = process.env.PORT || String(DEFAULT_PORT);
   const port = Number(text);
-  if (!/^\d+$/.test(text) || port < 1 || port > 65_535) throw new Complaint(`PORT=${text} is not a port number.`);
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535) throw new UserError(`PORT=${text} is not a port number.`);
   return port;
 }
 
@@ -21,8 +21,8 @@ export function localOrigin(port: number): string {
 }
 
 /**
- * Makes sure that nobody listens on a port of this machine.
- * @throws Complaint when somebody does, or when the system refuses the port
+ * Checks that a port of this machine is free.
+ * @throws UserError if it is in use, or if the system refuses it
  */
 export async function requireFreePort(port: number): Promise<void> {
   const fault = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
@@ -32,5 +32,5 @@ export async function requireFreePort(port: number): Promise<void> {
   });
   if (!fault) return;
   const reason = fault.code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${fault.code})`;
-  throw new Complaint(`Port ${port} ${reason}. Free it, or choose another: PORT=${port + 1} npm start`);
+  throw new UserError(`Port ${port} ${reason}. Free it, or choose another one: PORT=${port + 1} npm start`);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How long a request is repeated that the service cannot answer, in milliseconds. */
+/** How long a request is repeated while the service is unavailable, in milliseconds. */
 const RETRY_LIMIT = 60_000;
 
 /** An answer of the service. */
@@ -10,46 +10,46 @@ export interface Answer<T> {
   body: T;
 }
 
-/** The body of a refusal (RFC 9457), as far as it is shown. */
+/** The fields of a problem document (RFC 9457) that the programs show. */
 export interface Refusal {
   code: string;
   detail: string;
   reason?: string;
 }
 
-/** An answer that a step cannot go on with. */
+/** The service gave an answer with which the program cannot continue. */
 export class UnexpectedAnswer extends Error {
   constructor(method: string, path: string, { status, body }: Answer<unknown>) {
     super(`${method} ${path} was answered ${status}: ${JSON.stringify(body)}`);
   }
 }
 
-/** The service as one bearer sees it. */
+/** A client of the service's API with one credential. */
 export class Api {
-  readonly #origin: string;
-  readonly #credential: string;
+  private readonly origin: string;
+  private readonly credential: string;
 
   constructor(origin: string, credential: string) {
-    this.#origin = origin;
-    this.#credential = credential;
+    this.origin = origin;
+    this.credential = credential;
   }
 
   /**
-   * Sends a request, and answers whatever comes.
+   * Sends a request and returns the answer, whatever its status.
    *
-   * Repeats it after `Retry-After`: for as long as the service limits the rate, and for a minute while it cannot answer,
-   * as when another program has its database locked. A POST carries an idempotency key, so that a repetition changes
-   * nothing a second time.
+   * Repeats the request after `Retry-After`: without limit while the service answers 429, and for a minute while it answers
+   * 503, for example because another program has locked the database. A POST has an idempotency key, so that it takes effect
+   * only once.
    */
   async ask<T>(method: string, path: string, body?: object): Promise<Answer<T>> {
     const headers = {
-      Authorization: `Bearer ${this.#credential}`,
+      Authorization: `Bearer ${this.credential}`,
       ...(body && { 'Content-Type': 'application/json' }),
       ...(method === 'POST' && { 'Idempotency-Key': randomUUID() }),
     };
     const request = { method, headers, ...(body && { body: JSON.stringify(body) }) };
     for (const deadline = Date.now() + RETRY_LIMIT; ; ) {
-      const response = await fetch(this.#origin + path, request);
+      const response = await fetch(this.origin + path, request);
       const text = await response.text();
       const wait = 1_000 * Number(response.headers.get('Retry-After') ?? 1);
       const isRepeated = response.status === 429 || (response.status === 503 && Date.now() + wait <= deadline);
@@ -59,8 +59,8 @@ export class Api {
   }
 
   /**
-   * Sends a request that has to succeed; answers the body.
-   * @throws UnexpectedAnswer for a status of 300 or more
+   * Sends a request and returns the body of the answer.
+   * @throws UnexpectedAnswer if the status is 300 or more
    */
   async call<T>(method: string, path: string, body?: object): Promise<T> {
     const answer = await this.ask<T>(method, path, body);

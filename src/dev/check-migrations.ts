@@ -7,7 +7,7 @@ import { ROOT } from './project.ts';
 
 const MIGRATIONS = join(ROOT, 'migrations');
 
-/** What of the migrations does not fit src/db/schema.ts, or the rules of this project; empty when all is well. */
+/** Lists where the migrations differ from src/db/schema.ts or break the rules of this project. */
 function findFaults(): string[] {
   const pending = findPendingMigration();
   if (pending) return [pending];
@@ -16,12 +16,12 @@ function findFaults(): string[] {
   return [...compareDatabases(migrated, described), ...findRowidTables(migrated)];
 }
 
-/** Lets drizzle-kit compare the schema with a copy of the migrations: it says when there is nothing to add. */
+/** Compares the schema with the migrations. drizzle-kit does so when it generates a migration, here in a copy of the folder. */
 function findPendingMigration(): string | null {
   const folder = mkdtempSync(join(tmpdir(), 'migrations-'));
   try {
     cpSync(MIGRATIONS, folder, { recursive: true });
-    // drizzle-kit takes a relative folder only, and ends with code 0 whatever happens.
+    // drizzle-kit accepts relative paths only, and its exit code is always 0.
     const { stdout, stderr } = runDrizzle('generate', '--out', relative(ROOT, folder));
     if (stdout.includes('No schema changes')) return null;
     const added = readdirSync(folder).filter((name) => name.endsWith('.sql') && !listMigrations().includes(name));
@@ -41,7 +41,7 @@ function runDrizzle(command: string, ...options: string[]) {
   );
 }
 
-/** The migrations in the order in which wrangler applies them. */
+/** The names of the migrations in the order in which wrangler applies them. */
 function listMigrations(): string[] {
   return readdirSync(MIGRATIONS)
     .filter((name) => name.endsWith('.sql'))
@@ -58,7 +58,7 @@ function buildDatabase(scripts: string[]): DatabaseSync {
   return database;
 }
 
-/** Migrations are finished by hand, so what they make may differ from what drizzle-kit believes that they make. */
+/** Migrations are edited by hand, so their result may differ from what drizzle-kit expects. */
 function compareDatabases(migrated: DatabaseSync, described: DatabaseSync): string[] {
   const actual = describeDatabase(migrated);
   const expected = describeDatabase(described);
@@ -68,7 +68,7 @@ function compareDatabases(migrated: DatabaseSync, described: DatabaseSync): stri
   ];
 }
 
-/** Every column and index of a database, each as a line. Triggers and views are not drizzle's. */
+/** Describes every column and index of a database in one line each. Drizzle does not manage triggers and views. */
 function describeDatabase(database: DatabaseSync): string[] {
   const columns = database
     .prepare(
@@ -83,8 +83,8 @@ function describeDatabase(database: DatabaseSync): string[] {
 }
 
 /**
- * Tables that SQLite would store twice, in the order of a hidden number and again in that of their key: all whose key is
- * not one integer. drizzle-kit cannot express WITHOUT ROWID.
+ * Finds tables that need WITHOUT ROWID, which drizzle-kit cannot express. Without it, SQLite stores the primary key twice,
+ * unless it is a single integer.
  */
 function findRowidTables(database: DatabaseSync): string[] {
   return database
@@ -101,5 +101,5 @@ function findRowidTables(database: DatabaseSync): string[] {
 
 const faults = findFaults();
 for (const fault of faults) console.error(fault);
-if (faults.length === 0) console.log('Migrations and schema are in step.');
+if (faults.length === 0) console.log('The migrations match the schema.');
 else process.exitCode = 1;

@@ -6,14 +6,14 @@ import { unstable_startWorker as startWorker } from 'wrangler';
 import { ROOT } from './project.ts';
 import { QUIET } from './wrangler.ts';
 
-/** Settings that do, for a service that is asked for its description alone. */
+/** Settings for a service that only has to return its OpenAPI document. */
 const SETTINGS = {
   ADMIN_TOKEN: 'operator-token-of-the-check',
   ROOT_SECRET: Buffer.alloc(32).toString('base64'),
   PUBLIC_URL: 'https://countersign.test',
 };
 
-/** The OpenAPI document, as the built Worker answers it. */
+/** Reads the OpenAPI document from the built Worker. */
 async function readDocument(): Promise<string> {
   Object.assign(process.env, { ...QUIET, ...process.env });
   const bindings = Object.entries(SETTINGS).map(([name, value]) => [name, { type: 'plain_text' as const, value }]);
@@ -32,7 +32,7 @@ async function readDocument(): Promise<string> {
   }
 }
 
-/** Runs a program of the packages; answers what it complained of, empty when it was content. */
+/** Runs a program from node_modules. Returns its output if it fails, else an empty string. */
 function runTool(script: string, options: string[], folder: string): string {
   const environment = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'node_modules', script), ...options], {
@@ -40,10 +40,10 @@ function runTool(script: string, options: string[], folder: string): string {
     encoding: 'utf8',
     env: { ...process.env, ...environment },
   });
-  return status === 0 ? '' : `${stdout}${stderr}\n${script} is not content with the OpenAPI document.`;
+  return status === 0 ? '' : `${stdout}${stderr}\n${script} rejected the OpenAPI document.`;
 }
 
-/** What is wrong with the document, by a linter and by a compiler of the types that a generator makes of it. */
+/** Checks the document with a linter, and by compiling a client with the types generated from it. Returns the first failure. */
 function findFault(document: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
   try {
@@ -63,5 +63,5 @@ function findFault(document: string): string {
 
 const fault = findFault(await readDocument());
 if (fault) console.error(fault);
-else console.log('The OpenAPI document passes the linter, and clients of its types compile.');
+else console.log('The OpenAPI document passes the linter, and a client with its types compiles.');
 process.exitCode = fault ? 1 : 0;

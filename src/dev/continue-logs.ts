@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Api, type Refusal, UnexpectedAnswer } from './api.ts';
-import { Complaint, runProgram } from './complaint.ts';
 import { findInstance } from './instance.ts';
-import { ensureLocalSettings } from './secrets.ts';
+import { ensureLocalSettings } from './local-settings.ts';
+import { runProgram, UserError } from './user-error.ts';
 
 const USAGE = `Usage: npm run continue-logs -- [address of the service] <shard> <moment> [user id …]
 
@@ -27,7 +27,7 @@ type Outcome = 'nothing to set aside' | 'goes on' | 'stays refused';
 async function continueLogs(words: string[]): Promise<boolean> {
   const address = words[0]?.match(/^https?:\/\//) ? words[0] : null;
   const [shard, moment, ...ids] = address === null ? words : words.slice(1);
-  if (shard === undefined || moment === undefined || Number.isNaN(Date.parse(moment))) throw new Complaint(USAGE);
+  if (shard === undefined || moment === undefined || Number.isNaN(Date.parse(moment))) throw new UserError(USAGE);
   const work = { operator: signIn(address), shard, moment };
   const counts: Record<Outcome, number> = { 'nothing to set aside': 0, 'goes on': 0, 'stays refused': 0 };
   const accounts = ids.length > 0 ? ids.values() : listAccounts(work.operator);
@@ -48,11 +48,11 @@ async function continueLogs(words: string[]): Promise<boolean> {
 function signIn(address: string | null): Api {
   const token = process.env.ADMIN_TOKEN;
   if (address !== null) {
-    if (!token) throw new Complaint('Set ADMIN_TOKEN to the token of the operator.');
+    if (!token) throw new UserError('Set ADMIN_TOKEN to the token of the operator.');
     return new Api(new URL(address).origin, token);
   }
   const instance = findInstance();
-  if (!instance) throw new Complaint('No service runs from this folder. Start it with npm start, or name an address.');
+  if (!instance) throw new UserError('No service runs from this folder. Start it with npm start, or name an address.');
   return new Api(instance.origin, token || ensureLocalSettings().ADMIN_TOKEN);
 }
 
@@ -86,7 +86,7 @@ async function continueLog({ operator, shard, moment }: Work, id: string): Promi
       console.log(`${id}: ${body.detail}`);
       return 'stays refused';
     } else {
-      throw status === 400 ? new Complaint(describe(body)) : new UnexpectedAnswer('PUT', path, answer);
+      throw status === 400 ? new UserError(describe(body)) : new UnexpectedAnswer('PUT', path, answer);
     }
   }
 }

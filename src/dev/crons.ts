@@ -1,24 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Complaint } from './complaint.ts';
+import { UserError } from './user-error.ts';
 
 const MINUTE = 60_000;
 
 /**
- * Makes sure that the crons are written with `*` and single numbers, which is what {@link isDue} knows.
- * @throws Complaint for another
+ * Checks that the cron expressions use only `*` and single numbers, which is what {@link isDue} supports.
+ * @throws UserError if one does not
  */
-export function requireKnownCrons(crons: string[]): void {
+export function requireSupportedCrons(crons: string[]): void {
   const unknown = crons.find((cron) => !/^(\*|\d+)( (\*|\d+)){4}$/.test(cron));
-  if (unknown) throw new Complaint(`npm start cannot fire the cron "${unknown}": it knows * and single numbers.`);
+  if (unknown) throw new UserError(`npm start does not support the cron "${unknown}": use only * and single numbers.`);
 }
 
-/** Fires the crons of the local service, which wrangler leaves to its user: each at once, and then in its minutes. */
-export async function fireCrons(origin: string, crons: string[], signal: AbortSignal): Promise<void> {
+/** Triggers the crons of the local service, because wrangler does not: each once immediately, and then on schedule. */
+export async function triggerCrons(origin: string, crons: string[], signal: AbortSignal): Promise<void> {
   const running = new Set<string>();
   const fire = async (cron: string) => {
     if (running.has(cron)) return;
     running.add(cron);
-    await fireCron(origin, cron, signal);
+    await triggerCron(origin, cron, signal);
     running.delete(cron);
   };
   for (const cron of crons) void fire(cron);
@@ -30,25 +30,25 @@ export async function fireCrons(origin: string, crons: string[], signal: AbortSi
   }
 }
 
-/** Whether a cron is due in a minute, in UTC. */
+/** Whether a cron is due at a minute, in UTC. */
 function isDue(cron: string, minute: Date): boolean {
   const parts = [
     minute.getUTCMinutes(),
     minute.getUTCHours(),
     minute.getUTCDate(),
     minute.getUTCMonth() + 1,
-    // Cloudflare counts the days of the week from 1, which is Sunday.
+    // In Cloudflare's cron expressions, Sunday is 1.
     minute.getUTCDay() + 1,
   ];
   return cron.split(' ').every((field, place) => field === '*' || Number(field) === parts[place]);
 }
 
-async function fireCron(origin: string, cron: string, signal: AbortSignal): Promise<void> {
+async function triggerCron(origin: string, cron: string, signal: AbortSignal): Promise<void> {
   const address = `${origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent(cron)}`;
   try {
     const response = await fetch(address, { signal });
     if (!response.ok) console.error(`The cron ${cron} failed: ${response.status} ${await response.text()}`);
   } catch (error) {
-    if (!signal.aborted) console.error(`The cron ${cron} could not be fired: ${error}`);
+    if (!signal.aborted) console.error(`The cron ${cron} could not be triggered: ${error}`);
   }
 }

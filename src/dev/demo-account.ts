@@ -3,17 +3,17 @@ import { dirname, join } from 'node:path';
 import { Api, UnexpectedAnswer } from './api.ts';
 import { ROOT } from './project.ts';
 
-/** Beside the local databases, so that who deletes them deletes the account's token as well. */
+/** In the folder of the local databases, so that the token is deleted together with them. */
 const FILE = join(ROOT, '.wrangler/state/demo-account.json');
 
-/** The account that `npm start` makes, with a user token that has every scope. */
+/** The account that `npm start` creates, with a user token that has every scope. */
 export interface DemoAccount {
   id: string;
   email: string;
   token: string;
 }
 
-/** The demo account that was made last; null when there is none. */
+/** The last demo account that was created; null if there is none. */
 export function readDemoAccount(): DemoAccount | null {
   try {
     return JSON.parse(readFileSync(FILE, 'utf8'));
@@ -22,7 +22,7 @@ export function readDemoAccount(): DemoAccount | null {
   }
 }
 
-/** The demo account: that of earlier starts while its token is good, else a new one. */
+/** Returns the existing demo account if its token is valid, else creates a new one. */
 export async function ensureDemoAccount(origin: string, adminToken: string): Promise<DemoAccount> {
   const kept = readDemoAccount();
   if (kept) {

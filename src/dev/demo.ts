@@ -1,6 +1,5 @@
 import { localOrigin, readPort } from './address.ts';
 import { Api } from './api.ts';
-import { Complaint, runProgram } from './complaint.ts';
 import { registerAgents, rotateKey } from './demo/agents.ts';
 import { type Attempt, approveOwnRequest, misuseToken, useRevokedToken } from './demo/attempts.ts';
 import { countEvents, searchAudit } from './demo/audit.ts';
@@ -9,8 +8,9 @@ import { revokeTokens, useTokens } from './demo/tokens.ts';
 import type { Actor, Request } from './demo/types.ts';
 import { readDemoAccount } from './demo-account.ts';
 import { findInstance } from './instance.ts';
+import { runProgram, UserError } from './user-error.ts';
 
-/** Plays the service's main job against the running service, and says what happened. */
+/** Runs the demo against the running service, and prints what happened. */
 async function play(): Promise<void> {
   const origin = findInstance()?.origin ?? localOrigin(readPort());
   const user = await signIn(origin);
@@ -23,9 +23,9 @@ async function play(): Promise<void> {
   const requests = await askForPermissions(actors);
   const decisions = await decide(user, actors, requests);
   heading('Permissions');
-  say(`${requests.length} asked for by the agents`);
+  say(`${requests.length} requested by the agents`);
   say(
-    `${decisions.approved} approved as asked, ${decisions.narrowed} with a narrower scope, ${decisions.denied} denied`,
+    `${decisions.approved} approved as requested, ${decisions.narrowed} with a narrower scope, ${decisions.denied} denied`,
   );
   say(`${decisions.waiting} left waiting for you`);
 
@@ -41,19 +41,19 @@ async function play(): Promise<void> {
   await playRotation(origin, user, actors);
   await showAudit(user, actors, requests);
   await showStatistics(user, actors);
-  console.log(`\nAll of it took ${((Date.now() - begun) / 1_000).toFixed(1)} seconds.`);
+  console.log(`\nThe demo took ${((Date.now() - begun) / 1_000).toFixed(1)} seconds.`);
 }
 
-/** @throws Complaint when the service does not run, or does not know the demo account */
+/** @throws UserError if the service does not run, or does not know the demo account */
 async function signIn(origin: string): Promise<Api> {
   const account = readDemoAccount();
   const user = account && new Api(origin, account.token);
   const answer = await user?.ask('GET', '/v1/me').catch(() => null);
   if (user && answer?.status === 200) return user;
-  throw new Complaint(
+  throw new UserError(
     answer
       ? `The service on ${origin} does not know the demo account (${answer.status}). Start it again with npm start.`
-      : `Nothing answers on ${origin}. Start the service with npm start, then run this again in a second terminal.`,
+      : `The service does not answer on ${origin}. Start it with npm start, then run this again in a second terminal.`,
   );
 }
 

@@ -1,4 +1,4 @@
-// Runs before the npm scripts, on whatever Node the machine has and with nothing installed: plain JavaScript.
+// Runs before the npm scripts, on any Node version and before anything is installed, so it is plain JavaScript.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** @typedef {Record<string, { version?: string, integrity?: string, link?: boolean, optional?: boolean }>} Packages */
 
 /**
- * The packages of a lock file, by their paths; null when it is absent or cut short.
+ * The packages of a lock file by their paths; null if the file is missing or truncated.
  * @param {string} file
  * @returns {Packages | null}
  */
@@ -23,8 +23,8 @@ function readPackages(file) {
 }
 
 /**
- * Why the installed packages are not those of the lock file; null when they are. Compares what npm noted of its last
- * installation with the lock file itself, as the times of files change with every checkout and copy.
+ * A message that says how the installed packages differ from the lock file; null if they do not. Compares npm's record of
+ * its last installation with the lock file, because file times change with every checkout and copy.
  * @returns {string | null}
  */
 function findFault() {
@@ -33,10 +33,10 @@ function findFault() {
   const locked = readPackages('package-lock.json') ?? {};
   for (const [path, { version, integrity, optional }] of Object.entries(locked)) {
     const present = installed[path];
-    // Optional packages are those of other systems, which npm leaves out.
+    // npm omits optional packages that are for other systems.
     if (path === '' || (!present && optional)) continue;
     if (present?.version !== version || (present?.integrity ?? integrity) !== integrity) {
-      return `${path.replace(/^node_modules\//, '')} is not as package-lock.json has it`;
+      return `${path.replace(/^node_modules\//, '')} differs from package-lock.json`;
     }
   }
   const foreign = Object.keys(installed).find((path) => !locked[path]);
@@ -44,7 +44,7 @@ function findFault() {
   return existsSync(join(root, 'node_modules/.bin/node')) ? null : 'the installation was not finished';
 }
 
-/** Installs with the npm that runs this script; answers its exit code. */
+/** Installs with the npm that runs this script. Returns its exit code. */
 function install() {
   const npm = process.env.npm_execpath ?? '';
   // Node 24 comes with the packages and runs the tools, so npm's warnings about this machine's Node would mislead.

@@ -1,30 +1,30 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Complaint } from './complaint.ts';
 import { ROOT } from './project.ts';
+import { UserError } from './user-error.ts';
 
 const FILE = join(ROOT, '.wrangler/state/running.json');
 
-/** A service that runs from this folder. */
+/** A running service of this folder. */
 interface Instance {
   pid: number;
   origin: string;
 }
 
 /**
- * Claims this folder's data for one service: two on the same files would get into each other's way.
- * @returns gives the claim back
- * @throws Complaint when another service runs from this folder
+ * Claims this folder for one service, because two would write to the same files.
+ * @returns a function that ends the claim
+ * @throws UserError if another service runs from this folder
  */
-export function claimData(origin: string): () => void {
+export function claimFolder(origin: string): () => void {
   const other = findInstance();
-  if (other) throw new Complaint(`Countersign runs from this folder already: ${other.origin} (pid ${other.pid}).`);
+  if (other) throw new UserError(`Countersign runs from this folder already: ${other.origin} (pid ${other.pid}).`);
   mkdirSync(dirname(FILE), { recursive: true });
   writeFileSync(FILE, JSON.stringify({ pid: process.pid, origin } satisfies Instance));
   return () => rmSync(FILE, { force: true });
 }
 
-/** The service that runs from this folder; null when none does. */
+/** The service that runs from this folder; null if there is none. */
 export function findInstance(): Instance | null {
   try {
     const instance = JSON.parse(readFileSync(FILE, 'utf8')) as Instance;

@@ -1,29 +1,29 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Complaint } from './complaint.ts';
+import { readLocalSettings } from './local-settings.ts';
 import { applyMigrations } from './migrations.ts';
 import { type BoundDatabase, type Deployment, ROOT, readDeployment } from './project.ts';
 import { queryDatabase } from './query.ts';
-import { readLocalSettings } from './secrets.ts';
+import { UserError } from './user-error.ts';
 
-/** wrangler.toml with the databases that only local development has; there while it has some. */
+/** A copy of wrangler.toml with additional databases for local development. Exists only if there are any. */
 const LOCAL_CONFIG = 'wrangler.local.toml';
 
-const MOST_SHARDS = 10;
+const MAX_SHARDS = 10;
 
-/** The configuration of local development, as `npm start` made it last. */
+/** The configuration for local development that `npm start` last wrote. */
 export function readLocalDeployment(): Deployment {
   return hasLocalConfig() ? readDeployment(LOCAL_CONFIG) : readDeployment();
 }
 
 /**
- * Makes the configuration of local development: wrangler.toml, with as many shards as `SHARDS=…` in .dev.vars asks for.
- * @throws Complaint when a database would be left behind to which credentials lead
+ * Writes the configuration for local development: wrangler.toml, with as many shards as `SHARDS=…` in .dev.vars says.
+ * @throws UserError if the new configuration lacks a database with accounts
  */
 export async function prepareLocalDeployment(signal: AbortSignal): Promise<Deployment> {
   const deployed = readDeployment();
-  const further = listFurther(deployed.databases);
-  await refuseToForget([...deployed.databases, ...further], signal);
+  const further = listMissing(deployed.databases);
+  await requireNoOrphans([...deployed.databases, ...further], signal);
   if (further.length === 0) {
     rmSync(join(ROOT, LOCAL_CONFIG), { force: true });
   } else {
@@ -33,7 +33,7 @@ export async function prepareLocalDeployment(signal: AbortSignal): Promise<Deplo
   return readLocalDeployment();
 }
 
-/** Adds databases to a configuration of wrangler. One that is never deployed needs no more than a binding. */
+/** Adds databases to a wrangler configuration. They need only a binding, because they are never deployed. */
 export function addDatabases(settings: string, databases: readonly BoundDatabase[]): string {
   const blocks = databases.map(({ binding }) => `\n[[d1_databases]]\nbinding = "${binding}"\n`);
   return [settings, ...blocks].join('');
@@ -43,18 +43,17 @@ function hasLocalConfig(): boolean {
   return existsSync(join(ROOT, LOCAL_CONFIG));
 }
 
-/** The databases that are asked for and not bound. */
-function listFurther(bound: readonly BoundDatabase[]): BoundDatabase[] {
+/** The databases that `SHARDS` requires and wrangler.toml does not bind. */
+function listMissing(bound: readonly BoundDatabase[]): BoundDatabase[] {
   const { SHARDS = '1' } = readLocalSettings();
   const count = /^\d+$/.test(SHARDS) ? Number(SHARDS) : 0;
-  if (count < 1 || count > MOST_SHARDS)
-    throw new Complaint(`SHARDS in .dev.vars is a number from 1 to ${MOST_SHARDS}.`);
+  if (count < 1 || count > MAX_SHARDS) throw new UserError(`SHARDS in .dev.vars is a number from 1 to ${MAX_SHARDS}.`);
   return Array.from({ length: count - 1 }, (_, i) => ({ binding: `DB_0${i + 1}` })).filter(
     ({ binding }) => !bound.some((database) => database.binding === binding),
   );
 }
 
-async function refuseToForget(databases: readonly BoundDatabase[], signal: AbortSignal): Promise<void> {
+async function requireNoOrphans(databases: readonly BoundDatabase[], signal: AbortSignal): Promise<void> {
   if (!hasLocalConfig()) return;
   const before = readDeployment(LOCAL_CONFIG);
   for (const { binding, database_id } of before.databases) {
@@ -64,9 +63,9 @@ async function refuseToForget(databases: readonly BoundDatabase[], signal: Abort
     const [found] = await queryDatabase(before, binding, '--local', sql, signal);
     if (!found?.n) continue;
     const database = `${binding} (${database_id ?? 'without an id'})`;
-    throw new Complaint(
-      `Neither wrangler.toml nor SHARDS in .dev.vars names the local database ${database} any more: ${found.n} accounts\n` +
-        `are there, or were. Put back what named it. To leave behind what it holds: rm ${LOCAL_CONFIG}`,
+    throw new UserError(
+      `Neither wrangler.toml nor SHARDS in .dev.vars names the local database ${database} any more, which has or had\n` +
+        `${found.n} accounts. Restore the setting. To abandon the data of the database: rm ${LOCAL_CONFIG}`,
     );
   }
 }

@@ -1,11 +1,11 @@
-import { Complaint } from './complaint.ts';
-import { runOnDatabase } from './database-run.ts';
 import type { Deployment } from './project.ts';
+import { runOnDatabase } from './run-on-database.ts';
+import { UserError } from './user-error.ts';
 
 /**
- * Applies the migrations that a local D1 database lacks.
- * @param binding its name in the configuration
- * @throws Complaint with what wrangler said
+ * Applies the pending migrations to a local D1 database.
+ * @param binding the binding of the database in the configuration
+ * @throws UserError with wrangler's output
  */
 export async function applyMigrations(
   { config }: Pick<Deployment, 'config'>,
@@ -13,8 +13,8 @@ export async function applyMigrations(
   signal: AbortSignal,
 ): Promise<void> {
   const options = ['d1', 'migrations', 'apply', binding, '--local', '--config', config];
-  const { said, complained, code } = await runOnDatabase(options, signal);
+  const { stdout: said, stderr: complained, code } = await runOnDatabase(options, signal);
   if (code !== 0 && !signal.aborted) {
-    throw new Complaint(`The migrations of the database ${binding} failed.\n${said}${complained}`);
+    throw new UserError(`The migrations of the database ${binding} failed.\n${said}${complained}`);
   }
 }

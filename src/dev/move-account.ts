@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TypeID } from 'typeid-js';
-import { Complaint, runProgram } from './complaint.ts';
 import { readLocalDeployment } from './local-shards.ts';
 import { findShard, listShards, readDeployment, type Shard } from './project.ts';
 import { queryDatabase } from './query.ts';
+import { runProgram, UserError } from './user-error.ts';
 
 const USAGE = 'Usage: npm run move-account -- <user id> <shard> [--remote]';
 
-const GOES_ON = 'What was ordered goes on. Run this again to wait for it.';
+const CONTINUES = 'The service continues the move. Run this again to wait for its end.';
 
-/** Between two looks at how far it is, in milliseconds. */
+/** Pause between two checks of the progress, in milliseconds. */
 const PAUSE = 10_000;
 
 /**
- * Orders that an account move to another shard, and waits until it is there. The sweep of the deployment does the work:
- * this program may be stopped and run again. A move that is not over yet is ended by ordering the account to where it is.
+ * Orders a move of an account to another shard, and waits for its end. The sweep of the deployment does the work, so this
+ * program may be stopped and run again. Ordering a move to the current shard cancels a move that is not complete.
  */
 async function moveAccount(words: string[], signal: AbortSignal): Promise<void> {
   const place = words.includes('--remote') ? '--remote' : '--local';
@@ -22,7 +22,7 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
   const deployment = place === '--remote' ? readDeployment() : readLocalDeployment();
   const shards = listShards(deployment);
   const bytes = parseUserId(id);
-  if (!bytes || rest.length > 0 || name === undefined) throw new Complaint(USAGE);
+  if (!bytes || rest.length > 0 || name === undefined) throw new UserError(USAGE);
   const target = findShard(shards, name, deployment);
   const ask = ({ binding }: Shard, sql: string) => queryDatabase(deployment, binding, place, sql, signal);
   const findMove = async () => {
@@ -37,7 +37,7 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
       const isHere = `id = ${bytes} and number not in (select account from moves where direction = 1)`;
       if ((await ask(shard, `select 1 from accounts where ${isHere}`)).length > 0) return shard;
     }
-    throw new Complaint(`There is no account ${id}.`);
+    throw new UserError(`There is no account ${id}.`);
   };
 
   const move = await findMove();
@@ -45,7 +45,7 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
     await ask(target, `delete from moves where id = ${bytes} and direction = 0 and not has_left`);
   } else if (move && move.to !== target.name) {
     const end = `npm run move-account -- ${id} ${move.from.name}`;
-    throw new Complaint(`${id} is on its way from shard ${move.from.name} to ${move.to}. To end that: ${end}`);
+    throw new UserError(`${id} is being moved from shard ${move.from.name} to ${move.to}. To cancel the move: ${end}`);
   } else if (!move) {
     const home = await findHome();
     if (home === target) return console.log(`${id} is on shard ${target.name}.`);
@@ -55,18 +55,19 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
        select number, id, 0, '${target.name}', ${Date.now()} from accounts where id = ${bytes} on conflict do nothing`,
     );
   }
-  if (move?.from !== target) console.log(`${id} moves with the next sweeps …`);
+  if (move?.from !== target) console.log(`The next sweeps move ${id} …`);
   while (await findMove().catch(failWaiting)) await sleep(PAUSE, undefined, { signal });
   const home = await findHome();
-  if (home !== target) throw new Complaint(`The move was given up: ${id} is on shard ${home.name}. The log says why.`);
+  if (home !== target)
+    throw new UserError(`The move was canceled: ${id} is on shard ${home.name}. The log of the service says why.`);
   console.log(`${id} is on shard ${home.name}.`);
 }
 
 function failWaiting(error: unknown): never {
-  throw error instanceof Complaint ? new Complaint(`${error.message}\n${GOES_ON}`) : error;
+  throw error instanceof UserError ? new UserError(`${error.message}\n${CONTINUES}`) : error;
 }
 
-/** The identifier as SQL; null for what is none. */
+/** A user id as an SQL literal; null if it is invalid. */
 function parseUserId(id: string): string | null {
   try {
     return `x'${Buffer.from(TypeID.fromString(id, 'user').toUUIDBytes()).toString('hex')}'`;
@@ -81,6 +82,6 @@ await runProgram(async () => {
   try {
     await moveAccount(process.argv.slice(2), stopping.signal);
   } catch (error) {
-    throw stopping.signal.aborted ? new Complaint(GOES_ON) : error;
+    throw stopping.signal.aborted ? new UserError(CONTINUES) : error;
   }
 });

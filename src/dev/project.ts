@@ -2,28 +2,28 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'smol-toml';
-import { Complaint } from './complaint.ts';
+import { UserError } from './user-error.ts';
 
 /** The project's folder. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url).href);
 
-/** A D1 database, as a configuration of wrangler binds it. */
+/** A D1 database in a wrangler configuration. */
 export interface BoundDatabase {
   binding: string;
-  /** Locally, the name of its file follows from it; from the binding where it has none. */
+  /** Determines the local file, together with the binding if it is absent. */
   database_id?: string;
 }
 
-/** What a configuration of wrangler says that this folder's programs have to know. */
+/** The parts of a wrangler configuration that the programs in this folder use. */
 export interface Deployment {
-  /** The configuration, by its name in the project's folder. */
+  /** The file name of the configuration. */
   config: string;
-  /** One a shard. */
+  /** One per shard. */
   databases: BoundDatabase[];
   crons: string[];
 }
 
-/** Reads a configuration of wrangler. */
+/** Reads a wrangler configuration. */
 export function readDeployment(config = 'wrangler.toml'): Deployment {
   const file = parse(readFileSync(join(ROOT, config), 'utf8')) as {
     d1_databases?: BoundDatabase[];
@@ -45,10 +45,10 @@ export function listShards({ databases }: Deployment): Shard[] {
 
 /**
  * The shard with a name.
- * @throws Complaint when the deployment has none
+ * @throws UserError when the deployment has none
  */
 export function findShard(shards: readonly Shard[], name: string, { config }: Deployment): Shard {
   const shard = shards.find((shard) => shard.name === name);
   if (shard) return shard;
-  throw new Complaint(`There is no shard ${name} in ${config}: ${shards.map((shard) => shard.name).join(', ')}.`);
+  throw new UserError(`There is no shard ${name} in ${config}: ${shards.map((shard) => shard.name).join(', ')}.`);
 }

@@ -1,8 +1,8 @@
 import { TypeID } from 'typeid-js';
-import { Complaint, runProgram } from './complaint.ts';
 import { readLocalDeployment } from './local-shards.ts';
 import { type Deployment, findShard, listShards, readDeployment } from './project.ts';
 import { queryDatabase } from './query.ts';
+import { runProgram, UserError } from './user-error.ts';
 
 const USAGE = `Usage: npm run recover -- <step> [--remote]
 
@@ -46,12 +46,12 @@ async function recover(words: string[], signal: AbortSignal): Promise<void> {
   const [shard = '', moment = ''] = rest;
   if (step === 'list-undone' && rest.length === 2) await listUndone(ask, deployment, shard, Date.parse(moment));
   else if (step === 'restart-trees' && rest.length === 0) await restartTrees(ask, deployment);
-  else throw new Complaint(USAGE);
+  else throw new UserError(USAGE);
 }
 
 /** Prints the account activity of a shard that restoring its database to a moment undoes, the oldest first. */
 async function listUndone(ask: Ask, deployment: Deployment, name: string, moment: number): Promise<void> {
-  if (Number.isNaN(moment)) throw new Complaint(USAGE);
+  if (Number.isNaN(moment)) throw new UserError(USAGE);
   const { binding } = findShard(listShards(deployment), name, deployment);
   const rows = await ask(
     binding,

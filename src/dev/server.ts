@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HOST, localOrigin } from './address.ts';
-import { Complaint } from './complaint.ts';
 import type { Deployment } from './project.ts';
+import { UserError } from './user-error.ts';
 import { runWrangler } from './wrangler.ts';
 
-/** Milliseconds that the service may take until it answers, and that it may answer without being well. */
+/** Milliseconds within which the service must answer, and milliseconds for which it may answer without being healthy. */
 const START_LIMIT = 60_000;
-const ILL_LIMIT = 3_000;
+const UNHEALTHY_LIMIT = 3_000;
 
 /** The local service. */
 export interface Server {
   origin: string;
-  /** Its exit code, once it is gone. */
+  /** Resolves to its exit code when it ends. */
   exit: Promise<number>;
 }
 
 /**
- * Starts the service on a port of this machine and waits until it is well. From then on shows what it says; before, only
- * if it fails, as wrangler starts with advice that `npm start` follows already.
- * @param variables take the place of those in .dev.vars
- * @throws Complaint when it ends, or does not become well
+ * Starts the service on a port of this machine and waits until it is healthy. Its earlier output is shown only if it fails,
+ * because wrangler prints hints that `npm start` already follows.
+ * @param variables override those in .dev.vars
+ * @throws UserError if it ends, or does not become healthy
  */
 export async function startServer(
   { config }: Deployment,
@@ -48,13 +48,13 @@ export async function startServer(
     ended.abort();
     return `ended (exit code ${code})`;
   });
-  const outcome = await Promise.race([waitUntilWell(origin, ended.signal), end]);
-  if (outcome !== 'well' && !signal.aborted) throw new Complaint(`${held}The service ${outcome}.`);
+  const outcome = await Promise.race([waitUntilHealthy(origin, ended.signal), end]);
+  if (outcome !== 'well' && !signal.aborted) throw new UserError(`${held}The service ${outcome}.`);
   held = null;
   return { origin, exit };
 }
 
-async function waitUntilWell(origin: string, ended: AbortSignal): Promise<string> {
+async function waitUntilHealthy(origin: string, ended: AbortSignal): Promise<string> {
   let deadline = Date.now() + START_LIMIT;
   let outcome = 'does not answer';
   while (Date.now() < deadline && !ended.aborted) {
@@ -63,9 +63,9 @@ async function waitUntilWell(origin: string, ended: AbortSignal): Promise<string
     if (response?.ok) return 'well';
     if (response) {
       outcome = `runs but is not well: GET /healthz is answered ${response.status}`;
-      deadline = Math.min(deadline, Date.now() + ILL_LIMIT);
+      deadline = Math.min(deadline, Date.now() + UNHEALTHY_LIMIT);
     }
-    await sleep(response ? ILL_LIMIT / 2 : 100);
+    await sleep(response ? UNHEALTHY_LIMIT / 2 : 100);
   }
   return outcome;
 }

@@ -1,20 +1,20 @@
 import { DEFAULT_PORT, localOrigin, readPort, requireFreePort } from './address.ts';
-import { Complaint, runProgram } from './complaint.ts';
-import { fireCrons, requireKnownCrons } from './crons.ts';
+import { requireSupportedCrons, triggerCrons } from './crons.ts';
 import { type DemoAccount, ensureDemoAccount } from './demo-account.ts';
-import { claimData } from './instance.ts';
+import { claimFolder } from './instance.ts';
+import { ensureLocalSettings } from './local-settings.ts';
 import { prepareLocalDeployment } from './local-shards.ts';
 import { applyMigrations } from './migrations.ts';
-import { ensureLocalSettings } from './secrets.ts';
 import { startServer } from './server.ts';
+import { runProgram, UserError } from './user-error.ts';
 
 /**
- * Runs the whole service on this machine until `signal` is aborted.
- * @throws Complaint when it cannot start, or ends by itself
+ * Runs the service on this machine until `signal` is aborted.
+ * @throws UserError if it cannot start, or ends by itself
  */
 async function start(signal: AbortSignal): Promise<void> {
   const port = readPort();
-  const release = claimData(localOrigin(port));
+  const release = claimFolder(localOrigin(port));
   try {
     await serve(port, signal);
   } finally {
@@ -27,7 +27,7 @@ async function serve(port: number, signal: AbortSignal): Promise<void> {
   const settings = ensureLocalSettings();
   const deployment = await prepareLocalDeployment(signal);
   const { databases, crons } = deployment;
-  requireKnownCrons(crons);
+  requireSupportedCrons(crons);
 
   console.log(databases.length === 1 ? 'Preparing the database …' : `Preparing ${databases.length} databases …`);
   for (const { binding } of databases) {
@@ -39,14 +39,14 @@ async function serve(port: number, signal: AbortSignal): Promise<void> {
   const server = await startServer(deployment, port, chooseVariables(port, settings.PUBLIC_URL), signal);
   if (signal.aborted) return;
   const account = await ensureDemoAccount(server.origin, settings.ADMIN_TOKEN);
-  void fireCrons(server.origin, crons, signal);
+  void triggerCrons(server.origin, crons, signal);
   printWelcome(server.origin, account);
 
   await server.exit;
-  if (!signal.aborted) throw new Complaint('The service ended by itself. Start it again: npm start');
+  if (!signal.aborted) throw new UserError('The service ended by itself. Start it again: npm start');
 }
 
-/** Stops with the signals that mean so, and when npm is gone: it passes a signal on to its shell, which may keep it. */
+/** Aborts on the usual signals, and when npm has ended: npm sends a signal to its shell, which may not forward it. */
 function listenForStop(): AbortController {
   const stopping = new AbortController();
   const stop = () => stopping.abort();
@@ -58,7 +58,7 @@ function listenForStop(): AbortController {
   return stopping;
 }
 
-/** The service's address follows the port, unless .dev.vars has been given another on purpose. */
+/** PUBLIC_URL follows the port, unless .dev.vars has another value than the default. */
 function chooseVariables(port: number, publicUrl: string): Record<string, string> {
   return publicUrl === localOrigin(DEFAULT_PORT) ? { PUBLIC_URL: localOrigin(port) } : {};
 }
@@ -78,7 +78,7 @@ Create a first agent:
     -H 'Content-Type: application/json' \\
     -d '{"name": "My first agent"}'
 
-See it all at work in a second terminal:  npm run demo
+To see a demo, run in a second terminal:  npm run demo
 Stop with Ctrl-C. Data stays in .wrangler/state, secrets in .dev.vars.
 `);
 }
@@ -88,7 +88,7 @@ await runProgram(async () => {
   try {
     await start(stopping.signal);
   } catch (error) {
-    // What fails because it is being stopped is no fault.
+    // Errors that are caused by the stop are not shown.
     if (!stopping.signal.aborted) throw error;
   } finally {
     stopping.abort();

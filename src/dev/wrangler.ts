@@ -5,38 +5,38 @@ import { ROOT } from './project.ts';
 
 const PROGRAM = join(ROOT, 'node_modules/wrangler/bin/wrangler.js');
 
-/** How long wrangler may take to stop, in milliseconds, before it is made to. */
-const PATIENCE = 5_000;
+/** Milliseconds after which wrangler is killed if it does not stop. */
+const STOP_TIMEOUT = 5_000;
 
-/** What keeps wrangler from looking things up on the network, and from talking of more than faults. */
+/** Variables that keep wrangler from using the network, and from printing more than warnings. */
 export const QUIET = {
   WRANGLER_SEND_METRICS: 'false',
-  /** Without its banner it does not ask for newer versions of itself. */
+  /** Without the banner, wrangler does not look for newer versions of itself. */
   WRANGLER_HIDE_BANNER: 'true',
   WRANGLER_WRITE_LOGS: 'false',
   CLOUDFLARE_CF_FETCH_ENABLED: 'false',
   WRANGLER_LOG: 'warn',
 };
 
-/** A run of wrangler. */
+/** A running wrangler. */
 export interface WranglerRun {
-  /** What it says, on standard output and standard error. */
+  /** Standard output and standard error. */
   output: [Readable, Readable];
-  /** Its exit code, once it and all its children are gone. */
+  /** Resolves to its exit code when it and all its children have ended. */
   exit: Promise<number>;
 }
 
 /**
- * Starts wrangler in the project's folder. It asks nothing, and ends when `signal` is aborted, its children with it.
- * Variables of the environment that are set already win: `WRANGLER_LOG=log` shows every request.
- * @param variables win over these
+ * Starts wrangler in the project's folder, without input. When `signal` is aborted, it ends together with its children.
+ * Variables of the environment override {@link QUIET}: `WRANGLER_LOG=log` shows every request.
+ * @param variables override the environment
  */
 export function runWrangler(
   options: string[],
   signal: AbortSignal,
   variables: Record<string, string> = {},
 ): WranglerRun {
-  // A process group of its own: Ctrl-C in a terminal reaches it through `signal` alone, so that it ends in good order.
+  // In its own process group, Ctrl-C reaches it only through `signal`, so that it ends in order.
   const child = spawn(process.execPath, [PROGRAM, ...options], {
     cwd: ROOT,
     env: { ...QUIET, ...process.env, ...variables },
@@ -46,7 +46,7 @@ export function runWrangler(
   let deadline: NodeJS.Timeout | undefined;
   const stop = () => {
     child.kill();
-    deadline = setTimeout(() => killGroup(child), PATIENCE);
+    deadline = setTimeout(() => killGroup(child), STOP_TIMEOUT);
   };
   if (signal.aborted) stop();
   else signal.addEventListener('abort', stop, { once: true });
@@ -61,7 +61,7 @@ export function runWrangler(
   return { output: [child.stdout, child.stderr], exit };
 }
 
-/** Ends whatever is left of a run: a wrangler that was killed leaves its own children behind. */
+/** Kills the remaining processes of a run: the children of a killed wrangler keep running. */
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;
   try {

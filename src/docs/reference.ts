@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { Problem } from '../errors';
-import type { App, Incoming } from '../http/context';
+import type { App, RequestContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { file, operation, redirect } from '../http/operation';
 
@@ -75,7 +75,7 @@ export const reference = new Hono<App>()
  * Answers with a static file, or with 304 when the client has it already.
  * @throws Problem `not_found`
  */
-async function sendAsset(c: Incoming, path: URL, headers: Record<string, string>): Promise<Response> {
+async function sendAsset(c: RequestContext, path: URL, headers: Record<string, string>): Promise<Response> {
   const known = c.req.header('If-None-Match');
   const asset = await c.env.ASSETS.fetch(path, {
     headers: known === undefined ? {} : { 'If-None-Match': known },

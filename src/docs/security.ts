@@ -1,4 +1,4 @@
-import type { Caller } from '../http/operation';
+import type { AllowedCaller } from '../http/operation';
 
 /** What credentials there are. All of them are presented as `Authorization: Bearer <credential>`. */
 export const SECURITY_SCHEMES = {
@@ -24,6 +24,6 @@ export const SECURITY_SCHEMES = {
 } as const;
 
 /** The security requirements of an operation, any one of which is enough; none where everybody may call it. */
-export function requirements(callers: Caller[] = []): Record<string, string[]>[] {
+export function requirements(callers: AllowedCaller[] = []): Record<string, string[]>[] {
   return callers.map((caller) => ({ [caller.credential]: caller.credential === 'userToken' ? [caller.scope] : [] }));
 }

@@ -3,7 +3,7 @@ import type { Database } from '../db/database';
 import { webhooks } from '../db/schema';
 import { STORED_ANSWER_LIFETIME, STORED_ANSWER_SLICE } from '../ledger/stored-answer';
 import { DAY, HOUR } from '../lib/time';
-import { firstIdAt, idBytes } from '../lib/typeid';
+import { idBytes, smallestIdAt } from '../lib/typeid';
 import { DELIVERY_LIFETIME } from '../outbox/feed';
 
 const SLICE = 500;
@@ -82,7 +82,7 @@ export async function deleteOldDeliveries(database: Database, now: number): Prom
   await database.run([
     build.run(sql`delete from deliveries where (webhook, id) in (
       select webhook, id from deliveries
-      where webhook in ${numbers} and id < ${idBytes(firstIdAt('dlv', now - DELIVERY_LIFETIME + 1))} limit ${SLICE})`),
+      where webhook in ${numbers} and id < ${idBytes(smallestIdAt('dlv', now - DELIVERY_LIFETIME + 1))} limit ${SLICE})`),
     build.run(sql`update webhooks set erase_at = ${oldest} + ${DELIVERY_LIFETIME} where number in ${numbers}`),
   ]);
   return true;

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../db/columns';
 import type { Batch, Database } from '../db/database';
-import { mergeSorted } from '../db/merge';
+import { mergeSorted } from '../db/merge-sorted';
 import { ERASURE_KINDS, ERASURE_REASONS, EVENT_TYPES } from '../db/schema';
 import { SliceSize } from '../db/slice-size';
 import { LOG_SPAN } from '../ledger/append';

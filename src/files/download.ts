@@ -4,12 +4,12 @@ import * as z from 'zod';
 import { ConstraintError } from '../db/database';
 import { accounts, type FileFormat, files, movedAccounts } from '../db/schema';
 import { notFound, Problem, unavailable } from '../errors';
-import { type App, type Incoming, newId, type Shard } from '../http/context';
+import { type App, newId, type RequestContext, type Shard } from '../http/context';
 import { isMoving } from '../http/credentials';
 import { query } from '../http/input';
 import { operation } from '../http/operation';
 import { limitAddress } from '../http/rate-limit';
-import { openNamedShard, shardNames } from '../http/shard';
+import { listShardNames, openNamedShard } from '../http/shard';
 import type { Ledger } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
@@ -37,10 +37,10 @@ interface Download extends Pick<SignedAddress, 'document'> {
 type OpenedShard = Pick<Shard, 'reader' | 'ledger'>;
 
 /** Looks for the file of a signed address, on the shard to which its account moved if it is not on the one it names. */
-async function findDownload(c: Incoming, first: OpenedShard, address: SignedAddress): Promise<Download> {
+async function findDownload(c: RequestContext, first: OpenedShard, address: SignedAddress): Promise<Download> {
   const now = c.var.runtime.now();
   let shard: OpenedShard | null = first;
-  for (const _ of shardNames(c)) {
+  for (const _ of listShardNames(c)) {
     if (!shard) break;
     const { found, next } = await findFile(shard, address, now);
     if (found) return found;
@@ -89,7 +89,7 @@ async function findFile(
 }
 
 /** Notes the first download of a file; ranges and repetitions are the same download, and a proof holds no entry. */
-async function noteDownload(c: Incoming, { ledger, file, document }: Download): Promise<void> {
+async function noteDownload(c: RequestContext, { ledger, file, document }: Download): Promise<void> {
   if (document !== 'file' || file.downloadedAt !== null) return;
   const { runtime, origin } = c.var;
   const now = runtime.now();

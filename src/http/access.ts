@@ -11,26 +11,26 @@ import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from '.
 import {
   type AgentPrincipal,
   type App,
-  type CallerLog,
+  type CallerLogFields,
   type Context,
-  freezeClock,
-  type Incoming,
   type Principal,
+  type RequestContext,
   type Scope,
   type UserPrincipal,
+  withFixedClock,
 } from './context';
 import type { PreloadQueries } from './credentials';
-import { idempotencyKey, openKeyed } from './idempotency';
+import { beginIdempotentRequest, idempotencyKey } from './idempotency';
 import { claimedScope } from './oidc/identity';
-import { describe } from './operation';
+import { withDescription } from './operation';
 import { limitAccount, limitCredential } from './rate-limit';
 
 /**
- * Makes a query of account data that travels with the authentication, in the same round trip; null when there is
- * nothing to ask for. The account is not known yet: `owner` is the SQL that finds its number by the credential.
+ * Makes a query of account data that runs in the same round trip as the authentication; null if nothing is needed. The
+ * account is not known yet: `owner` is an SQL expression for its number.
  */
 export type Preload<Q extends Query> = (
-  c: Incoming,
+  c: RequestContext,
   reader: Reader,
   owner: SQL<number>,
 ) => Promise<{ query: Q } | null>;
@@ -39,114 +39,116 @@ type Access<P extends Principal, Q extends Query> = {
   Bindings: App['Bindings'];
   Variables: App['Variables'] & {
     context: Context<P>;
-    /** What the preload brought; undefined where it had nothing to ask for. */
+    /** The rows of the preload query; undefined if it made none. */
     loaded: Q['_']['result'] | undefined;
-    /** Authenticates anew, as if the request came now, and brings what the preload asks for. */
+    /** Authenticates the caller again and runs the preload query again. */
     reload: () => Promise<Q['_']['result'] | undefined>;
   };
 };
 
-// An agent's key on another's endpoint is refused as inactive before it is refused as wrong.
+// Authentication comes first: the key of an inactive agent is answered `agent_inactive` on every endpoint.
 export const ACCESS_PROBLEMS = ['unauthorized', 'wrong_credential', 'account_inactive', 'agent_inactive'] as const;
 const USER_PROBLEMS = [...ACCESS_PROBLEMS, 'insufficient_scope'] as const;
 
-/** Lets in user tokens that have the scope; `c.var.context` is then the user's. */
+/** Admits user tokens that have the scope, and sets `c.var.context` to a {@link UserContext}. */
 export function userAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) {
-  return describe(
+  return withDescription(
     accountAccess((principal) => requireUser(principal, scope), preload),
     { callers: [{ credential: 'userToken', scope }], problems: USER_PROBLEMS },
   );
 }
 
-/** Lets in agents; `c.var.context` is then the agent's. */
+/** Admits agent keys, and sets `c.var.context` to an {@link AgentContext}. */
 export function agentAccess<Q extends Query>(preload?: Preload<Q>) {
-  return describe(accountAccess(requireAgent, preload), {
+  return withDescription(accountAccess(requireAgent, preload), {
     callers: [{ credential: 'agentKey' }],
     problems: ACCESS_PROBLEMS,
   });
 }
 
-/** Lets in agents, and user tokens that have the scope. */
+/** Admits agent keys, and user tokens that have the scope. */
 export function sharedAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) {
   const requireEither = (principal: Principal) =>
     principal.kind === 'agent' ? principal : requireUser(principal, scope);
-  return describe(accountAccess<Principal, Q>(requireEither, preload), {
+  return withDescription(accountAccess<Principal, Q>(requireEither, preload), {
     callers: [{ credential: 'agentKey' }, { credential: 'userToken', scope }],
     problems: USER_PROBLEMS,
   });
 }
 
 /**
- * Goes on to the handler with the caller's context, or gives the answer that the same request was given before.
- * @param judge turns away whoever may not call
+ * Authenticates the caller and sets the context for the handler. A request whose idempotency key has a stored answer gets
+ * that answer instead.
+ * @param authorize throws a Problem for a principal who may not call the operation
  */
 function accountAccess<P extends Principal, Q extends Query>(
-  judge: (principal: Principal) => P,
+  authorize: (principal: Principal) => P,
   preload: Preload<Q> | undefined,
 ) {
   return createMiddleware<Access<P, Q>>(async (c, next) => {
     const { config, runtime, origin } = c.var;
     const credential = await bearerCredential(c);
-    // One that is malformed is refused before anything is asked, and counts as a failure of its sender's.
+    // A malformed credential fails below without a database query, and counts against the client's address.
     if (isWellFormed(c, credential)) await limitCredential(c, credential);
-    const { database, reference, key, stored, loaded, ...admission } = await admit(c, credential, preload);
+    const request = await authenticateRequest(c, credential, preload);
+    const { database, reference, key, stored, loaded } = request;
     c.set('database', database);
-    c.set('caller', describeCaller(admission.principal));
-    const principal = judge(admission.principal);
+    c.set('caller', callerLogFields(request.principal));
+    const principal = authorize(request.principal);
     await limitAccount(c, principal);
-    /** Authenticates the caller again, as if the request came now. */
-    const readmit = async (asked?: Preload<Q>) => {
-      const again = await admit(c, credential, asked, 'known');
-      judge(again.principal);
+    const authenticateAgain = async (preload?: Preload<Q>) => {
+      const again = await authenticateRequest(c, credential, preload, false);
+      authorize(again.principal);
       return again;
     };
-    const lookAgain = async () => (await readmit()).stored;
-    const keyed = await openKeyed(c, key && answerKey(principal, key), stored, lookAgain);
-    if (keyed instanceof Response) return keyed;
-    const announce = (account: number) => {
+    const findConcurrentAnswer = async () => (await authenticateAgain()).stored;
+    const answers = await beginIdempotentRequest(c, key && answerKey(principal, key), stored, findConcurrentAnswer);
+    if (answers instanceof Response) return answers;
+    const notifyWebhooks = (account: number) => {
       c.executionCtx.waitUntil(enqueueWebhook(config.webhooks, { shard: principal.shard, account }));
     };
-    const frozen = freezeClock(runtime);
-    const ledger = new Ledger(database, { ...reference, now: frozen.now }, keyed, announce);
-    c.set('context', { principal, config, runtime: frozen, origin, reader: database, ledger });
+    const fixed = withFixedClock(runtime);
+    const ledger = new Ledger(database, { ...reference, now: fixed.now }, answers, notifyWebhooks);
+    c.set('context', { principal, config, runtime: fixed, origin, reader: database, ledger });
     c.set('authenticateAgain', async () => {
-      await readmit();
+      await authenticateAgain();
     });
     c.set('loaded', loaded);
-    c.set('reload', async () => (await readmit(preload)).loaded);
+    c.set('reload', async () => (await authenticateAgain(preload)).loaded);
     return next();
   });
 }
 
-/** A caller who may pass, and what came with the authentication. */
-interface Admission {
+/** An authenticated caller, and the rows that were loaded in the same round trip. */
+interface AuthenticatedRequest {
   principal: Principal;
   reference: CredentialReference;
   database: Database;
+  /** The hash of the idempotency key; null without one. */
   key: Uint8Array | null;
-  /** The answer that the key was given before. */
+  /** The stored answer to the idempotency key. */
   stored: StoredAnswer | undefined;
   loaded: unknown;
 }
 
-/** @param who whether a person who is not known yet gets an account */
-async function admit<Q extends Query>(
-  c: Incoming,
+/** @param mayCreateAccount whether a person who signs in for the first time gets an account */
+async function authenticateRequest<Q extends Query>(
+  c: RequestContext,
   credential: string,
   preload?: Preload<Q>,
-  who: 'known' | 'anybody' = 'anybody',
-): Promise<Admission> {
+  mayCreateAccount = true,
+): Promise<AuthenticatedRequest> {
   if (await isOperatorToken(c, credential)) {
-    throw new Problem('wrong_credential', 'The operator token opens /v1/admin alone; this endpoint takes another.');
+    throw new Problem('wrong_credential', 'The operator token is accepted under /v1/admin only.');
   }
-  // JWTs of one person share their keys only where they have the same scopes: an answer may hold a secret.
+  // JWTs of one person share idempotency keys only if their scopes are equal, because an answer may contain a secret.
   const key = await idempotencyKey(c, claimedScope(c, credential));
   const now = c.var.runtime.now();
-  const fellows: PreloadQueries = async (reader, { id, account }) => {
+  const queries: PreloadQueries = async (reader, { id, account }) => {
     const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
     return [stored, (await preload?.(c, reader, account))?.query ?? null];
   };
-  const { principal, reference, database, loaded } = await authenticate(c, credential, fellows, who);
+  const { principal, reference, database, loaded } = await authenticate(c, credential, queries, mayCreateAccount);
   const [stored] = (loaded[0] ?? []) as StoredAnswer[];
   return { principal, reference, database, key, stored, loaded: loaded[1] };
 }
@@ -156,7 +158,7 @@ function answerKey(principal: Principal, key: Uint8Array) {
   return { principal: name, key, account: principal.account.number };
 }
 
-function describeCaller(principal: Principal): CallerLog {
+function callerLogFields(principal: Principal): CallerLogFields {
   const { shard, account } = principal;
   const home = { shard, account: account.id };
   if (principal.kind === 'agent') return { credential: 'agent_key', ...home, agent: principal.agent.id };
@@ -165,12 +167,12 @@ function describeCaller(principal: Principal): CallerLog {
 
 function requireAgent(principal: Principal): AgentPrincipal {
   if (principal.kind === 'agent') return principal;
-  throw new Problem('wrong_credential', 'This endpoint takes an agent key, not a user token.');
+  throw new Problem('wrong_credential', 'This endpoint requires an agent key, not a user token.');
 }
 
 function requireUser(principal: Principal, scope: Scope): UserPrincipal {
   if (principal.kind !== 'user') {
-    throw new Problem('wrong_credential', 'This endpoint takes a user token, not an agent key.');
+    throw new Problem('wrong_credential', 'This endpoint requires a user token, not an agent key.');
   }
   if (!principal.scopes.includes(scope)) {
     throw new Problem('insufficient_scope', `The user token lacks the scope \`${scope}\`.`);

@@ -7,8 +7,8 @@ import type { Id } from '../lib/typeid';
 import { newId, type OperatorContext, type UserContext } from './context';
 
 /**
- * Notes what a user did to their account.
- * @param account where the target may be missing: SQL that finds the account's number only if it is there
+ * Makes the activity record of a user's change.
+ * @param account the account's number; if the target may be missing, SQL that is null then
  */
 export function userActivity(
   { principal, runtime, origin }: UserContext,
@@ -31,7 +31,7 @@ export function userActivity(
   };
 }
 
-/** Notes what the operator did to an account, which `account` is SQL for. */
+/** Makes the activity record of an operator's change to the account whose number `account` selects. */
 export function operatorActivity(
   { runtime, origin }: OperatorContext,
   action: ActivityAction,
@@ -51,13 +51,13 @@ export function operatorActivity(
   };
 }
 
-/** The number of an account, as SQL. */
+/** SQL for the number of an account. */
 export function accountNumber(id: Id<'user'>): SQL<number> {
   return sql<number>`(select number from ${accounts} where ${accounts.id} = ${sql.param(id, accounts.id)})`;
 }
 
-/** Makes the refusal of a change whose target is not there, for a `catch`. */
-export function refuseMissing(what: string): (error: unknown) => never {
+/** Makes an error handler that answers `not_found` for a change whose target does not exist. */
+export function asNotFound(what: string): (error: unknown) => never {
   return (error) => {
     throw error instanceof ConstraintError ? notFound(what) : error;
   };

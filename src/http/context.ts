@@ -10,7 +10,7 @@ import type { Plan } from '../lib/plans';
 import { type Id, makeId, type Prefix } from '../lib/typeid';
 import { choice } from './fields';
 
-/** What a user token may be allowed to do. */
+/** The scopes that a user token may have. */
 export const SCOPES = [
   'agents:read',
   'agents:write',
@@ -31,13 +31,13 @@ export const Scope = lazy(() => choice(SCOPES).meta({ id: 'Scope', description: 
 
 export type Scope = z.output<ReturnType<typeof Scope>>;
 
-/** The account that a request acts in. */
+/** The account of a request. */
 export interface AccountRef {
   /** The account's number in its shard. */
   number: number;
   id: Id<'user'>;
   plan: Plan;
-  /** As set on the account; null where the plan decides. */
+  /** The account's own setting; null if the plan decides. */
   auditRetentionDays: number | null;
 }
 
@@ -46,14 +46,14 @@ export interface UserPrincipal {
   kind: 'user';
   shard: string;
   account: AccountRef;
-  /** Null for somebody who signed in with the identity provider. */
+  /** Null for a person who signed in with the identity provider. */
   token: Id<'utok'> | null;
   scopes: readonly Scope[];
-  /** When the credential ends, in milliseconds since the epoch; null where it never does. */
+  /** When the credential expires, in milliseconds since the epoch; null if it never does. */
   expiresAt: number | null;
 }
 
-/** An agent, by its key. */
+/** An agent that authenticated with its key. */
 export interface AgentPrincipal {
   kind: 'agent';
   shard: string;
@@ -63,8 +63,8 @@ export interface AgentPrincipal {
 
 export type Principal = UserPrincipal | AgentPrincipal;
 
-/** Who called, as the log tells it. */
-export type CallerLog =
+/** The log fields that name the caller of a request. */
+export type CallerLogFields =
   | { credential: 'operator_token' }
   | { credential: 'signed_address'; shard: string; account: Id<'user'> }
   | { credential: 'user_token' | 'identity_token'; shard: string; account: Id<'user'> }
@@ -74,14 +74,14 @@ export type CallerLog =
 export interface Context<P extends Principal = Principal> {
   principal: P;
   config: Config;
-  /** Its clock is frozen: see {@link freezeClock}. */
+  /** With a clock that stands still: see {@link withFixedClock}. */
   runtime: Runtime;
   reader: Reader;
   ledger: Ledger;
   origin: Origin;
 }
 
-/** What a service needs to serve the operator: every shard, each with its ledger. */
+/** Everything that a service needs to serve one request of the operator. */
 export interface OperatorContext {
   config: Config;
   runtime: Runtime;
@@ -92,7 +92,7 @@ export interface OperatorContext {
 }
 
 export interface Shard {
-  /** The two characters that credentials carry. */
+  /** The two characters that credentials contain. */
   name: string;
   reader: Reader;
   ledger: Ledger;
@@ -103,8 +103,8 @@ export interface Shard {
 export type UserContext = Context<UserPrincipal>;
 export type AgentContext = Context<AgentPrincipal>;
 
-/** A runtime whose clock stands still after its first reading, so that all rows that a request writes have one time. */
-export function freezeClock(runtime: Runtime): Runtime {
+/** A runtime whose clock always returns its first reading, so that all rows that a request writes have the same time. */
+export function withFixedClock(runtime: Runtime): Runtime {
   let time: number | undefined;
   const now = () => {
     time ??= runtime.now();
@@ -113,22 +113,22 @@ export function freezeClock(runtime: Runtime): Runtime {
   return { ...runtime, now };
 }
 
-/** Makes an identifier that sorts by the present time. */
+/** Makes an identifier that sorts by the current time. */
 export function newId<P extends Prefix>(runtime: Runtime, prefix: P): Id<P> {
   return makeId(prefix, runtime.now(), runtime.random(10));
 }
 
-/** What authentication and input need to see of a request. */
-export type Incoming = Pick<HonoContext<App>, 'req' | 'env' | 'var'>;
+/** The parts of Hono's context that authentication and input need. */
+export type RequestContext = Pick<HonoContext<App>, 'req' | 'env' | 'var'>;
 
-/** An answer as it goes out: its body is the text that a stored answer repeats byte for byte. */
+/** A response that can be stored, so that a repeated request gets the same body byte for byte. */
 export interface SentAnswer {
   status: number;
   body: string | null;
   location: string | null;
 }
 
-/** The Hono environment: bindings of the deployment, and what the first middlewares give to every request. */
+/** The Hono environment: the bindings of the deployment, and the variables that the first middlewares set on every request. */
 export interface App {
   Bindings: Env;
   Variables: {
@@ -137,21 +137,21 @@ export interface App {
     config: Config;
     cost: Cost;
     origin: Origin;
-    /** The pattern of the route that took the request. */
+    /** The pattern of the route that handles the request. */
     route?: string;
-    /** The identifier in the path, where it is one of the kind that the route takes. */
+    /** The identifier in the path, if it is of the kind that the route takes. */
     target?: string;
-    /** Who called, once that is known. */
-    caller?: CallerLog;
-    /** What the request was refused for. */
+    /** The caller, once authenticated. */
+    caller?: CallerLogFields;
+    /** The code of the problem that was answered. */
     problem?: ProblemCode;
-    /** The account's database, once a credential was accepted. */
+    /** The database of the account, once the caller is authenticated. */
     database?: Database;
-    /** Writes what the operation yields as the answer that it declares. */
+    /** Makes the response that the operation declares from its result. */
     writeAnswer?: (value: object) => SentAnswer;
-    /** Authenticates the caller again, as if the request came now. */
+    /** Authenticates the caller again. */
     authenticateAgain?: () => Promise<void>;
-    /** Answers a request with an idempotency key as the same request was answered that was faster. */
-    answerLikeRival?: () => Promise<Response>;
+    /** Gives the answer that a concurrent request with the same idempotency key stored. */
+    replayConcurrentAnswer?: () => Promise<Response>;
   };
 }

@@ -1,27 +1,27 @@
 import { type Column, eq, inArray, type SQL, sql } from 'drizzle-orm';
-import { named } from '../db/columns';
+import { aliased } from '../db/columns';
 import type { Database, Query, Reader } from '../db/database';
 import { accounts, agentKeys, agents, movedAccounts, movedCredentials, moves, userTokens } from '../db/schema';
 import { Problem, unavailable } from '../errors';
 import type { Keyring } from '../lib/secrets';
 import type { AccountRef } from './context';
 
-/** The stored forms that a credential may have: one for each root secret, newest first. */
+/** The hashes under which a credential may be stored: one for each root secret, newest first. */
 export function hashCredential(keyring: Keyring, credential: string): Promise<[Uint8Array, ...Uint8Array[]]> {
   return keyring.mac('credential-hash', credential);
 }
 
-/** Whether an account is held on its way to another shard: as SQL, of a row of accounts. */
+/** Whether an account is on hold because it moves to another shard, as SQL on a row of `accounts`. */
 export const isMoving = sql<boolean>`exists (
   select 1 from ${moves} where ${moves.account} = ${accounts.number} and ${moves.heldAt} is not null)`;
 
-/** What authentication needs to know of an account. */
+/** The columns of an account that authentication needs. */
 export const accountColumns = {
-  accountNumber: named(accounts.number, 'account_number'),
-  accountId: named(accounts.id, 'account_id'),
+  accountNumber: aliased(accounts.number, 'account_number'),
+  accountId: aliased(accounts.id, 'account_id'),
   plan: accounts.plan,
   auditRetentionDays: accounts.auditRetentionDays,
-  accountIsActive: named(accounts.isActive, 'account_is_active'),
+  accountIsActive: aliased(accounts.isActive, 'account_is_active'),
   accountIsMoving: isMoving.mapWith(Boolean).as('account_is_moving'),
 };
 
@@ -47,9 +47,9 @@ export function findAgentKey(reader: Reader, hashes: Uint8Array[]) {
     .select({
       ...accountColumns,
       hash: agentKeys.hash,
-      agentNumber: named(agents.number, 'agent_number'),
-      agentId: named(agents.id, 'agent_id'),
-      agentIsActive: named(agents.isActive, 'agent_is_active'),
+      agentNumber: aliased(agents.number, 'agent_number'),
+      agentId: aliased(agents.id, 'agent_id'),
+      agentIsActive: aliased(agents.isActive, 'agent_is_active'),
       expiresAt: agentKeys.expiresAt,
       lastActivityAt: agents.lastActivityAt,
     })
@@ -59,7 +59,7 @@ export function findAgentKey(reader: Reader, hashes: Uint8Array[]) {
     .where(inArray(agentKeys.hash, hashes));
 }
 
-/** Finds the shard on which the account of a credential is now that was here before. */
+/** Finds the shard to which the account of a credential was moved from this one. */
 export function findMovedCredential(reader: Reader, hashes: Uint8Array[]) {
   return reader
     .select({ shard: movedAccounts.shard })
@@ -68,16 +68,16 @@ export function findMovedCredential(reader: Reader, hashes: Uint8Array[]) {
     .where(inArray(movedCredentials.hash, hashes));
 }
 
-/** Who presents a credential, as SQL for statements that run before it is known. */
-export interface UnknownCaller {
+/** The caller of a request as SQL, for statements that run before the caller is known. */
+export interface CallerSql {
   /** The number of the account. */
   account: SQL<number>;
   /** The identifier of the user token or agent. */
   id: SQL;
 }
 
-/** Who presents a credential of these hashes. */
-export function principalOf(kind: 'user' | 'agent', hashes: Uint8Array[]): UnknownCaller {
+/** The caller whose credential has one of these hashes. */
+export function callerByHashes(kind: 'user' | 'agent', hashes: Uint8Array[]): CallerSql {
   const find = (column: Column) =>
     kind === 'user'
       ? sql`(select ${column} from ${userTokens} where ${inArray(userTokens.hash, hashes)})`
@@ -88,12 +88,12 @@ export function principalOf(kind: 'user' | 'agent', hashes: Uint8Array[]): Unkno
     : { account: find(agents.account) as SQL<number>, id: find(agents.id) };
 }
 
-/** Makes the queries that travel with the authentication, for a caller who is known as SQL only. */
-export type PreloadQueries = (database: Database, caller: UnknownCaller) => Promise<(Query | null)[]>;
+/** Makes the queries that run in the same round trip as the authentication. */
+export type PreloadQueries = (database: Database, caller: CallerSql) => Promise<(Query | null)[]>;
 
 /**
- * The account of somebody who was recognized.
- * @throws Problem `account_inactive`, `unavailable` for one on its way to another shard
+ * The account of an authenticated caller.
+ * @throws Problem `account_inactive`; `unavailable` while the account moves to another shard
  */
 export function activeAccount(row: {
   accountNumber: number;
@@ -105,7 +105,7 @@ export function activeAccount(row: {
 }): AccountRef {
   if (row.accountIsMoving) throw unavailable();
   if (!row.accountIsActive) {
-    throw new Problem('account_inactive', 'The account is switched off; the operator can switch it on again.');
+    throw new Problem('account_inactive', 'The account is inactive. The operator can activate it again.');
   }
   const { plan, auditRetentionDays } = row;
   return { number: row.accountNumber, id: row.accountId, plan, auditRetentionDays };

@@ -1,8 +1,8 @@
 import type { Id, Prefix } from '../lib/typeid';
 
-// What the examples of the API's description are made of: one agent, which asks for one thing.
+// The values of the examples in the API's description. They all belong to one agent and its one permission request.
 
-/** The identifier that the examples have of each kind. */
+/** The identifier of each kind in the examples. */
 export function exampleId<P extends Prefix>(prefix: P): Id<P> {
   return `${prefix}_01m7x1m1tre75vaz5yvpbmvt6m`;
 }

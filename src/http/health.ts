@@ -12,14 +12,14 @@ import { answer, ok, operation } from './operation';
 
 const Health = lazy(() => z.object({ status: z.literal('ok') }).meta({ id: 'Health', examples: [{ status: 'ok' }] }));
 
-/** Whether the service can do its work: reads every shard's database. */
+/** Answers whether the service works, after reading from the database of every shard. */
 export const health = new Hono<App>().get(
   '/healthz',
   operation({
     id: 'checkHealth',
     tag: 'Service',
-    summary: 'Ask whether the service is well',
-    description: 'Answers after a real read of every database.',
+    summary: 'Check the health of the service',
+    description: 'Answers after reading from every database.',
     success: ok(Health),
   }),
   noQuery(),

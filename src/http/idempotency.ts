@@ -1,11 +1,11 @@
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import type { Statement } from '../db/database';
 import { invalidRequest, Problem, unavailable } from '../errors';
-import type { Answer, AnswerKeeper } from '../ledger/answer';
+import type { Answer, AnswerStore } from '../ledger/answer';
 import { type AnswerKey, type StoredAnswer, storeAnswer } from '../ledger/stored-answer';
 import { concatBytes, equalBytes, sha256 } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
-import type { App, Incoming, SentAnswer } from './context';
+import type { App, RequestContext, SentAnswer } from './context';
 import { IDEMPOTENCY_KEY } from './headers';
 import { readBodyText } from './input';
 import { sendAnswer } from './operation';
@@ -13,59 +13,59 @@ import { sendAnswer } from './operation';
 const HEADER = 'Idempotency-Key';
 
 /**
- * The idempotency key of a POST, hashed; null where there is none, or none that {@link openKeyed} would take.
- * @param rights of the caller, where callers with other rights must not be given the answer; null where there are none
+ * The hash of the idempotency key of a POST; null if it has none, or a malformed one.
+ * @param rights the rights of the caller, if a caller with other rights must not get the stored answer; else null
  */
-export async function idempotencyKey(c: Incoming, rights: string | null = null): Promise<Uint8Array | null> {
-  const key = givenKey(c);
+export async function idempotencyKey(c: RequestContext, rights: string | null = null): Promise<Uint8Array | null> {
+  const key = readKey(c);
   if (key === null || !IDEMPOTENCY_KEY.test(key)) return null;
   return sha256(rights === null ? key : JSON.stringify([key, rights]));
 }
 
 /**
- * Begins to serve a request that may carry an idempotency key, once its caller is let in. Should the same request be
- * faster meanwhile, it gets that answer (see `answerError`).
- * @param stored the answer that the key was given before
- * @param lookAgain finds the answer of a rival, if the caller is still to be let in
- * @returns that answer again; else what the ledger keeps the new one with, null without a key
+ * Begins to serve an authenticated request that may have an idempotency key. If a concurrent request with the same key
+ * commits first, this one gets its answer (see `answerError`).
+ * @param stored the stored answer to the key
+ * @param findConcurrentAnswer authenticates the caller again and finds the answer that a concurrent request stored
+ * @returns the stored answer as a response; else the object that stores the new answer, or null without a key
  * @throws Problem `invalid_request` for a malformed key, `idempotency_key_reuse`
  */
-export async function openKeyed(
-  c: Incoming & { set(name: 'answerLikeRival', value: App['Variables']['answerLikeRival']): void },
-  key: StoredKey | null,
+export async function beginIdempotentRequest(
+  c: RequestContext & { set(name: 'replayConcurrentAnswer', value: App['Variables']['replayConcurrentAnswer']): void },
+  key: ResolvedKey | null,
   stored: StoredAnswer | undefined,
-  lookAgain: () => Promise<StoredAnswer | undefined>,
-): Promise<KeyedRequest | Response | null> {
+  findConcurrentAnswer: () => Promise<StoredAnswer | undefined>,
+): Promise<IdempotentRequest | Response | null> {
   if (key === null) {
-    if (givenKey(c) === null) return null;
+    if (readKey(c) === null) return null;
     throw invalidRequest([{ path: `header.${HEADER}`, message: 'must be 1 to 255 visible ASCII characters' }]);
   }
-  const keyed = new KeyedRequest(c, key);
-  if (stored) return keyed.replay(stored);
-  c.set('answerLikeRival', async () => {
-    const answer = await lookAgain();
+  const request = new IdempotentRequest(c, key);
+  if (stored) return request.replay(stored);
+  c.set('replayConcurrentAnswer', async () => {
+    const answer = await findConcurrentAnswer();
     if (!answer) throw unavailable();
-    return keyed.replay(answer);
+    return request.replay(answer);
   });
-  return keyed;
+  return request;
 }
 
-function givenKey(c: Incoming): string | null {
+function readKey(c: RequestContext): string | null {
   return c.req.method === 'POST' ? (c.req.header(HEADER) ?? null) : null;
 }
 
-type StoredKey = AnswerKey & { principal: Uint8Array };
+type ResolvedKey = AnswerKey & { principal: Uint8Array };
 
-/** A request with an idempotency key: it takes effect once, and is answered alike however often it is sent. */
-class KeyedRequest implements AnswerKeeper {
+/** A request with an idempotency key: it takes effect once, and each repetition gets the same answer. */
+class IdempotentRequest implements AnswerStore {
   constructor(
-    private readonly c: Incoming,
-    private readonly key: StoredKey,
+    private readonly c: RequestContext,
+    private readonly key: ResolvedKey,
   ) {}
 
-  async keep(build: DrizzleD1Database, { value, subject, settled = {} }: Answer): Promise<Statement[]> {
+  async store(build: DrizzleD1Database, { value, subject, settled = {} }: Answer): Promise<Statement[]> {
     const { config, runtime, writeAnswer } = this.c.var;
-    if (!writeAnswer) throw new Error('a route that changes something must declare its answer');
+    if (!writeAnswer) throw new Error('a route that changes data must declare its answer');
     const text = JSON.stringify(writeAnswer(value));
     const answer = {
       request: await this.fingerprint(),
@@ -77,13 +77,13 @@ class KeyedRequest implements AnswerKeeper {
   }
 
   /**
-   * Gives a stored answer again.
-   * @throws Problem `idempotency_key_reuse` when it was given to another request
+   * Makes a response from a stored answer.
+   * @throws Problem `idempotency_key_reuse` if it answered another request
    */
   async replay({ request, answer, settled }: StoredAnswer): Promise<Response> {
-    if (!equalBytes(request, await this.fingerprint())) throw keyReuse();
+    if (!equalBytes(request, await this.fingerprint())) throw keyReused();
     const text = await this.c.var.config.keyring.decrypt('stored-answer', this.name, answer);
-    if (text === null) throw new Error('a stored answer cannot be decrypted: its root secret is gone');
+    if (text === null) throw new Error('a stored answer cannot be decrypted: its root secret is no longer configured');
     const sent = JSON.parse(text) as SentAnswer;
     const body = settled && sent.body !== null ? JSON.stringify({ ...JSON.parse(sent.body), ...settled }) : sent.body;
     const response = sendAnswer({ ...sent, body });
@@ -95,17 +95,17 @@ class KeyedRequest implements AnswerKeeper {
     return concatBytes(this.key.principal, this.key.key);
   }
 
-  /** What makes two requests the same: method, path with query, and body. */
+  /** A hash of method, path, query and body. Two requests are the same if their fingerprints are equal. */
   private async fingerprint(): Promise<Uint8Array> {
     const { pathname, search } = new URL(this.c.req.url);
     return sha256(JSON.stringify([this.c.req.method, pathname, search, await readBodyText(this.c)]));
   }
 }
 
-function keyReuse(): Problem {
+function keyReused(): Problem {
   return new Problem(
     'idempotency_key_reuse',
-    'This idempotency key was used for another request. Send a new key, or the very same request.',
+    'This idempotency key was used for another request. Send a new key, or exactly the same request.',
     { errors: [{ path: `header.${HEADER}`, message: 'belongs to a request with another method, path or body' }] },
   );
 }

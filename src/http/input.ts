@@ -1,38 +1,40 @@
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
 import { type FieldError, invalidRequest, Problem } from '../errors';
-import { findExcess } from '../lib/json-limits';
+import { findExceededLimit } from '../lib/json-limits';
 import { lazy } from '../lib/lazy';
-import type { Incoming } from './context';
-import { describe } from './operation';
+import type { RequestContext } from './context';
+import { withDescription } from './operation';
 
 export const MAX_BODY_BYTES = 1024 * 1024;
 /**
- * What a body may hold, judged before it is parsed: nothing that reads it meets a value too deep for the stack, or more
- * values than it takes a moment to look at. Valid bodies stay below: free-form data has at most 16 KiB, which is 8,190
- * values, and 10 levels.
+ * Limits of a body, checked before it is parsed, so that no later step overflows the stack or looks at too many values.
+ * Valid bodies stay below them: free-form data has at most 16 KiB, which is 8,190 values, and 10 levels.
  */
 export const BODY_LIMITS = { levels: 64, values: 20_000 };
 export const MAX_FORM_PARAMETERS = 100;
-/** What Cloudflare lets through of an address as a whole. */
+/** Cloudflare's own limit for a URL. */
 export const MAX_QUERY_CHARACTERS = 16 * 1024;
-/** An answer must not grow with what was wrong. */
+/** Bounds the size of the answer, however many errors a request has. */
 const MAX_ERRORS = 50;
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;.*)?$/i;
 const BODY_PROBLEMS = ['invalid_request', 'payload_too_large', 'unsupported_media_type'] as const;
 const JSON_TYPE = /^application\/json\s*(;.*)?$/i;
 
 /**
- * Validates the JSON body of a request: `c.req.valid('json')` is then its parsed form. An absent body counts as `{}`.
- * @throws Problem 413, 415, or 400 naming the fields
+ * Validates the JSON body of a request; `c.req.valid('json')` returns the parsed body. An absent body counts as `{}`.
+ * @throws Problem 413, 415, or 400 with the invalid fields
  */
 export function body<S extends z.ZodType>(schema: () => S) {
-  return describe(bodyReadBy(readJson, schema), { body: { schema, mayBeForm: false }, problems: BODY_PROBLEMS });
+  return withDescription(bodyReadBy(readJson, schema), { body: { schema, mayBeForm: false }, problems: BODY_PROBLEMS });
 }
 
-/** The same for the endpoints of OAuth, whose bodies may be forms as well: each parameter is then a text. */
+/** The same for the OAuth endpoints, whose bodies may also be forms. Every form parameter is a string. */
 export function oauthBody<S extends z.ZodType>(schema: () => S) {
-  return describe(bodyReadBy(readJsonOrForm, schema), { body: { schema, mayBeForm: true }, problems: BODY_PROBLEMS });
+  return withDescription(bodyReadBy(readJsonOrForm, schema), {
+    body: { schema, mayBeForm: true },
+    problems: BODY_PROBLEMS,
+  });
 }
 
 function bodyReadBy<S extends z.ZodType>(read: BodyReader, schema: () => S) {
@@ -44,17 +46,17 @@ function bodyReadBy<S extends z.ZodType>(read: BodyReader, schema: () => S) {
   return middleware;
 }
 
-/** Validates the query string. `c.req.valid('query')` is its parsed form. */
+/** Validates the query string; `c.req.valid('query')` returns the parsed parameters. */
 export function query<S extends z.ZodType>(schema: () => S) {
   const validator = lazy(() => zValidator('query', schema(), refuseInvalid('query', schema())));
   const middleware: ReturnType<typeof validator> = (c, next) => {
     checkQueryString(c.req.url);
     return validator()(c, next);
   };
-  return describe(middleware, { query: schema, problems: ['invalid_request'] });
+  return withDescription(middleware, { query: schema, problems: ['invalid_request'] });
 }
 
-/** Refuses a query string that is too long, or has a parameter without a name: Hono passes over those. */
+/** Refuses a query string that is too long, or that has a parameter without a name, which Hono ignores. */
 function checkQueryString(url: string): void {
   const { search, searchParams } = new URL(url);
   if (search.length > MAX_QUERY_CHARACTERS) {
@@ -65,13 +67,13 @@ function checkQueryString(url: string): void {
 
 const noParameters = lazy(() => z.strictObject({}));
 
-/** Allows no query parameter. */
+/** Refuses every query parameter. */
 export function noQuery() {
   return query(noParameters);
 }
 
-/** Refuses an object in which no field is set: an update that would change nothing is a mistake. */
-export function notEmpty<S extends z.ZodType<object>>(schema: S) {
+/** Refuses an object without fields, because an update that changes nothing is a mistake. */
+export function atLeastOneField<S extends z.ZodType<object>>(schema: S) {
   return schema
     .refine((value) => Object.keys(value).length > 0, {
       error: 'must set at least one field',
@@ -81,24 +83,24 @@ export function notEmpty<S extends z.ZodType<object>>(schema: S) {
 }
 
 /** Reads a request's body. */
-export type BodyReader = (c: Pick<Incoming, 'req'>) => Promise<unknown>;
+export type BodyReader = (c: Pick<RequestContext, 'req'>) => Promise<unknown>;
 
 /**
- * Reads the body as JSON, once; later calls give the same value, or fail alike.
- * @throws Problem 413 over 1 MiB, counted as it is read; 415 for another content type; 400 for bytes that are not UTF-8,
- *   text that is not JSON, or more than {@link BODY_LIMITS}
+ * Reads the body as JSON, once; later calls return the same value or fail with the same error.
+ * @throws Problem 413 over 1 MiB; 415 for another content type; 400 for bytes that are not UTF-8, text that is not JSON, or
+ *   a body that exceeds {@link BODY_LIMITS}
  */
 export const readJson: BodyReader = (c) => readOnce(c, readJsonText);
 
 /**
- * Reads the body as JSON, or as the form that RFC 7009 and RFC 7662 (section 2.1 of each) ask for.
- * @throws Problem as {@link readJson}; 400 for a parameter that is given twice
+ * Reads the body as JSON, or as a form, which RFC 7009 and RFC 7662 require (section 2.1 of each).
+ * @throws Problem as {@link readJson}; 400 for a parameter that occurs twice
  */
 export const readJsonOrForm: BodyReader = (c) =>
   readOnce(c, async () => {
     if (!FORM_TYPE.test(c.req.header('Content-Type') ?? '')) return readJsonText(c);
     const text = JSON.stringify(parseForm(await readText(c.req.raw)));
-    // From here on the request is like one that came as JSON.
+    // The rest of the code handles the request like one whose body is JSON.
     const headers = new Headers(c.req.raw.headers);
     headers.set('Content-Type', 'application/json');
     c.req.raw = new Request(c.req.raw.url, { method: c.req.method, headers });
@@ -118,20 +120,23 @@ function parseForm(text: string): Record<string, string> {
   return Object.fromEntries(fields);
 }
 
-/** The text of the body, as it was read already, or as {@link readJson} reads it. */
-export function readBodyText(c: Pick<Incoming, 'req'>): Promise<string> {
+/** The text of the body. It is read as {@link readJson} reads it, unless it was read before. */
+export function readBodyText(c: Pick<RequestContext, 'req'>): Promise<string> {
   return textOnce(c, readJsonText);
 }
 
-function textOnce(c: Pick<Incoming, 'req'>, read: (c: Pick<Incoming, 'req'>) => Promise<string>): Promise<string> {
-  // Hono keeps promises here. A failure is kept too: the second time there would be no body left to find fault with.
+function textOnce(
+  c: Pick<RequestContext, 'req'>,
+  read: (c: Pick<RequestContext, 'req'>) => Promise<string>,
+): Promise<string> {
+  // Hono caches the promise. A failure is cached too, because the body can be read only once.
   c.req.bodyCache.text ??= read(c) as unknown as string;
   return c.req.text();
 }
 
 async function readOnce(
-  c: Pick<Incoming, 'req'>,
-  read: (c: Pick<Incoming, 'req'>) => Promise<string>,
+  c: Pick<RequestContext, 'req'>,
+  read: (c: Pick<RequestContext, 'req'>) => Promise<string>,
 ): Promise<unknown> {
   const text = await textOnce(c, read);
   try {
@@ -143,7 +148,7 @@ async function readOnce(
   }
 }
 
-async function readJsonText(c: Pick<Incoming, 'req'>): Promise<string> {
+async function readJsonText(c: Pick<RequestContext, 'req'>): Promise<string> {
   const text = await readText(c.req.raw);
   if (text === '') return '{}';
   if (!JSON_TYPE.test(c.req.header('Content-Type') ?? '')) {
@@ -154,7 +159,7 @@ async function readJsonText(c: Pick<Incoming, 'req'>): Promise<string> {
 }
 
 function refuseExcess(text: string): void {
-  const excess = findExcess(text, BODY_LIMITS);
+  const excess = findExceededLimit(text, BODY_LIMITS);
   if (!excess) return;
   const message =
     excess.limit === 'levels'
@@ -193,7 +198,7 @@ const EXPECTED: Record<string, string> = {
   object: 'must be a JSON object',
 };
 
-// Where a schema says nothing of its own, Zod's messages tell of its types; these tell what to send instead.
+// Zod's default messages name its own types. These say what to send instead, where a schema has no message of its own.
 z.config({
   customError: (issue) => {
     if (issue.code !== 'invalid_type') return undefined;

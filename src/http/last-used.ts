@@ -4,7 +4,7 @@ import { agents, userTokens } from '../db/schema';
 import { MINUTE } from '../lib/time';
 import type { Id } from '../lib/typeid';
 
-/** Notes that a user token was used, at most once a minute; null when the minute is not over. */
+/** Makes the statement that records the use of a user token; null if the last use was recorded less than a minute ago. */
 export function recordTokenUse(
   { build }: Database,
   account: number,
@@ -20,7 +20,7 @@ export function recordTokenUse(
     .where(and(eq(userTokens.account, account), eq(userTokens.id, token), stale));
 }
 
-/** Notes that an agent was active, at most once a minute; null when the minute is not over. */
+/** Makes the statement that records activity of an agent; null if the last was recorded less than a minute ago. */
 export function recordAgentActivity(
   { build }: Database,
   agent: number,

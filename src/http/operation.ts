@@ -6,7 +6,7 @@ import { writeJson } from '../lib/json';
 import { type Prefix, parseId } from '../lib/typeid';
 import type { App, Scope, SentAnswer } from './context';
 
-/** Under what heading the reference lists an operation. */
+/** The heading under which the API reference lists an operation. */
 export type Tag =
   | 'Operator'
   | 'Account'
@@ -18,28 +18,29 @@ export type Tag =
   | 'Webhooks'
   | 'Service';
 
-/** Who may call an operation, by what credential. A user token needs the scope. */
-export type Caller =
+/** A kind of credential that an operation accepts. A user token needs the scope. */
+export type AllowedCaller =
   | { credential: 'operatorToken' }
   | { credential: 'agentKey' }
   | { credential: 'userToken'; scope: Scope };
 
-/** A success: its status, what its body holds, and where a thing that it made is found. */
+/** The response of an operation that succeeds. */
 export interface Success<T = unknown> {
   status: 200 | 201 | 202 | 204 | 302;
   schema: (() => z.ZodType<T>) | null;
-  /** What the body is, if not JSON. */
+  /** The content type, if the body is not JSON. */
   contentType?: string;
-  /** Whether a client that has it already is told so, with 304. */
+  /** Whether conditional requests are answered 304. */
   revalidates?: boolean;
-  /** Whether a part of it can be asked for, which is answered 206. */
+  /** Whether range requests are answered 206. */
   hasRanges?: boolean;
+  /** The `Location` of a created resource. */
   location?: (path: string, value: T) => string;
 }
 
 /**
- * What one middleware says of the operation that it stands in. The parts of a route's middlewares together describe the
- * whole of it (see `docs/document.ts`), so that the description cannot drift from what runs.
+ * One middleware's part of an operation's description. The parts of all middlewares of a route make up the description in
+ * the OpenAPI document (see `docs/document.ts`), so that it cannot differ from what runs.
  */
 export interface Description {
   id?: string;
@@ -47,10 +48,10 @@ export interface Description {
   summary?: string;
   description?: string;
   success?: Pick<Success, 'status' | 'schema' | 'contentType' | 'revalidates' | 'hasRanges'>;
-  callers?: Caller[];
-  /** The kind of the identifier that `:id` in the path stands for. */
+  callers?: AllowedCaller[];
+  /** The kind of the identifier `:id` in the path. */
   pathId?: Prefix;
-  /** The parameters of a path that has others. */
+  /** Path parameters other than `:id`. */
   path?: () => z.ZodObject;
   query?: () => z.ZodType;
   body?: { schema: () => z.ZodType; mayBeForm: boolean };
@@ -59,12 +60,12 @@ export interface Description {
 
 const DESCRIPTION = Symbol('description of an operation');
 
-/** Lets a middleware carry its part of the operation's description. */
-export function describe<M extends object>(middleware: M, description: Description): M {
+/** Attaches its part of the operation's description to a middleware. */
+export function withDescription<M extends object>(middleware: M, description: Description): M {
   return Object.assign(middleware, { [DESCRIPTION]: description });
 }
 
-/** The part that a middleware carries. */
+/** The part of the description that is attached to a middleware. */
 export function descriptionOf(middleware: object): Description | undefined {
   return (middleware as { [DESCRIPTION]?: Description })[DESCRIPTION];
 }
@@ -74,7 +75,7 @@ export function ok<T>(schema: () => z.ZodType<T>): Success<T> {
   return { status: 200, schema };
 }
 
-/** 201 with what was made, found at the path that made it and its id. */
+/** 201 with the created resource. By default its `Location` is the path of the request followed by its id. */
 export function created<T extends { id: string }>(
   schema: () => z.ZodType<T>,
   location = (path: string, { id }: T) => `${path}/${id}`,
@@ -82,7 +83,7 @@ export function created<T extends { id: string }>(
   return { status: 201, schema, location };
 }
 
-/** 202 for what goes on in the background. */
+/** 202 for work that continues in the background. */
 export function accepted<T>(schema: () => z.ZodType<T>): Success<T> {
   return { status: 202, schema };
 }
@@ -92,7 +93,7 @@ export function noContent(): Success<null> {
   return { status: 204, schema: null };
 }
 
-/** 200 with a file, or 304 where the client has it already. */
+/** 200 with a file; 304 if the client has the current version. */
 export function file(contentType: string): Success<string> {
   return { status: 200, schema: () => z.string(), contentType, revalidates: true };
 }
@@ -103,14 +104,14 @@ export function redirect(): Success<null> {
 }
 
 interface OperationDescription<T> extends Omit<Description, 'success' | 'callers' | 'query' | 'body'> {
-  /** The name that generated clients call it by. */
+  /** The `operationId`, which generated clients use as the name of the method. */
   id: string;
   tag: Tag;
   summary: string;
   success: Success<T>;
 }
 
-/** The first middleware of every route: what the operation is, and what it answers when all goes well. */
+/** The first middleware of every route: describes the operation and its successful response. */
 export function operation<T>(description: OperationDescription<T>) {
   const { success, pathId, problems = [] } = description;
   const middleware = createMiddleware<{ Variables: App['Variables'] & { success: Success<T> } }>(async (c, next) => {
@@ -121,15 +122,15 @@ export function operation<T>(description: OperationDescription<T>) {
     c.set('writeAnswer', (value) => writeAnswer(success, c.req.path, value as T));
     await next();
   });
-  return describe(middleware, { ...description, problems: pathId ? ['not_found', ...problems] : problems });
+  return withDescription(middleware, { ...description, problems: pathId ? ['not_found', ...problems] : problems });
 }
 
-/** Writes what an operation yields as the answer that it declares. */
+/** Makes the response that an operation declares from its result. */
 export function writeAnswer<T>({ status, schema, location }: Success<T>, path: string, value: T): SentAnswer {
   return { status, body: schema && writeJson(value), location: location?.(path, value) ?? null };
 }
 
-/** An answer as an HTTP response. */
+/** Makes an HTTP response. */
 export function sendAnswer({ status, body, location }: SentAnswer, headers: Record<string, string> = {}): Response {
   return new Response(body, {
     status,
@@ -141,7 +142,7 @@ export function sendAnswer({ status, body, location }: SentAnswer, headers: Reco
   });
 }
 
-/** Answers with what the operation yields. */
+/** Makes the HTTP response of an operation from its result. */
 export function answer<T>(
   c: { var: { success: Success<T> }; req: { path: string } },
   value: NoInfer<T>,

@@ -1,5 +1,5 @@
 import { createMiddleware } from 'hono/factory';
-import { type Cost, type Database, loadPresent, type Query, type Reader } from '../db/database';
+import { type Cost, type Database, loadNonNull, type Query, type Reader } from '../db/database';
 import { listShards, openShard } from '../db/shards';
 import type { Env } from '../env';
 import { Problem } from '../errors';
@@ -8,26 +8,26 @@ import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer } from '../ledger/stored-answer';
 import { ACCESS_PROBLEMS } from './access';
 import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from './authentication';
-import type { App, Incoming, OperatorContext, Shard } from './context';
-import { idempotencyKey, openKeyed } from './idempotency';
-import { describe } from './operation';
+import type { App, OperatorContext, RequestContext, Shard } from './context';
+import { beginIdempotentRequest, idempotencyKey } from './idempotency';
+import { withDescription } from './operation';
 import { limitCredential } from './rate-limit';
 
-/** Makes a query that is put to every shard, as the operator has no account; null when there is nothing to ask for. */
-export type OperatorPreload<Q extends Query> = (c: Incoming, reader: Reader) => { query: Q } | null;
+/** Makes a query that runs on every shard, because the operator has no account; null if nothing is needed. */
+export type OperatorPreload<Q extends Query> = (c: RequestContext, reader: Reader) => { query: Q } | null;
 
 type Access<Q extends Query> = {
   Bindings: App['Bindings'];
   Variables: App['Variables'] & {
     operator: OperatorContext;
-    /** What the preload brought of each shard; undefined where it had nothing to ask for. */
+    /** The rows of the preload query from each shard; undefined if it made none. */
     loaded: { shard: Shard; loaded: Q['_']['result'] | undefined }[];
   };
 };
 
 const OPERATOR = new TextEncoder().encode('operator');
 
-/** Lets in the operator. */
+/** Admits the operator token. */
 export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
   const middleware = createMiddleware<Access<Q>>(async (c, next) => {
     const { config, runtime, cost, origin } = c.var;
@@ -37,18 +37,20 @@ export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
     const opened = openShards(c.env, cost);
     const key = await idempotencyKey(c);
     const answerKey = key && { principal: OPERATOR, key, account: null };
-    const ask = (asked?: OperatorPreload<Q>) =>
+    const load = (preload?: OperatorPreload<Q>) =>
       Promise.all(
         opened.map(({ database }) => {
           const stored = answerKey && findStoredAnswer(database, answerKey, runtime.now());
-          return loadPresent(database, [stored, asked?.(c, database)?.query ?? null]);
+          return loadNonNull(database, [stored, preload?.(c, database)?.query ?? null]);
         }),
       );
-    const storedIn = (found: Awaited<ReturnType<typeof ask>>) => found.flatMap(([rows]) => rows ?? [])[0];
-    const found = await ask(preload);
-    const keyed = await openKeyed(c, answerKey, storedIn(found), async () => storedIn(await ask()));
-    if (keyed instanceof Response) return keyed;
-    const shards = opened.map(({ name, database }) => makeShard(name, database, new Ledger(database, SERVICE, keyed)));
+    const storedIn = (found: Awaited<ReturnType<typeof load>>) => found.flatMap(([rows]) => rows ?? [])[0];
+    const found = await load(preload);
+    const answers = await beginIdempotentRequest(c, answerKey, storedIn(found), async () => storedIn(await load()));
+    if (answers instanceof Response) return answers;
+    const shards = opened.map(({ name, database }) =>
+      makeShard(name, database, new Ledger(database, SERVICE, answers)),
+    );
     c.set('operator', { config, runtime, origin, key, shards: shards as unknown as OperatorContext['shards'] });
     c.set(
       'loaded',
@@ -56,15 +58,15 @@ export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
     );
     return next();
   });
-  return describe(middleware, { callers: [{ credential: 'operatorToken' }], problems: ACCESS_PROBLEMS });
+  return withDescription(middleware, { callers: [{ credential: 'operatorToken' }], problems: ACCESS_PROBLEMS });
 }
 
-async function requireOperator(c: Incoming, credential: string): Promise<void> {
+async function requireOperator(c: RequestContext, credential: string): Promise<void> {
   const isOperator = await isOperatorToken(c, credential);
   if (isOperator || isWellFormed(c, credential)) await limitCredential(c, credential);
   if (isOperator) return;
   await authenticate(c, credential);
-  throw new Problem('wrong_credential', 'This endpoint takes the operator token.');
+  throw new Problem('wrong_credential', 'This endpoint requires the operator token.');
 }
 
 function openShards(env: Env, cost: Cost): { name: string; database: Database }[] {

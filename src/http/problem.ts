@@ -9,16 +9,16 @@ import { logFailure, stackOf } from '../lib/log';
 import { shorten } from '../lib/text';
 import type { App } from './context';
 
-/** Bytes that the document of a problem may have. */
+/** Maximum size of a problem document. */
 export const MAX_BYTES = 8 * 1024;
-/** Characters of each text: a path and a message may repeat names that the client sent. */
+/** Maximum characters of each text. A path and a message may contain names that the client sent. */
 const MAX_DETAIL = 1_000;
 const MAX_PATH = 200;
 const MAX_MESSAGE = 400;
 
 /**
- * Writes a problem as an answer of RFC 9457, `application/problem+json`, of at most {@link MAX_BYTES}. Long texts are
- * shortened, and errors that do not fit are left out.
+ * Makes the response to a problem: a problem document (RFC 9457) of at most {@link MAX_BYTES}. Long texts are shortened,
+ * and errors that do not fit are omitted.
  */
 export function problemResponse(problem: Problem, c: HonoContext<App>): Response {
   c.set('problem', problem.code);
@@ -39,7 +39,7 @@ export function problemResponse(problem: Problem, c: HonoContext<App>): Response
   });
 }
 
-/** The first errors, as many as a document has room for. */
+/** The first errors that fit into a document. */
 function fitErrors(errors: FieldError[], document: object): FieldError[] {
   const fitting: FieldError[] = [];
   let size = jsonSize({ ...document, errors: [] });
@@ -53,14 +53,14 @@ function fitErrors(errors: FieldError[], document: object): FieldError[] {
 }
 
 /**
- * Maps whatever a handler threw to an answer. What is not a {@link Problem} is told to the log, never to the client. A
- * request that was answered before gets that answer again. If the credential ended before the write, the caller is
- * authenticated again and gets that error.
+ * Makes the response to an error that a handler threw. Unexpected errors are logged and never shown to the client. A
+ * request that was answered before gets the stored answer. If the credential ended before the write, the caller is
+ * authenticated again and gets the error of that.
  */
 export async function answerError(error: Error, c: HonoContext<App>): Promise<Response> {
-  const { answerLikeRival, authenticateAgain } = c.var;
+  const { replayConcurrentAnswer, authenticateAgain } = c.var;
   try {
-    if (error instanceof AnsweredBefore && answerLikeRival) return await answerLikeRival();
+    if (error instanceof AnsweredBefore && replayConcurrentAnswer) return await replayConcurrentAnswer();
     if (error instanceof CredentialEnded) await authenticateAgain?.();
   } catch (failure) {
     return answerFailure(failure as Error, c);
@@ -71,14 +71,14 @@ export async function answerError(error: Error, c: HonoContext<App>): Promise<Re
 function answerFailure(error: Error, c: HonoContext<App>): Response {
   if (error instanceof Problem) return problemResponse(error, c);
   if (error instanceof LogFull) return problemResponse(logFull(), c);
-  // The credential is valid again: it was switched on, or its account has moved.
+  // The credential is valid again: its agent or account was activated, or its account was moved.
   if (error instanceof CredentialEnded) return problemResponse(unavailable(), c);
   if (error instanceof HTTPException && error.status === 400) {
     return problemResponse(new Problem('invalid_request', 'The body cannot be read.'), c);
   }
   logFailure('internal_error', error, { stack: stackOf(error) });
   return problemResponse(
-    new Problem('internal', 'The service failed in a way that it did not foresee. Tell the operator the request id.'),
+    new Problem('internal', 'The service failed unexpectedly. Give the operator the request id.'),
     c,
   );
 }

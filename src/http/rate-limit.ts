@@ -2,9 +2,9 @@ import { Problem } from '../errors';
 import { sha256, toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
 import { networkOf } from '../lib/network';
-import type { Incoming, Principal } from './context';
+import type { Principal, RequestContext } from './context';
 
-/** What the bindings in `wrangler.toml` allow: so many requests in a window of so many seconds. */
+/** The limits of the bindings in `wrangler.toml`: `quota` requests in a window of `window` seconds. */
 export const RATE_LIMITS = {
   credential: { quota: 2_000, window: 10 },
   account: { quota: 10_000, window: 10 },
@@ -12,29 +12,29 @@ export const RATE_LIMITS = {
 } as const;
 
 /**
- * Counts a request by its credential, of which the platform sees the hash alone, before the database is asked.
+ * Counts a request against its credential, before any database query. The platform sees only a hash of the credential.
  * @throws Problem `rate_limited`
  */
-export async function limitCredential(c: Incoming, credential: string): Promise<void> {
+export async function limitCredential(c: RequestContext, credential: string): Promise<void> {
   await count(c, 'credential', toHex(await sha256(credential)));
 }
 
 /**
- * Counts a request by the person whom a verified token of an identity provider names: whoever brings a new token each
- * time may do no more than others.
- * @param identity the hash that the directory knows them by
+ * Counts a request against the person whom a verified JWT names, so that a new JWT for each request does not raise the
+ * limit.
+ * @param identity the person's key in `identities`
  * @throws Problem `rate_limited`
  */
-export async function limitIdentity(c: Incoming, identity: Uint8Array): Promise<void> {
+export async function limitIdentity(c: RequestContext, identity: Uint8Array): Promise<void> {
   await count(c, 'credential', `identity ${toHex(identity)}`);
 }
 
 /**
- * Counts a request against its account, so that more credentials do not raise its limit. People also have a share of
- * their own: when the agents have used up the account's, its people can still stop them.
+ * Counts a request against its account, so that more credentials do not raise the limit. People have a second limit of
+ * their own: they can still stop their agents when those have used up the first.
  * @throws Problem `rate_limited`
  */
-export async function limitAccount(c: Incoming, { kind, account }: Principal): Promise<void> {
+export async function limitAccount(c: RequestContext, { kind, account }: Principal): Promise<void> {
   const keys = kind === 'user' ? [account.id, `${account.id} people`] : [account.id];
   const limiter = c.var.config.limiters?.account;
   if (!limiter) return;
@@ -43,24 +43,23 @@ export async function limitAccount(c: Incoming, { kind, account }: Principal): P
 }
 
 /**
- * Counts a request that failed authentication by the network that it came from. Whether a well-formed credential is
- * unknown is the database's to say, so that such a request has cost one read by then: the platform counts and tells in
- * one step, and nobody who does authenticate is to be counted.
+ * Counts a request that failed authentication against the network that it came from. A well-formed unknown credential has
+ * cost one database query by then: the platform counts and checks in one step, and authenticated requests must not count.
  * @throws Problem `rate_limited`
  */
-export async function limitAddress(c: Incoming): Promise<void> {
+export async function limitAddress(c: RequestContext): Promise<void> {
   await count(c, 'address', networkOf(c.var.origin.ipAddress));
 }
 
-async function count(c: Incoming, kind: 'credential' | 'address', key: string): Promise<void> {
+async function count(c: RequestContext, kind: 'credential' | 'address', key: string): Promise<void> {
   const limiter = c.var.config.limiters?.[kind];
   if (limiter && !(await isWithin(limiter, key))) throw rateLimited(kind);
 }
 
 function rateLimited(kind: keyof typeof RATE_LIMITS): Problem {
   const { quota, window } = RATE_LIMITS[kind];
-  // The binding does not say when the window ends: at the latest after its length.
-  return new Problem('rate_limited', `Slow down, and go on after ${window} seconds at the latest.`, {
+  // The binding does not say when the window ends; its length is the upper bound.
+  return new Problem('rate_limited', `Too many requests. Send the request again after ${window} seconds.`, {
     headers: {
       'Retry-After': `${window}`,
       'RateLimit-Policy': `"${kind}";q=${quota};w=${window}`,
@@ -69,7 +68,7 @@ function rateLimited(kind: keyof typeof RATE_LIMITS): Problem {
   });
 }
 
-/** A limiter that fails limits nobody: it guards the service's health, not its secrets. */
+/** If the limiter fails, the request is allowed: the limits protect the service's availability, not its secrets. */
 async function isWithin(limiter: RateLimit, key: string): Promise<boolean> {
   try {
     return (await limiter.limit({ key })).success;

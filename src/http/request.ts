@@ -11,8 +11,8 @@ import { problemResponse } from './problem';
 const MAX_USER_AGENT_LENGTH = 1_024;
 
 /**
- * Prepares every request (id, settings, cost, origin), completes every answer (`X-Request-Id`, `Cache-Control`,
- * `Server-Timing`), and tells the log of both in one line.
+ * Sets the variables of every request (id, configuration, cost, origin), adds the common response headers, and logs the
+ * request in one line.
  */
 export function prepareRequest(runtime: Runtime) {
   return createMiddleware<App>(async (c, next) => {
@@ -49,7 +49,7 @@ async function answer(c: HonoContext<App>, next: Next, env: Env): Promise<void> 
   logFailure('misconfigured', settings.faults.join('; '));
   const problem = new Problem(
     'unavailable',
-    'The service is not configured yet. Its operator finds the reason in its log.',
+    'The service is not configured yet. The operator can find the reason in its log.',
     {
       headers: { 'Retry-After': '60' },
     },
@@ -58,8 +58,8 @@ async function answer(c: HonoContext<App>, next: Next, env: Env): Promise<void> 
 }
 
 /**
- * The route's pattern stands for the path, with the identifier of what was read or changed, and nothing else of what was
- * sent is told: not even an identifier that the request was refused for.
+ * The log fields of a request. They contain the route's pattern instead of the path, and of the client's data only the
+ * identifier of the resource, if the request succeeded.
  */
 function describeRequest(c: HonoContext<App>): LogFields {
   const { route = null, target, problem, caller } = c.var;

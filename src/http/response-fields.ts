@@ -4,36 +4,36 @@ import { lazy } from '../lib/lazy';
 import { type Id, idPattern, type Prefix } from '../lib/typeid';
 import { EXAMPLE, exampleId } from './examples';
 
-// What answers are made of. Answers are not validated as they go out: these are their types and their description.
+// The fields of responses. They give a response its type and its description; responses are not validated.
 
 /** An identifier. */
 export function idField<P extends Prefix>(prefix: P) {
   return z.custom<Id<P>>().meta({ type: 'string', pattern: idPattern(prefix), examples: [exampleId(prefix)] });
 }
 
-/** A moment, ISO 8601 in UTC with milliseconds. */
+/** A time in ISO 8601, in UTC with milliseconds. */
 export const timeField = z.string().meta({ format: 'date-time', pattern: '\\.\\d{3}Z$', examples: [EXAMPLE.time] });
 
 /** A whole number. */
 export const integerField = z.number().meta({ type: 'integer' });
 
-/** A number of things. */
+/** A whole number from 0 on. */
 export const countField = integerField.meta({ minimum: 0 });
 
-/** Free-form data, as the client sent it. */
+/** A JSON object as the client sent it. */
 export const objectField = z.custom<JsonObject>().meta({ type: 'object', additionalProperties: true });
 
-/** JSON of a known form, which its type does not tell. */
+/** A field whose TypeScript type is looser than its schema. */
 export function jsonField<T = JsonObject>(form: z.ZodType): z.ZodType<T> {
   return form as unknown as z.ZodType<T>;
 }
 
 /** A page of a list. */
-export function pageOf<T extends z.ZodType>(itemLater: () => T) {
-  return lazy(() => describePage(itemLater()));
+export function pageOf<T extends z.ZodType>(item: () => T) {
+  return lazy(() => makePage(item()));
 }
 
-function describePage<T extends z.ZodType>(item: T) {
+function makePage<T extends z.ZodType>(item: T) {
   return z
     .object({
       data: z.array(item),

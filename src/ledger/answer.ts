@@ -13,12 +13,12 @@ export interface Answer {
 }
 
 /** Stores the answers to requests that have an idempotency key. */
-export interface AnswerKeeper {
+export interface AnswerStore {
   /**
    * Gives the statements that store an answer. They run before the change, in its transaction. The last of them fails if
    * the same request was answered before, and so aborts the change.
    */
-  keep(build: DrizzleD1Database, answer: Answer): Promise<Statement[]>;
+  store(build: DrizzleD1Database, answer: Answer): Promise<Statement[]>;
 }
 
 /** The same request was answered before, or is being answered by a concurrent one. Nothing was written. */

@@ -26,7 +26,7 @@ import { activity } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
 import type { ActivityRecord } from './activity-record';
-import { type Answer, AnsweredBefore, type AnswerKeeper } from './answer';
+import { type Answer, AnsweredBefore, type AnswerStore } from './answer';
 import { appendEntries, draftRows, LogFull } from './append';
 import { type Authority, CredentialEnded, guardCredential } from './authority';
 import { countEvents } from './count-events';
@@ -114,13 +114,13 @@ const CREDENTIAL_ENDED = ['audit_entries.id', 'guards.condition'];
 export class Ledger {
   /**
    * @param authority who writes: a credential is checked again in each transaction
-   * @param keeper stores answers for idempotency keys
+   * @param answers stores answers for idempotency keys
    * @param announce called with an account's number when its log has new entries and its webhooks wait for them
    */
   constructor(
     private readonly database: Database,
     private readonly authority: Authority,
-    private readonly keeper: AnswerKeeper | null = null,
+    private readonly answers: AnswerStore | null = null,
     private readonly announce: ((account: number) => void) | null = null,
   ) {}
 
@@ -214,7 +214,7 @@ export class Ledger {
 
   /** Runs statements, and stores the answer in the same transaction. */
   private async run(statements: readonly Statement[], answer: Answer | null): Promise<readonly unknown[]> {
-    const keeping = (answer && (await this.keeper?.keep(this.database.build, answer))) ?? [];
+    const keeping = (answer && (await this.answers?.store(this.database.build, answer))) ?? [];
     try {
       const results: readonly unknown[] = await this.database.run([...keeping, ...statements] as unknown as Batch);
       return results.slice(keeping.length);

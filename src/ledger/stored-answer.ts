@@ -1,6 +1,6 @@
 import { and, eq, gt, not, type SQL, sql } from 'drizzle-orm';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
-import { named } from '../db/columns';
+import { aliased } from '../db/columns';
 import type { Reader, Statement } from '../db/database';
 import { accounts, agents, storedAnswers } from '../db/schema';
 import { DAY } from '../lib/time';
@@ -26,8 +26,8 @@ export type StoredAnswer = Pick<typeof storedAnswers.$inferSelect, 'request' | '
 export function findStoredAnswer(reader: Reader, key: AnswerKey, now: number) {
   return reader
     .select({
-      request: named(storedAnswers.request, 'stored_request'),
-      answer: named(storedAnswers.answer, 'stored_answer'),
+      request: aliased(storedAnswers.request, 'stored_request'),
+      answer: aliased(storedAnswers.answer, 'stored_answer'),
       settled: storedAnswers.settled,
     })
     .from(storedAnswers)

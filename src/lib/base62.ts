@@ -9,13 +9,13 @@ export function encodeBase62(value: number, width: number): string {
 
 /**
  * Random base62 characters, each equally likely.
- * @param random source of random bytes; asked again for every byte that would favour a character
+ * @param random source of random bytes; called again to replace bytes that would make some characters more likely
  */
 export function randomBase62(length: number, random: (bytes: number) => Uint8Array): string {
   let text = '';
   while (text.length < length) {
     for (const byte of random(length - text.length)) {
-      // 248 is the largest multiple of 62 in a byte; what lies above would favour the first characters.
+      // 248 is the largest multiple of 62 in a byte; larger values would make the first characters more likely.
       if (byte < 248) text += ALPHABET[byte % 62];
     }
   }

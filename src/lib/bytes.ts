@@ -5,7 +5,7 @@ export function toHex(bytes: Uint8Array): string {
   return text;
 }
 
-/** Whether two byte strings are equal, in a time that depends on their length alone. */
+/** Whether two byte strings are equal. The time taken depends only on their lengths. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   let difference = 0;
@@ -13,7 +13,7 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return difference === 0;
 }
 
-/** One byte string after the other. */
+/** Joins two byte strings. */
 export function concatBytes(a: Uint8Array, b: Uint8Array): Uint8Array {
   const joined = new Uint8Array(a.length + b.length);
   joined.set(a);

@@ -11,14 +11,14 @@ const DISPLAY_LENGTH = 12;
 
 /**
  * Makes a credential: kind prefix, two shard characters, 32 random base62 characters, and the CRC-32 of all of these
- * in base62, so that a scanner can tell a leaked credential from chance text without asking the service.
+ * in base62. The checksum lets a scanner recognize a leaked credential without calling the service.
  */
 export function makeCredential(kind: CredentialKind, shard: string, random: (bytes: number) => Uint8Array): string {
   const body = KIND_PREFIX[kind] + shard + randomBase62(32, random);
   return body + checksum(body);
 }
 
-/** Reads a credential's kind and shard from its form alone; null when prefix, length, alphabet or checksum is wrong. */
+/** Reads the kind and shard of a credential; null if its prefix, length, alphabet or checksum is wrong. */
 export function parseCredential(text: string): { kind: CredentialKind; shard: string } | null {
   const match = FORM.exec(text);
   if (!match?.[2]) return null;
@@ -26,12 +26,12 @@ export function parseCredential(text: string): { kind: CredentialKind; shard: st
   return { kind: match[1] === KIND_PREFIX.user ? 'user' : 'agent', shard: match[2] };
 }
 
-/** The credentials of a kind as a regular expression, which does not tell of the checksum. */
+/** A regular expression for the credentials of a kind. It does not check the checksum. */
 export function credentialPattern(kind: CredentialKind): string {
   return FORM.source.replace('(csu_|csa_)', KIND_PREFIX[kind]);
 }
 
-/** The part of a credential that may be shown and stored in the clear. */
+/** The first characters of a credential, which may be stored and shown as plain text. */
 export function displayPrefix(credential: string): string {
   return credential.slice(0, DISPLAY_LENGTH);
 }

@@ -1,15 +1,15 @@
-/** How much a JSON text may hold. */
+/** Limits of a JSON text. */
 export interface JsonLimits {
-  /** Of nesting: 1 for an object or array of scalars. */
+  /** Levels of nesting: 1 for an object or array of scalars. */
   levels: number;
   /** Members of all objects and arrays together. */
   values: number;
 }
 
-/** How a JSON text exceeds its limits. */
-export interface Excess {
+/** The limit that a JSON text exceeds. */
+export interface ExceededLimit {
   limit: keyof JsonLimits;
-  /** The top-level member that exceeds the limit, spelled as in the text; null if there is none. */
+  /** The name of the top-level member in which it does, as in the text; null if there is none. */
   member: string | null;
 }
 
@@ -23,16 +23,16 @@ const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
 /**
- * Finds out whether a JSON text exceeds limits, before it is parsed; null when it does not. Reads each character once, as
- * far as the first excess, without recursion. Says nothing of whether the text is JSON.
+ * Finds the first limit that a JSON text exceeds, without parsing it; null if it exceeds none. Reads each character at most
+ * once and uses no recursion. Does not check that the text is valid JSON.
  */
-export function findExcess(text: string, limits: JsonLimits): Excess | null {
+export function findExceededLimit(text: string, limits: JsonLimits): ExceededLimit | null {
   let level = 0;
   let values = 0;
-  /** The last string of the outermost object, and the last that was a name there, as places in the text. */
+  /** The last string in the outermost object, and the last member name there, as ranges of the text. */
   let string: [start: number, end: number] = [0, 0];
   let name: [start: number, end: number] | null = null;
-  const excess = (limit: Excess['limit']): Excess => ({
+  const excess = (limit: ExceededLimit['limit']): ExceededLimit => ({
     limit,
     member: name && level > 1 ? text.slice(...name) : null,
   });
@@ -66,7 +66,7 @@ export function findExcess(text: string, limits: JsonLimits): Excess | null {
   return null;
 }
 
-/** The place after the quote that ends the string which starts at a place. */
+/** The index after the closing quote of the string that starts at `start`. */
 function endOfString(text: string, start: number): number {
   let i = start + 1;
   for (let code = text.charCodeAt(i); i < text.length && code !== QUOTE; code = text.charCodeAt(i)) {

@@ -6,10 +6,10 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Levels of nesting: 0 for a scalar, 1 for an object or array of scalars. */
+/** The levels of nesting: 0 for a scalar, 1 for an object or array of scalars. */
 export function jsonDepth(value: unknown): number {
   let depth = 0;
-  // Level by level: no depth is too much for the stack.
+  // Works level by level, because recursion could overflow the stack.
   for (let level = containers([value]); level.length > 0; level = containers(level.flatMap(Object.values))) depth++;
   return depth;
 }
@@ -18,14 +18,14 @@ function containers(values: unknown[]): object[] {
   return values.filter((value) => typeof value === 'object' && value !== null);
 }
 
-/** Size of a value as compact JSON in UTF-8 bytes. */
+/** The size of a value as compact JSON, in UTF-8 bytes. */
 export function jsonSize(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value)).length;
 }
 
 /**
- * What cannot be kept of a parsed JSON value, in words; null when all can. NUL and lone surrogates do not survive
- * storage, and a number beyond the range of a double (`1e999`) was lost in parsing.
+ * A message that says why a parsed JSON value cannot be stored; null if it can. The database does not preserve NUL and lone
+ * surrogates, and parsing turns a number beyond the range of a double (`1e999`) into infinity.
  */
 export function jsonFault(value: unknown): string | null {
   for (let level = [value]; level.length > 0; level = level.flatMap(namesAndMembers)) {
@@ -47,13 +47,13 @@ function scalarFault(value: unknown): string | null {
   return typeof value === 'number' && !Number.isFinite(value) ? 'a number is out of range' : null;
 }
 
-/** What is wrong with a text, in words; null when nothing is. */
+/** A message that says why a text cannot be stored; null if it can. */
 export function textFault(text: string): string | null {
   if (text.includes('\0')) return 'must not contain NUL';
   return text.isWellFormed() ? null : 'must not contain a lone surrogate';
 }
 
-/** Whether two JSON values are equal in everything but the order of names. Goes no deeper than the shallower of the two. */
+/** Whether two JSON values are equal, in any order of names. Recurses no deeper than the shallower of the two. */
 export function equalJson(a: Json, b: Json): boolean {
   if (Array.isArray(a)) {
     return Array.isArray(b) && a.length === b.length && a.every((member, i) => equalJson(member, b[i] as Json));
@@ -67,7 +67,7 @@ export function equalJson(a: Json, b: Json): boolean {
   );
 }
 
-/** A value as JSON text, however deep it is: `JSON.stringify` fails on stored values of several thousand levels. */
+/** Writes a value of any depth as JSON: `JSON.stringify` fails on stored values of several thousand levels. */
 export function writeJson(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -88,7 +88,7 @@ function writeDeepJson(root: unknown): string {
   return text;
 }
 
-/** A part of a JSON text: as it is, or still to be written. */
+/** A part of a JSON text: finished text, or a value that is still to be written. */
 type Piece = { text: string } | { value: unknown };
 
 function piecesOf(container: object): Piece[] {

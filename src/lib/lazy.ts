@@ -1,6 +1,6 @@
 /**
- * Something that is made when it is first asked for, and then kept. The schemas of requests and answers are: to make all
- * of them would make the start half as long again, and a request needs one or two.
+ * Makes a value on the first call, and returns the same value on later calls. All request and response schemas are lazy:
+ * making them at startup would take half as long again, and a request needs one or two.
  */
 export function lazy<T extends object>(make: () => T): () => T {
   let made: T | undefined;

@@ -1,25 +1,25 @@
 import { concatBytes } from './bytes';
 
-// Merkle trees of RFC 9162 section 2.1 with SHA-256. A node stands for leaves [start, end), counted from 0; where these are
-// 2^level at a multiple of 2^level it is complete, and never changes while the tree grows.
+// Merkle trees as in RFC 9162 section 2.1, with SHA-256. A node covers the leaves [start, end), counted from 0. It is complete
+// if these are 2^level leaves from a multiple of 2^level on. A complete node never changes when the tree grows.
 
 /** 32 bytes. */
 export type Hash = Uint8Array;
 
-/** Leaves from `start` up to and without `end`. */
+/** The leaves from `start` (included) to `end` (excluded). */
 export interface LeafRange {
   start: number;
   end: number;
 }
 
-/** Gives the hash of the complete node of 2^level leaves from `index` × 2^level. */
+/** Returns the hash of the complete node that covers 2^level leaves from `index` × 2^level on. */
 export type CompleteNodes = (level: number, index: number) => Promise<Hash>;
 
 export const HASH_LENGTH = 32;
 const LEAF_PREFIX = new Uint8Array([0]);
 const NODE_PREFIX = new Uint8Array([1]);
 
-/** What is hashed of a leaf: its bytes after a zero byte (section 2.1.1). */
+/** The input of a leaf hash: a zero byte and the bytes of the leaf (section 2.1.1). */
 export function leafInput(bytes: Uint8Array): Uint8Array {
   return concatBytes(LEAF_PREFIX, bytes);
 }
@@ -29,12 +29,12 @@ export async function hashBytes(bytes: Uint8Array): Promise<Hash> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
 }
 
-/** The hash of a node of two children (section 2.1.1). */
+/** The hash of a node with two children (section 2.1.1). */
 export function hashChildren(left: Hash, right: Hash): Promise<Hash> {
   return hashBytes(concatBytes(NODE_PREFIX, concatBytes(left, right)));
 }
 
-/** The hash of the complete node above 2^n hashes of one level. */
+/** The hash of the complete node above 2^n hashes of the same level. */
 export async function hashComplete(hashes: readonly Hash[]): Promise<Hash> {
   let level = hashes;
   while (level.length > 1) {
@@ -44,17 +44,17 @@ export async function hashComplete(hashes: readonly Hash[]): Promise<Hash> {
   return level[0] as Hash;
 }
 
-/** The hash of leaves of which the first is at a multiple of the smallest power of two that covers them (section 2.1.1). */
+/** The hash of a range of leaves (section 2.1.1). It must start at a multiple of the smallest power of two that covers it. */
 export async function hashRange({ start, end }: LeafRange, nodes: CompleteNodes): Promise<Hash> {
   const count = end - start;
   if (count === 0) return hashBytes(new Uint8Array());
   const level = Math.floor(Math.log2(count));
   if (count === 2 ** level) return nodes(level, start / count);
-  const middle = start + splitOf(count);
+  const middle = start + splitPoint(count);
   return hashChildren(await hashRange({ start, end: middle }, nodes), await hashRange({ start: middle, end }, nodes));
 }
 
-/** The complete nodes that {@link hashRange} asks for, from left to right: level and index. */
+/** The complete nodes that {@link hashRange} needs, from left to right: level and index. */
 export function completeNodes({ start, end }: LeafRange): [level: number, index: number][] {
   const nodes: [number, number][] = [];
   for (let at = start; at < end; ) {
@@ -65,7 +65,7 @@ export function completeNodes({ start, end }: LeafRange): [level: number, index:
   return nodes;
 }
 
-/** The complete nodes that cover any leaves, from left to right, each as large as it can be. */
+/** The largest complete nodes that together cover any range of leaves, from left to right. */
 export function coverLeaves({ start, end }: LeafRange): LeafRange[] {
   const spans: LeafRange[] = [];
   for (let at = start; at < end; ) {
@@ -77,12 +77,12 @@ export function coverLeaves({ start, end }: LeafRange): LeafRange[] {
   return spans;
 }
 
-/** The nodes of the inclusion proof of a leaf in a tree, from the leaf upwards (section 2.1.3.1). */
+/** The nodes of the inclusion proof of a leaf, from the leaf upwards (section 2.1.3.1). */
 export function inclusionPath(leaf: number, size: number): LeafRange[] {
   const path: LeafRange[] = [];
   let [start, end] = [0, size];
   while (end - start > 1) {
-    const middle = start + splitOf(end - start);
+    const middle = start + splitPoint(end - start);
     if (leaf < middle) {
       path.push({ start: middle, end });
       end = middle;
@@ -95,8 +95,9 @@ export function inclusionPath(leaf: number, size: number): LeafRange[] {
 }
 
 /**
- * The root to which the inclusion proof of a leaf leads (section 2.1.3.2).
- * @param path as {@link inclusionPath} gives it, and the hashes of these nodes
+ * The root that follows from the inclusion proof of a leaf (section 2.1.3.2).
+ * @param path the result of {@link inclusionPath}
+ * @param hashes the hashes of these nodes
  */
 export async function rootOfInclusion(
   leaf: number,
@@ -112,13 +113,13 @@ export async function rootOfInclusion(
   return root;
 }
 
-/** The nodes of the consistency proof between two sizes of a tree (section 2.1.4.1); none for an empty or the same tree. */
+/** The nodes of the consistency proof between two sizes of a tree (section 2.1.4.1); none if `from` is 0 or equals `to`. */
 export function consistencyPath(from: number, to: number): LeafRange[] {
   if (from === 0 || from === to) return [];
   const path: LeafRange[] = [];
   let [start, end] = [0, to];
   while (from < end) {
-    const middle = start + splitOf(end - start);
+    const middle = start + splitPoint(end - start);
     if (from <= middle) {
       path.push({ start: middle, end });
       end = middle;
@@ -127,12 +128,12 @@ export function consistencyPath(from: number, to: number): LeafRange[] {
       start = middle;
     }
   }
-  // Whoever checks it knows the older tree's root, and needs no node for it.
+  // The verifier knows the root of the older tree, so the proof omits the node that equals it.
   if (start > 0) path.push({ start, end });
   return path.reverse();
 }
 
 /** The largest power of two below a count of at least two. */
-function splitOf(count: number): number {
+function splitPoint(count: number): number {
   return 2 ** Math.floor(Math.log2(count - 1));
 }

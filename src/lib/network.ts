@@ -1,6 +1,6 @@
 /**
- * The network that one subscriber has: an IPv4 address itself, also where IPv6 carries it, and the first 64 bits of an
- * IPv6 address, which name a network (RFC 4291 section 2.5.4). Any other text stands for itself.
+ * The network of one subscriber: the IPv4 address (also of an IPv4-mapped IPv6 address), or the first 64 bits of an IPv6
+ * address (RFC 4291 section 2.5.4). Any other text is returned unchanged.
  */
 export function networkOf(address: string): string {
   const groups = readGroups(address);
@@ -13,7 +13,7 @@ export function networkOf(address: string): string {
 function readGroups(address: string): string[] | null {
   const host = URL.parse(`http://[${address}]/`)?.hostname;
   if (!host) return null;
-  // The URL parser spells IPv6 in one way (RFC 5952), with one `::` at most.
+  // The URL parser normalizes IPv6 addresses (RFC 5952): there is at most one `::`.
   const [head = '', tail] = host.slice(1, -1).split('::');
   const groups = head.split(':').filter((group) => group !== '');
   const after = tail?.split(':').filter((group) => group !== '') ?? [];
@@ -21,7 +21,7 @@ function readGroups(address: string): string[] | null {
   return [...groups, ...Array<string>(missing).fill('0'), ...after];
 }
 
-/** What of IPv4 is not public (IANA's registry of special-purpose addresses, RFC 6890): first address and bits. */
+/** IPv4 ranges that are not public (IANA's registry of special-purpose addresses, RFC 6890): first address and prefix bits. */
 const SPECIAL_IPV4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -40,8 +40,8 @@ const SPECIAL_IPV4 = [
 ] as const;
 
 /**
- * Whether an IP address is one of the public internet. Only the unicast addresses that IANA has given out are, of IPv6
- * (`2000::/3`) without those that stand for others or for nobody: Teredo, 6to4, benchmarks, documentation.
+ * Whether an IP address belongs to the public internet. For IPv6, only the global unicast range `2000::/3` does, without
+ * Teredo, 6to4, benchmarking and documentation.
  */
 export function isPublicAddress(address: string): boolean {
   const ipv4 = readIpv4(address);

@@ -1,7 +1,6 @@
 /**
- * Whether a text matches a pattern: literal text in which `*` stands for any run of characters, the empty one included.
- * Looks for the literal parts one after the other, each at the first place where it fits, so that the time grows with
- * the length of the text and no pattern can make it explode.
+ * Whether a text matches a pattern, in which `*` stands for any characters, or none. Searches for the literal parts one
+ * after the other, each at its first occurrence, so that no pattern causes exponential time.
  */
 export function matchesPattern(pattern: string, text: string): boolean {
   const parts = pattern.split('*');
@@ -10,11 +9,11 @@ export function matchesPattern(pattern: string, text: string): boolean {
   if (parts.length === 1) return text === pattern;
   if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return false;
   const end = text.length - last.length;
-  let place = first.length;
+  let position = first.length;
   for (const part of parts.slice(1, -1)) {
-    const found = text.indexOf(part, place);
+    const found = text.indexOf(part, position);
     if (found < 0 || found + part.length > end) return false;
-    place = found + part.length;
+    position = found + part.length;
   }
   return true;
 }

@@ -1,4 +1,4 @@
-/** Part of a file: from a byte on, so many bytes. */
+/** A range of a file, in bytes. */
 export interface ByteRange {
   offset: number;
   length: number;
@@ -6,9 +6,9 @@ export interface ByteRange {
 
 /**
  * Reads a `Range` header (RFC 9110 section 14.1.2).
- * @param size of the file, in bytes
- * @returns null where the whole file is to be sent: no header, another unit, malformed, or more ranges than one;
- *   `unsatisfiable` where the file has nothing of what is asked for
+ * @param size the size of the file in bytes
+ * @returns null if the whole file must be sent: there is no header, or it is malformed, has another unit or several ranges;
+ *   `unsatisfiable` if the file has none of the requested bytes
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null {
   const match = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header ?? '');

@@ -1,9 +1,8 @@
 import { concatBytes } from './bytes';
 
-/** The use of a derived key. Each gives an independent key, so that a leak of one tells nothing of another. */
+/** The purpose of a derived key. Keys of different purposes are independent: a leak of one reveals nothing about another. */
 export type KeyLabel =
   | 'credential-hash'
-  | 'operator-token'
   | 'cursor'
   | 'token-signing'
   | 'log-signing'
@@ -15,18 +14,16 @@ const SECRET_LENGTH = 32;
 const AES = 'AES-GCM';
 const NONCE_LENGTH = 12;
 
-/** Gives so many random bytes. */
-type Random = (bytes: number) => Uint8Array;
+/** Returns a number of random bytes. */
+type RandomBytes = (bytes: number) => Uint8Array;
 
-/**
- * The deployment's root secrets, newest first, from which every other key is derived: the newest signs, all verify.
- */
+/** The root secrets of the deployment, newest first. All other keys are derived from them: the newest signs, all verify. */
 export class Keyring {
   private constructor(private readonly roots: readonly Uint8Array[]) {}
 
   /**
-   * Reads `ROOT_SECRET`: base64 of 32 bytes, or several of these, comma-separated, newest first.
-   * @returns null when any of them is malformed
+   * Reads `ROOT_SECRET`: one or more comma-separated secrets, newest first, each 32 bytes in base64.
+   * @returns null if any of them is malformed
    */
   static parse(text: string): Keyring | null {
     const roots: Uint8Array[] = [];
@@ -39,8 +36,8 @@ export class Keyring {
   }
 
   /**
-   * 32 bytes for each root secret, newest first (HKDF-SHA-256, RFC 5869, with the label as `info`).
-   * @param salt gives keys of their own to things of one kind
+   * Derives a key of 32 bytes from each root secret, newest first (HKDF-SHA-256, RFC 5869, with the label as `info`).
+   * @param salt makes different keys for the same label
    */
   async derive(label: KeyLabel, salt: Uint8Array = new Uint8Array()): Promise<Uint8Array<ArrayBuffer>[]> {
     return Promise.all(
@@ -64,17 +61,17 @@ export class Keyring {
   }
 
   /**
-   * Encrypts a text under the newest root secret (AES-256-GCM, NIST SP 800-38D).
-   * @param id what is encrypted: a text of another id cannot be passed off as this one's
+   * Encrypts a text with a key from the newest root secret (AES-256-GCM, NIST SP 800-38D).
+   * @param id the owner of the text: it can be decrypted with the same id only
    */
-  async encrypt(label: KeyLabel, id: Uint8Array, random: Random, text: string): Promise<Uint8Array> {
+  async encrypt(label: KeyLabel, id: Uint8Array, random: RandomBytes, text: string): Promise<Uint8Array> {
     const nonce = Uint8Array.from(random(NONCE_LENGTH));
     const [key] = await this.encryptionKeys(label, id);
     const data = await crypto.subtle.encrypt({ name: AES, iv: nonce }, key, new TextEncoder().encode(text));
     return concatBytes(nonce, new Uint8Array(data));
   }
 
-  /** Reads what {@link encrypt} wrote under any of the root secrets; null for everything else. */
+  /** Decrypts the result of {@link encrypt}, for any of the root secrets; null if that fails. */
   async decrypt(label: KeyLabel, id: Uint8Array, encrypted: Uint8Array): Promise<string | null> {
     const nonce = Uint8Array.from(encrypted.subarray(0, NONCE_LENGTH));
     const data = Uint8Array.from(encrypted.subarray(NONCE_LENGTH));
@@ -82,7 +79,7 @@ export class Keyring {
       try {
         return new TextDecoder().decode(await crypto.subtle.decrypt({ name: AES, iv: nonce }, key, data));
       } catch {
-        // Encrypted under another root secret, or damaged.
+        // The text was encrypted with a key from another root secret, or is damaged.
       }
     }
     return null;

@@ -1,7 +1,7 @@
 import { calculateJwkThumbprint, exportJWK, importPKCS8 } from 'jose';
 import type { KeyLabel, Keyring } from './secrets';
 
-/** The public half of a key (RFC 8037 section 2). */
+/** A public key (RFC 8037 section 2). */
 export interface PublicJwk {
   kty: 'OKP';
   crv: 'Ed25519';
@@ -22,15 +22,15 @@ export interface SigningKey {
 /** At least one, newest first. */
 export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
 
-/** DER of an Ed25519 private key up to its 32-byte seed (RFC 8410 section 7). */
-const PKCS8_HEAD = Uint8Array.fromHex('302e020100300506032b657004220420');
+/** The DER bytes of an Ed25519 private key that precede its 32-byte seed (RFC 8410 section 7). */
+const PKCS8_PREFIX = Uint8Array.fromHex('302e020100300506032b657004220420');
 
-/** The keys that sign tokens, of each root secret, newest first. Their ids are JWK thumbprints (RFC 7638). */
+/** The keys that sign tokens: one for each root secret, newest first. Their ids are JWK thumbprints (RFC 7638). */
 export function deriveTokenKeys(keyring: Keyring): Promise<SigningKeys> {
   return deriveKeys(keyring, 'token-signing', '');
 }
 
-/** The keys that sign heads of logs. Their ids say so before the thumbprint. */
+/** The keys that sign tree heads: one for each root secret, newest first. Their ids are `log-` and the JWK thumbprint. */
 export function deriveLogKeys(keyring: Keyring): Promise<SigningKeys> {
   return deriveKeys(keyring, 'log-signing', 'log-');
 }
@@ -41,7 +41,7 @@ async function deriveKeys(keyring: Keyring, label: KeyLabel, prefix: string): Pr
 }
 
 async function makeKey(seed: Uint8Array, prefix: string): Promise<SigningKey> {
-  const der = new Uint8Array([...PKCS8_HEAD, ...seed]);
+  const der = new Uint8Array([...PKCS8_PREFIX, ...seed]);
   const pem = `-----BEGIN PRIVATE KEY-----\n${der.toBase64()}\n-----END PRIVATE KEY-----`;
   const sign = await importPKCS8(pem, 'EdDSA', { extractable: true });
   const { kty, crv, x } = await exportJWK(sign);

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from './json';
 
-/** Writes a value as JSON that may also hold bigints, byte strings and dates, each as an object of one member. */
+/** Converts a value that may contain bigints, byte strings and dates to JSON: each of them becomes an object of one member. */
 export function toTaggedJson(value: unknown): Json {
   if (typeof value === 'bigint') return { $bigint: String(value) };
   if (value instanceof Uint8Array) return { $bytes: value.toBase64() };
@@ -11,7 +11,7 @@ export function toTaggedJson(value: unknown): Json {
   return Object.fromEntries(members.map(([name, member]) => [name, toTaggedJson(member)]));
 }
 
-/** Reads what {@link toTaggedJson} wrote. */
+/** The inverse of {@link toTaggedJson}. */
 export function fromTaggedJson(json: Json): unknown {
   if (Array.isArray(json)) return json.map(fromTaggedJson);
   if (!isJsonObject(json)) return json;

@@ -1,4 +1,4 @@
-/** Names that lead to nobody on the public internet: special uses (IANA, RFC 6761), and what private networks use. */
+/** Top-level names that are not public: special-use domains (IANA, RFC 6761), and those common in private networks. */
 const SPECIAL_NAMES = [
   ...['alt', 'arpa', 'corp', 'example', 'home', 'internal', 'intranet', 'invalid', 'lan', 'local', 'localdomain'],
   ...['localhost', 'onion', 'private', 'test'],
@@ -8,13 +8,13 @@ const LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
 const MAX_NAME_LENGTH = 253;
 
 /**
- * What is wrong with an address that something is to be sent to; null when nothing is. The URL parser has brought every
- * spelling of a host (percent-encoding, wide digits, octal, hexadecimal and shortened addresses) into one form by then.
- * @param allowInsecure whether it may be `http`, and on this machine
+ * A message that says why a URL must not be called; null if it may be. The host is checked as the URL parser normalizes it
+ * (percent-encoding, wide digits, octal, hexadecimal and shortened addresses).
+ * @param allowInsecure whether `http` and loopback hosts are allowed
  */
 export function findTargetFault(text: string, allowInsecure: boolean): string | null {
   const url = URL.parse(text);
-  // The parser skips some of these characters, so that the text could look like another address than it is.
+  // The parser ignores some of these characters, so the text could look like a different URL.
   if (!url || /[\s\p{Cc}\p{Cf}\\]/u.test(text)) return 'must be an absolute URL';
   if (url.protocol !== 'https:' && !(allowInsecure && url.protocol === 'http:')) return 'must begin with https://';
   if (url.username || url.password || /^[^/]*\/\/[^/?#]*@/.test(text)) return 'must not hold credentials';
@@ -28,7 +28,7 @@ export function findTargetFault(text: string, allowInsecure: boolean): string | 
   return null;
 }
 
-/** Whether a host, as the URL parser writes it, is this machine. */
+/** Whether a host, as normalized by the URL parser, is this machine. */
 export function isLoopback(host: string): boolean {
   return /(^|\.)localhost\.?$/.test(host) || /^127(\.\d+){3}$/.test(host) || host === '[::1]';
 }

@@ -4,7 +4,7 @@ export function isLongerThan(text: string, max: number): boolean {
   return text.length > 2 * max || (text.length > max && [...text].length > max);
 }
 
-/** The first code points of a text, with an ellipsis where there are more; well-formed. */
+/** The first `max` code points of a text, followed by an ellipsis if it is longer. The result is well-formed. */
 export function shorten(text: string, max: number): string {
   if (!isLongerThan(text, max)) return text.toWellFormed();
   // Two extra code units, so that a surrogate pair cut at the end is not among the first `max` characters.

@@ -1,17 +1,17 @@
 import { completeNodes, HASH_LENGTH, type Hash, hashComplete, hashRange, type LeafRange } from './merkle';
 
-// A Merkle tree is kept as tiles of 256 hashes, as in https://c2sp.org/tlog-tiles: those of level 0 hold leaves, each hash
-// of a higher one stands for a full tile below it. Full tiles never change; the others make up the tree's edge.
+// A Merkle tree is stored as tiles of 256 hashes (https://c2sp.org/tlog-tiles). The tiles of level 0 contain leaf hashes; each
+// hash of a higher level is the root of a full tile below. Full tiles never change; the partial tiles are the frontier.
 
 const TILE_HEIGHT = 8;
-/** Hashes of a full tile. */
+/** The number of hashes in a full tile. */
 export const TILE_WIDTH = 2 ** TILE_HEIGHT;
 
-/** Names a tile. */
+/** Identifies a tile. */
 export interface TileKey {
-  /** Of tiles: 0 for those of leaves. */
+  /** The level of tiles: 0 for leaves. */
   level: number;
-  /** Its place among those of its level, from 0. */
+  /** The index within the level, from 0. */
   index: number;
 }
 
@@ -20,10 +20,10 @@ export interface Tile extends TileKey {
   bytes: Uint8Array;
 }
 
-/** Reads a tile of a tree; the one at the edge holds fewer than 256 hashes. */
+/** Reads a tile of a tree. A partial tile has fewer than 256 hashes. */
 export type ReadTile = (key: TileKey) => Promise<Uint8Array>;
 
-/** A tree by its size and the tiles at its right edge that are not full. */
+/** The state of a tree to which leaves are appended: its size and its partial tiles. */
 export class TreeFrontier {
   private constructor(
     private leaves: number,
@@ -31,18 +31,18 @@ export class TreeFrontier {
   ) {}
 
   /**
-   * Reads what {@link bytes} wrote of a tree of this size.
-   * @throws Error when it is not that of such a tree
+   * The inverse of {@link bytes}, for a tree of this size.
+   * @throws Error if the bytes do not fit the size
    */
   static parse(size: number, bytes: Uint8Array): TreeFrontier {
     const levels: Hash[][] = [];
     let offset = 0;
-    for (let level = 0; tilesWidth(size, level) > 0; level++) {
-      const count = tilesWidth(size, level) % TILE_WIDTH;
+    for (let level = 0; hashesAtLevel(size, level) > 0; level++) {
+      const count = hashesAtLevel(size, level) % TILE_WIDTH;
       levels.push(splitHashes(bytes.subarray(offset, offset + count * HASH_LENGTH)));
       offset += count * HASH_LENGTH;
     }
-    if (offset !== bytes.length) throw new Error(`the edge of a tree of ${size} leaves has ${bytes.length} bytes`);
+    if (offset !== bytes.length) throw new Error(`the frontier of a tree of ${size} leaves has ${bytes.length} bytes`);
     return new TreeFrontier(size, levels);
   }
 
@@ -50,18 +50,18 @@ export class TreeFrontier {
     return this.leaves;
   }
 
-  /** The tiles that are not full, level by level from the leaves. */
+  /** The partial tiles, level by level from the leaves. */
   bytes(): Uint8Array {
     return joinHashes(this.levels.flat());
   }
 
-  /** Appends leaves; gives the tiles that they filled. */
+  /** Appends leaves, and returns the tiles that became full. */
   async append(leaves: readonly Hash[]): Promise<Tile[]> {
     const filled: Tile[] = [];
     let fresh = leaves;
     for (let level = 0; fresh.length > 0; level++) {
       const hashes = [...(this.levels[level] ?? []), ...fresh];
-      const first = Math.floor(tilesWidth(this.leaves, level) / TILE_WIDTH);
+      const first = Math.floor(hashesAtLevel(this.leaves, level) / TILE_WIDTH);
       const full = Array.from({ length: Math.floor(hashes.length / TILE_WIDTH) }, (_, i) =>
         hashes.slice(i * TILE_WIDTH, (i + 1) * TILE_WIDTH),
       );
@@ -73,20 +73,20 @@ export class TreeFrontier {
     return filled;
   }
 
-  /** The tree's root. */
+  /** The root of the tree. */
   root(): Promise<Hash> {
     const read: ReadTile = async ({ level }) => joinHashes(this.levels[level] ?? []);
-    return hashRange({ start: 0, end: this.leaves }, nodesOf(read));
+    return hashRange({ start: 0, end: this.leaves }, nodesFromTiles(read));
   }
 
-  /** The tile at the edge; null where the key names another. */
+  /** A partial tile; null if the key identifies another tile. */
   tile({ level, index }: TileKey): Uint8Array | null {
-    const isEdge = index === Math.floor(tilesWidth(this.leaves, level) / TILE_WIDTH);
+    const isEdge = index === Math.floor(hashesAtLevel(this.leaves, level) / TILE_WIDTH);
     return isEdge ? joinHashes(this.levels[level] ?? []) : null;
   }
 }
 
-/** The hashes of ranges of leaves; every tile that it takes is read once, all at the same time. */
+/** The hashes of ranges of leaves. Reads each tile that they need once, and all concurrently. */
 export async function hashRanges(ranges: readonly LeafRange[], read: ReadTile): Promise<Hash[]> {
   const tiles = new Map<string, Promise<Uint8Array>>();
   const readOnce: ReadTile = (key) => {
@@ -95,25 +95,25 @@ export async function hashRanges(ranges: readonly LeafRange[], read: ReadTile): 
     tiles.set(name, tile);
     return tile;
   };
-  const needed = ranges.flatMap(completeNodes).map(([level, index]) => readOnce(placeOf(level, index).tile));
+  const needed = ranges.flatMap(completeNodes).map(([level, index]) => readOnce(locateNode(level, index).tile));
   await Promise.all(needed);
-  const nodes = nodesOf(readOnce);
+  const nodes = nodesFromTiles(readOnce);
   return Promise.all(ranges.map((range) => hashRange(range, nodes)));
 }
 
-/** Complete nodes of the tree, out of tiles. */
-function nodesOf(read: ReadTile) {
+/** Computes complete nodes from tiles. */
+function nodesFromTiles(read: ReadTile) {
   return async (level: number, index: number): Promise<Hash> => {
-    const { tile, start, count } = placeOf(level, index);
+    const { tile, start, count } = locateNode(level, index);
     const bytes = await read(tile);
     const hashes = splitHashes(bytes.subarray(start * HASH_LENGTH, (start + count) * HASH_LENGTH));
-    if (hashes.length !== count) throw new Error(`tile ${tile.level}/${tile.index} ends before what is asked of it`);
+    if (hashes.length !== count) throw new Error(`tile ${tile.level}/${tile.index} has too few hashes`);
     return hashComplete(hashes);
   };
 }
 
-/** Where a complete node is: the tile, and which of its hashes the node stands above. */
-function placeOf(level: number, index: number) {
+/** The tile with the hashes below a complete node, and their place in it. */
+function locateNode(level: number, index: number) {
   const tileLevel = Math.floor(level / TILE_HEIGHT);
   const count = 2 ** (level % TILE_HEIGHT);
   const first = index * count;
@@ -121,13 +121,13 @@ function placeOf(level: number, index: number) {
   return { tile, start: first % TILE_WIDTH, count };
 }
 
-/** Whether a full tile holds hashes of leaves that a tree of a size does not have. */
-export function reachesBeyond({ level, index }: TileKey, size: number): boolean {
+/** Whether a full tile covers leaves beyond the size of a tree. */
+export function extendsBeyond({ level, index }: TileKey, size: number): boolean {
   return (index + 1) * TILE_WIDTH ** (level + 1) > size;
 }
 
-/** How many hashes there are on a level of tiles. */
-function tilesWidth(size: number, level: number): number {
+/** The number of hashes on a level of tiles. */
+function hashesAtLevel(size: number, level: number): number {
   return Math.floor(size / TILE_WIDTH ** level);
 }
 

@@ -9,20 +9,20 @@ const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d+
 const FIRST_TIME = Date.parse('0000-01-01T00:00:00.000Z');
 const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Milliseconds since the epoch as ISO 8601 in UTC with milliseconds. */
+/** Formats milliseconds since the epoch as ISO 8601, in UTC with milliseconds. */
 export function formatTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The same for a time that may be absent. */
+/** The same for a time that may be null. */
 export function formatTimeOrNull(ms: number | null): string | null {
   return ms === null ? null : formatTime(ms);
 }
 
 /**
- * Reads a date-time of RFC 3339 section 5.6, whose offset is required.
- * @returns milliseconds since the epoch, rounded up (no stored time lies between two), or null for any other form and
- *   for days and times that do not exist
+ * Parses a date-time of RFC 3339 section 5.6. The offset is required.
+ * @returns milliseconds since the epoch, rounded up (stored times are whole milliseconds); null if the text has another
+ *   form, or if its day or time does not exist
  */
 export function parseDateTime(text: string): number | null {
   const match = DATE_TIME.exec(text);
@@ -31,23 +31,23 @@ export function parseDateTime(text: string): number | null {
   if (!dayExists(Number(year), Number(month), Number(day))) return null;
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return null;
   if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return null;
-  // Date.parse knows no leap second; its instant is the first of the next minute.
+  // Date.parse does not accept leap seconds; this one counts as the first second of the next minute.
   const leap = Number(second) === 60;
   const plain = text.toUpperCase().replace(' ', 'T');
   const parsed = Date.parse(leap ? `${plain.slice(0, 17)}59${plain.slice(19).replace(/\.\d+/, '')}` : plain);
   const beyond = leap || !/[1-9]/.test(fraction.slice(3)) ? 0 : 1;
   const time = (leap ? parsed + SECOND : parsed) + beyond;
-  // An offset can lead out of the years that four digits write.
+  // The offset can lead to a year outside of 0000 to 9999.
   if (!(time >= FIRST_TIME && time <= LAST_TIME)) return null;
   return leap && !isMonthStart(time) ? null : time;
 }
 
-/** Leap seconds end a month in UTC, and stand nowhere else (RFC 3339 section 5.7). */
+/** Leap seconds occur only at the end of a month in UTC (RFC 3339 section 5.7). */
 function isMonthStart(time: number): boolean {
   return time % DAY === 0 && new Date(time).getUTCDate() === 1;
 }
 
-/** Reads a full-date `YYYY-MM-DD` as its midnight in UTC; null for another form or a day that does not exist. */
+/** Parses a full-date `YYYY-MM-DD` as its midnight in UTC; null if the form is wrong or the day does not exist. */
 export function parseDate(text: string): number | null {
   const match = DATE.exec(text);
   if (!match) return null;

@@ -1,6 +1,6 @@
 import { TypeID } from 'typeid-js';
 
-/** Every kind prefix that an identifier of this service can carry. */
+/** The prefixes of all kinds of identifiers. */
 export type Prefix =
   | 'user'
   | 'utok'
@@ -37,21 +37,21 @@ export function makeId<P extends Prefix>(prefix: P, now: number, random: Uint8Ar
   return formatId(prefix, uuid);
 }
 
-/** The first identifier of a moment: those of earlier moments sort before it, all others after. */
-export function firstIdAt<P extends Prefix>(prefix: P, time: number): Id<P> {
+/** The smallest identifier of a time: identifiers of earlier times sort before it. */
+export function smallestIdAt<P extends Prefix>(prefix: P, time: number): Id<P> {
   return makeId(prefix, Math.max(0, time), new Uint8Array(10));
 }
 
-/** Writes 16 bytes as an identifier of the given kind. */
+/** Formats 16 bytes as an identifier of a kind. */
 export function formatId<P extends Prefix>(prefix: P, bytes: Uint8Array): Id<P> {
   return TypeID.fromUUIDBytes(prefix, bytes).toString() as Id<P>;
 }
 
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
-/** Two characters of base32, by the ten bits that they stand for. */
+/** Two characters of base32 for each value of ten bits. */
 const PAIRS = Array.from({ length: 1_024 }, (_, bits) => `${BASE32[bits >> 5]}${BASE32[bits & 31]}`);
 
-/** The same as {@link formatId} for bytes in hexadecimal, and quick: exports write millions. */
+/** The same as {@link formatId} for bytes in hexadecimal. Optimized, because exports format millions of identifiers. */
 export function formatHexId<P extends Prefix>(prefix: P, hex: string): Id<P> {
   let text = `${prefix}_${PAIRS[Number.parseInt(hex.slice(0, 2), 16)]}`;
   for (let at = 2; at < 32; at += 5) {
@@ -62,28 +62,28 @@ export function formatHexId<P extends Prefix>(prefix: P, hex: string): Id<P> {
   return text as Id<P>;
 }
 
-/** The 16 bytes of an identifier that {@link parseId} or {@link makeId} gave. */
+/** The 16 bytes of a valid identifier. */
 export function idBytes(id: string): Uint8Array {
   return TypeID.fromString(id).toUUIDBytes();
 }
 
-/** When an identifier was made, in milliseconds since the epoch (RFC 9562 section 5.7). */
+/** The time of an identifier, in milliseconds since the epoch (RFC 9562 section 5.7). */
 export function timeOfId(id: string): number {
   const bytes = idBytes(id);
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   return view.getUint16(0) * 2 ** 32 + view.getUint32(2);
 }
 
-/** The 128 bits of an identifier, as a regular expression. */
+/** A regular expression for the 26 characters after the prefix. */
 const BITS = '[0-7][0-9a-hjkmnp-tv-z]{25}';
 const BITS_ALONE = new RegExp(`^${BITS}$`);
 
-/** Reads an identifier of the given kind; null when the text is not one. */
+/** Checks that a text is an identifier of a kind; null if it is not. */
 export function parseId<P extends Prefix>(prefix: P, text: string): Id<P> | null {
   return text.startsWith(`${prefix}_`) && BITS_ALONE.test(text.slice(prefix.length + 1)) ? (text as Id<P>) : null;
 }
 
-/** The identifiers of a kind, as a regular expression. */
+/** A regular expression for the identifiers of a kind. */
 export function idPattern(prefix: Prefix): string {
   return `^${prefix}_${BITS}$`;
 }

@@ -3,7 +3,7 @@ import { codeOf } from '../db/columns';
 import type { Reader } from '../db/database';
 import { accounts, agents, MOVE_DIRECTIONS, permissions } from '../db/schema';
 import type { Runtime } from '../env';
-import { freezeClock } from '../http/context';
+import { withFixedClock } from '../http/context';
 import { type Entry, SERVICE_ORIGIN } from '../ledger/entry';
 import type { Ledger } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
@@ -28,7 +28,7 @@ interface ExpiryContext {
  */
 export async function expireSlice(context: ExpiryContext): Promise<boolean> {
   const { reader, ledger } = context;
-  const runtime = freezeClock(context.runtime);
+  const runtime = withFixedClock(context.runtime);
   const now = runtime.now();
   const [requests, tokens] = await reader.load([
     findDue(reader, 'permissions_due', now),

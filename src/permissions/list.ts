@@ -1,7 +1,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { mergeSorted } from '../db/merge';
+import { mergeSorted } from '../db/merge-sorted';
 import { agents, PERMISSION_STATUSES, permissions } from '../db/schema';
 import { sharedAccess } from '../http/access';
 import type { Context, Principal } from '../http/context';

@@ -1,10 +1,10 @@
 import { and, eq, type InferSelectModel, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
-import { named } from '../db/columns';
+import { aliased } from '../db/columns';
 import type { Reader } from '../db/database';
 import { agents, PERMISSION_STATUSES, permissions, TOKEN_STATUSES } from '../db/schema';
 import { notFound } from '../errors';
-import type { Incoming, Principal } from '../http/context';
+import type { Principal, RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
 import { countField, idField, objectField, timeField } from '../http/response-fields';
@@ -186,8 +186,8 @@ export const permissionColumns = {
   expiresAt: permissions.expiresAt,
   createdAt: permissions.createdAt,
   updatedAt: permissions.updatedAt,
-  agentId: named(agents.id, 'agent_id'),
-  agentIsActive: named(agents.isActive, 'agent_is_active'),
+  agentId: aliased(agents.id, 'agent_id'),
+  agentIsActive: aliased(agents.isActive, 'agent_is_active'),
 };
 
 /** Selects a permission of an account. */
@@ -205,7 +205,7 @@ export function isPermission(account: number | SQL<number>, id: Id<'perm'>) {
 }
 
 /** Makes the preload of the permission that the path names. */
-export async function permissionOfPath(c: Incoming, reader: Reader, owner: SQL<number>) {
+export async function permissionOfPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const id = parseId('perm', c.req.param('id') ?? '');
   return id && { query: findPermission(reader, owner, id) };
 }

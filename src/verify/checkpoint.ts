@@ -16,8 +16,8 @@ const TIME = /^time (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/;
 
 /**
  * Reads a checkpoint from its note.
- * @param where what to call it in the message
- * @throws Fault where the note is not a checkpoint
+ * @param where names the checkpoint in error messages
+ * @throws Fault if the note is not a checkpoint
  */
 export function readNote(note: string, where: string): Checkpoint {
   const refuse = (reason: string) => new Fault('checkpoint', `${where} ${reason}`);
@@ -26,16 +26,16 @@ export function readNote(note: string, where: string): Checkpoint {
   const bytes = decodeBase64(root);
   const time = TIME.exec(extension)?.[1];
   if (origin === '' || !SIZE.test(size) || !Number.isSafeInteger(Number(size)) || bytes?.length !== 32) {
-    throw refuse('is no checkpoint: origin, size and root hash, a line each');
+    throw refuse('is not a checkpoint: it needs one line each for origin, size and root hash');
   }
   if (!time || Number.isNaN(Date.parse(time)) || more.length > 0)
-    throw refuse('does not tell its time, and that alone');
+    throw refuse('must have exactly one more line, with its time');
   return { origin, size: Number(size), root: bytes, time, note };
 }
 
 /**
- * Reads a checkpoint as the service answers it, `{origin, tree_size, root_hash, timestamp, note}`.
- * @throws Fault where it is none, or says something else than its note
+ * Reads a checkpoint in the form of the API, `{origin, tree_size, root_hash, timestamp, note}`.
+ * @throws Fault if it is not a checkpoint, or differs from its note
  */
 export function readCheckpoint(value: Json, where: string): Checkpoint {
   if (!isJsonObject(value) || typeof value.note !== 'string') throw new Fault('checkpoint', `${where} has no note`);
@@ -44,21 +44,21 @@ export function readCheckpoint(value: Json, where: string): Checkpoint {
   const signed = { origin, tree_size: size, root_hash: root.toString('hex'), timestamp: time };
   for (const [name, fact] of Object.entries(signed)) {
     if (value[name] === fact) continue;
-    throw new Fault('checkpoint', `${where} does not say what its note says: its ${name} is another`, {
+    throw new Fault('checkpoint', `${where} differs from its note: its ${name} is not the signed one`, {
       evidence: { found: String(value[name]), signed: fact },
     });
   }
   return checkpoint;
 }
 
-/** The account in the name of a log, which follows the host. */
+/** The account in the name of a log, which is the host and the account. */
 export function accountOf(origin: string): string {
   return origin.slice(origin.lastIndexOf('/') + 1);
 }
 
 /**
- * The key that signed a checkpoint; null where none of the keys did.
- * @throws Fault where it is forged: signed under a key's name, and not with it
+ * The key that signed a checkpoint; null if none of the keys did.
+ * @throws Fault if a signature is forged: it names one of the keys, but that key did not make it
  */
 export function signerOf(checkpoint: Checkpoint, keys: VerifierKey[], where: string): VerifierKey | null {
   return attempt(where, () => findSigner(parseNote(checkpoint.note), checkpoint.origin, keys));

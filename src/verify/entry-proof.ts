@@ -1,7 +1,7 @@
 import { type Checkpoint, readCheckpoint } from './checkpoint.ts';
 import { CannotCheck, entryFault, Fault, type Report } from './findings.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
-import { leadsToRoot, sha256 } from './merkle.ts';
+import { sha256, verifyInclusion } from './merkle.ts';
 import { decodeBase64 } from './note.ts';
 
 const HASH = /^[0-9a-f]{64}$/;
@@ -13,41 +13,45 @@ export function isEntryProof(value: Json): value is JsonObject {
 }
 
 /**
- * Checks the proof of a single entry, and that it is of this entry.
- * @param entry as `GET /v1/audit/:id` answers it
+ * Checks the proof of a single entry, and that it proves this entry.
+ * @param entry the answer of `GET /v1/audit/:id`
  */
 export function checkEntry(proof: JsonObject, entry: Json): { report: Report; checkpoint: Checkpoint } {
-  if (!isJsonObject(entry)) throw new CannotCheck('The proof is of a single entry, and the file is none');
+  if (!isJsonObject(entry)) throw new CannotCheck('The proof is for a single entry, but the file is not an entry');
   const { sequence, leaf_input, tree_size, root_hash } = proof;
   const checkpoint = readCheckpoint(proof.checkpoint ?? null, "The proof's checkpoint");
   const { origin, size, root, time } = checkpoint;
   const [leaf, path] = [readHash(proof.leaf_hash), readHashes(proof.inclusion_path)];
   const input = typeof leaf_input === 'string' ? decodeBase64(leaf_input) : null;
   if (typeof sequence !== 'number' || !input || input[0] !== 0) {
-    throw new Fault('proof', 'The proof is not in its form: its sequence or leaf_input is none');
+    throw new Fault('proof', 'The proof is malformed: its sequence or leaf_input is invalid');
   }
   if (tree_size !== size || root_hash !== root.toString('hex')) {
-    throw new Fault('proof', 'The proof is of another tree than its checkpoint', {
+    throw new Fault('proof', 'The proof belongs to another tree than its checkpoint', {
       evidence: { tree_size: String(tree_size), tree_size_of_checkpoint: size },
     });
   }
   const id = typeof entry.id === 'string' ? entry.id : undefined;
   const faults: Fault[] = [];
-  const judge = (right: boolean, kind: 'changed' | 'swapped', how: string) => {
+  const expect = (right: boolean, kind: 'changed' | 'swapped', how: string) => {
     if (!right && faults.length === 0) faults.push(entryFault(kind, how, { sequence, id }));
   };
   const sealed = readSealed(input);
-  judge(isSame(entry, sealed), 'changed', 'is not the one that was sealed');
-  judge(entry.sequence === sequence, 'swapped', 'says to stand in another place than the proof');
-  judge(origin.endsWith(`/${entry.user_id}`), 'swapped', 'is of another account than the log');
-  judge(sha256(input).equals(leaf), 'changed', 'does not have the leaf hash of the proof');
-  judge(leadsToRoot(sequence - 1, size, leaf, path, root), 'changed', 'does not lead to the root of the checkpoint');
+  expect(isSameEntry(entry, sealed), 'changed', 'differs from the entry that was sealed');
+  expect(entry.sequence === sequence, 'swapped', 'has another sequence than the proof');
+  expect(origin.endsWith(`/${entry.user_id}`), 'swapped', 'belongs to another account than the log');
+  expect(sha256(input).equals(leaf), 'changed', 'does not have the leaf hash of the proof');
+  expect(
+    verifyInclusion(sequence - 1, size, leaf, path, root),
+    'changed',
+    'does not lead to the root of the checkpoint',
+  );
   const report: Report = {
     log: origin,
     checkpoint: { tree_size: size, root_hash: root.toString('hex'), timestamp: time },
     key: null,
-    proven: [`Entry ${sequence} (${id}) stands in the log as it was sealed.`],
-    limits: ['The proof of one entry says nothing about others.'],
+    proven: [`Entry ${sequence} (${id}) is in the log, unchanged since it was sealed.`],
+    limits: ['The proof of one entry says nothing about other entries.'],
     unchecked: [],
     faults,
     refused: false,
@@ -55,7 +59,7 @@ export function checkEntry(proof: JsonObject, entry: Json): { report: Report; ch
   return { report, checkpoint };
 }
 
-/** The entry that a leaf was made of, with its salt; null where it is not canonical JSON. */
+/** The sealed entry and its salt, from the input of the leaf hash; null if it is not canonical JSON. */
 function readSealed(input: Buffer): JsonObject | null {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(input.subarray(1));
@@ -66,7 +70,7 @@ function readSealed(input: Buffer): JsonObject | null {
   }
 }
 
-function isSame(entry: JsonObject, sealed: JsonObject | null): boolean {
+function isSameEntry(entry: JsonObject, sealed: JsonObject | null): boolean {
   if (!sealed || typeof sealed.salt !== 'string' || !SALT.test(sealed.salt) || 'salt' in entry) return false;
   try {
     return canonicalJson({ ...entry, salt: sealed.salt }) === canonicalJson(sealed);
@@ -86,5 +90,5 @@ export function readHashes(value: Json | undefined): Buffer[] {
 
 function readHash(value: Json | undefined): Buffer {
   if (typeof value === 'string' && HASH.test(value)) return Buffer.from(value, 'hex');
-  throw new Fault('proof', `A proof has a hash that is none: ${JSON.stringify(value)}`);
+  throw new Fault('proof', `A proof has an invalid hash: ${JSON.stringify(value)}`);
 }

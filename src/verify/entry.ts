@@ -1,7 +1,7 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './json.ts';
 import { sha256 } from './merkle.ts';
 
-/** A line of an export: the entry as the API shows it, of which the leaf is made. */
+/** A row of an export: an entry in the form of the API, which is the form that is hashed. */
 export interface Row {
   sequence: number;
   id: string;
@@ -9,9 +9,9 @@ export interface Row {
   entry: JsonObject;
 }
 
-/** A line of an export that holds no entry. */
-export class NoEntry extends Error {
-  /** The id that it names, if any. */
+/** A row of an export that is not a valid entry. */
+export class InvalidRow extends Error {
+  /** The id in the row, if there is one. */
   readonly id: string | undefined;
 
   constructor(message: string, id?: string) {
@@ -34,14 +34,14 @@ const COLUMNS = [...TEXTS, 'sequence', 'details', 'action', 'resource'];
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
- * Reads a line of an export with details. Beside the entry it repeats two of its details, `action` and `resource`,
- * which no leaf covers: they have to be the same.
+ * Reads a row of an export with details. Besides the entry, a row repeats `action` and `resource` from the details. The
+ * hash does not cover these copies, so they must be equal.
  * @throws NoEntry
  */
 export function readRow(value: Json): Row {
-  if (!isJsonObject(value)) throw new NoEntry('it is no object');
+  if (!isJsonObject(value)) throw new InvalidRow('it is not an object');
   const id = typeof value.id === 'string' ? value.id : undefined;
-  const refuse = (reason: string) => new NoEntry(reason, id);
+  const refuse = (reason: string) => new InvalidRow(reason, id);
 
   const { sequence, details, action, resource } = value;
   if (details === undefined) throw refuse('it has no details; only an export with details can be verified');
@@ -53,24 +53,24 @@ export function readRow(value: Json): Row {
   const texts: Record<string, string> = {};
   for (const name of TEXTS) {
     const text = value[name];
-    if (typeof text !== 'string') throw refuse(`its ${name} is no text`);
+    if (typeof text !== 'string') throw refuse(`its ${name} is not a string`);
     texts[name] = text;
   }
   const { id: named = '', created_at: createdAt = '' } = texts;
   if (typeof sequence !== 'number' || !Number.isSafeInteger(sequence) || sequence < 1) {
-    throw refuse('its sequence is no whole number from 1 on');
+    throw refuse('its sequence is not a positive whole number');
   }
-  if (!TIME.test(createdAt)) throw refuse('its created_at is no time');
-  if (!isJsonObject(details)) throw refuse('its details are no object');
-  if (action !== details.action) throw refuse('its action is not that of its details');
-  if (resource !== details.resource) throw refuse('its resource is not that of its details');
+  if (!TIME.test(createdAt)) throw refuse('its created_at is not a time');
+  if (!isJsonObject(details)) throw refuse('its details are not an object');
+  if (action !== details.action) throw refuse('its action differs from the one in its details');
+  if (resource !== details.resource) throw refuse('its resource differs from the one in its details');
   return { sequence, id: named, createdAt, entry: { ...texts, sequence, details } };
 }
 
 /**
- * The leaf hash of an entry: of 0x00 and the canonical JSON of the entry with its salt (RFC 9162 section 2.1.1).
+ * The leaf hash of an entry (RFC 9162 section 2.1.1): the hash of 0x00 and the canonical JSON of the entry with its salt.
  * @param salt 32 hexadecimal characters
- * @throws TypeError for an entry that has no canonical JSON
+ * @throws TypeError if the entry has no canonical JSON
  */
 export function hashEntry(entry: JsonObject, salt: string): Buffer {
   return sha256(Buffer.from(`\0${canonicalJson({ ...entry, salt })}`));

@@ -1,198 +1,199 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { hashEntry, NoEntry, type Row } from './entry.ts';
+import { hashEntry, InvalidRow, type Row } from './entry.ts';
 import { count, entryFault, Fault, type FaultDetails, type FaultKind } from './findings.ts';
-import { LEAF_OF_NOTHING, TreeFront } from './merkle.ts';
+import { EMPTY_LEAF_HASH, TreeFrontier } from './merkle.ts';
 import { type Leaf, ProofFile, type ProofHead, type Span } from './proof-file.ts';
 import { Ranges } from './ranges.ts';
 import { RequestFilter } from './request-filter.ts';
 import { readRows } from './rows.ts';
 
+/** The result of {@link checkExport}. */
 export interface ExportCheck {
   head: ProofHead;
-  /** What is wrong, the first entry that is wrong before everything else. */
+  /** All faults. The first wrong entry comes first. */
   faults: Fault[];
-  /** Entries in the file; first and last sequence, null where there are none. */
+  /** The number of entries in the file, and the first and last sequence; null if there are none. */
   rows: number;
   first: number | null;
   last: number | null;
-  /** Whether entries between the first and the last were left out on request. */
+  /** Whether the request had a filter that excludes entries between the first and the last. */
   filtered: boolean;
   erased: Ranges;
-  /** The roots that the log had at the sizes asked for, where the proof lets them be computed. */
+  /** The roots of the log at the requested sizes, as far as the proof allows to compute them. */
   roots: Map<number, Buffer>;
 }
 
 export interface ExportOptions {
-  /** Sizes of the log to compute the root for. */
+  /** Sizes of the log for which to compute the root. */
   sizes?: number[];
-  /** The sequence up to which everything should be in the file; absent where dates or filters leave something out. */
+  /** The sequence up to which the file must be complete; absent if dates or filters exclude entries. */
   completeTo?: number;
-  /** Milliseconds that a row group of Parquet may take. */
-  patience?: number | undefined;
+  /** Time limit for decoding a Parquet row group. */
+  groupTimeoutMs?: number | undefined;
 }
 
 /**
- * Checks an export file against its proof, and the proof against its checkpoint; who signed that is another matter.
- * @throws Fault where the proof cannot be read at all
+ * Checks an export file against its proof, and the proof against its checkpoint. Does not check the checkpoint's signature.
+ * @throws Fault if the proof cannot be read
  */
 export async function checkExport(file: string, proof: string, options: ExportOptions = {}): Promise<ExportCheck> {
-  return await new ExportWalk(file, await ProofFile.open(proof), options).run(file);
+  return await new ExportChecker(file, await ProofFile.open(proof), options).run(file);
 }
 
 type EntryFault = [kind: FaultKind, how: string, details: FaultDetails & { sequence: number }];
 
-/** Goes through the file and the tree side by side, from the first entry to the last. */
-class ExportWalk {
-  readonly #proof: ProofFile;
-  readonly #rows: AsyncGenerator<Row, void>;
-  readonly #filter: RequestFilter;
-  readonly #erased: Ranges;
-  readonly #completeTo: number | undefined;
-  readonly #sizes: Set<number>;
-  readonly #roots = new Map<number, Buffer>();
-  readonly #sealedEmpty = new Set<number>();
-  readonly #tree = new TreeFront();
-  /** The tree with the leaf of the first wrong entry as the file has it. */
-  #treeOfFile: TreeFront | null = null;
-  #count = 0;
-  #first: Row | null = null;
-  #last: Row | null = null;
-  #wrong: Fault | null = null;
-  /** An entry that came too early: whether it is one of the proof's at all shows later. */
-  #early: { row: Row; listed: boolean } | null = null;
+/** Reads the file and the tree of the proof in parallel, from the first entry to the last. */
+class ExportChecker {
+  private readonly proof: ProofFile;
+  private readonly rows: AsyncGenerator<Row, void>;
+  private readonly filter: RequestFilter;
+  private readonly erased: Ranges;
+  private readonly completeTo: number | undefined;
+  private readonly sizes: Set<number>;
+  private readonly roots = new Map<number, Buffer>();
+  private readonly sealedEmpty = new Set<number>();
+  private readonly tree = new TreeFrontier();
+  /** The tree in which the first wrong entry is replaced by the one in the file. */
+  private treeOfFile: TreeFrontier | null = null;
+  private count = 0;
+  private first: Row | null = null;
+  private last: Row | null = null;
+  private wrong: Fault | null = null;
+  /** An entry with a larger sequence than expected, and whether the proof lists it later. */
+  private early: { row: Row; listed: boolean } | null = null;
 
-  constructor(file: string, proof: ProofFile, { sizes = [], completeTo, patience }: ExportOptions) {
-    this.#proof = proof;
-    this.#rows = readRows(file, proof.head.format, patience);
-    this.#filter = new RequestFilter(proof.head.request);
-    this.#erased = new Ranges(proof.head.erased.flatMap(({ ranges }) => ranges));
-    this.#sizes = new Set(sizes);
-    this.#completeTo = completeTo;
+  constructor(file: string, proof: ProofFile, { sizes = [], completeTo, groupTimeoutMs: patience }: ExportOptions) {
+    this.proof = proof;
+    this.rows = readRows(file, proof.head.format, patience);
+    this.filter = new RequestFilter(proof.head.request);
+    this.erased = new Ranges(proof.head.erased.flatMap(({ ranges }) => ranges));
+    this.sizes = new Set(sizes);
+    this.completeTo = completeTo;
   }
 
   async run(file: string): Promise<ExportCheck> {
-    const { head } = this.#proof;
+    const { head } = this.proof;
     const faults: Fault[] = [];
-    this.#noteRoot();
+    this.noteRoot();
     try {
-      for await (const node of this.#proof.tree()) await this.#take(node);
-      if (this.#tree.size !== head.checkpoint.size) throw this.#misfit(`ends at ${this.#tree.size}`);
-      faults.push(...this.#judgeTree());
+      for await (const node of this.proof.tree()) await this.take(node);
+      if (this.tree.size !== head.checkpoint.size) throw this.misfit(`ends at ${this.tree.size}`);
+      faults.push(...this.judgeTree());
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       const { kind, message, evidence } = error;
-      faults.push(new Fault(kind, message, { sequence: this.#tree.size + 1, evidence }));
+      faults.push(new Fault(kind, message, { sequence: this.tree.size + 1, evidence }));
     }
     const whole = faults.length === 0;
-    if (!this.#wrong && faults.length === 0) await this.#finish();
-    if (this.#wrong) faults.unshift(this.#early?.listed === false ? this.#intruder(this.#early.row) : this.#wrong);
-    await this.#rows.return();
-    faults.push(...(await this.#judgeFile(file, whole)));
+    if (!this.wrong && faults.length === 0) await this.finish();
+    if (this.wrong) faults.unshift(this.early?.listed === false ? this.unexpectedEntry(this.early.row) : this.wrong);
+    await this.rows.return();
+    faults.push(...(await this.judgeFile(file, whole)));
     return {
       head,
       faults,
-      rows: this.#count,
-      first: this.#first?.sequence ?? null,
-      last: this.#last?.sequence ?? null,
-      filtered: this.#filter.leavesOut,
-      erased: this.#erased,
-      roots: this.#roots,
+      rows: this.count,
+      first: this.first?.sequence ?? null,
+      last: this.last?.sequence ?? null,
+      filtered: this.filter.isPartial,
+      erased: this.erased,
+      roots: this.roots,
     };
   }
 
-  async #take(node: Leaf | Span): Promise<void> {
+  private async take(node: Leaf | Span): Promise<void> {
     const [first, last] = 'salt' in node ? [node.sequence, node.sequence] : [node.first, node.last];
     const size = last - first + 1;
-    if (first !== this.#tree.size + 1) throw this.#misfit(`goes on with ${first}`);
-    if (last > this.#proof.head.checkpoint.size) throw this.#misfit(`goes on to ${last}`);
-    if (!this.#tree.takes(size)) throw this.#misfit(`has no complete subtree from ${first} to ${last}`);
+    if (first !== this.tree.size + 1) throw this.misfit(`goes on with ${first}`);
+    if (last > this.proof.head.checkpoint.size) throw this.misfit(`goes on to ${last}`);
+    if (!this.tree.canAppend(size)) throw this.misfit(`has no complete subtree from ${first} to ${last}`);
     if ('salt' in node) {
-      if (this.#early?.row.sequence === first) this.#early.listed = true;
-      if (!this.#wrong) await this.#compare(node);
-    } else if (size === 1 && node.hash.equals(LEAF_OF_NOTHING)) {
-      this.#sealedEmpty.add(first);
+      if (this.early?.row.sequence === first) this.early.listed = true;
+      if (!this.wrong) await this.compare(node);
+    } else if (size === 1 && node.hash.equals(EMPTY_LEAF_HASH)) {
+      this.sealedEmpty.add(first);
     }
-    this.#tree.append(size, node.hash);
-    if (this.#treeOfFile && this.#treeOfFile.size < this.#tree.size) this.#treeOfFile.append(size, node.hash);
-    this.#noteRoot();
+    this.tree.append(size, node.hash);
+    if (this.treeOfFile && this.treeOfFile.size < this.tree.size) this.treeOfFile.append(size, node.hash);
+    this.noteRoot();
   }
 
-  #noteRoot(): void {
-    if (this.#sizes.has(this.#tree.size)) this.#roots.set(this.#tree.size, this.#tree.root());
+  private noteRoot(): void {
+    if (this.sizes.has(this.tree.size)) this.roots.set(this.tree.size, this.tree.root());
   }
 
-  #misfit(how: string): Fault {
-    const { size } = this.#tree;
-    return new Fault('proof', `The tree of the proof does not fit together: after ${size} leaves it ${how}`, {
-      evidence: { leaves: size, tree_size: this.#proof.head.checkpoint.size },
+  private misfit(how: string): Fault {
+    const { size } = this.tree;
+    return new Fault('proof', `The tree of the proof is inconsistent: after ${size} leaves it ${how}`, {
+      evidence: { leaves: size, tree_size: this.proof.head.checkpoint.size },
     });
   }
 
-  /** Compares the next entry of the file with the next leaf that should be one. */
-  async #compare(leaf: Leaf): Promise<void> {
+  /** Compares the next entry of the file with the next leaf. */
+  private async compare(leaf: Leaf): Promise<void> {
     const { sequence } = leaf;
     try {
-      const row = await this.#next();
-      const gap = this.#findGap(sequence - 1);
-      if (gap) this.#fail(...gap);
+      const row = await this.next();
+      const gap = this.findGap(sequence - 1);
+      if (gap) this.fail(...gap);
       else if (!row) {
-        this.#fail('missing', 'has a place in the proof, but the file ends before it', { sequence });
+        this.fail('missing', 'is in the proof, but the file ends before it', { sequence });
       } else if (row.sequence !== sequence) {
-        await this.#explainOther(row, leaf);
+        await this.explainOther(row, leaf);
       } else {
-        this.#judge(row, leaf);
+        this.judge(row, leaf);
       }
     } catch (error) {
-      if (!(error instanceof NoEntry)) throw error;
-      this.#fail('changed', `is not in the file as it was sealed: ${error.message}`, { sequence, id: error.id });
+      if (!(error instanceof InvalidRow)) throw error;
+      this.fail('changed', `differs in the file from the sealed entry: ${error.message}`, { sequence, id: error.id });
     }
   }
 
-  async #next(): Promise<Row | null> {
-    const { value, done } = await this.#rows.next();
-    if (!done) this.#count++;
+  private async next(): Promise<Row | null> {
+    const { value, done } = await this.rows.next();
+    if (!done) this.count++;
     return done ? null : value;
   }
 
-  /** Whether something is missing after the last entry and up to a place. */
-  #findGap(to: number): EntryFault | null {
-    if (this.#filter.leavesOut) return null;
-    const from = this.#last ? this.#last.sequence + 1 : this.#completeTo === undefined ? to + 1 : 1;
-    const sequence = this.#erased.firstOutside(from, to);
+  /** The fault of a missing entry after the last one, up to a sequence; null if none is missing. */
+  private findGap(to: number): EntryFault | null {
+    if (this.filter.isPartial) return null;
+    const from = this.last ? this.last.sequence + 1 : this.completeTo === undefined ? to + 1 : 1;
+    const sequence = this.erased.firstOutside(from, to);
     if (sequence === null) return null;
-    const emptiness = this.#sealedEmpty.has(sequence)
-      ? 'was not in the database when its place was sealed, and is not recorded as erased'
+    const how = this.sealedEmpty.has(sequence)
+      ? 'was not in the database when its leaf was sealed, and is not recorded as erased'
       : 'was not exported, and is not recorded as erased';
-    return ['missing', emptiness, { sequence, evidence: { after: this.#last?.id ?? null } }];
+    return ['missing', how, { sequence, evidence: { after: this.last?.id ?? null } }];
   }
 
-  #judge(row: Row, leaf: Leaf): void {
+  private judge(row: Row, leaf: Leaf): void {
     const { sequence, id, createdAt, entry } = row;
-    const found = this.#hash(entry, leaf.salt);
+    const found = this.hash(entry, leaf.salt);
     if (!found?.equals(leaf.hash)) {
       const evidence = { leaf_of_proof: leaf.hash.toString('hex'), leaf_of_file: found?.toString('hex') ?? null };
-      this.#treeOfFile = this.#tree.copy();
-      this.#treeOfFile.append(1, found ?? LEAF_OF_NOTHING);
-      this.#fail('changed', 'is not in the file as it was sealed', { sequence, id, evidence });
+      this.treeOfFile = this.tree.copy();
+      this.treeOfFile.append(1, found ?? EMPTY_LEAF_HASH);
+      this.fail('changed', 'differs in the file from the sealed entry', { sequence, id, evidence });
       return;
     }
-    const objection = this.#filter.objection(row);
-    if (this.#last && createdAt < this.#last.createdAt) {
-      const evidence = { created_at: createdAt, before_it: this.#last.createdAt };
-      this.#fail('changed', 'is sealed with a time before that of the entry before it', { sequence, id, evidence });
+    const objection = this.filter.findMismatch(row);
+    if (this.last && createdAt < this.last.createdAt) {
+      const evidence = { created_at: createdAt, before_it: this.last.createdAt };
+      this.fail('changed', 'has an earlier time than the entry before it', { sequence, id, evidence });
     } else if (objection) {
-      this.#fail('added', `is not one of those that were asked for: ${objection}`, { sequence, id });
-    } else if (this.#erased.has(sequence)) {
-      this.#fail('added', 'is recorded as erased, and stands in the file', { sequence, id });
-    } else if (!this.#proof.head.checkpoint.origin.endsWith(`/${entry.user_id}`)) {
-      this.#fail('added', 'is of another account than the log', { sequence, id });
+      this.fail('added', `does not match the request: ${objection}`, { sequence, id });
+    } else if (this.erased.has(sequence)) {
+      this.fail('added', 'is in the file, but recorded as erased', { sequence, id });
+    } else if (!this.proof.head.checkpoint.origin.endsWith(`/${entry.user_id}`)) {
+      this.fail('added', 'belongs to another account than the log', { sequence, id });
     }
-    this.#first ??= row;
-    this.#last = row;
+    this.first ??= row;
+    this.last = row;
   }
 
-  #hash(entry: Row['entry'], salt: string): Buffer | null {
+  private hash(entry: Row['entry'], salt: string): Buffer | null {
     try {
       return hashEntry(entry, salt);
     } catch {
@@ -200,90 +201,89 @@ class ExportWalk {
     }
   }
 
-  /** Says how it comes that not the expected entry stands here but another. */
-  async #explainOther(row: Row, { sequence, salt, hash }: Leaf): Promise<void> {
+  /** Finds the fault that explains why another entry is here than the expected one. */
+  private async explainOther(row: Row, { sequence, salt, hash }: Leaf): Promise<void> {
     const { id } = row;
-    if (this.#hash({ ...row.entry, sequence }, salt)?.equals(hash)) {
+    if (this.hash({ ...row.entry, sequence }, salt)?.equals(hash)) {
       const evidence = { sequence_in_file: row.sequence };
-      this.#fail('changed', `has another sequence in the file: ${row.sequence}`, { sequence, id, evidence });
+      this.fail('changed', `has another sequence in the file: ${row.sequence}`, { sequence, id, evidence });
     } else if (row.sequence < sequence) {
-      this.#wrong = this.#intruder(row);
+      this.wrong = this.unexpectedEntry(row);
     } else {
-      this.#early = { row, listed: false };
-      const later = await this.#lookFor(sequence);
+      this.early = { row, listed: false };
+      const later = await this.lookFor(sequence);
       const evidence = { in_its_place: row.sequence, id_in_its_place: id };
       if (later) {
-        const how = `is not in its place: entry ${row.sequence} (${id}) stands there, and it comes later`;
-        this.#fail('swapped', how, { sequence, id: later.id, evidence });
+        const how = `is out of order: entry ${row.sequence} (${id}) is in its place, and it comes later`;
+        this.fail('swapped', how, { sequence, id: later.id, evidence });
       } else {
-        this.#early = null;
-        this.#fail('missing', 'has a place in the proof, but is not in the file', { sequence, evidence });
+        this.early = null;
+        this.fail('missing', 'is in the proof, but not in the file', { sequence, evidence });
       }
     }
   }
 
-  /** Looks through the rest of the file. */
-  async #lookFor(sequence: number): Promise<Row | null> {
+  /** Searches the rest of the file for an entry. */
+  private async lookFor(sequence: number): Promise<Row | null> {
     try {
-      for (let row = await this.#next(); row; row = await this.#next()) if (row.sequence === sequence) return row;
+      for (let row = await this.next(); row; row = await this.next()) if (row.sequence === sequence) return row;
     } catch (error) {
-      if (!(error instanceof NoEntry)) throw error;
+      if (!(error instanceof InvalidRow)) throw error;
     }
     return null;
   }
 
-  #intruder({ sequence, id }: Row): Fault {
-    const twice = this.#last?.id === id;
-    const how = twice ? 'stands twice in the file' : 'stands in the file where the proof has no place for it';
-    return entryFault('added', how, { sequence, id, evidence: { after: this.#last?.id ?? null } });
+  private unexpectedEntry({ sequence, id }: Row): Fault {
+    const how = this.last?.id === id ? 'is in the file twice' : 'is in the file, but not in the proof';
+    return entryFault('added', how, { sequence, id, evidence: { after: this.last?.id ?? null } });
   }
 
-  /** What only the end of file and tree can show. */
-  async #finish(): Promise<void> {
+  /** Finds missing and unexpected entries at the end of the file. */
+  private async finish(): Promise<void> {
     try {
-      const row = await this.#next();
-      const gap = this.#completeTo === undefined ? null : this.#findGap(this.#completeTo);
-      if (gap) this.#fail(...gap);
-      else if (row) this.#wrong = this.#intruder(row);
+      const row = await this.next();
+      const gap = this.completeTo === undefined ? null : this.findGap(this.completeTo);
+      if (gap) this.fail(...gap);
+      else if (row) this.wrong = this.unexpectedEntry(row);
     } catch (error) {
-      if (!(error instanceof NoEntry)) throw error;
-      this.#wrong = new Fault('file', `The file does not end as an export does: ${error.message}`);
+      if (!(error instanceof InvalidRow)) throw error;
+      this.wrong = new Fault('file', `The end of the file is malformed: ${error.message}`);
     }
   }
 
-  #fail(...fault: EntryFault): void {
-    this.#wrong = entryFault(...fault);
+  private fail(...fault: EntryFault): void {
+    this.wrong = entryFault(...fault);
   }
 
-  /** Whether the tree leads to the root of the checkpoint; if not, whether it would with the entry as the file has it. */
-  #judgeTree(): Fault[] {
-    const { root } = this.#proof.head.checkpoint;
-    const found = this.#tree.root();
+  /** Checks the root of the tree. If it is wrong, tries whether the wrong entry in the file is the sealed one. */
+  private judgeTree(): Fault[] {
+    const { root } = this.proof.head.checkpoint;
+    const found = this.tree.root();
     if (found.equals(root)) return [];
     const evidence = { root_of_tree: found.toString('hex'), root_of_checkpoint: root.toString('hex') };
-    const how = this.#treeOfFile?.root().equals(root)
-      ? 'With that entry as the file has it, the tree leads to the root of the checkpoint: the proof was changed there, and the file was not'
-      : "The tree of the proof does not lead to the checkpoint's root: entries, hashes or the checkpoint were changed together with the proof, and which of them does not show here";
+    const how = this.treeOfFile?.root().equals(root)
+      ? 'With that entry as it is in the file, the root is that of the checkpoint: the proof was changed, and the file was not'
+      : 'The root of the tree is not that of the checkpoint: entries, hashes or the checkpoint were changed together with the proof, and the proof cannot show which';
     return [new Fault('proof', how, { evidence })];
   }
 
-  /** @param whole whether all of the file was read, if it was in order */
-  async #judgeFile(file: string, whole: boolean): Promise<Fault[]> {
-    const { sha256, rowCount } = this.#proof.head;
+  /** @param whole whether the tree was read to its end */
+  private async judgeFile(file: string, whole: boolean): Promise<Fault[]> {
+    const { sha256, rowCount } = this.proof.head;
     const faults: Fault[] = [];
     const hash = createHash('sha256');
     for await (const chunk of createReadStream(file, { highWaterMark: 2 ** 20 })) hash.update(chunk);
     const found = hash.digest('hex');
     if (found !== sha256) {
       faults.push(
-        new Fault('file', 'The file is not the one that was exported', {
+        new Fault('file', 'The file differs from the exported file', {
           evidence: { sha256: found, exported: sha256 },
         }),
       );
     }
-    if (whole && !this.#wrong && this.#count !== rowCount) {
-      const how = `The file has ${count(this.#count, 'entry', 'entries')}, the proof speaks of ${rowCount}`;
-      faults.push(new Fault('file', how, { evidence: { rows: this.#count, row_count: rowCount } }));
+    if (whole && !this.wrong && this.count !== rowCount) {
+      const how = `The file has ${count(this.count, 'entry', 'entries')}, but the proof says ${rowCount}`;
+      faults.push(new Fault('file', how, { evidence: { rows: this.count, row_count: rowCount } }));
     }
     return faults;
   }

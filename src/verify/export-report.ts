@@ -1,19 +1,19 @@
 import type { ExportCheck } from './export-check.ts';
 import { count, type Report } from './findings.ts';
 
-/** Begins a report with what the check of an export found. Who signed, and what was kept, is added to it. */
+/** Makes a report from the check of an export. Signatures and kept checkpoints are added to it later. */
 export function reportExport(check: ExportCheck, complete: boolean): Report {
   const { head, faults, rows, first, last, filtered, erased } = check;
   const { origin, size, root, time } = head.checkpoint;
   const proven = [
     rows === 0
-      ? 'The file has no entries, and that is what the proof says.'
-      : `${count(rows, 'entry', 'entries')}, ${first} to ${last}, are in the file as they were sealed: none changed, added or out of place.`,
+      ? 'The file has no entries, and the proof has none either.'
+      : `${count(rows, 'entry', 'entries')}, ${first} to ${last}, are in the file as they were sealed: none was changed, added or moved.`,
   ];
   if (!filtered && first !== null && last !== null) {
     const gone = erased.countUpTo(last) - erased.countUpTo(first - 1);
     proven.push(
-      `None is missing between the first and the last: ${gone === 0 ? 'there are no gaps' : `the gaps are ${count(gone, 'entry', 'entries')} recorded as erased`}.`,
+      `No entry is missing between the first and the last: ${gone === 0 ? 'there are no gaps' : `the gaps are ${count(gone, 'entry', 'entries')} recorded as erased`}.`,
     );
   }
   return {
@@ -24,7 +24,7 @@ export function reportExport(check: ExportCheck, complete: boolean): Report {
     limits: [
       ...listOmissions(check, complete),
       ...(head.erased.length > 0
-        ? ['That what was erased was erased by right is the word of the service; the tree does not cover it.']
+        ? ['Whether the erasures were legitimate: the service says so, and the tree does not prove it.']
         : []),
     ],
     unchecked: [],
@@ -33,21 +33,19 @@ export function reportExport(check: ExportCheck, complete: boolean): Report {
   };
 }
 
-/** What an export of some dates or kinds leaves out on request, and so cannot show. */
+/** What the export does not show because of the dates and filters of the request. */
 function listOmissions({ head, first, last, filtered }: ExportCheck, complete: boolean): string[] {
   if (complete) return [];
   const { start_date, end_date, agent_id, event_types } = head.request;
   const outside = `before ${first ?? 'the first'} and after ${last ?? 'the last'}`;
-  const omissions = [
-    `It was asked for from ${start_date} to ${end_date}: whether entries ${outside} are missing, the file cannot show.`,
-  ];
+  const omissions = [`Whether entries ${outside} are missing: the request was for ${start_date} to ${end_date}.`];
   if (filtered) {
     const filters = [
       agent_id === null ? [] : ['one agent'],
       event_types === null ? [] : [event_types.join(', ')],
     ].flat();
     omissions.push(
-      `It was asked for with a filter (${filters.join('; ')}): whether an entry of these is missing, it cannot show.`,
+      `Whether entries between the first and the last are missing: the request had a filter (${filters.join('; ')}).`,
     );
   }
   return omissions;

@@ -1,6 +1,6 @@
 /**
- * What can be wrong: an entry, the file or its proof as a whole, a checkpoint, the log compared with what it was, or that
- * the service itself refuses the log.
+ * The kinds of faults: of one entry (`changed`, `missing`, `added`, `swapped`), of the file, the proof or a checkpoint, of the
+ * log's history, or a log that the service itself refuses.
  */
 export type FaultKind =
   | 'changed'
@@ -14,15 +14,15 @@ export type FaultKind =
   | 'refused';
 
 export interface FaultDetails {
-  /** The entry's place in the log, where one entry is at fault. */
+  /** The sequence of the wrong entry. */
   sequence?: number | undefined;
-  /** The entry's id, where it is known. */
+  /** The id of the wrong entry, if it is known. */
   id?: string | undefined;
-  /** What was found and what should have been there. */
+  /** The found and the expected values. */
   evidence?: Record<string, string | number | null>;
 }
 
-/** Something that is wrong: the log, the file or the proof is not what it claims to be. */
+/** A proven fault: the log, the file or the proof is not authentic. */
 export class Fault extends Error {
   readonly kind: FaultKind;
   readonly sequence: number | undefined;
@@ -45,39 +45,39 @@ export class Fault extends Error {
 
 /**
  * A fault of one entry.
- * @param how what is wrong, as a sentence that the entry begins
+ * @param how the rest of a sentence that begins with the entry
  */
 export function entryFault(kind: FaultKind, how: string, details: FaultDetails & { sequence: number }): Fault {
   const { sequence, id } = details;
   return new Fault(kind, `Entry ${sequence}${id ? ` (${id})` : ''} ${how}`, details);
 }
 
-/** Why nothing can be said: a wrong call, a file that is not there, a service that does not answer. */
+/** The check is not possible: the arguments are wrong, a file is missing, or the service does not answer. */
 export class CannotCheck extends Error {}
 
-/** The service refuses the log: it answers `log_refused`, and proves nothing. */
+/** The service refuses the log: it answers `log_refused` instead of a proof. */
 export class LogRefused extends Error {}
 
-/** What a verification found. */
+/** The result of a verification. */
 export interface Report {
-  /** The log by its own name. */
+  /** The name of the log. */
   log: string;
   checkpoint: { tree_size: number; root_hash: string; timestamp: string };
-  /** The key that signed the checkpoint; null where that could not be checked. */
+  /** The key that signed the checkpoint; null if that could not be checked. */
   key: string | null;
-  /** What was proven, in sentences; void where there are faults. */
+  /** Sentences that say what was proven. They hold only if there are no faults. */
   proven: string[];
-  /** What this cannot show. */
+  /** What this verification cannot prove. */
   limits: string[];
-  /** What should have been checked and could not be. */
+  /** What should have been checked but could not be. */
   unchecked: string[];
-  /** What is wrong, the first entry that is wrong before everything else. */
+  /** All faults. The first wrong entry comes first. */
   faults: Fault[];
   /** Whether the service itself refuses the log. */
   refused: boolean;
 }
 
-/** Whole numbers as people read them. */
+/** Formats a number of things, such as `1 entry` or `1,000 entries`. */
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
 }

@@ -1,31 +1,31 @@
 import { accountOf, type Checkpoint, signerOf } from './checkpoint.ts';
 import { count, Fault, type Report } from './findings.ts';
-import type { Kept } from './kept-checkpoints.ts';
-import { growsInto, type TreeHead } from './merkle.ts';
+import type { KeptCheckpoint } from './kept-checkpoints.ts';
+import { type TreeHead, verifyConsistency } from './merkle.ts';
 import type { VerifierKey } from './note.ts';
 
 export interface HistoryOptions {
   keys: VerifierKey[];
-  /** Roots at some sizes, computed from the entries and hashes of a proof that leads to the checkpoint. */
+  /** The roots at some sizes, computed from a proof for the checkpoint. */
   roots: Map<number, Buffer>;
-  /** Whether the checkpoint is the newest of its log, so that no larger one can have been kept. */
+  /** Whether the checkpoint is the newest of its log, so that no kept checkpoint can be larger. */
   isNewest: boolean;
-  /** Asks for a consistency proof between two sizes; absent offline, and where the service refuses the log. */
-  askConsistency?: (from: number, to: number) => Promise<Buffer[]>;
+  /** Fetches a consistency proof between two sizes; absent offline, and if the service refuses the log. */
+  fetchConsistencyPath?: (from: number, to: number) => Promise<Buffer[]>;
 }
 
 /**
- * Checks that the log of a checkpoint grew out of every checkpoint that was kept, and adds to the report what it finds.
- * @param kept smallest log first
+ * Checks that the log of a checkpoint is consistent with every kept checkpoint, and adds the result to the report.
+ * @param kept sorted by size
  */
 export async function compareHistory(
   report: Report,
-  kept: Kept[],
+  kept: KeptCheckpoint[],
   checkpoint: Checkpoint,
   options: HistoryOptions,
 ): Promise<void> {
-  const agreed: Kept[] = [];
-  const [later, unknown, beyondProof]: [Kept[], Kept[], Kept[]] = [[], [], []];
+  const agreed: KeptCheckpoint[] = [];
+  const [later, unknown, beyondProof]: [KeptCheckpoint[], KeptCheckpoint[], KeptCheckpoint[]] = [[], [], []];
   for (const one of kept) {
     try {
       if (signerOf(one, options.keys, one.where) === null) unknown.push(one);
@@ -34,7 +34,7 @@ export async function compareHistory(
         later.push(one);
         continue;
       }
-      const isProven = await isPast(one, checkpoint, options);
+      const isProven = await isConsistent(one, checkpoint, options);
       if (options.isNewest) requireEarlier(one, checkpoint);
       (isProven ? agreed : beyondProof).push(one);
     } catch (error) {
@@ -51,76 +51,83 @@ export async function compareHistory(
   const [oldest] = agreed;
   if (oldest) {
     report.proven.push(
-      `The log grew out of ${count(agreed.length, 'kept checkpoint')}, the oldest of ${oldest.time} with ${count(oldest.size, 'entry', 'entries')}.`,
+      `The log is consistent with ${count(agreed.length, 'kept checkpoint')}, the oldest from ${oldest.time} with ${count(oldest.size, 'entry', 'entries')}.`,
     );
   }
-  const say = (what: Kept[], why: string) => {
-    if (what.length > 0) report.limits.push(`${count(what.length, 'kept checkpoint')} ${why}`);
+  const addLimit = (checkpoints: KeptCheckpoint[], why: string) => {
+    if (checkpoints.length > 0) report.limits.push(`${count(checkpoints.length, 'kept checkpoint')} ${why}`);
   };
-  say(later, 'of a larger log cannot be compared with this older proof.');
-  say(
+  addLimit(later, 'of a larger log cannot be compared with this older proof.');
+  addLimit(
     beyondProof,
     options.isNewest
       ? 'of a smaller log cannot be compared: the service gives no consistency proof.'
-      : 'cannot be compared offline: this proof has no leaves around their sizes.',
+      : 'cannot be compared offline: this proof does not contain the roots at their sizes.',
   );
   const renamed = kept.filter(({ origin }) => origin !== checkpoint.origin);
   const names = [...new Set(renamed.map(({ origin }) => origin))].join(', ');
-  say(renamed, `under another name of the log (${names}): of the same account, on a host that the service had.`);
-  say(unknown, 'with a signature by a key that is not among those given now: compared, but not as signed.');
+  addLimit(
+    renamed,
+    `with another name of the log (${names}): for the same account, on an earlier host of the service.`,
+  );
+  addLimit(unknown, 'with a signature of a key that was not given: compared, but the signature was not checked.');
 }
 
 /**
- * Compares the accounts alone: the service may have moved to another host since, under which the log goes on.
+ * Compares only the accounts: the service may have changed its host since, which is part of the log's name.
  * @throws Fault
  */
-function requireSameLog(kept: Kept, { origin }: Checkpoint): void {
+function requireSameLog(kept: KeptCheckpoint, { origin }: Checkpoint): void {
   if (accountOf(kept.origin) === accountOf(origin)) return;
-  throw new Fault('history', `${kept.where} is a checkpoint of another log: ${kept.origin}, not ${origin}`);
+  throw new Fault('history', `${kept.where} belongs to another log: ${kept.origin}, not ${origin}`);
 }
 
-/** @throws Fault where a checkpoint was signed for a later time than the newest one */
-function requireEarlier({ time, where }: Kept, newest: Checkpoint): void {
+/** @throws Fault if a checkpoint has a later time than the newest one */
+function requireEarlier({ time, where }: KeptCheckpoint, newest: Checkpoint): void {
   if (time <= newest.time) return;
   const evidence = { time_kept: time, time_now: newest.time };
-  throw new Fault('history', `The time of the log ran backwards: ${where} is later than its newest checkpoint`, {
+  throw new Fault('history', `The time of the log went backwards: ${where} is later than its newest checkpoint`, {
     evidence,
   });
 }
 
 /**
- * Whether a kept tree is what the checkpoint's tree began with; false where that cannot be told.
- * @throws Fault where it is not
+ * Whether the checkpoint's tree is proven to be an extension of a kept tree; false if that cannot be checked.
+ * @throws Fault if it is not
  */
-async function isPast(kept: Kept, checkpoint: Checkpoint, { roots, askConsistency }: HistoryOptions): Promise<boolean> {
+async function isConsistent(
+  kept: KeptCheckpoint,
+  checkpoint: Checkpoint,
+  { roots, fetchConsistencyPath: askConsistency }: HistoryOptions,
+): Promise<boolean> {
   const { size, root, time, where } = kept;
-  if (size > checkpoint.size) throw shorter(kept, checkpoint);
+  if (size > checkpoint.size) throw shrunkLog(kept, checkpoint);
   const known = size === checkpoint.size ? checkpoint.root : roots.get(size);
   if (known) {
     if (known.equals(root)) return true;
     throw new Fault(
       'history',
-      `The log was rewritten: its first ${count(size, 'entry', 'entries')} are not those of ${time} (${where})`,
+      `The log was rewritten: its first ${count(size, 'entry', 'entries')} differ from those of ${time} (${where})`,
       {
         evidence: { size, root_now: known.toString('hex'), root_kept: root.toString('hex') },
       },
     );
   }
   if (!askConsistency) return false;
-  if (growsInto(kept, checkpoint, await askConsistency(size, checkpoint.size))) return true;
-  throw inconsistent(kept, checkpoint, `that of ${time} (${where})`);
+  if (verifyConsistency(kept, checkpoint, await askConsistency(size, checkpoint.size))) return true;
+  throw inconsistentLog(kept, checkpoint, `the checkpoint of ${time} (${where})`);
 }
 
-/** That a log has fewer entries than it had. */
-export function shorter(before: TreeHead, now: TreeHead): Fault {
-  return new Fault('history', `The log got shorter: ${count(before.size, 'entry', 'entries')} once, now ${now.size}`, {
+/** The fault of a log that has fewer entries than before. */
+export function shrunkLog(before: TreeHead, now: TreeHead): Fault {
+  return new Fault('history', `The log shrank from ${count(before.size, 'entry', 'entries')} to ${now.size}`, {
     evidence: { size_before: before.size, size_now: now.size },
   });
 }
 
-/** That a log is not the continuation of what it was. */
-export function inconsistent(before: TreeHead, now: TreeHead, which: string): Fault {
-  const how = `The log of ${count(now.size, 'entry', 'entries')} is not shown to continue ${which}, of ${before.size}`;
+/** The fault of a log that is not an extension of an earlier one. */
+export function inconsistentLog(before: TreeHead, now: TreeHead, which: string): Fault {
+  const how = `The log with ${count(now.size, 'entry', 'entries')} is not consistent with ${which}, with ${before.size}`;
   return new Fault('history', how, {
     evidence: {
       size_before: before.size,

@@ -9,13 +9,13 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Reads JSON whose meaning no two readers can dispute (RFC 7493): no name twice in an object, no number that a double
- * does not hold as it is written.
+ * Parses JSON that all parsers read alike (I-JSON, RFC 7493): no duplicate names in an object, and no number that a double
+ * cannot represent exactly.
  * @throws SyntaxError
  */
 export function parseJson(text: string): Json {
   const value: Json = JSON.parse(text);
-  // What is written as this runtime writes it can hold neither; only the rest needs the longer look.
+  // A text that equals this runtime's own output has neither, so the slower check is not needed.
   if (JSON.stringify(value) !== text) rejectAmbiguity(text);
   return value;
 }
@@ -30,18 +30,18 @@ function rejectAmbiguity(text: string): void {
     else if (token === ':') {
       const names = open.at(-1);
       const name: string = JSON.parse(last);
-      if (names?.has(name)) throw new SyntaxError(`the name ${last} stands twice in one object`);
+      if (names?.has(name)) throw new SyntaxError(`an object has the name ${last} twice`);
       names?.add(name);
     } else {
       last = token;
       if (token[0] !== '"' && decimal(token) !== decimal(String(Number(token)))) {
-        throw new SyntaxError(`the number ${token} is not one that JSON keeps`);
+        throw new SyntaxError(`a double cannot represent the number ${token}`);
       }
     }
   }
 }
 
-/** A number's exact decimal value in one spelling: its digits without zeros at the ends, and the power of ten. */
+/** A number's exact decimal value in a normal form: its digits without zeros at either end, and the power of ten. */
 function decimal(number: string): string | null {
   const match = NUMBER.exec(number);
   if (!match) return null;
@@ -54,9 +54,9 @@ function decimal(number: string): string | null {
 }
 
 /**
- * The canonical text of a JSON value (RFC 8785). ECMAScript's own serialization of strings and numbers is what section
- * 3.2.2 asks for; names are sorted by their UTF-16 code units (3.2.3).
- * @throws TypeError for what I-JSON does not have: lone surrogates, numbers that are not finite
+ * The canonical form of a JSON value (RFC 8785). Strings and numbers are serialized as ECMAScript does (section 3.2.2), and
+ * names are sorted by their UTF-16 code units (3.2.3).
+ * @throws TypeError for values outside of I-JSON: lone surrogates, and numbers that are not finite
  */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;

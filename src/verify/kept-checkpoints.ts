@@ -4,33 +4,33 @@ import { type Checkpoint, readCheckpoint, readNote } from './checkpoint.ts';
 import { CannotCheck, Fault } from './findings.ts';
 import { parseJson } from './json.ts';
 
-/** A checkpoint that somebody kept. */
-export interface Kept extends Checkpoint {
-  /** Where it was found, for messages. */
+/** A checkpoint that the auditor kept. */
+export interface KeptCheckpoint extends Checkpoint {
+  /** The file and line, for messages. */
   where: string;
 }
 
 const SIZE_NAME = /^\d{16}$/;
 
 /**
- * Checkpoints that were kept, smallest log first: a file of the service's answers, one JSON object a line, or a folder
- * of notes, each named by the size of the log in 16 digits.
+ * The checkpoints that the auditor kept, sorted by size. They are stored in a file with one answer of the API per line, or in
+ * a folder of notes, each named by the size of the log in 16 digits.
  */
 export class KeptCheckpoints {
-  readonly #path: string;
-  readonly #folder: boolean;
-  readonly all: Kept[];
+  private readonly path: string;
+  private readonly folder: boolean;
+  readonly all: KeptCheckpoint[];
 
-  private constructor(path: string, folder: boolean, all: Kept[]) {
-    this.#path = path;
-    this.#folder = folder;
+  private constructor(path: string, folder: boolean, all: KeptCheckpoint[]) {
+    this.path = path;
+    this.folder = folder;
     this.all = all.toSorted((a, b) => a.size - b.size || a.time.localeCompare(b.time));
   }
 
   /**
-   * Reads what was kept; a path where nothing is yet is an empty file to be.
-   * @throws Fault for what is no checkpoint
-   * @throws CannotCheck where it cannot be read
+   * Reads the kept checkpoints. If nothing exists at the path, `keep` creates a file there.
+   * @throws Fault if one is not a valid checkpoint
+   * @throws CannotCheck if the path cannot be read
    */
   static async open(path: string): Promise<KeptCheckpoints> {
     try {
@@ -45,35 +45,33 @@ export class KeptCheckpoints {
     }
   }
 
-  /** Keeps a checkpoint, unless it is kept already. Tells whether it did. */
+  /** Stores a checkpoint. Returns false if it was already stored. */
   async keep({ origin, size, root, time, note }: Checkpoint): Promise<boolean> {
     if (this.all.some((kept) => kept.size === size && kept.root.equals(root))) return false;
-    if (this.#folder) {
-      await writeFile(join(this.#path, String(size).padStart(16, '0')), note, { flag: 'wx' });
+    if (this.folder) {
+      await writeFile(join(this.path, String(size).padStart(16, '0')), note, { flag: 'wx' });
     } else {
       const answer = { origin, tree_size: size, root_hash: root.toString('hex'), timestamp: time, note };
-      await appendFile(this.#path, `${JSON.stringify(answer)}\n`);
+      await appendFile(this.path, `${JSON.stringify(answer)}\n`);
     }
     return true;
   }
 }
 
-async function readFolder(path: string): Promise<Kept[]> {
+async function readFolder(path: string): Promise<KeptCheckpoint[]> {
   const names = (await readdir(path)).filter((name) => SIZE_NAME.test(name));
   return await Promise.all(
     names.map(async (name) => {
       const where = join(path, name);
       const checkpoint = readNote(await readFile(where, 'utf8'), where);
       if (checkpoint.size === Number(name)) return { ...checkpoint, where };
-      throw new Fault('checkpoint', `${where} is the checkpoint of another size: ${checkpoint.size}`);
+      throw new Fault('checkpoint', `${where} contains a checkpoint of another size: ${checkpoint.size}`);
     }),
   );
 }
 
-async function readLines(path: string): Promise<Kept[]> {
-  const lines = (await readFile(path, 'utf8'))
-    .split('\n')
-    .map((line, at) => ({ line, where: `${path}, line ${at + 1},` }));
+async function readLines(path: string): Promise<KeptCheckpoint[]> {
+  const lines = (await readFile(path, 'utf8')).split('\n').map((line, at) => ({ line, where: `${path}:${at + 1}` }));
   return lines
     .filter(({ line }) => line.trim() !== '')
     .map(({ line, where }) => {
@@ -81,7 +79,7 @@ async function readLines(path: string): Promise<Kept[]> {
         return { ...readCheckpoint(parseJson(line), where), where };
       } catch (error) {
         throw error instanceof SyntaxError
-          ? new Fault('checkpoint', `${where} is no checkpoint: ${error.message}`)
+          ? new Fault('checkpoint', `${where} is not a checkpoint: ${error.message}`)
           : error;
       }
     });

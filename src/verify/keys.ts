@@ -6,17 +6,17 @@ import { parseVerifierKey, type VerifierKey } from './note.ts';
 import { fetchJson } from './web.ts';
 
 /**
- * Reads the keys that a log may sign with.
- * @param source a verifier key (`<name>+<id>+<base64>`), a file of one or of a JWK set, or the address of a JWK set
- * @throws CannotCheck where there are none
+ * Reads the public keys that a log may be signed with.
+ * @param source a verifier key (`<name>+<id>+<base64>`), a file with one or with a JWK set, or the URL of a JWK set
+ * @throws CannotCheck if there are none
  */
 export async function readKeys(source: string): Promise<VerifierKey[]> {
   const keys = /^https?:\/\//.test(source) ? logKeys(await fetchJson(source)) : await readLocalKeys(source);
-  if (keys.length === 0) throw new CannotCheck(`${source} has no key of a log (Ed25519, kid "log-…")`);
+  if (keys.length === 0) throw new CannotCheck(`${source} has no key for logs (Ed25519, kid "log-…")`);
   return keys;
 }
 
-/** Where the service that a log is named after publishes its keys. */
+/** The URL at which the service in the name of a log publishes its keys; null if the name has no valid host. */
 export function publishedKeys(origin: string): string | null {
   const host = origin.slice(0, Math.max(0, origin.indexOf('/')));
   const scheme = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/.test(host) ? 'http' : 'https';
@@ -28,10 +28,10 @@ async function readLocalKeys(source: string): Promise<VerifierKey[]> {
   try {
     return [parseVerifierKey(source)];
   } catch {
-    // It is a file, then.
+    // The source must be a file.
   }
   const text = await readFile(source, 'utf8').catch(() => {
-    throw new CannotCheck(`${source} is neither a key (<name>+<id>+<base64>) nor a file that can be read`);
+    throw new CannotCheck(`${source} is neither a key (<name>+<id>+<base64>) nor a readable file`);
   });
   try {
     return text.trimStart().startsWith('{') ? logKeys(JSON.parse(text)) : [parseVerifierKey(text.trim())];
@@ -40,7 +40,7 @@ async function readLocalKeys(source: string): Promise<VerifierKey[]> {
   }
 }
 
-/** The keys of a JWK set that sign logs: their kid is `log-` and their thumbprint (RFC 7638). */
+/** The keys of a JWK set that sign logs. Their kid is `log-` followed by their thumbprint (RFC 7638). */
 function logKeys(set: Json): VerifierKey[] {
   const keys = isJsonObject(set) && Array.isArray(set.keys) ? set.keys.filter(isJsonObject) : [];
   return keys.flatMap(({ kty, crv, x, kid }) => {

@@ -1,31 +1,31 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CannotCheck, Fault, type Report } from './findings.ts';
-import { verifyService } from './live.ts';
-import { verifyFile } from './offline.ts';
-import { describeFailure, describeReport, onOneLine } from './text.ts';
+import { describeFaults, describeReport, escapeControls } from './report-text.ts';
+import { verifyFile } from './verify-file.ts';
+import { verifyService } from './verify-service.ts';
 
-const HELP = `Verifies the audit log against its signed tree heads, with code that shares nothing with the service.
+const HELP = `Verifies the audit log against its signed tree heads. Shares no code with the service.
 
   npm run verify -- <export file> --proof <proof file> [--key <key>] [--checkpoints <path>]
   npm run verify -- <entry file> --proof <proof file> [--key <key>] [--checkpoints <path>]
-  npm run verify -- <address of the service> [--token <user token>] [--key <key>] [--checkpoints <path>]
+  npm run verify -- <URL of the service> [--token <user token>] [--key <key>] [--checkpoints <path>]
 
-The first checks an export with details, JSON or Parquet, and its proof (proof_url). The second checks one entry (GET
-/v1/audit/:id) and its proof (GET /v1/audit/:id/proof). The third has everything exported, checks that, and compares the
-log with the checkpoints that were kept; it needs a token with account:read, audit:read and audit:export.
+The first form checks an export with details (JSON or Parquet) and its proof (proof_url). The second checks one entry
+(GET /v1/audit/:id) and its proof (GET /v1/audit/:id/proof). The third exports the whole log, checks the export, and
+compares the log with the kept checkpoints; it needs a token with account:read, audit:read and audit:export.
 
-  --proof        the proof that belongs to the file
-  --key          the key that the log signs with: a verifier key (<name>+<id>+<base64>), a file of one or of a JWK set,
-                 or the address of a JWK set. Without it the service is asked, under the address that the log bears
-  --checkpoints  checkpoints that were kept: a file of answers of GET /v1/audit/checkpoint, one a line, or a folder of
-                 notes named by size. The third form adds the newest to it, and begins the file where there is none
-  --token        the user token; better in the variable COUNTERSIGN_TOKEN, which no shell history shows
-  --json         the result as JSON, for programs (npm run --silent verify -- …)
-  --help         this
+  --proof        the proof of the file
+  --key          the public key of the log: a verifier key (<name>+<id>+<base64>), a file with one or with a JWK set, or
+                 the URL of a JWK set. By default the keys are fetched from the host in the name of the log
+  --checkpoints  the checkpoints that you kept: a file with one answer of GET /v1/audit/checkpoint per line, or a folder
+                 of notes named by size. The third form adds the newest checkpoint, and creates the file if necessary
+  --token        the user token; the variable COUNTERSIGN_TOKEN keeps it out of the shell history
+  --json         print the result as JSON, for programs (npm run --silent verify -- …)
+  --help         print this help
 
-Exit codes: 0 proven, 1 something is wrong, 2 it could not be checked.
-A log that the service itself refuses is 1 where what it shows or what was kept proves it wrong, and 2 otherwise.
+Exit codes: 0 proven, 1 wrong, 2 not checked.
+For a log that the service itself refuses: 1 if it is proven wrong by what it shows or by a kept checkpoint, else 2.
 `;
 
 const options = {
@@ -49,11 +49,13 @@ type Values = ReturnType<typeof readArguments>['values'];
 
 async function verify(subjects: string[], values: Values): Promise<Report> {
   const [subject, ...more] = subjects;
-  if (subject === undefined || more.length > 0) throw new CannotCheck(`Name one file, or the service.\n\n${HELP}`);
-  const key = values.key && isLocalFile(values.key) ? fromHere(values.key) : values.key;
-  const checkpoints = values.checkpoints && fromHere(values.checkpoints);
+  if (subject === undefined || more.length > 0)
+    throw new CannotCheck(`Give one file, or the URL of the service.\n\n${HELP}`);
+  const key = values.key && isLocalFile(values.key) ? resolveFromCaller(values.key) : values.key;
+  const checkpoints = values.checkpoints && resolveFromCaller(values.checkpoints);
   if (isAddress(subject)) {
-    if (values.proof) throw new CannotCheck('--proof belongs to a file; the service is asked for its proof');
+    if (values.proof)
+      throw new CannotCheck('--proof is for files only; the proof of a whole log is fetched from the service');
     const token = values.token ?? process.env.COUNTERSIGN_TOKEN;
     if (!token) throw new CannotCheck('Set COUNTERSIGN_TOKEN, or give --token');
     return await verifyService({
@@ -61,11 +63,16 @@ async function verify(subjects: string[], values: Values): Promise<Report> {
       token,
       key,
       checkpoints,
-      tell: (progress) => console.error(onOneLine(progress)),
+      onProgress: (progress) => console.error(escapeControls(progress)),
     });
   }
   if (!values.proof) throw new CannotCheck('Give the proof of the file with --proof');
-  return await verifyFile({ file: fromHere(subject), proof: fromHere(values.proof), key, checkpoints });
+  return await verifyFile({
+    file: resolveFromCaller(subject),
+    proof: resolveFromCaller(values.proof),
+    key,
+    checkpoints,
+  });
 }
 
 function isAddress(text: string): boolean {
@@ -77,8 +84,8 @@ function isLocalFile(key: string): boolean {
   return !isAddress(key) && !/\+[0-9a-f]{8}\+/.test(key);
 }
 
-/** npm runs scripts in the folder of the package; names of files are meant from where it was called. */
-function fromHere(path: string): string {
+/** Resolves a path from the folder in which npm was called. npm runs scripts in the folder of the package. */
+function resolveFromCaller(path: string): string {
   return resolve(process.env.INIT_CWD ?? process.cwd(), path);
 }
 
@@ -100,13 +107,13 @@ async function run(): Promise<number> {
       error instanceof CannotCheck || error instanceof Fault ? error.message : String((error as Error).stack);
     const faults = error instanceof Fault ? [error] : [];
     if (json) console.log(JSON.stringify({ verdict, faults, unchecked: faults.length > 0 ? [] : [message] }, null, 2));
-    else console.error(error instanceof Fault ? describeFailure([error]) : `Not checked: ${inLines(message)}`);
+    else console.error(error instanceof Fault ? describeFaults([error]) : `Not checked: ${escapeLines(message)}`);
     return error instanceof Fault ? 1 : 2;
   }
 }
 
-function inLines(message: string): string {
-  return message.split('\n').map(onOneLine).join('\n');
+function escapeLines(message: string): string {
+  return message.split('\n').map(escapeControls).join('\n');
 }
 
 function verdictOf({ faults, unchecked }: Report): 'proven' | 'wrong' | 'unchecked' {

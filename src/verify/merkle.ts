@@ -2,11 +2,11 @@ import { createHash, hash } from 'node:crypto';
 
 const NODE = Buffer.of(1);
 
-/** The root of the tree without leaves (RFC 9162 section 2.1.1). */
+/** The root of the empty tree (RFC 9162 section 2.1.1). */
 export const EMPTY_ROOT = createHash('sha256').digest();
 
-/** The leaf hash of a place that held no entry when it was sealed: that of the input 0x00 alone. */
-export const LEAF_OF_NOTHING = sha256(Buffer.of(0));
+/** The leaf hash of a sequence without an entry: the hash of the input 0x00. */
+export const EMPTY_LEAF_HASH = sha256(Buffer.of(0));
 
 export function sha256(bytes: Uint8Array): Buffer {
   return hash('sha256', bytes, 'buffer');
@@ -17,20 +17,17 @@ export function hashNode(left: Buffer, right: Buffer): Buffer {
   return sha256(Buffer.concat([NODE, left, right]));
 }
 
-/**
- * The hashes that the first leaves of a tree come down to: of its largest complete subtrees, from left to right. Grows
- * by complete subtrees of any size, each where such a one stands in the tree.
- */
-export class TreeFront {
+/** A tree that grows by appending complete subtrees. Holds the hashes of its largest complete subtrees, from left to right. */
+export class TreeFrontier {
   size = 0;
   private readonly subtrees: { size: number; hash: Buffer }[] = [];
 
-  /** Whether a complete subtree of so many leaves stands here in the tree. */
-  takes(size: number): boolean {
+  /** Whether a complete subtree of this many leaves fits here. */
+  canAppend(size: number): boolean {
     return size >= 1 && isPowerOfTwo(size) && this.size % size === 0;
   }
 
-  /** @param size one that the front takes */
+  /** @param size the leaves of the subtree, which {@link canAppend} accepts */
   append(size: number, subtree: Buffer): void {
     this.size += size;
     let [grown, hash] = [size, subtree];
@@ -42,14 +39,14 @@ export class TreeFront {
     this.subtrees.push({ size: grown, hash });
   }
 
-  /** The root of the tree that has these leaves and no others (RFC 9162 section 2.1.1). */
+  /** The root of the tree with the leaves so far (RFC 9162 section 2.1.1). */
   root(): Buffer {
     const hashes = this.subtrees.map(({ hash }) => hash);
     return hashes.length === 0 ? EMPTY_ROOT : hashes.reduceRight((right, left) => hashNode(left, right));
   }
 
-  copy(): TreeFront {
-    const copy = new TreeFront();
+  copy(): TreeFrontier {
+    const copy = new TreeFrontier();
     copy.size = this.size;
     copy.subtrees.push(...this.subtrees);
     return copy;
@@ -57,10 +54,10 @@ export class TreeFront {
 }
 
 /**
- * Whether a path leads from a leaf to the root (RFC 9162 section 2.1.3.2).
- * @param index the leaf's, from 0
+ * Verifies the inclusion proof of a leaf (RFC 9162 section 2.1.3.2).
+ * @param index the index of the leaf, from 0
  */
-export function leadsToRoot(index: number, size: number, leaf: Buffer, path: Buffer[], root: Buffer): boolean {
+export function verifyInclusion(index: number, size: number, leaf: Buffer, path: Buffer[], root: Buffer): boolean {
   if (index < 0 || index >= size) return false;
   let [fn, sn, r] = [index, size - 1, leaf];
   for (const p of path) {
@@ -76,14 +73,14 @@ export function leadsToRoot(index: number, size: number, leaf: Buffer, path: Buf
   return sn === 0 && r.equals(root);
 }
 
-/** A tree: how many leaves it has, and its root. */
+/** The number of leaves of a tree, and its root. */
 export interface TreeHead {
   size: number;
   root: Buffer;
 }
 
-/** Whether a path shows that the first tree's leaves are those that the second begins with (RFC 9162 section 2.1.4.2). */
-export function growsInto(first: TreeHead, second: TreeHead, path: Buffer[]): boolean {
+/** Verifies the consistency proof between two trees: the second is an extension of the first (RFC 9162 section 2.1.4.2). */
+export function verifyConsistency(first: TreeHead, second: TreeHead, path: Buffer[]): boolean {
   if (first.size > second.size) return false;
   if (first.size === second.size) return path.length === 0 && first.root.equals(second.root);
   if (first.size === 0) return path.length === 0 && first.root.equals(EMPTY_ROOT);
@@ -105,7 +102,7 @@ export function growsInto(first: TreeHead, second: TreeHead, path: Buffer[]): bo
   return sn === 0 && fr.equals(first.root) && sr.equals(second.root);
 }
 
-// Sizes can exceed the 32 bits of the bitwise operators.
+// Sizes can exceed the 32 bits of bitwise operators.
 function isOdd(number: number): boolean {
   return number % 2 === 1;
 }

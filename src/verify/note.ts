@@ -1,9 +1,9 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { sha256 } from './merkle.ts';
 
-/** A signed note (https://c2sp.org/signed-note): a text and who signed it. */
+/** A signed note (https://c2sp.org/signed-note): a text and its signatures. */
 export interface Note {
-  /** With its last newline: exactly what is signed. */
+  /** The signed text, which includes its last newline. */
   text: string;
   signatures: { name: string; keyId: Buffer; signature: Buffer }[];
 }
@@ -13,8 +13,8 @@ const VERIFIER_KEY = /^([^\s+]+)\+([0-9a-f]{8})\+(\S+)$/u;
 const ED25519 = 1;
 
 /**
- * Takes a signed note apart.
- * @throws SyntaxError where it is not one
+ * Parses a signed note.
+ * @throws SyntaxError if it is malformed
  */
 export function parseNote(note: string): Note {
   const end = note.lastIndexOf('\n\n');
@@ -25,38 +25,37 @@ export function parseNote(note: string): Note {
   const signatures = lines.map((line) => {
     const [, name = '', blob = ''] = SIGNATURE_LINE.exec(line) ?? [];
     const bytes = decodeBase64(blob);
-    if (!bytes || bytes.length < 5) throw new SyntaxError('has a line that is no signature');
+    if (!bytes || bytes.length < 5) throw new SyntaxError('has a malformed signature line');
     return { name, keyId: bytes.subarray(0, 4), signature: bytes.subarray(4) };
   });
   return { text: note.slice(0, end + 1), signatures };
 }
 
-/** A public key that notes are signed with. */
+/** A public key that verifies signed notes. */
 export interface VerifierKey {
-  /** What people call it. */
+  /** The name of the key in reports. */
   label: string;
-  /** The only name it signs under; null where it signs under any. */
+  /** The only log name that the key may sign; null if it may sign any. */
   name: string | null;
   bytes: Buffer;
 }
 
 /**
- * Reads a key in the form of signed notes: `<name>+<key id>+<base64 of type and key>`.
- * @throws SyntaxError where it is not one of Ed25519
+ * Parses a verifier key, `<name>+<key id>+<base64 of type and key>`.
+ * @throws SyntaxError if it is malformed, or not an Ed25519 key
  */
 export function parseVerifierKey(text: string): VerifierKey {
   const [, name = '', id, key = ''] = VERIFIER_KEY.exec(text) ?? [];
   const bytes = decodeBase64(key);
-  if (bytes?.length !== 33 || bytes[0] !== ED25519) throw new SyntaxError('is no Ed25519 key of a signed note');
-  if (keyIdOf(name, bytes.subarray(1)).toString('hex') !== id)
-    throw new SyntaxError('has a key id that is not its own');
+  if (bytes?.length !== 33 || bytes[0] !== ED25519) throw new SyntaxError('is not an Ed25519 verifier key');
+  if (keyIdOf(name, bytes.subarray(1)).toString('hex') !== id) throw new SyntaxError('has a wrong key id');
   return { label: `${name}+${id}`, name, bytes: bytes.subarray(1) };
 }
 
 /**
- * Finds the key that signed a note under a name. Signatures by other keys are ignored, as the specification asks.
- * @returns null where none of the keys did
- * @throws SyntaxError where a signature claims to be by one of the keys and is not
+ * Finds the key that signed a note with a name. Ignores signatures of other keys, as the specification requires.
+ * @returns null if none of the keys signed it
+ * @throws SyntaxError if a signature names one of the keys, but that key did not make it
  */
 export function findSigner({ text, signatures }: Note, name: string, keys: VerifierKey[]): VerifierKey | null {
   let signer: VerifierKey | null = null;
@@ -79,7 +78,7 @@ function publicKey(bytes: Buffer): KeyObject {
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') }, format: 'jwk' });
 }
 
-/** Standard base64 in its only spelling; null for any other text. */
+/** Decodes canonical standard base64; null for any other text. */
 export function decodeBase64(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : null;

@@ -3,13 +3,13 @@ import { zstdDecompressSync } from 'node:zlib';
 import { asyncBufferFromFile, type ParquetParsers, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { type JsonObject, parseJson } from './json.ts';
 
-/** Bytes that a page may unfold to: a few may claim to be many. */
-const LARGEST_PAGE = 2 ** 28;
+/** Maximum decompressed size of a page, so that a small file cannot exhaust the memory. */
+const MAX_PAGE_BYTES = 2 ** 28;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const readers = {
   compressors: {
-    ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes, { maxOutputLength: LARGEST_PAGE })),
+    ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes, { maxOutputLength: MAX_PAGE_BYTES })),
   },
   parsers: {
     stringFromBytes: (bytes: Uint8Array | undefined) => bytes && utf8.decode(bytes),
@@ -25,15 +25,16 @@ async function* readGroups(path: string): AsyncGenerator<JsonObject[], null> {
   for (const { num_rows: rows } of metadata.row_groups) {
     const rowEnd = rowStart + Number(rows);
     const group = await parquetReadObjects({ file, metadata, rowStart, rowEnd, ...readers });
-    if (group.length !== Number(rows)) throw new Error('a row group has another number of rows than it says');
+    if (group.length !== Number(rows)) throw new Error('the number of rows in a row group differs from its metadata');
     yield group.map(readObject);
     rowStart = rowEnd;
   }
-  if (BigInt(rowStart) !== metadata.num_rows) throw new Error('the file has another number of rows than it says');
+  if (BigInt(rowStart) !== metadata.num_rows)
+    throw new Error('the number of rows in the file differs from its metadata');
   return null;
 }
 
-/** A row as the export in JSON has it; what has another type is left for the reader of rows to refuse. */
+/** A row in the form of the JSON export. Columns of other types are omitted, which `readRow` refuses. */
 function readObject({ sequence, details, ...texts }: Record<string, unknown>): JsonObject {
   return {
     ...(texts as JsonObject),
@@ -42,7 +43,7 @@ function readObject({ sequence, details, ...texts }: Record<string, unknown>): J
   };
 }
 
-/** Details that are no JSON are answered as the text that they are, which no entry has. */
+/** Parses the details. Invalid JSON is returned as a string, which `readRow` refuses. */
 function readDetails(text: string) {
   try {
     return parseJson(text);

@@ -3,22 +3,22 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { JsonObject } from './json.ts';
 
-/** Memory that decoding may take, in MiB. */
-const MEMORY = 2_048;
+/** Maximum memory of the decoder, in MiB. */
+const MAX_MEMORY_MB = 2_048;
 
 /**
- * The rows of a Parquet file, decoded beside the program: what a damaged file makes the decoder do can be ended.
- * @param patience milliseconds that a row group may take
+ * Reads the rows of a Parquet file. A worker thread decodes them, so that it can be stopped if a damaged file makes it hang.
+ * @param groupTimeoutMs time limit for decoding a row group
  */
-export async function* readParquet(path: string, patience: number): AsyncGenerator<JsonObject> {
+export async function* readParquet(path: string, groupTimeoutMs: number): AsyncGenerator<JsonObject> {
   const worker = new Worker(join(import.meta.dirname, 'parquet-worker.ts'), {
     workerData: path,
-    resourceLimits: { maxOldGenerationSizeMb: MEMORY },
+    resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB },
   });
   try {
     for (;;) {
       worker.postMessage('next');
-      const rows = await nextGroup(worker, patience);
+      const rows = await nextGroup(worker, groupTimeoutMs);
       if (!rows) return;
       yield* rows;
     }
@@ -33,6 +33,6 @@ async function nextGroup(worker: Worker, patience: number): Promise<JsonObject[]
     return rows;
   } catch (error) {
     const { name, message } = error as Error;
-    throw new Error(name === 'AbortError' ? 'decoding it does not come to an end' : message);
+    throw new Error(name === 'AbortError' ? 'decoding took too long' : message);
   }
 }

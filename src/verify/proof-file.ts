@@ -4,14 +4,14 @@ import { Fault } from './findings.ts';
 import { isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
 import { Lines, readMembers } from './lines.ts';
 
-/** What a proof says of its export. */
+/** The part of a proof that describes its export. */
 export interface ProofHead {
   exportId: string;
   format: 'json' | 'parquet';
-  /** Of the export file, in hexadecimal. */
+  /** The hash of the export file, in hexadecimal. */
   sha256: string;
   rowCount: number;
-  /** What was asked for; the dates as they were written. */
+  /** The request, with the dates as the client wrote them. */
   request: { start_date: string; end_date: string; agent_id: string | null; event_types: string[] | null };
   checkpoint: Checkpoint;
   erased: Erasure[];
@@ -24,7 +24,7 @@ export interface Leaf {
   hash: Buffer;
 }
 
-/** A complete subtree of entries that were not exported. */
+/** A complete subtree of entries that are not in the export. */
 export interface Span {
   first: number;
   last: number;
@@ -35,21 +35,21 @@ const TREE = '"tree":[';
 const HASH = /^[0-9a-f]{64}$/;
 const SALT = /^[0-9a-f]{32}$/;
 
-/** The proof of an export, read as it is asked for. */
+/** The proof of an export. Its tree is read on demand. */
 export class ProofFile {
   readonly head: ProofHead;
-  readonly #lines: Lines;
+  private readonly lines: Lines;
 
   private constructor(head: ProofHead, lines: Lines) {
     this.head = head;
-    this.#lines = lines;
+    this.lines = lines;
   }
 
-  /** @throws Fault where the file does not begin as a proof does */
+  /** @throws Fault if the beginning of the file is malformed */
   static async open(path: string): Promise<ProofFile> {
     const lines = new Lines(path);
     const head: string[] = [];
-    return await inForm(async () => {
+    return await asProofFault(async () => {
       for (let line = await lines.next(); line !== TREE; line = await lines.next()) {
         if (line === null) throw new SyntaxError(`it has no line ${TREE}`);
         head.push(line);
@@ -59,29 +59,29 @@ export class ProofFile {
   }
 
   /**
-   * The parts of the tree, from left to right.
-   * @throws Fault at the one that is in another form
+   * Reads the nodes of the tree, from left to right.
+   * @throws Fault at the first malformed node
    */
   async *tree(): AsyncGenerator<Leaf | Span, void> {
-    const members = readMembers(this.#lines, ']}');
+    const members = readMembers(this.lines, ']}');
     try {
       for (;;) {
-        const { value: text, done } = await inForm(() => members.next());
+        const { value: text, done } = await asProofFault(() => members.next());
         if (done) return;
-        yield await inForm(async () => readNode(parseJson(text)));
+        yield await asProofFault(async () => readNode(parseJson(text)));
       }
     } finally {
-      await this.#lines.close();
+      await this.lines.close();
     }
   }
 }
 
-async function inForm<T>(read: () => Promise<T>): Promise<T> {
+async function asProofFault<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof TypeError) {
-      throw new Fault('proof', `The proof is not in its form: ${error.message}`);
+      throw new Fault('proof', `The proof is malformed: ${error.message}`);
     }
     throw error;
   }
@@ -89,24 +89,25 @@ async function inForm<T>(read: () => Promise<T>): Promise<T> {
 
 function readNode(value: Json): Leaf | Span {
   const [first, second, hash, ...more] = Array.isArray(value) ? value : [];
-  if (!isPlace(first) || typeof hash !== 'string' || !HASH.test(hash) || more.length > 0) {
+  if (!isSequence(first) || typeof hash !== 'string' || !HASH.test(hash) || more.length > 0) {
     throw new SyntaxError(`${JSON.stringify(value).slice(0, 200)} is no part of a tree`);
   }
   if (typeof second === 'string' && SALT.test(second)) {
     return { sequence: first, salt: second, hash: Buffer.from(hash, 'hex') };
   }
-  if (isPlace(second) && second >= first) return { first, last: second, hash: Buffer.from(hash, 'hex') };
+  if (isSequence(second) && second >= first) return { first, last: second, hash: Buffer.from(hash, 'hex') };
   throw new SyntaxError(`${JSON.stringify(value).slice(0, 200)} is no part of a tree`);
 }
 
 function readHead(value: Json): ProofHead {
-  if (!isJsonObject(value) || value.version !== 1) throw new SyntaxError('it is not of version 1');
+  if (!isJsonObject(value) || value.version !== 1) throw new SyntaxError('its version is not 1');
   const { export_id: exportId, format, sha256, row_count: rowCount, request, checkpoint, erased } = value;
   if (typeof exportId !== 'string') throw new SyntaxError('it has no export_id');
   if (format !== 'json' && format !== 'parquet') throw new SyntaxError('its format is neither json nor parquet');
-  if (typeof sha256 !== 'string' || !HASH.test(sha256)) throw new SyntaxError('its sha256 is none');
-  if (typeof rowCount !== 'number' || !Number.isSafeInteger(rowCount)) throw new SyntaxError('its row_count is none');
-  if (!Array.isArray(erased)) throw new SyntaxError('it does not say what was erased');
+  if (typeof sha256 !== 'string' || !HASH.test(sha256)) throw new SyntaxError('its sha256 is not a hash');
+  if (typeof rowCount !== 'number' || !Number.isSafeInteger(rowCount))
+    throw new SyntaxError('its row_count is not a whole number');
+  if (!Array.isArray(erased)) throw new SyntaxError('it has no list of erased entries');
   return {
     exportId,
     format,
@@ -126,7 +127,7 @@ function readRequest(value: Json | undefined): ProofHead['request'] {
   return { start_date, end_date, agent_id, event_types };
 }
 
-function isPlace(value: Json | undefined): value is number {
+function isSequence(value: Json | undefined): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
 }
 

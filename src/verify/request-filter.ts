@@ -5,46 +5,50 @@ import type { ProofHead } from './proof-file.ts';
 const DAY = 24 * 60 * 60 * 1_000;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
-/** What an export was asked for, as a condition on its entries. */
+/** The dates and filters of an export's request, as a condition on its entries. */
 export class RequestFilter {
-  /** Whether entries between the first and the last were left out on request. */
-  readonly leavesOut: boolean;
-  readonly #request: ProofHead['request'];
-  readonly #from: number;
-  readonly #to: number;
+  /** Whether the request excludes entries between the first and the last. */
+  readonly isPartial: boolean;
+  private readonly request: ProofHead['request'];
+  private readonly from: number;
+  private readonly to: number;
 
-  /** @throws Fault where a date is none */
+  /** @throws Fault if a date is invalid */
   constructor(request: ProofHead['request']) {
-    this.#request = request;
-    this.leavesOut = request.agent_id !== null || request.event_types !== null;
-    this.#from = readDate(request.start_date, 0);
-    this.#to = readDate(request.end_date, DAY);
+    this.request = request;
+    this.isPartial = request.agent_id !== null || request.event_types !== null;
+    this.from = readDate(request.start_date, 0);
+    this.to = readDate(request.end_date, DAY);
   }
 
-  /** Why an entry is not one of those that were asked for; null where it is. */
-  objection({ createdAt, entry }: Row): string | null {
-    const { agent_id: agent, event_types: types } = this.#request;
+  /** A message that says why an entry does not match the request; null if it does. */
+  findMismatch({ createdAt, entry }: Row): string | null {
+    const { agent_id: agent, event_types: types } = this.request;
     const time = Date.parse(createdAt);
-    if (!(time >= this.#from && time < this.#to)) return 'its time is outside the dates of the request';
-    if (agent !== null && entry.agent_id !== agent) return 'it is of another agent than the request';
-    if (types !== null && !types.includes(String(entry.event_type))) return 'its type is not one of the request';
+    if (!(time >= this.from && time < this.to)) return 'its time is outside the dates of the request';
+    if (agent !== null && entry.agent_id !== agent) return 'its agent is not the one of the request';
+    if (types !== null && !types.includes(String(entry.event_type)))
+      return 'its type is not among those of the request';
     return null;
   }
 }
 
-/** A bare date is its midnight in UTC, and as an end the next one; fractions of a millisecond round up. */
+/**
+ * Reads a date or date-time. Fractions of a millisecond are rounded up.
+ * @param dayLength added to a bare date: a day if it is the end of a range, else 0
+ */
 function readDate(text: string, dayLength: number): number {
-  if (DATE.test(text)) return finite(text, Date.parse(`${text}T00:00:00Z`) + dayLength);
+  if (DATE.test(text)) return requireDate(text, Date.parse(`${text}T00:00:00Z`) + dayLength);
   const leap = /:60(?=[.Zz+-])/.test(text);
   const plain = text
     .toUpperCase()
     .replace(' ', 'T')
     .replace(/:60(\.\d+)?/, ':59');
   const beyond = /\.\d{3}\d*[1-9]/.test(text) ? 1 : 0;
-  return finite(text, Date.parse(plain) + (leap ? 1_000 : beyond));
+  return requireDate(text, Date.parse(plain) + (leap ? 1_000 : beyond));
 }
 
-function finite(text: string, time: number): number {
-  if (Number.isNaN(time)) throw new Fault('proof', `The proof is not in its form: ${JSON.stringify(text)} is no date`);
+function requireDate(text: string, time: number): number {
+  if (Number.isNaN(time)) throw new Fault('proof', `The proof is malformed: ${JSON.stringify(text)} is not a date`);
   return time;
 }

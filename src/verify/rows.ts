@@ -1,29 +1,29 @@
-import { NoEntry, type Row, readRow } from './entry.ts';
+import { InvalidRow, type Row, readRow } from './entry.ts';
 import { type Json, parseJson } from './json.ts';
 import { Lines, readMembers } from './lines.ts';
 import { readParquet } from './parquet.ts';
 
 /**
- * The entries of an export file, in the order of the file.
+ * Reads the rows of an export file, in the order of the file.
  * @param format `json` or `parquet`
- * @param patience milliseconds that a row group of Parquet may take
+ * @param groupTimeoutMs time limit for decoding a Parquet row group
  * @throws NoEntry at the line that holds none
  */
-export async function* readRows(file: string, format: string, patience = 30_000): AsyncGenerator<Row, void> {
-  const values = format === 'json' ? readJson(file) : readParquet(file, patience);
+export async function* readRows(file: string, format: string, groupTimeoutMs = 30_000): AsyncGenerator<Row, void> {
+  const values = format === 'json' ? readJson(file) : readParquet(file, groupTimeoutMs);
   try {
     for await (const value of values) yield readRow(value);
   } catch (error) {
-    if (error instanceof NoEntry) throw error;
-    throw new NoEntry(`it cannot be read: ${(error as Error).message}`);
+    if (error instanceof InvalidRow) throw error;
+    throw new InvalidRow(`it cannot be read: ${(error as Error).message}`);
   }
 }
 
-/** A JSON array, one entry a line. */
+/** Reads a JSON array with one entry per line. */
 async function* readJson(file: string): AsyncGenerator<Json> {
   const lines = new Lines(file);
   try {
-    if ((await lines.next()) !== '[') throw new NoEntry('the file does not begin as an export in JSON does');
+    if ((await lines.next()) !== '[') throw new InvalidRow('the file does not begin like a JSON export');
     for await (const line of readMembers(lines, ']')) yield parseJson(line);
   } finally {
     await lines.close();

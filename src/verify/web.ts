@@ -8,8 +8,8 @@ const TIMEOUT = 60_000;
 
 /**
  * Fetches JSON.
- * @throws LogRefused where the answer is the problem `log_refused`
- * @throws CannotCheck where there is no answer, or not one of JSON
+ * @throws LogRefused if the answer is the problem `log_refused`
+ * @throws CannotCheck if there is no answer, or if it is not JSON
  */
 export async function fetchJson(address: string, init: RequestInit = {}): Promise<Json> {
   const response = await request(address, { signal: AbortSignal.timeout(TIMEOUT), ...init });
@@ -25,7 +25,7 @@ export async function fetchJson(address: string, init: RequestInit = {}): Promis
   }
 }
 
-/** Whether an answer is the problem (RFC 9457) that says that the log is refused. */
+/** Whether an answer is the problem `log_refused` (RFC 9457). */
 function isRefusal({ status }: Response, body: string): boolean {
   if (status !== 409) return false;
   try {
@@ -37,8 +37,8 @@ function isRefusal({ status }: Response, body: string): boolean {
 }
 
 /**
- * Stores what an address answers as a file.
- * @throws CannotCheck
+ * Downloads a file.
+ * @throws CannotCheck if that fails
  */
 export async function download(address: string, file: string): Promise<void> {
   const response = await request(address);
@@ -48,36 +48,36 @@ export async function download(address: string, file: string): Promise<void> {
   });
 }
 
-/** The service as the holder of a token sees it. */
+/** A client of the service's API. */
 export class Service {
   readonly origin: string;
-  readonly #token: string;
+  private readonly token: string;
 
-  /** @param address of the service; what follows its host is left out */
+  /** @param address the URL of the service; its path is ignored */
   constructor(address: string, token: string) {
     this.origin = new URL(address).origin;
-    this.#token = token;
+    this.token = token;
   }
 
   get(path: string): Promise<JsonObject> {
-    return this.#ask(path, {});
+    return this.ask(path, {});
   }
 
   post(path: string, body: JsonObject): Promise<JsonObject> {
-    return this.#ask(path, {
+    return this.ask(path, {
       method: 'POST',
       body: JSON.stringify(body),
       headers: { 'Content-Type': 'application/json' },
     });
   }
 
-  async #ask(path: string, { headers, ...init }: RequestInit): Promise<JsonObject> {
-    const authorized = { ...headers, Authorization: `Bearer ${this.#token}` };
+  private async ask(path: string, { headers, ...init }: RequestInit): Promise<JsonObject> {
+    const authorized = { ...headers, Authorization: `Bearer ${this.token}` };
     return (await fetchJson(this.origin + path, { ...init, headers: authorized })) as JsonObject;
   }
 }
 
-/** Sends a request; waits and repeats it where the service asks to slow down. */
+/** Sends a request. Waits and repeats it while the service answers 429. */
 async function request(address: string, init: RequestInit = {}): Promise<Response> {
   for (;;) {
     const response = await fetch(address, init).catch((error) => {

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { erasures, webhooks } from '../db/schema';
 import { userAccess } from '../http/access';
-import { refuseMissing, userActivity } from '../http/activity';
+import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, noContent, operation } from '../http/operation';
@@ -26,7 +26,7 @@ export async function deleteWebhook(context: UserContext, { id }: { id: Id<'webh
       ],
       answer: null,
     })
-    .catch(refuseMissing('webhook'));
+    .catch(asNotFound('webhook'));
 }
 
 export const deleteWebhookRoute = new Hono().delete(

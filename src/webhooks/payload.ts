@@ -1,4 +1,4 @@
-import { named } from '../db/columns';
+import { aliased } from '../db/columns';
 import { agents, auditEntries, deliveries, type EventType, type WebhookEvent } from '../db/schema';
 import type { Json, JsonObject } from '../lib/json';
 import { retentionDays } from '../lib/plans';
@@ -8,11 +8,11 @@ import type { Id } from '../lib/typeid';
 /** The columns of a delivery, its audit entry and its agent from which {@link payloadOf} writes the payload. */
 export const payloadColumns = {
   payload: deliveries.payload,
-  entryId: named(auditEntries.id, 'entry_id'),
-  entryEvent: named(auditEntries.event, 'entry_event'),
-  entryCreatedAt: named(auditEntries.createdAt, 'entry_created_at'),
+  entryId: aliased(auditEntries.id, 'entry_id'),
+  entryEvent: aliased(auditEntries.event, 'entry_event'),
+  entryCreatedAt: aliased(auditEntries.createdAt, 'entry_created_at'),
   permission: auditEntries.permission,
-  agentId: named(agents.id, 'agent_id'),
+  agentId: aliased(agents.id, 'agent_id'),
 };
 
 interface PayloadRow {

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { webhooks } from '../db/schema';
 import { userAccess } from '../http/access';
-import { refuseMissing, userActivity } from '../http/activity';
+import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
@@ -50,7 +50,7 @@ export async function rotateSecret(
       ],
       answer: { value: rotated, subject: principal.account.id },
     })
-    .catch(refuseMissing('webhook'));
+    .catch(asNotFound('webhook'));
   return rotated;
 }
 

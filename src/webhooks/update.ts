@@ -4,9 +4,9 @@ import * as z from 'zod';
 import { webhooks } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
-import { refuseMissing, userActivity } from '../http/activity';
+import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
-import { body, noQuery, notEmpty } from '../http/input';
+import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { lazy } from '../lib/lazy';
@@ -25,7 +25,7 @@ import {
 } from './webhook';
 
 const WebhookUpdate = lazy(() =>
-  notEmpty(z.strictObject(webhookFields()).partial()).meta({
+  atLeastOneField(z.strictObject(webhookFields()).partial()).meta({
     id: 'WebhookUpdate',
     examples: [{ events: ['audit.created'], is_active: true }],
   }),
@@ -69,7 +69,7 @@ export async function updateWebhook(
       ],
       answer: null,
     })
-    .catch(refuseMissing('webhook'));
+    .catch(asNotFound('webhook'));
   if (!row) throw notFound('webhook');
   if (row.dueAt !== null && row.dueAt <= now) {
     await enqueueWebhook(config.webhooks, { shard: principal.shard, account, webhook: row.number }, row);

@@ -4,7 +4,7 @@ import type { Reader } from '../db/database';
 import { agents, WEBHOOK_EVENTS, webhooks } from '../db/schema';
 import type { Config } from '../env';
 import { invalidRequest, notFound, Problem } from '../errors';
-import type { Incoming } from '../http/context';
+import type { RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, idText, listOf, plainText, text } from '../http/fields';
 import { readJson } from '../http/input';
@@ -140,7 +140,7 @@ export function webhookNumber(account: number, id: Id<'webhook'>): SQL<number> {
 }
 
 /** Makes the preload of the webhook that the path names. */
-export async function webhookOfPath(c: Incoming, reader: Reader, owner: SQL<number>) {
+export async function webhookOfPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const id = parseId('webhook', c.req.param('id') ?? '');
   return id && { query: reader.select().from(webhooks).where(isWebhook(owner, id)) };
 }
@@ -156,7 +156,7 @@ export function loadedWebhook(loaded: WebhookRow[] | undefined): WebhookRow {
 }
 
 /** Makes the preload of those agents of the account that `agent_ids` names, in a body that is not validated yet. */
-export async function agentsOfBody(c: Incoming, reader: Reader, owner: SQL<number>) {
+export async function agentsOfBody(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const body = await readJson(c).catch((error: unknown) => {
     if (error instanceof Problem) return null;
     throw error;

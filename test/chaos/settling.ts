@@ -31,7 +31,7 @@ const DUE: Record<string, string> = {
 export async function settle(service: Service, state: string, memories: Memory[], operator: Client): Promise<string[]> {
   for (const deadline = Date.now() + LIMIT; ; await service.start()) {
     for (const memory of memories) await lookAtRetention(memory, operator);
-    for (const end = Date.now() + ROUND; Date.now() < end; await sleep(2_000)) await service.fireCrons();
+    for (const end = Date.now() + ROUND; Date.now() < end; await sleep(2_000)) await service.triggerCrons();
     await service.stop();
     const due = findDue(state);
     hurryErasures(state);

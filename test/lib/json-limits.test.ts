@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonDepth } from '../../src/lib/json';
-import { findExcess } from '../../src/lib/json-limits';
+import { findExceededLimit } from '../../src/lib/json-limits';
 
 /** Members of all objects and arrays in a value, an empty one counting as a member of its own. */
 function countMembers(value: unknown): number {
@@ -17,9 +17,9 @@ describe('the excess of a JSON text', () => {
       fc.property(values, fc.boolean(), (value, isSpaced) => {
         const text = JSON.stringify(value, null, isSpaced ? 2 : 0);
         const [levels, members] = [jsonDepth(value), countMembers(value)];
-        expect(findExcess(text, { levels, values: members })).toBeNull();
-        if (levels > 0) expect(findExcess(text, { levels: levels - 1, values: members })?.limit).toBe('levels');
-        if (members > 0) expect(findExcess(text, { levels, values: members - 1 })?.limit).toBe('values');
+        expect(findExceededLimit(text, { levels, values: members })).toBeNull();
+        if (levels > 0) expect(findExceededLimit(text, { levels: levels - 1, values: members })?.limit).toBe('levels');
+        if (members > 0) expect(findExceededLimit(text, { levels, values: members - 1 })?.limit).toBe('values');
       }),
       { numRuns: 1_000 },
     );
@@ -35,12 +35,12 @@ describe('the excess of a JSON text', () => {
     ['[{"a":[]}]', null],
     ['[[[', null],
   ])('in %s is of the member %j', (text, member) => {
-    expect(findExcess(text, { levels: 2, values: 5 })).toMatchObject({ member });
+    expect(findExceededLimit(text, { levels: 2, values: 5 })).toMatchObject({ member });
   });
 
   it('is nothing of what stands in texts', () => {
     for (const text of ['"[[[,,,"', '{"[[":",,,"}', '"\\"[[[["', '"\\\\\\"[[[["', '"[[[[', '"\\']) {
-      expect(findExcess(text, { levels: 1, values: 1 })).toBeNull();
+      expect(findExceededLimit(text, { levels: 1, values: 1 })).toBeNull();
     }
   });
 });

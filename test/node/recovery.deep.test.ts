@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACTIVITY_ACTIONS } from '../../src/db/schema';
 import { ROOT } from '../../src/dev/project';
 import { formatId } from '../../src/lib/typeid';
-import { verifyService } from '../../src/verify/live';
+import { verifyService } from '../../src/verify/verify-service';
 import { answer, FaultyReceiver } from '../support/faulty-receiver';
 import { copyProject } from '../support/local/project';
 import { Service } from '../support/local/restartable-service';
@@ -232,7 +232,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
   async function verify({ id, token }: Owner, head: Json): Promise<string[]> {
     const checkpoints = join(state, `${id}.jsonl`);
     writeFileSync(checkpoints, `${JSON.stringify(head)}\n`);
-    const options = { address: service.origin, token, checkpoints, tell: () => undefined };
+    const options = { address: service.origin, token, checkpoints, onProgress: () => undefined };
     const { faults, unchecked } = await verifyService(options);
     return [...faults.map(({ message }) => message), ...unchecked];
   }
@@ -302,7 +302,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     rmSync(databases, { recursive: true });
     cpSync(bookmark, databases, { recursive: true });
     await service.start();
-    await service.fireCrons();
+    await service.triggerCrons();
   }, 240_000);
 
   afterAll(async () => {
@@ -328,13 +328,13 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     const early = await createAgent(signed);
     await work(signed, early);
     erasedBefore = countEntriesOf(await listEntries(signed), early);
-    await service.fireCrons();
+    await service.triggerCrons();
     await ask('DELETE', `/v1/agents/${early.id}`, signed.token);
     await work(signed, doomed);
     jwt = await work(signed, keeper);
     await work(shown, shownAgent);
     await work(deleted, await createAgent(deleted));
-    await service.fireCrons();
+    await service.triggerCrons();
     exports.finished = await startExport(signed);
     exports.unbegun = await startExport(signed);
     exports.halfway = await startExport(signed);
@@ -403,13 +403,13 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     const { id } = await ask<{ id: string }>('POST', '/v1/permissions', keeper.api_key, body, headers);
     repeated = { key, id };
     await ask('DELETE', `/v1/agents/${doomed.id}`, signed.token);
-    await service.fireCrons();
+    await service.triggerCrons();
     lostHead = await headOf(signed);
     exports.orphan = await startExport(signed);
     await finishExport(exports.orphan);
     shownHead = await headOf(shown);
     await until(async () => {
-      await service.fireCrons();
+      await service.triggerCrons();
       return tellings().every(({ length }) => length > 1);
     });
   }
@@ -439,7 +439,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
 
   it('has the logs that were signed further signed no more, until what was written of them since is set aside', async () => {
     await work(signed, keeper);
-    await service.fireCrons();
+    await service.triggerCrons();
     const refused = refusals();
     expect(refused).toHaveLength(1);
     expect(refused[0]).toContain(signed.id);
@@ -467,7 +467,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     await endHold();
     // Its old key works again.
     await fillTile(rotated);
-    await service.fireCrons();
+    await service.triggerCrons();
     const entries = await listEntries(signed);
     expect((await headOf(signed)).tree_size).toBe(entries.length + erasedBefore);
     expect(await verify(signed, headBefore)).toEqual([]);
@@ -477,7 +477,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
   it('has logs that were signed further and not kept signed on: heads that customers have show it', async () => {
     await work(shown, shownAgent);
     await work(shown, shownAgent);
-    await service.fireCrons();
+    await service.triggerCrons();
     expect((await headOf(shown)).tree_size).toBeGreaterThan(Number(shownHead.tree_size));
     expect(await verify(shown, shownHead)).toEqual([expect.stringContaining('The log was rewritten')]);
   });
@@ -500,7 +500,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
 
   it('sends again what it does not know to have sent', async () => {
     await until(async () => {
-      await service.fireCrons();
+      await service.triggerCrons();
       return tellings().every(({ length }) => length > 2);
     });
     for (const messages of tellings()) expect(new Set(messages.map(({ id }) => id)).size).toBe(1);
@@ -541,14 +541,14 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
       [shown, shownAgent],
     ] as const)
       await work(owner, agent);
-    await service.fireCrons();
+    await service.triggerCrons();
     expect(refusals().slice(before).join()).toContain('was kept is gone');
     await service.stop();
     expect(await recover('restart-trees')).toEqual([
       expect.stringMatching(/^Shard 00: \d+ tree\(s\) start again with the next sweeps\.$/),
     ]);
     await service.start();
-    await service.fireCrons();
+    await service.triggerCrons();
     for (const owner of [signed, shown]) {
       expect(await verify(owner, await headOf(owner))).toEqual([]);
     }

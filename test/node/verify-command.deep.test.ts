@@ -69,7 +69,7 @@ describe('npm run verify on files', () => {
     const people = await run(['export.json', '--proof', 'proof.json', ...key]);
     expect(people.code).toBe(1);
     expect(people.stdout).toContain(
-      `WRONG.\n  Entry 1 (${parts.rows[0]?.id}) is not in the file as it was sealed. [changed]`,
+      `WRONG.\n  Entry 1 (${parts.rows[0]?.id}) differs in the file from the sealed entry. [changed]`,
     );
     const { code, report } = await runJson(['export.json', '--proof', 'proof.json', ...key]);
     expect(code).toBe(1);
@@ -119,7 +119,7 @@ describe('npm run verify on files', () => {
   it('explains itself', async () => {
     const { code, stdout } = await run(['--help']);
     expect(code).toBe(0);
-    expect(stdout).toContain('Exit codes: 0 proven, 1 something is wrong, 2 it could not be checked.');
+    expect(stdout).toContain('Exit codes: 0 proven, 1 wrong, 2 not checked.');
   });
 });
 
@@ -217,7 +217,7 @@ describe('npm run verify on a service', () => {
     log = newLog(makeEntries(55)).erase([2, 50]);
     const later = await verify('--checkpoints', kept);
     expect(later.code).toBe(0);
-    expect(later.report.proven.join()).toContain('The log grew out of 1 kept checkpoint');
+    expect(later.report.proven.join()).toContain('The log is consistent with 1 kept checkpoint');
     expect(later.report.proven.join()).toContain(
       'Every entry from 1 to 55 is in the file, but for 49 entries recorded as erased.',
     );
@@ -232,7 +232,7 @@ describe('npm run verify on a service', () => {
     }
     const { code, report } = await verify('--checkpoints', notes);
     expect(code).toBe(0);
-    expect(report.proven.join()).toContain('The log grew out of 3 kept checkpoints');
+    expect(report.proven.join()).toContain('The log is consistent with 3 kept checkpoints');
     expect(readdirSync(notes)).toContain('0000000000000040');
     writeFileSync(join(notes, '0000000000000018'), log.checkpoint(17).note);
     expect((await verify('--checkpoints', notes)).report.faults[0].message).toContain('of another size: 17');
@@ -241,7 +241,7 @@ describe('npm run verify on a service', () => {
   it('says that without kept checkpoints the past is not compared', async () => {
     const { code, report } = await verify();
     expect(code).toBe(0);
-    expect(report.limits.join()).toContain('Nothing was compared with the past');
+    expect(report.limits.join()).toContain('Whether the log was rewritten');
   });
 
   const rewritten = () => {
@@ -274,7 +274,7 @@ describe('npm run verify on a service', () => {
       () => {
         log = newLog(makeEntries(39));
       },
-      { kind: 'history', message: 'The log got shorter: 40 entries once, now 39' },
+      { kind: 'history', message: 'The log shrank from 40 entries to 39' },
     ));
 
   it('finds a head that is signed again for an earlier time', () =>
@@ -283,7 +283,7 @@ describe('npm run verify on a service', () => {
         const earlier = log.checkpoint(40, '2026-06-30T00:00:00.000Z');
         lies.checkpoints = [earlier, earlier];
       },
-      { kind: 'history', message: expect.stringContaining('The time of the log ran backwards') },
+      { kind: 'history', message: expect.stringContaining('The time of the log went backwards') },
     ));
 
   it('finds a log that grew out of another, where only a consistency proof can tell', () =>
@@ -291,7 +291,7 @@ describe('npm run verify on a service', () => {
       () => {
         log = newLog([...rewritten().entries, ...makeEntries(48).slice(40)]).erase([33, 48]);
       },
-      { kind: 'history', message: expect.stringContaining('is not shown to continue that of') },
+      { kind: 'history', message: expect.stringContaining('is not consistent with the checkpoint of') },
     ));
 
   it('finds a consistency proof that proves nothing', () =>
@@ -351,7 +351,7 @@ describe('npm run verify on a service', () => {
       () => {
         lies.export = () => log.export({ ...request, start_date: '2026-01-01' });
       },
-      { kind: 'proof', message: 'The proof is not of the export that was asked for' },
+      { kind: 'proof', message: 'The proof does not belong to the requested export' },
     ));
 
   describe('that refuses the log', () => {
@@ -368,12 +368,12 @@ describe('npm run verify on a service', () => {
       expect(begun() - start).toBeLessThan(15_000);
       expect([code, report.verdict, report.refused, report.faults]).toEqual([2, 'unchecked', true, []]);
       expect(report.unchecked).toEqual([
-        expect.stringMatching(/^The service itself refuses the log .*contradicts what/),
+        expect.stringMatching(/^The service itself refuses the log .*contradicts the heads/),
       ]);
       const people = await run([origin], { COUNTERSIGN_TOKEN: TOKEN });
       expect(people.code).toBe(2);
       expect(people.stdout).toContain('Not proven.\n  The service itself refuses the log');
-      expect(people.stdout).not.toContain('fit together');
+      expect(people.stdout).not.toContain('matches its proof');
       expect(existsSync(kept)).toBe(false);
     });
 
@@ -388,12 +388,12 @@ describe('npm run verify on a service', () => {
       lies.export = () => newLog(makeEntries(38)).erase([4, 6], [9, 9]).export(request);
       const { code, report } = await verify();
       expect(code).toBe(2);
-      expect(report.unchecked[1]).toContain('Of the 40 entries under the checkpoint 6 are not in the export');
+      expect(report.unchecked[1]).toContain('6 of the 40 entries under the checkpoint are not in the export');
       expect(report.unchecked[1]).toContain(': 4-6, 9, 39-40.');
     });
 
     it.each([
-      ['is larger', () => newLog(makeEntries(39)), 'The log got shorter: 40 entries once, now 39'],
+      ['is larger', () => newLog(makeEntries(39)), 'The log shrank from 40 entries to 39'],
       ['differs', () => rewritten(), 'The log was rewritten'],
     ])('is wrong where a kept checkpoint %s', (_, change, message) =>
       expectFault(
@@ -432,7 +432,7 @@ describe('npm run verify on a service', () => {
       lies.refusal = refusal;
       const { code, report } = await verify();
       expect([code, report.faults[0].kind]).toEqual([1, 'checkpoint']);
-      expect(report.faults[0].message).toContain('a time that has not come');
+      expect(report.faults[0].message).toContain('a time in the future');
     });
 
     it('and shows no head is wrong where one was kept, and cannot be checked otherwise', async () => {
@@ -471,7 +471,7 @@ describe('npm run verify on a service', () => {
     const { code, report } = await verify();
     expect(report.faults).toEqual([]);
     expect(code).toBe(0);
-    expect(report.limits.join()).toContain('Entries after 39 came while this ran');
+    expect(report.limits.join()).toContain('Entries after 39: they were added during this run');
   });
 
   it('proves an empty log', async () => {

@@ -10,7 +10,7 @@ import { TextEncoding } from '../../src/audit/exports/text';
 import type { JsonObject } from '../../src/lib/json';
 import type { Id } from '../../src/lib/typeid';
 import { Fault, type Report } from '../../src/verify/findings.ts';
-import { verifyFile } from '../../src/verify/offline.ts';
+import { verifyFile } from '../../src/verify/verify-file.ts';
 import { depth } from '../support/depth.ts';
 import {
   cover,
@@ -85,7 +85,13 @@ async function verify(
   writeFileSync(PROOF, proof);
   if (kept) writeFileSync(KEPT, kept.map((checkpoint) => `${JSON.stringify(checkpoint)}\n`).join(''));
   try {
-    return await verifyFile({ file: FILE, proof: PROOF, key, patience: PATIENCE, ...(kept && { checkpoints: KEPT }) });
+    return await verifyFile({
+      file: FILE,
+      proof: PROOF,
+      key,
+      groupTimeoutMs: PATIENCE,
+      ...(kept && { checkpoints: KEPT }),
+    });
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return { faults: [error], unchecked: [], proven: [], limits: [] } as unknown as Report;
@@ -197,11 +203,11 @@ describe('a sealed export', () => {
       verifyParts(sealed(9).export()),
       Promise.resolve(sealed(9).export({ ...EVERYTHING, event_types: ['approve'] })),
     ]);
-    expect(all.proven.join()).toContain('None is missing between the first and the last');
+    expect(all.proven.join()).toContain('No entry is missing between the first and the last');
     expect(all.limits.join()).toContain('before 1 and after 9');
     const filtered = await verifyParts(some);
-    expect(filtered.proven.join()).not.toContain('None is missing');
-    expect(filtered.limits.join()).toContain('with a filter (approve)');
+    expect(filtered.proven.join()).not.toContain('No entry is missing');
+    expect(filtered.limits.join()).toContain('had a filter (approve)');
   });
 });
 
@@ -405,7 +411,7 @@ describe('what was left out together with its proof', () => {
     expect(late.limits.join()).toContain('before 3 and after 19');
     const filtered = await verifyParts(without(sealed(20), [9], { ...EVERYTHING, agent_id: makeEntry(9).agent_id }));
     expectProven(filtered);
-    expect(filtered.limits.join()).toContain('with a filter (one agent)');
+    expect(filtered.limits.join()).toContain('had a filter (one agent)');
   });
 
   it('was lost before its place was sealed', async () => {
@@ -419,7 +425,7 @@ describe('what was left out together with its proof', () => {
     const head = { ...parts.head, row_count: 7, checkpoint: shown.checkpoint() };
     const report = await verifyParts({ head, rows, tree });
     expect(firstFault(report)).toMatchObject({ kind: 'missing', sequence: 5 });
-    expect(report.faults[0]?.message).toContain('was not in the database when its place was sealed');
+    expect(report.faults[0]?.message).toContain('was not in the database when its leaf was sealed');
   });
 });
 
@@ -489,8 +495,8 @@ describe('the record of an erasure', () => {
     const report = await verifyParts(erasure().export());
     expectProven(report);
     expect(report.proven.join()).toContain(
-      'the log signed: 2 entries erased (retention), the last on 2026-06-01T00:00:00.000Z; ' +
-        '1 entry erased (agent_deleted), the last on 2026-06-02T00:00:00.000Z; 1 entry hidden, and to be erased.',
+      'signed a record for the missing entries: 2 entries erased (retention), the last on 2026-06-01T00:00:00.000Z; ' +
+        '1 entry erased (agent_deleted), the last on 2026-06-02T00:00:00.000Z; 1 entry hidden, to be erased later.',
     );
     // The service may have had another host.
     const key = join(folder, 'jwks.json');
@@ -531,7 +537,7 @@ describe('the record of an erasure', () => {
     const report = await judge({ note: signed(new SealedLog(0, new LogKey())) ?? '' });
     expect(report.faults).toEqual([]);
     expect(report.unchecked).toEqual([
-      'Who recorded that 1 entry was erased: signed with a key that is not among those given.',
+      'Who recorded the erasure of 1 entry: the record is signed with a key that was not given.',
     ]);
   });
 });
@@ -565,7 +571,7 @@ describe('a change of the proof', () => {
         await verify(file, writeProof({ ...parts, tree: parts.tree.with(at, node) }, sha256(file).toString('hex')));
       const other = await change(sequence, salt, sha256(hash).toString('hex'));
       expect(firstFault(other)).toMatchObject({ kind: 'changed', sequence });
-      expect(other.faults[1]?.message).toContain('the proof was changed there, and the file was not');
+      expect(other.faults[1]?.message).toContain('the proof was changed, and the file was not');
       const salted = await change(sequence, saltOf(99), hash);
       expect(firstFault(salted)).toMatchObject({ kind: 'changed', sequence });
       expect(salted.faults).toHaveLength(1);
@@ -593,8 +599,8 @@ describe('a change of the proof', () => {
   it('that is one line without an end is not held in memory', async () => {
     const endless = Buffer.alloc(2 ** 26 + 2 ** 20, 'a');
     const { faults } = await verify(file, endless);
-    expect(faults[0]?.message).toContain('a line does not come to an end');
-    expect((await verify(endless, proof)).faults[0]?.message).toContain('a line does not come to an end');
+    expect(faults[0]?.message).toContain('a line is too long');
+    expect((await verify(endless, proof)).faults[0]?.message).toContain('a line is too long');
   });
 
   it('that is made together with the file does not lead to the signed root', async () => {
@@ -606,7 +612,7 @@ describe('a change of the proof', () => {
       .export();
     const report = await verifyParts({ ...forged, head: { ...forged.head, checkpoint: parts.head.checkpoint } });
     expect(firstFault(report)).toMatchObject({ kind: 'proof', sequence: undefined });
-    expect(report.faults[0]?.message).toContain("does not lead to the checkpoint's root");
+    expect(report.faults[0]?.message).toContain('The root of the tree is not that of the checkpoint');
   });
 
   it('in its size, its number of rows or its form is found', async () => {
@@ -657,7 +663,7 @@ describe('the signature', () => {
       { ...KEY.jwk, kid: `log-${'A'.repeat(43)}` },
     ]) {
       writeFileSync(set, JSON.stringify({ keys: [jwk] }));
-      await expect(verifyParts(parts, { key: set })).rejects.toThrow('has no key of a log');
+      await expect(verifyParts(parts, { key: set })).rejects.toThrow('has no key for logs');
     }
   });
 
@@ -683,7 +689,9 @@ describe('kept checkpoints', () => {
   it('are shown to be the past of a full export', async () => {
     const report = await verifyParts(log.export(), { kept });
     expectProven(report);
-    expect(report.proven.join()).toContain('7 kept checkpoints, the oldest of 2026-02-01T00:00:00.000Z with 0 entries');
+    expect(report.proven.join()).toContain(
+      '7 kept checkpoints, the oldest from 2026-02-01T00:00:00.000Z with 0 entries',
+    );
   });
 
   it('show from when on a log was rewritten', async () => {
@@ -692,7 +700,7 @@ describe('kept checkpoints', () => {
     const report = await verifyParts(new SealedLog(entries, KEY).export(), { kept });
     expect(firstFault(report)).toMatchObject({ kind: 'history' });
     expect(report.faults[0]?.message).toContain(
-      'The log was rewritten: its first 99 entries are not those of 2026-02-06',
+      'The log was rewritten: its first 99 entries differ from those of 2026-02-06',
     );
     expect(report.faults[0]?.evidence).toMatchObject({ still_right_at_size: 64, kept_on: '2026-02-05T00:00:00.000Z' });
   });
@@ -714,7 +722,7 @@ describe('kept checkpoints', () => {
     expect((await judge({ ...(kept[2] as JsonObject), note: note ?? null })).faults[0]?.kind).toBe('checkpoint');
     const old = await judge(new SealedLog(5, new LogKey()).checkpoint());
     expectProven(old);
-    expect(old.limits.join()).toContain('not among those given now');
+    expect(old.limits.join()).toContain('a key that was not given');
   });
 
   it('of a former host of the service are of the same log, and the report says so', async () => {
@@ -723,7 +731,7 @@ describe('kept checkpoints', () => {
     const report = await verifyParts(sealed(100).export(), { kept: [...names, ...kept] });
     expectProven(report);
     expect(report.proven.join()).toContain('10 kept checkpoints');
-    expect(report.limits.join()).toContain(`3 kept checkpoints under another name of the log (former.test/${USER})`);
+    expect(report.limits.join()).toContain(`3 kept checkpoints with another name of the log (former.test/${USER})`);
     const rewritten = new SealedLog(makeEntries(99), KEY, `former.test/${USER}`);
     rewritten.leaves[3] = sha256(Buffer.from('another entry'));
     const { faults } = await verifyParts(sealed(100).export(), { kept: [rewritten.checkpoint()] });

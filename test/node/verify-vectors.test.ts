@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readNote } from '../../src/verify/checkpoint.ts';
 import { canonicalJson, type Json, parseJson } from '../../src/verify/json.ts';
-import { growsInto, leadsToRoot, sha256, TreeFront } from '../../src/verify/merkle.ts';
+import { sha256, TreeFrontier, verifyConsistency, verifyInclusion } from '../../src/verify/merkle.ts';
 import { findSigner, parseNote, parseVerifierKey } from '../../src/verify/note.ts';
 import { TREE_INPUTS, TREE_ROOTS } from '../support/merkle-vectors';
 import { consistencyPath, inclusionPath, rootOf } from '../support/sealed-log';
@@ -31,7 +31,7 @@ const flip = (hash: Buffer) => Buffer.from(hash.map((byte, at) => (at === 0 ? by
 
 describe('the tree of RFC 9162', () => {
   it('has the published roots', () => {
-    const front = new TreeFront();
+    const front = new TreeFrontier();
     expect(front.root().toString('hex')).toBe(EMPTY);
     for (const [at, hash] of LEAVES.entries()) {
       front.append(1, hash);
@@ -41,11 +41,11 @@ describe('the tree of RFC 9162', () => {
   });
 
   it('grows by any complete subtree where it stands, and by no other', () => {
-    const front = new TreeFront();
+    const front = new TreeFrontier();
     front.append(4, bytes(H.node14));
-    expect([1, 2, 4, 8, 3].map((size) => front.takes(size))).toEqual([true, true, true, false, false]);
+    expect([1, 2, 4, 8, 3].map((size) => front.canAppend(size))).toEqual([true, true, true, false, false]);
     front.append(2, bytes(H.node56));
-    expect([1, 2, 4].map((size) => front.takes(size))).toEqual([true, true, false]);
+    expect([1, 2, 4].map((size) => front.canAppend(size))).toEqual([true, true, false]);
     front.append(2, bytes(H.node78));
     expect(front.root()).toEqual(root(8));
   });
@@ -59,7 +59,7 @@ describe('the tree of RFC 9162', () => {
   ];
   it.each(inclusions)('leads from leaf %i of %i to the root', (number, size, good) => {
     const check = (index: number, of: number, from = leaf(number), along = good, to = root(size)) =>
-      leadsToRoot(index, of, from, along, to);
+      verifyInclusion(index, of, from, along, to);
     expect(check(number - 1, size)).toBe(true);
     expect(check(number, size)).toBe(false);
     expect(check((number - 1) ^ 2, size)).toBe(false);
@@ -83,7 +83,7 @@ describe('the tree of RFC 9162', () => {
     [6, 7, path('node56', 'leaf7', 'node14')],
   ];
   it.each(growths)('grows from %i to %i leaves', (from, to, good) => {
-    expect(growsInto(head(from), head(to), good)).toBe(true);
+    expect(verifyConsistency(head(from), head(to), good)).toBe(true);
     for (const [first, second, along] of [
       [{ ...head(from), size: from - 1 }, head(to), good],
       [{ ...head(from), size: from + 1 }, head(to), good],
@@ -99,19 +99,19 @@ describe('the tree of RFC 9162', () => {
       [head(from), head(to), good.slice(0, -1)],
       ...good.map((hash, at) => [head(from), head(to), good.with(at, flip(hash))] as const),
     ] as const) {
-      expect(growsInto(first, second, [...along])).toBe(false);
+      expect(verifyConsistency(first, second, [...along])).toBe(false);
     }
   });
 
   it('grows from nothing, and into itself, with an empty path', () => {
-    expect(growsInto(head(0), head(0), [])).toBe(true);
-    expect(growsInto(head(0), head(5), [])).toBe(true);
-    expect(growsInto(head(5), head(5), [])).toBe(true);
-    expect(growsInto(head(0), head(5), path('leaf1'))).toBe(false);
-    expect(growsInto(head(5), head(5), path('leaf1'))).toBe(false);
-    expect(growsInto(head(5), { size: 5, root: root(4) }, [])).toBe(false);
-    expect(growsInto({ size: 0, root: root(1) }, head(5), [])).toBe(false);
-    expect(growsInto(head(5), head(4), [])).toBe(false);
+    expect(verifyConsistency(head(0), head(0), [])).toBe(true);
+    expect(verifyConsistency(head(0), head(5), [])).toBe(true);
+    expect(verifyConsistency(head(5), head(5), [])).toBe(true);
+    expect(verifyConsistency(head(0), head(5), path('leaf1'))).toBe(false);
+    expect(verifyConsistency(head(5), head(5), path('leaf1'))).toBe(false);
+    expect(verifyConsistency(head(5), { size: 5, root: root(4) }, [])).toBe(false);
+    expect(verifyConsistency({ size: 0, root: root(1) }, head(5), [])).toBe(false);
+    expect(verifyConsistency(head(5), head(4), [])).toBe(false);
   });
 
   it('agrees with the definition for every size and place to 40', () => {
@@ -120,9 +120,9 @@ describe('the tree of RFC 9162', () => {
       const tree = { size: n, root: rootOf(leaves.slice(0, n)) };
       for (let m = 0; m < n; m++) {
         const hash = leaves[m] as Buffer;
-        expect(leadsToRoot(m, n, hash, inclusionPath(m, leaves.slice(0, n)), tree.root)).toBe(true);
+        expect(verifyInclusion(m, n, hash, inclusionPath(m, leaves.slice(0, n)), tree.root)).toBe(true);
         const before = { size: m, root: rootOf(leaves.slice(0, m)) };
-        expect(growsInto(before, tree, consistencyPath(m, leaves.slice(0, n)))).toBe(true);
+        expect(verifyConsistency(before, tree, consistencyPath(m, leaves.slice(0, n)))).toBe(true);
       }
     }
   });
@@ -266,16 +266,16 @@ describe('canonical JSON', () => {
 
 describe('JSON that is read', () => {
   it.each(['{"a":1,"a":2}', '{"a":1,"\\u0061":2}', '[{"b":{"a":1,"c":[{}],"a":1}}]', '{"":1,"":1}'])(
-    'is refused for a name that stands twice: %s',
+    'refuses a duplicate name: %s',
     (text) => {
-      expect(() => parseJson(text)).toThrow('stands twice');
+      expect(() => parseJson(text)).toThrow('twice');
     },
   );
 
   it.each(['12345678901234567891', '0.1000000000000000000000001', '1e999', '[1,{"a":9007199254740993}]', '-1e-400'])(
-    'is refused for a number that a double does not keep: %s',
+    'refuses a number that a double cannot represent: %s',
     (text) => {
-      expect(() => parseJson(text)).toThrow('is not one that JSON keeps');
+      expect(() => parseJson(text)).toThrow('a double cannot represent');
     },
   );
 

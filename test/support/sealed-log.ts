@@ -113,12 +113,12 @@ function subproof(m: number, leaves: Buffer[], whole: boolean): Buffer[] {
 
 /** A log's key, as it signs and as it is published. */
 export class LogKey {
-  readonly #privateKey: KeyObject;
+  private readonly privateKey: KeyObject;
   readonly bytes: Buffer;
 
   constructor() {
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-    this.#privateKey = privateKey;
+    this.privateKey = privateKey;
     this.bytes = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url');
   }
 
@@ -128,16 +128,16 @@ export class LogKey {
   }
 
   verifierKey(name = ORIGIN): string {
-    return `${name}+${this.#keyId(name).toString('hex')}+${Buffer.concat([Buffer.of(1), this.bytes]).toString('base64')}`;
+    return `${name}+${this.keyId(name).toString('hex')}+${Buffer.concat([Buffer.of(1), this.bytes]).toString('base64')}`;
   }
 
   /** A signed note of a text. */
   sign(text: string, name = ORIGIN): string {
-    const signature = Buffer.concat([this.#keyId(name), sign(null, Buffer.from(text), this.#privateKey)]);
+    const signature = Buffer.concat([this.keyId(name), sign(null, Buffer.from(text), this.privateKey)]);
     return `${text}\n— ${name} ${signature.toString('base64')}\n`;
   }
 
-  #keyId(name: string): Buffer {
+  private keyId(name: string): Buffer {
     return sha256(name, '\n', Buffer.of(1), this.bytes).subarray(0, 4);
   }
 }
@@ -194,7 +194,7 @@ export class SealedLog {
   readonly key: LogKey;
   erased: Erasure[] = [];
   readonly origin: string;
-  #leaves: Buffer[] | undefined;
+  private cachedLeaves: Buffer[] | undefined;
 
   constructor(entries: Entry[] | number, key = new LogKey(), origin = ORIGIN) {
     this.entries = typeof entries === 'number' ? makeEntries(entries) : entries;
@@ -203,8 +203,8 @@ export class SealedLog {
   }
 
   get leaves(): Buffer[] {
-    this.#leaves ??= this.entries.map(hashLeaf);
-    return this.#leaves;
+    this.cachedLeaves ??= this.entries.map(hashLeaf);
+    return this.cachedLeaves;
   }
 
   erase(...ranges: [number, number][]): this {

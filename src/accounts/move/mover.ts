@@ -181,7 +181,7 @@ export class Mover {
   /** Runs a slice. The next one is smaller if this one kept the databases busy for long. */
   private measure<R>({ database: target }: MoverShard, slice: () => Promise<R>): Promise<R> {
     const { database: source } = this.source;
-    return this.size.measure(() => source.busy + target.busy, slice);
+    return this.size.measure(() => source.queryTimeMs + target.queryTimeMs, slice);
   }
 
   private async findMove(now: number): Promise<FoundMove | null> {

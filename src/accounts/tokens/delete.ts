@@ -2,7 +2,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { userTokens } from '../../db/schema';
 import { userAccess } from '../../http/access';
-import { refuseMissing, userActivity } from '../../http/activity';
+import { asNotFound, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
@@ -22,7 +22,7 @@ export async function deleteUserToken(context: UserContext, { id }: { id: Id<'ut
       changes: (write) => [write.delete(userTokens).where(found)],
       answer: null,
     })
-    .catch(refuseMissing('user token'));
+    .catch(asNotFound('user token'));
 }
 
 export const deleteUserTokenRoute = new Hono().delete(

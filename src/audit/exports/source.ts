@@ -1,6 +1,6 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
-import { mergeSorted } from '../../db/merge';
+import { mergeSorted } from '../../db/merge-sorted';
 import { agents, EVENT_TYPES, type EventType } from '../../db/schema';
 import type { FileRow } from '../../files/file-records';
 import { formatHexId, type Id } from '../../lib/typeid';

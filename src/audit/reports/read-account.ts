@@ -1,10 +1,10 @@
 import { and, desc, eq, gte, isNull, lt, lte, sql } from 'drizzle-orm';
-import { named } from '../../db/columns';
+import { aliased } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { ACTIVITY_ACTIONS, type ActivityAction, activity, agentKeys, agents, policies } from '../../db/schema';
 import type { FileRow } from '../../files/file-records';
 import { formatTime } from '../../lib/time';
-import { firstIdAt, type Id } from '../../lib/typeid';
+import { type Id, smallestIdAt } from '../../lib/typeid';
 import type { ActivityRecord, ReportContent } from './content';
 import { coverageEnd } from './report';
 
@@ -50,7 +50,7 @@ export async function readConfiguration(reader: Reader, file: FileRow): Promise<
         name: agents.name,
         isActive: agents.isActive,
         createdAt: agents.createdAt,
-        keyCreatedAt: named(agentKeys.createdAt, 'key_created_at'),
+        keyCreatedAt: aliased(agentKeys.createdAt, 'key_created_at'),
       })
       .from(agents)
       .leftJoin(agentKeys, and(eq(agentKeys.agent, agents.number), isNull(agentKeys.expiresAt)))
@@ -92,8 +92,8 @@ async function withKeysAtPeriodEnd(reader: Reader, file: FileRow, rows: Register
           eq(activity.account, file.account),
           eq(activity.target, sql`wanted.value`),
           eq(activity.action, 'agent.key_rotated'),
-          gte(activity.id, firstIdAt('act', file.keptFrom)),
-          lt(activity.id, firstIdAt('act', until)),
+          gte(activity.id, smallestIdAt('act', file.keptFrom)),
+          lt(activity.id, smallestIdAt('act', until)),
         ),
       )
       .groupBy(activity.target),
@@ -134,8 +134,8 @@ export async function readActivity(
     and(
       eq(activity.account, account),
       eq(activity.action, action),
-      gte(activity.id, firstIdAt('act', from)),
-      lt(activity.id, firstIdAt('act', to)),
+      gte(activity.id, smallestIdAt('act', from)),
+      lt(activity.id, smallestIdAt('act', to)),
     );
   const counts = ACTIVITY_ACTIONS.map((action) =>
     reader.select({ records: sql<number>`count(*)` }).from(activity).where(isOfAction(action)),

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { ConstraintError, type Reader } from '../../db/database';
 import { accounts, trees } from '../../db/schema';
 import { invalidRequest, notFound, Problem, unavailable } from '../../errors';
-import type { Incoming, OperatorContext, Shard } from '../../http/context';
+import type { OperatorContext, RequestContext, Shard } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { dateTime } from '../../http/fields';
 import { body, noQuery } from '../../http/input';
@@ -59,7 +59,7 @@ export type LogContinuation = z.output<ReturnType<typeof LogContinuation>>;
 const NOTHING: LogContinuation = { set_aside: 0, has_more: false };
 
 /** The tree of the account that the path names, on whichever shard it lives; without a row of its own it is empty. */
-function treeOfPath(c: Incoming, reader: Reader) {
+function treeOfPath(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   const found = () =>
     reader

@@ -1,4 +1,4 @@
-import { reachesBeyond } from '../../lib/tiles';
+import { extendsBeyond } from '../../lib/tiles';
 import { formatTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import { parseHead } from './checkpoint';
@@ -27,7 +27,7 @@ export async function findStaleTiles(bucket: R2Bucket, account: Id<'user'>, size
   const folder = tileFolder(account);
   const isBeyond = (key: string) => {
     const [level, index] = key.slice(folder.length).split('/').map(Number);
-    return reachesBeyond({ level: level as number, index: index as number }, size);
+    return extendsBeyond({ level: level as number, index: index as number }, size);
   };
   const [tiles, heads] = await Promise.all([
     list(bucket, folder, folder, isBeyond),

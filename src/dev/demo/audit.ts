@@ -1,7 +1,7 @@
 import type { Api } from '../api.ts';
 import type { AuditEntry, Page } from './types.ts';
 
-/** Every entry that a search finds, newest first, fetched page by page. */
+/** Returns all audit entries that match the filters, fetched page by page. */
 export async function searchAudit(user: Api, filters: Record<string, string>): Promise<AuditEntry[]> {
   const entries: AuditEntry[] = [];
   let cursor: string | null = null;
@@ -14,7 +14,7 @@ export async function searchAudit(user: Api, filters: Record<string, string>): P
   return entries;
 }
 
-/** How many entries there are of each event type, the most frequent first. */
+/** Counts the entries of each event type, the most frequent first. */
 export function countEvents(entries: AuditEntry[]): [string, number][] {
   const counts = new Map<string, number>();
   for (const { event_type } of entries) counts.set(event_type, (counts.get(event_type) ?? 0) + 1);

@@ -1,16 +1,16 @@
-/** What the demo user makes of a request; a scope narrows what was asked for. */
+/** The demo user's decision on a request; a scope narrows the requested one. */
 export type Verdict = 'approve' | 'deny' | 'leave' | { narrow: Record<string, unknown> };
 
-/** Something that an agent asks for again and again. */
+/** A permission that an agent requests repeatedly. */
 export interface Duty {
   action: string;
-  /** Taken in turn. */
+  /** Used in turn. */
   resources: string[];
   scope: Record<string, unknown>;
   reason: string;
-  /** How often it wants to use each token. */
+  /** How often the agent uses each token. */
   uses: number;
-  /** Taken in turn, with what the user says. */
+  /** The user's decisions and remarks, used in turn. */
   verdicts: [Verdict, string][];
 }
 
@@ -22,7 +22,7 @@ export interface Role {
   duties: Duty[];
 }
 
-/** How often each duty is asked for. */
+/** How often each duty is requested. */
 export const ROUNDS = 12;
 
 export const CAST: Role[] = [

@@ -2,7 +2,7 @@ import type { Api } from '../api.ts';
 import { type Duty, ROUNDS } from './cast.ts';
 import type { Actor, Page, Permission, Request } from './types.ts';
 
-/** Every agent asks, all at the same time, for what its duties need. */
+/** All agents concurrently request the permissions for their duties. */
 export async function askForPermissions(actors: Actor[]): Promise<Request[]> {
   const asked = await Promise.all(
     actors.map(async (actor) => {
@@ -32,7 +32,7 @@ function pick<T>(choices: T[], round: number): T {
   return choices[round % choices.length] as T;
 }
 
-/** How the user decided, counted by what the service answered. */
+/** The number of decisions of each kind. */
 export interface Decisions {
   approved: number;
   narrowed: number;
@@ -40,7 +40,7 @@ export interface Decisions {
   waiting: number;
 }
 
-/** The user works through each agent's pending requests, page by page, and decides most of them. */
+/** The user goes through each agent's pending requests, page by page, and decides most of them. */
 export async function decide(user: Api, actors: Actor[], requests: Request[]): Promise<Decisions> {
   const decisions: Decisions = { approved: 0, narrowed: 0, denied: 0, waiting: 0 };
   const byId = new Map(requests.map((request) => [request.permission.id, request]));

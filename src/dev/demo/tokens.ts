@@ -1,12 +1,12 @@
 import type { Api } from '../api.ts';
 import type { Actor, Permission, Request } from './types.ts';
 
-/** What became of the tokens, counted by what the service answered. */
+/** The results of using the tokens. */
 export interface TokenUse {
   tokens: number;
   uses: number;
   usedUp: number;
-  /** The requests whose tokens still have a use left: each agent's last. */
+  /** Requests whose tokens still have a use left: the last one of each agent. */
   spare: Request[];
 }
 
@@ -32,7 +32,7 @@ export async function useTokens(actors: Actor[], requests: Request[]): Promise<T
   return total;
 }
 
-/** Uses a token once; answers the uses that are left. */
+/** Uses a token once. Returns the remaining uses. */
 async function useToken({ actor, permission }: Request): Promise<number> {
   const { action, resource, token } = permission;
   const body = { token: token?.value, action, resource };
@@ -40,7 +40,7 @@ async function useToken({ actor, permission }: Request): Promise<number> {
   return used.remaining_uses;
 }
 
-/** The user takes tokens back; answers how many are revoked then. */
+/** The user revokes tokens. Returns how many are revoked then. */
 export async function revokeTokens(user: Api, requests: Request[]): Promise<number> {
   let revoked = 0;
   for (const { permission } of requests) {

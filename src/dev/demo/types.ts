@@ -1,7 +1,7 @@
 import type { Api } from '../api.ts';
 import type { Duty, Role, Verdict } from './cast.ts';
 
-/** A permission in the service's answers, as far as the demo looks. */
+/** The fields of a permission that the demo uses. */
 export interface Permission {
   id: string;
   agent_id: string;
@@ -18,7 +18,7 @@ export interface Page<T> {
   next_cursor: string | null;
 }
 
-/** An entry of the audit log, as far as the demo looks. */
+/** The fields of an audit entry that the demo uses. */
 export interface AuditEntry {
   sequence: number;
   agent_id: string;
@@ -27,16 +27,16 @@ export interface AuditEntry {
   created_at: string;
 }
 
-/** An agent of the demo, registered. */
+/** A registered agent of the demo. */
 export interface Actor {
   role: Role;
   id: string;
   name: string;
-  /** The service with the agent's key. */
+  /** A client with the agent's key. */
   api: Api;
 }
 
-/** A request of an agent, and what the user is going to say to it. */
+/** An agent's request, and the user's planned decision. */
 export interface Request {
   actor: Actor;
   duty: Duty;

@@ -1,4 +1,4 @@
-// A use of the types that generators make of the OpenAPI document. `check-openapi.ts` compiles it beside them.
+// Uses the types that are generated from the OpenAPI document. `check-openapi.ts` compiles both together.
 import type { components, operations, paths } from './api';
 
 type Schemas = components['schemas'];

@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm';
 import { decodeJwt } from 'jose';
-import { type Database, loadPresent, type Reader } from '../../db/database';
+import { type Database, loadNonNull, type Reader } from '../../db/database';
 import { leastFullShard } from '../../db/least-full-shard';
 import { accounts, identities } from '../../db/schema';
 import { listShards, openShard } from '../../db/shards';
@@ -10,71 +10,72 @@ import { Ledger } from '../../ledger/ledger';
 import { sha256 } from '../../lib/bytes';
 import { SECOND } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
-import { type AccountRef, type Incoming, newId, SCOPES, type Scope, type UserPrincipal } from '../context';
-import { accountColumns, activeAccount, type PreloadQueries, type UnknownCaller } from '../credentials';
+import { failAuthentication } from '../authentication-failure';
+import { type AccountRef, newId, type RequestContext, SCOPES, type Scope, type UserPrincipal } from '../context';
+import { accountColumns, activeAccount, type CallerSql, type PreloadQueries } from '../credentials';
 import { text } from '../fields';
 import { limitIdentity } from '../rate-limit';
-import { refuse } from '../refusal';
 import { type Claims, readSubject } from './jwt';
 import { findProviderKeys, verifyByProvider } from './keys';
 
-/** The directory of people is on the first shard, wherever their accounts are. */
+/** The first shard has the directory of all people, wherever their accounts are. */
 const DIRECTORY = '00';
 
-/** Where the account of a person is. */
-interface Home {
+/** The account of a person, and its shard. */
+interface AccountLocation {
   account: Id<'user'>;
   shard: string;
 }
 
-/** Whether a credential has the form of a JWT of the provider that people sign in with. */
-export function isIdentityToken(c: Incoming, credential: string): boolean {
+/** Whether a credential looks like a JWT of the configured identity provider. Verifies nothing. */
+export function isIdentityToken(c: RequestContext, credential: string): boolean {
   const { oidc } = c.var.config;
   return oidc !== null && readSubject(credential, oidc) !== null;
 }
 
-/** The `scope` claim of a JWT as JSON, before the JWT is verified; null for every other credential. */
-export function claimedScope(c: Incoming, credential: string): string | null {
+/** The `scope` claim of a JWT that is not verified yet, as JSON; null for every other credential. */
+export function claimedScope(c: RequestContext, credential: string): string | null {
   return isIdentityToken(c, credential) ? JSON.stringify(decodeJwt(credential).scope ?? null) : null;
 }
 
 /**
- * Finds out who presents a JWT of the provider. It takes one round trip where the account is on the first shard, else two.
- * @param who `anybody` for an account to be made on first sight; else a person without one is refused
+ * Finds the person who presents a JWT of the identity provider. Takes one round trip if the account is on the first shard,
+ * else two.
+ * @param mayCreateAccount whether a person without an account gets one; else they are refused
  * @throws Problem `unauthorized`, `account_inactive`, `unavailable`
  */
 export async function authenticateIdentity(
-  c: Incoming,
+  c: RequestContext,
   token: string,
-  fellows: PreloadQueries,
-  who: 'known' | 'anybody',
+  queries: PreloadQueries,
+  mayCreateAccount: boolean,
 ) {
   const { oidc } = c.var.config;
   const subject = oidc && readSubject(token, oidc);
   const directory = openShard(c.env, DIRECTORY, c.var.cost);
-  if (!oidc || subject === null || !directory) return refuse(c);
+  if (!oidc || subject === null || !directory) return failAuthentication(c);
   const key = await sha256(JSON.stringify([oidc.issuer, subject]));
-  const [[kept], [known], ...loaded] = await loadPresent(directory, [
+  const [[providerKeys], [known], ...loaded] = await loadNonNull(directory, [
     findProviderKeys(directory, oidc.issuer),
     findIdentity(directory, key),
-    ...(await fellows(directory, callerByIdentity(key))),
+    ...(await queries(directory, callerByIdentityKey(key))),
   ]);
-  const claims = await verifyByProvider(c, directory, token, kept);
-  if (!claims) return refuse(c);
+  const claims = await verifyByProvider(c, directory, token, providerKeys);
+  if (!claims) return failAuthentication(c);
   await limitIdentity(c, key);
   if (known?.shard === DIRECTORY && known.accountNumber !== null) {
-    return { ...admitTo(activeAccount(known as AccountRow), DIRECTORY, claims), database: directory, loaded };
+    return { ...makePrincipal(activeAccount(known as AccountRow), DIRECTORY, claims), database: directory, loaded };
   }
   const isElsewhere = known && known.shard !== DIRECTORY;
-  if (!isElsewhere && who === 'known') return refuse(c);
-  const home = isElsewhere ? known : await register(c, directory, key, claims);
-  const entered = await enter(c, home, fellows);
-  if (entered.row) return entered.admit(claims);
-  if (who === 'known') return refuse(c);
-  // Deleted, or never made because somebody died in between.
-  const again = await enter(c, await register(c, directory, key, claims), fellows);
-  if (!again.row) throw unavailable();
-  return again.admit(claims);
+  if (!isElsewhere && !mayCreateAccount) return failAuthentication(c);
+  const location = isElsewhere ? known : await createAccount(c, directory, key, claims);
+  const found = await loadAccount(c, location, queries, claims);
+  if (found) return found;
+  if (!mayCreateAccount) return failAuthentication(c);
+  // The account was deleted, or a crash came between the writes to the directory and to the shard.
+  const created = await loadAccount(c, await createAccount(c, directory, key, claims), queries, claims);
+  if (!created) throw unavailable();
+  return created;
 }
 
 type AccountRow = Parameters<typeof activeAccount>[0];
@@ -87,13 +88,18 @@ function findIdentity(reader: Reader, key: Uint8Array) {
     .where(eq(identities.key, key));
 }
 
-function callerByIdentity(key: Uint8Array): UnknownCaller {
+function callerByIdentityKey(key: Uint8Array): CallerSql {
   const id = sql`(select ${identities.account} from ${identities} where ${eq(identities.key, key)})`;
   return { id, account: sql<number>`(select ${accounts.number} from ${accounts} where ${accounts.id} = ${id})` };
 }
 
-/** Looks for an account at its home, with what is to be loaded of it. */
-async function enter(c: Incoming, { account, shard }: Home, fellows: PreloadQueries) {
+/** Loads an account from its shard, with the rows of the preload queries; null if it does not exist. */
+async function loadAccount(
+  c: RequestContext,
+  { account, shard }: AccountLocation,
+  queries: PreloadQueries,
+  claims: Claims,
+) {
   const database = openShard(c.env, shard, c.var.cost);
   if (!database) throw new Error(`shard ${shard} is in the directory and not bound`);
   const id = sql`${sql.param(account, accounts.id)}`;
@@ -101,17 +107,14 @@ async function enter(c: Incoming, { account, shard }: Home, fellows: PreloadQuer
     id,
     account: sql<number>`(select ${accounts.number} from ${accounts} where ${accounts.id} = ${id})`,
   };
-  const [[row], ...loaded] = await loadPresent(database, [
+  const [[row], ...loaded] = await loadNonNull(database, [
     database.select(accountColumns).from(accounts).where(eq(accounts.id, account)),
-    ...(await fellows(database, caller)),
+    ...(await queries(database, caller)),
   ]);
-  const admit = (claims: Claims) => {
-    return { ...admitTo(activeAccount(row as AccountRow), shard, claims), database, loaded };
-  };
-  return { row, admit };
+  return row ? { ...makePrincipal(activeAccount(row), shard, claims), database, loaded } : null;
 }
 
-async function chooseShard(c: Incoming): Promise<string> {
+async function chooseShard(c: RequestContext): Promise<string> {
   const shards = listShards(c.env).map((name) => ({
     name,
     size: async () => openShard(c.env, name, c.var.cost)?.size() ?? Number.POSITIVE_INFINITY,
@@ -120,10 +123,15 @@ async function chooseShard(c: Incoming): Promise<string> {
 }
 
 /**
- * Gives a person an account, on the shard with the most room. The directory comes first and decides: of several that
- * come at once all get the same, and whoever finds an account missing makes it.
+ * Creates the account of a person, on the least full shard. The directory is written first and decides the identifier and
+ * the shard, so that concurrent requests create the same account.
  */
-async function register(c: Incoming, directory: Database, key: Uint8Array, claims: Claims): Promise<Home> {
+async function createAccount(
+  c: RequestContext,
+  directory: Database,
+  key: Uint8Array,
+  claims: Claims,
+): Promise<AccountLocation> {
   const { runtime, cost } = c.var;
   const now = runtime.now();
   const chosen = { account: newId(runtime, 'user'), shard: await chooseShard(c) };
@@ -132,7 +140,7 @@ async function register(c: Incoming, directory: Database, key: Uint8Array, claim
       write
         .insert(identities)
         .values({ key, ...chosen, createdAt: now })
-        // Changes nothing, and tells what is there.
+        // Changes nothing, but makes RETURNING give the existing row.
         .onConflictDoUpdate({ target: identities.key, set: { key: sql`excluded.key` } })
         .returning({ account: identities.account, shard: identities.shard }),
     ],
@@ -154,13 +162,13 @@ async function register(c: Incoming, directory: Database, key: Uint8Array, claim
   return home;
 }
 
-/** For people to know the account by; nothing is linked by it. */
+/** The email address, which is only displayed: nothing is found or authorized by it. */
 function readEmail({ email }: Claims): string {
   return typeof email === 'string' && email.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(email) ? email : '';
 }
 
-/** Lets a person into an account, for as long as their JWT is valid. */
-function admitTo(account: AccountRef, shard: string, { scope, exp }: Claims) {
+/** The principal for a person's account, until their JWT expires. */
+function makePrincipal(account: AccountRef, shard: string, { scope, exp }: Claims) {
   const expiresAt = exp * SECOND;
   const principal: UserPrincipal = {
     kind: 'user',
@@ -173,7 +181,7 @@ function admitTo(account: AccountRef, shard: string, { scope, exp }: Claims) {
   return { principal, reference: { kind: 'identity_token' as const, account: account.number, expiresAt } };
 }
 
-/** What a `scope` claim (RFC 8693 section 4.2) leaves of everything. */
+/** The scopes that a `scope` claim names (RFC 8693 section 4.2); all without the claim. */
 function grantedScopes(claim: unknown): readonly Scope[] {
   if (claim === undefined) return SCOPES;
   const named = typeof claim === 'string' ? claim.split(' ') : [];

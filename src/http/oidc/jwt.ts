@@ -11,7 +11,7 @@ import {
 import type { OidcConfig } from '../../env';
 import { logFailure } from '../../lib/log';
 
-/** Asymmetric ones alone: of a shared secret, whoever can verify could sign. */
+/** Asymmetric algorithms only: with a shared secret, everybody who can verify can also sign. */
 const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
@@ -21,12 +21,12 @@ const MAX_LENGTH = 8_192;
 /** OpenID Connect Core 1.0 section 2. */
 const MAX_SUBJECT_LENGTH = 255;
 
-/** The claims of a JWT that was verified. */
+/** The claims of a verified JWT. */
 export type Claims = JWTPayload & { sub: string; exp: number };
 
 /**
- * Reads whom a JWT claims to be of, with nothing of it verified: enough to look for their account. Null for a text that
- * cannot be a token of the issuer.
+ * Reads the subject of a JWT without verifying it, to look up the account; null for a text that cannot be an access token
+ * of the issuer.
  */
 export function readSubject(token: string, { issuer }: OidcConfig): string | null {
   if (token.length > MAX_LENGTH || !FORM.test(token)) return null;
@@ -45,7 +45,7 @@ export function readSubject(token: string, { issuer }: OidcConfig): string | nul
   }
 }
 
-/** Whether a JWT says of itself that it is something else than a token of access, such as `logout+jwt` (RFC 8725 section 3.11). */
+/** Whether the `typ` of a JWT names another use than an access token, such as `logout+jwt` (RFC 8725 section 3.11). */
 function isForAnotherUse(type: unknown): boolean {
   return typeof type === 'string' && /\+jwt$/i.test(type) && !/^(application\/)?at\+jwt$/i.test(type);
 }
@@ -53,7 +53,7 @@ function isForAnotherUse(type: unknown): boolean {
 /**
  * Verifies a JWT (RFC 7519 section 7.2): signature, issuer, audience and time.
  * @param now milliseconds since the epoch
- * @returns its claims; null for one that is not valid; `unknown key` when none of the keys is the one that it names
+ * @returns its claims; null if it is not valid; `unknown key` if it names a key that is not among `keys`
  */
 export async function verifyJwt(
   token: string,
@@ -72,13 +72,13 @@ export async function verifyJwt(
   } catch (error) {
     if (error instanceof errors.JWKSNoMatchingKey) return 'unknown key';
     if (error instanceof errors.JOSEError) return null;
-    // A key of the provider's that this runtime cannot import.
+    // This runtime cannot import one of the provider's keys.
     logFailure('oidc_key_unusable', error);
     return null;
   }
 }
 
-/** Verifies a JWT by the key that it names or, where several bear that name or it names none, by any that fits. */
+/** Verifies a JWT with the key that it names. If that is ambiguous, any matching key will do. */
 async function verifyByAny(token: string, keys: JSONWebKeySet, options: JWTVerifyOptions): Promise<JWTPayload> {
   try {
     return (await jwtVerify(token, createLocalJWKSet(keys), options)).payload;
@@ -88,7 +88,7 @@ async function verifyByAny(token: string, keys: JSONWebKeySet, options: JWTVerif
       try {
         return (await jwtVerify(token, key, options)).payload;
       } catch {
-        // Signed with another of them, or not valid at all.
+        // Another key may have signed it.
       }
     }
     throw new errors.JWSSignatureVerificationFailed();

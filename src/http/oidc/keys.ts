@@ -8,72 +8,71 @@ import { SERVICE } from '../../ledger/authority';
 import { type InternalWriter, Ledger } from '../../ledger/ledger';
 import { logFailure } from '../../lib/log';
 import { HOUR, MINUTE, SECOND } from '../../lib/time';
-import type { Incoming } from '../context';
+import type { RequestContext } from '../context';
 import { type Claims, verifyJwt } from './jwt';
 import { fetchKeys } from './provider';
 import { claimKeyRefresh, saveKeyRefresh } from './provider-keys';
 
-/** Keys are asked for anew after this time: one that the provider took back is trusted no longer than that. */
-const FRESH = 10 * MINUTE;
-/** While the provider does not answer, its last keys serve this long. */
-const USABLE = HOUR;
-/** It is asked at most this often, whoever wants what: the tokens of strangers are no hammer. */
-const PAUSE = 30 * SECOND;
-/** Pauses before each look at what somebody else is answered, in milliseconds. */
-const LOOKS = [250, 500, 1_000];
+/** Age at which the keys are fetched again. A key that the provider withdrew is trusted no longer than this. */
+const REFRESH_AFTER = 10 * MINUTE;
+/** Age up to which keys are used while the provider does not answer. */
+const USABLE_FOR = HOUR;
+/** Minimum time between two requests to the provider, so that forged tokens cannot flood it. */
+const MIN_REFRESH_INTERVAL = 30 * SECOND;
+/** Delays between the reads of a request that waits for keys which another one fetches, in milliseconds. */
+const POLL_DELAYS = [250, 500, 1_000];
 
-/** The keys of the provider as they were last fetched. */
+/** The stored keys of an identity provider. */
 export type ProviderKeys = typeof providerKeys.$inferSelect;
 
-/** Finds what is kept of the provider's keys. */
+/** Finds the stored keys of an identity provider. */
 export function findProviderKeys(reader: Reader, issuer: string) {
   return reader.select().from(providerKeys).where(eq(providerKeys.issuer, issuer));
 }
 
 /**
- * Verifies a JWT by the provider's keys: those that are kept or, where these are old or do not know it, new ones, which
- * are then kept.
- * @returns its claims; null for one that is not valid
- * @throws Problem `unavailable` when the keys that it takes cannot be had
+ * Verifies a JWT with the provider's keys. Fetches and stores new keys if the stored ones are old or lack its key.
+ * @returns its claims; null if it is not valid
+ * @throws Problem `unavailable` if no usable keys can be fetched
  */
 export async function verifyByProvider(
-  c: Incoming,
+  c: RequestContext,
   directory: Database,
   token: string,
-  kept: ProviderKeys | undefined,
+  stored: ProviderKeys | undefined,
 ): Promise<Claims | null> {
   const { config, runtime } = c.var;
   const { oidc } = config;
   if (!oidc) return null;
   const now = runtime.now();
-  const usable = usableKeys(kept, now);
-  if (kept && usable && now - kept.fetchedAt < FRESH) {
+  const usable = usableKeys(stored, now);
+  if (stored && usable && now - stored.fetchedAt < REFRESH_AFTER) {
     const claims = await verifyJwt(token, usable, oidc, now);
     if (claims !== 'unknown key') return claims;
   }
-  const mayAsk = !kept || kept.askedAt <= now - PAUSE;
-  const isFirst = mayAsk && (await claim(directory, oidc, now));
-  const renewed = isFirst ? await renew(runtime, directory, oidc, now) : null;
-  // Others go on with the kept ones while these serve, else with what the first is answered.
-  const mayAwait = !isFirst && !usable && (mayAsk || kept.isAsked);
-  const keys = renewed ?? usable ?? (mayAwait ? await awaitKeys(runtime, directory, oidc) : null);
+  const isDue = !stored || stored.askedAt <= now - MIN_REFRESH_INTERVAL;
+  const hasClaim = isDue && (await claimRefresh(directory, oidc, now));
+  const refreshed = hasClaim ? await refreshKeys(runtime, directory, oidc, now) : null;
+  // Other requests use the stored keys, or wait for the one that fetches new ones.
+  const mayWait = !hasClaim && !usable && (isDue || stored.isAsked);
+  const keys = refreshed ?? usable ?? (mayWait ? await waitForKeys(runtime, directory, oidc) : null);
   if (!keys) throw unavailable();
   const claims = await verifyJwt(token, keys, oidc, now);
   return claims === 'unknown key' ? null : claims;
 }
 
-/** Keys that are not too old to be trusted; null where there are none. */
-function usableKeys(kept: ProviderKeys | undefined, now: number): JSONWebKeySet | null {
-  return kept && now - kept.fetchedAt < USABLE ? kept.keys : null;
+/** The stored keys; null if there are none, or if they are too old. */
+function usableKeys(stored: ProviderKeys | undefined, now: number): JSONWebKeySet | null {
+  return stored && now - stored.fetchedAt < USABLE_FOR ? stored.keys : null;
 }
 
-async function claim(directory: Database, { issuer }: OidcConfig, now: number): Promise<boolean> {
-  const [[claimed]] = await change(directory, (write) => [claimKeyRefresh(write, issuer, now, PAUSE)]);
+async function claimRefresh(directory: Database, { issuer }: OidcConfig, now: number): Promise<boolean> {
+  const [[claimed]] = await change(directory, (write) => [claimKeyRefresh(write, issuer, now, MIN_REFRESH_INTERVAL)]);
   return claimed !== undefined;
 }
 
-/** Asks for the keys and keeps them; null when the provider does not answer. */
-async function renew(runtime: Runtime, directory: Database, oidc: OidcConfig, now: number) {
+/** Fetches and stores the keys; null if the provider does not answer. */
+async function refreshKeys(runtime: Runtime, directory: Database, oidc: OidcConfig, now: number) {
   const keys = await fetchKeys(runtime, oidc).catch((error: unknown) => {
     logFailure('oidc_provider_failed', error);
     return null;
@@ -82,13 +81,17 @@ async function renew(runtime: Runtime, directory: Database, oidc: OidcConfig, no
   return keys;
 }
 
-/** The keys that somebody else is asking for at this moment; null when none come, or not soon. */
-async function awaitKeys(runtime: Runtime, directory: Database, { issuer }: OidcConfig): Promise<JSONWebKeySet | null> {
-  for (const pause of LOOKS) {
+/** Waits for the keys that a concurrent request fetches; null if they do not come in time. */
+async function waitForKeys(
+  runtime: Runtime,
+  directory: Database,
+  { issuer }: OidcConfig,
+): Promise<JSONWebKeySet | null> {
+  for (const pause of POLL_DELAYS) {
     await runtime.sleep(pause);
-    const [[kept]] = await directory.load([findProviderKeys(directory, issuer)]);
-    const keys = usableKeys(kept, runtime.now());
-    if (keys || !kept?.isAsked) return keys;
+    const [[stored]] = await directory.load([findProviderKeys(directory, issuer)]);
+    const keys = usableKeys(stored, runtime.now());
+    if (keys || !stored?.isAsked) return keys;
   }
   return null;
 }

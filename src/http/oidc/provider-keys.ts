@@ -5,9 +5,9 @@ import type { InternalWriter } from '../../ledger/ledger';
 type ProviderRow = typeof providerKeys.$inferSelect;
 
 /**
- * Takes the right to ask an identity provider for its keys, which is there once in a while: of several that want to at
- * once one gets it, and a row.
- * @param pause how long nobody may ask again, in milliseconds
+ * Claims the right to fetch the keys of an identity provider. Returns a row if the claim succeeds; one of several
+ * concurrent claims does.
+ * @param pause minimum time since the last claim, in milliseconds
  */
 export function claimKeyRefresh(write: InternalWriter, issuer: string, now: number, pause: number) {
   const asked = { askedAt: now, isAsked: true };
@@ -23,9 +23,10 @@ export function claimKeyRefresh(write: InternalWriter, issuer: string, now: numb
 }
 
 /**
- * Keeps what an identity provider answered. What it answered before stays where it was asked in vain. Whoever asked later
- * knows better.
- * @param askedAt when it was asked
+ * Stores the keys that were fetched under a claim, and ends the claim. Without keys, the stored ones stay. Does nothing
+ * if there is a newer claim.
+ * @param askedAt the time of the claim
+ * @param keys null if the provider did not answer
  */
 export function saveKeyRefresh(write: InternalWriter, issuer: string, askedAt: number, keys: ProviderRow['keys']) {
   return write

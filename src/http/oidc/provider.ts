@@ -3,29 +3,28 @@ import type { OidcConfig, Runtime } from '../../env';
 import { findTargetFault } from '../../lib/target';
 import { SECOND } from '../../lib/time';
 
-/** How long it may take altogether, in milliseconds. */
+/** Time limit for both requests together, in milliseconds. */
 const TIMEOUT = 5 * SECOND;
 const MAX_BYTES = 256 * 1024;
 
 /**
- * Asks an identity provider for its keys: where they are tells its configuration (OpenID Connect Discovery 1.0
- * section 4).
- * @throws Error when it does not answer as it should
+ * Fetches the keys of an identity provider. Their URL is in its configuration (OpenID Connect Discovery 1.0 section 4).
+ * @throws Error if an answer is missing or invalid
  */
 export async function fetchKeys(runtime: Runtime, { issuer }: OidcConfig): Promise<JSONWebKeySet> {
   const signal = runtime.timeout(TIMEOUT);
   const found = await fetchJson(runtime, signal, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
-  // Section 4.3: else one provider could speak for another.
+  // Section 4.3: otherwise one provider could impersonate another.
   if (found.issuer !== issuer) throw new Error('the configuration is that of another issuer');
   const { jwks_uri: address } = found;
   if (typeof address !== 'string' || !mayHoldKeys(address, issuer)) throw new Error('jwks_uri is no public https URL');
   const { keys } = await fetchJson(runtime, signal, address);
   if (!Array.isArray(keys)) throw new Error('the key set has no keys');
-  // RFC 7517 section 5: what cannot be a key is ignored.
+  // RFC 7517 section 5: members that are not keys are ignored.
   return { keys: keys.filter(isKey) };
 }
 
-/** Whether keys may be asked for there: of the provider itself, or of another on the public internet. */
+/** Whether keys may be fetched from an address: from the provider itself, or from a public host. */
 function mayHoldKeys(address: string, issuer: string): boolean {
   return URL.parse(address)?.origin === new URL(issuer).origin || findTargetFault(address, false) === null;
 }

@@ -1,2 +1,2 @@
-// Stands for Node's module (`alias` in wrangler.toml), which is loaded by whoever asks for it, not at every start.
+// Replaces the Node module (`alias` in wrangler.toml), so that it is loaded on first use instead of at every start.
 module.exports = process.getBuiltinModule('node:stream');

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { policies } from '../../db/schema';
 import { userAccess } from '../../http/access';
-import { refuseMissing, userActivity } from '../../http/activity';
+import { asNotFound, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
@@ -21,7 +21,7 @@ export async function deletePolicy(context: UserContext, { id }: { id: Id<'polic
       changes: (write) => [write.delete(policies).where(isPolicy(account, id))],
       answer: null,
     })
-    .catch(refuseMissing('policy'));
+    .catch(asNotFound('policy'));
 }
 
 export const deletePolicyRoute = new Hono().delete(

@@ -2,7 +2,7 @@ import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Reader } from '../../db/database';
 import { POLICY_EFFECTS, policies } from '../../db/schema';
-import type { Incoming } from '../../http/context';
+import type { RequestContext } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, idText, jsonObject, listOf, plainText, text, wholeNumber } from '../../http/fields';
 import { countField, idField, integerField, jsonField, timeField } from '../../http/response-fields';
@@ -183,7 +183,7 @@ export function policyOwner(account: number, id: Id<'policy'>): SQL<number> {
 }
 
 /** Makes the preload of the account's active policies. */
-export async function activePolicies(_c: Incoming, reader: Reader, owner: SQL<number>) {
+export async function activePolicies(_c: RequestContext, reader: Reader, owner: SQL<number>) {
   const query = reader
     .select()
     .from(policies)

@@ -3,9 +3,9 @@ import * as z from 'zod';
 import { policies } from '../../db/schema';
 import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
-import { refuseMissing, userActivity } from '../../http/activity';
+import { asNotFound, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
-import { body, noQuery, notEmpty } from '../../http/input';
+import { atLeastOneField, body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { pathId } from '../../http/path-id';
 import { lazy } from '../../lib/lazy';
@@ -13,7 +13,7 @@ import type { Id } from '../../lib/typeid';
 import { isPolicy, Policy, policyFields, policyOwner, presentPolicy } from './policy';
 
 const PolicyUpdate = lazy(() =>
-  notEmpty(z.strictObject(policyFields()).partial()).meta({
+  atLeastOneField(z.strictObject(policyFields()).partial()).meta({
     id: 'PolicyUpdate',
     examples: [{ is_active: false }],
   }),
@@ -49,7 +49,7 @@ export async function updatePolicy(
       changes: (write) => [write.update(policies).set(columns).where(isPolicy(account, id)).returning()],
       answer: null,
     })
-    .catch(refuseMissing('policy'));
+    .catch(asNotFound('policy'));
   if (!row) throw notFound('policy');
   return presentPolicy(row);
 }

@@ -1,7 +1,7 @@
 import type { SQL } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { Problem } from '../../errors';
-import type { Incoming } from '../../http/context';
+import type { RequestContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { plainText } from '../../http/fields';
 import type { BodyReader } from '../../http/input';
@@ -33,13 +33,13 @@ export const tokenTypeHint = lazy(() =>
  * invalid body, which the validation that follows refuses, or for a token that this service did not sign.
  */
 export function permissionOfToken(readBody: BodyReader) {
-  return async (c: Incoming, reader: Reader, owner: SQL<number>) => {
+  return async (c: RequestContext, reader: Reader, owner: SQL<number>) => {
     const tokenId = await readTokenId(c, readBody);
     return tokenId && { query: findPermission(reader, owner, withPrefix('perm', tokenId)) };
   };
 }
 
-async function readTokenId(c: Incoming, readBody: BodyReader) {
+async function readTokenId(c: RequestContext, readBody: BodyReader) {
   const { keyring, publicUrl } = c.var.config;
   let body: unknown;
   try {

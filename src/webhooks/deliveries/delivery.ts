@@ -1,10 +1,10 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { named } from '../../db/columns';
+import { aliased } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { agents, auditEntries, DELIVERY_STATUSES, deliveries, webhooks } from '../../db/schema';
 import { notFound } from '../../errors';
-import type { Incoming } from '../../http/context';
+import type { RequestContext } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice } from '../../http/fields';
 import { countField, idField, integerField, timeField } from '../../http/response-fields';
@@ -59,16 +59,16 @@ export type FoundDelivery = NonNullable<ReturnType<typeof findDelivery>>['_']['r
 /** The columns of a delivery, and whether it was canceled because its webhook was disabled. */
 export const deliveryColumns = {
   webhook: deliveries.webhook,
-  id: named(deliveries.id, 'delivery_id'),
-  event: named(deliveries.event, 'delivery_event'),
+  id: aliased(deliveries.id, 'delivery_id'),
+  event: aliased(deliveries.event, 'delivery_event'),
   status: deliveries.status,
   attempts: deliveries.attempts,
-  dueAt: named(deliveries.dueAt, 'delivery_due_at'),
+  dueAt: aliased(deliveries.dueAt, 'delivery_due_at'),
   lastStatusCode: deliveries.lastStatusCode,
   lastError: deliveries.lastError,
   duration: deliveries.duration,
   failures: deliveries.failures,
-  createdAt: named(deliveries.createdAt, 'delivery_created_at'),
+  createdAt: aliased(deliveries.createdAt, 'delivery_created_at'),
   completedAt: deliveries.completedAt,
   isCanceled: sql<number>`${deliveries.status} = 0 and ${deliveries.disableCount} < ${webhooks.disableCount}`.as(
     'is_canceled',
@@ -89,11 +89,11 @@ export function findDelivery(reader: Reader, account: number | SQL<number>, webh
     .select({
       ...deliveryColumns,
       original: deliveries.original,
-      pos: named(deliveries.pos, 'delivery_pos'),
-      agent: named(deliveries.agent, 'delivery_agent'),
+      pos: aliased(deliveries.pos, 'delivery_pos'),
+      agent: aliased(deliveries.agent, 'delivery_agent'),
       ...payloadColumns,
       details: auditEntries.details,
-      webhookId: named(webhooks.id, 'webhook_id'),
+      webhookId: aliased(webhooks.id, 'webhook_id'),
     })
     .from(webhooks)
     .innerJoin(deliveries, and(eq(deliveries.webhook, webhooks.number), eq(deliveries.id, id)))
@@ -103,7 +103,7 @@ export function findDelivery(reader: Reader, account: number | SQL<number>, webh
 }
 
 /** Makes the preload of the delivery that the path names. */
-export async function deliveryOfPath(c: Incoming, reader: Reader, owner: SQL<number>) {
+export async function deliveryOfPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const query = findDelivery(reader, owner, c.req.param('id') ?? '', c.req.param('delivery_id') ?? '');
   return query && { query };
 }

@@ -1,5 +1,5 @@
 import { and, eq, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
-import { named } from '../../db/columns';
+import { aliased } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { accounts, agents, auditEntries, deliveries, webhooks } from '../../db/schema';
 import type { Runtime, WebhookConfig } from '../../env';
@@ -118,7 +118,7 @@ export function findDueDeliveries(reader: Reader, webhook: number, now: number, 
   return reader
     .select({
       ...payloadColumns,
-      id: named(deliveries.id, 'delivery_id'),
+      id: aliased(deliveries.id, 'delivery_id'),
       original: deliveries.original,
       attempts: deliveries.attempts,
       failures: deliveries.failures,

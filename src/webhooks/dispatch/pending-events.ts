@@ -1,5 +1,5 @@
 import { and, asc, eq, getTableColumns, sql } from 'drizzle-orm';
-import { named } from '../../db/columns';
+import { aliased } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { accounts, agents, auditEntries, fileOutcomes, files, webhookFeeds, webhooks } from '../../db/schema';
 import { LOG_SPAN } from '../../ledger/append';
@@ -36,7 +36,7 @@ export async function findPendingEvents(reader: Reader, account: number) {
       .from(webhooks)
       .where(and(eq(webhooks.account, account), eq(webhooks.isActive, true))),
     reader
-      .select({ pos: auditEntries.pos, agent: auditEntries.agent, agentId: named(agents.id, 'agent_id') })
+      .select({ pos: auditEntries.pos, agent: auditEntries.agent, agentId: aliased(agents.id, 'agent_id') })
       .from(auditEntries)
       .leftJoin(agents, eq(agents.number, auditEntries.agent))
       .where(isPending)
@@ -46,7 +46,7 @@ export async function findPendingEvents(reader: Reader, account: number) {
       .select({
         ...getTableColumns(files),
         isFailure: fileOutcomes.isFailure,
-        endedAt: named(fileOutcomes.createdAt, 'ended_at'),
+        endedAt: aliased(fileOutcomes.createdAt, 'ended_at'),
       })
       .from(fileOutcomes)
       .innerJoin(files, isSameFile)

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { verifyService } from '../../../src/verify/live.ts';
+import { verifyService } from '../../../src/verify/verify-service.ts';
 import type { Service } from '../../support/local/restartable-service.ts';
 import type { Findings } from '../findings.ts';
 import type { Memory } from '../memory.ts';
@@ -18,7 +18,7 @@ export async function checkTree(
   mkdirSync(folder, { recursive: true });
   for (const [size, note] of seen) writeFileSync(join(folder, String(size).padStart(16, '0')), note);
   for (const { size, note } of checkpoints) writeFileSync(join(folder, size), note);
-  const options = { address: service.origin, token, checkpoints: folder, tell: () => undefined };
+  const options = { address: service.origin, token, checkpoints: folder, onProgress: () => undefined };
   const report = await verifyService(options).catch((error: Error) => ({ faults: [error], unchecked: [] }));
   const wrong = [...report.faults.map(({ message }) => message), ...report.unchecked];
   findings.check(wrong.length === 0, 'verifier', () => `${traits.name}: ${wrong.join('; ')}`);

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fireCrons } from '../../../src/dev/crons.ts';
+import { triggerCrons } from '../../../src/dev/crons.ts';
 import { ROOT, readDeployment } from '../../../src/dev/project.ts';
 import { environment, freePort, wranglerScript } from './service.ts';
 
@@ -74,11 +74,11 @@ export class Service {
   /** Fires the crons as `npm start` does, until the service ends. */
   beginCrons(): void {
     this.crowing = new AbortController();
-    void fireCrons(this.origin, this.crons, this.crowing.signal);
+    void triggerCrons(this.origin, this.crons, this.crowing.signal);
   }
 
   /** Fires every cron once, and waits for it. */
-  async fireCrons(): Promise<void> {
+  async triggerCrons(): Promise<void> {
     for (const cron of this.crons) {
       const answer = await fetch(`${this.origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent(cron)}`);
       if (!answer.ok) throw new Error(`the cron ${cron} failed: ${answer.status}`);

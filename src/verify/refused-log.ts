@@ -3,44 +3,43 @@ import { type Checkpoint, signerOf } from './checkpoint.ts';
 import { CannotCheck, count, Fault, type Report } from './findings.ts';
 import { compareHistory } from './history.ts';
 import type { JsonObject } from './json.ts';
-import type { Kept } from './kept-checkpoints.ts';
+import type { KeptCheckpoint } from './kept-checkpoints.ts';
 import type { VerifierKey } from './note.ts';
 import { readRows } from './rows.ts';
 
-/** What there is of a log that the service refuses. */
-export interface RefusedLog {
-  /** What the service refused. */
+/** What is available of a log that the service refuses. */
+export interface RefusedLogInput {
+  /** The request that the service refused. */
   why: string;
-  /** The head that it shows; null where it shows none. */
+  /** The head that the service shows; null if it shows none. */
   shown: Checkpoint | null;
-  kept: Kept[];
+  kept: KeptCheckpoint[];
   keys: VerifierKey[];
-  /** The export that was made, and its file; null before it was asked for. */
+  /** The export, and the path of its file; null before it was requested. */
   order: JsonObject | null;
   file: string;
 }
 
 const MEANING =
-  'what its database holds of the log contradicts what it signed of the log. Somebody wrote to the database past the ' +
-  'service, or the database was put back to an earlier time and its logs were not continued since';
-/** Between clocks of a service, at most; in milliseconds. */
+  'the log in its database contradicts the heads that it signed. Somebody changed the database directly, or the database ' +
+  'was restored to an earlier time and the recovery of its logs was not completed';
+/** Maximum difference between the clocks of a service, in milliseconds. */
 const CLOCK_SKEW = 60_000;
-/** Gaps that are named. */
-const MOST_GAPS = 5;
+/** Maximum gaps that the report lists. */
+const MAX_GAPS = 5;
 
 /**
- * Judges a log that the service itself refuses: whether what it shows is proven wrong by the kept checkpoints, or by
- * itself.
- * @throws Fault where it shows no head although one was kept
- * @throws CannotCheck where it shows no head and none was kept
+ * Checks a log that the service itself refuses: whether the kept checkpoints, or what it shows, prove it wrong.
+ * @throws Fault if the service shows no head, although one was kept
+ * @throws CannotCheck if the service shows no head, and none was kept
  */
-export async function judgeRefusal(log: RefusedLog): Promise<Report> {
+export async function checkRefusedLog(log: RefusedLogInput): Promise<Report> {
   const { why, shown, kept, keys } = log;
   const refusal = `The service itself refuses the log (${why}): ${MEANING}`;
   if (!shown) {
     const signed = kept.findLast((one) => signerOf(one, keys, one.where) !== null);
     if (!signed)
-      throw new CannotCheck(`${refusal}. It shows no signed head, and no checkpoint that was kept says more.`);
+      throw new CannotCheck(`${refusal}. It shows no signed head, and there is no kept checkpoint to compare with.`);
     const { size, time, where } = signed;
     throw new Fault(
       'history',
@@ -54,7 +53,7 @@ export async function judgeRefusal(log: RefusedLog): Promise<Report> {
     proven: [],
     limits: [],
     unchecked: [`${refusal}.`],
-    faults: findFuture(shown, log.order),
+    faults: findFutureTime(shown, log.order),
     refused: true,
   };
   if (report.faults.length === 0) await compareHistory(report, kept, shown, { keys, roots: new Map(), isNewest: true });
@@ -63,18 +62,18 @@ export async function judgeRefusal(log: RefusedLog): Promise<Report> {
   return report;
 }
 
-/** A head whose time had not come when the service itself made the export. */
-function findFuture(shown: Checkpoint, order: JsonObject | null): Fault[] {
+/** The fault of a head with a time in the future, by the service's own clock. */
+function findFutureTime(shown: Checkpoint, order: JsonObject | null): Fault[] {
   const clock = order?.created_at;
   if (typeof clock !== 'string' || Date.parse(shown.time) <= Date.parse(clock) + CLOCK_SKEW) return [];
   const evidence = { signed_for: shown.time, clock_of_service: clock };
-  return [new Fault('checkpoint', 'The checkpoint was signed for a time that has not come', { evidence })];
+  return [new Fault('checkpoint', 'The checkpoint has a time in the future', { evidence })];
 }
 
-/** Which entries that the head covers are not in the export: nothing that is signed says why. */
+/** Lists the entries that the head covers but the export lacks. A refused log has no proof that could say why. */
 async function describeGaps(file: string, { size }: Checkpoint): Promise<string[]> {
-  const isThere = await stat(file).catch(() => null);
-  if (!isThere) return [];
+  const exists = await stat(file).catch(() => null);
+  if (!exists) return [];
   const gaps: [number, number][] = [];
   let next = 1;
   try {
@@ -89,9 +88,9 @@ async function describeGaps(file: string, { size }: Checkpoint): Promise<string[
   if (next <= size) gaps.push([next, size]);
   if (gaps.length === 0) return [];
   const missing = gaps.reduce((sum, [first, last]) => sum + last - first + 1, 0);
-  const named = gaps.slice(0, MOST_GAPS).map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`));
-  const more = gaps.length > MOST_GAPS ? ' and more' : '';
+  const named = gaps.slice(0, MAX_GAPS).map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`));
+  const more = gaps.length > MAX_GAPS ? ' and more' : '';
   return [
-    `Of the ${count(size, 'entry', 'entries')} under the checkpoint ${missing} are not in the export, and nothing that is signed says that they were erased: ${named.join(', ')}${more}.`,
+    `${missing} of the ${count(size, 'entry', 'entries')} under the checkpoint are not in the export, and no signed record says that they were erased: ${named.join(', ')}${more}.`,
   ];
 }

@@ -3,9 +3,9 @@ import { type SQL, sql } from 'drizzle-orm';
 const MAX_TERMS = 3;
 
 /**
- * Merges selects that are each sorted already into one sorted select, lazily: no more rows are read than asked for
- * and one of each. D1 allows five terms in a compound select, so that larger merges are nested.
- * @param arms selects of one column, named like `key`, whose indexes give them in order of it; at least one
+ * Merges sorted selects into one sorted select. SQLite evaluates it lazily: it reads the rows that are requested, and one
+ * more of each select. Larger merges are nested, because D1 allows five terms in a compound select.
+ * @param arms at least one select of one column, named like `key`, that an index sorts
  */
 export function mergeSorted(arms: SQL[], key: string, order: 'asc' | 'desc'): SQL {
   const sorted = sql.raw(`order by ${key} ${order}`);

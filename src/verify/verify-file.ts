@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { type Checkpoint, requireSigner } from './checkpoint.ts';
 import { checkEntry, isEntryProof } from './entry-proof.ts';
-import { judgeErasures } from './erasure.ts';
+import { checkErasures } from './erasure.ts';
 import { checkExport } from './export-check.ts';
 import { reportExport } from './export-report.ts';
 import { CannotCheck, Fault, type Report } from './findings.ts';
@@ -14,29 +14,35 @@ import type { VerifierKey } from './note.ts';
 export interface OfflineOptions {
   file: string;
   proof: string;
-  /** Where the log's keys are: see readKeys. Without it, those that the service publishes under the log's name. */
+  /** The source of the log's keys (see `readKeys`). By default the service in the log's name. */
   key?: string | undefined;
-  /** Where checkpoints were kept. */
+  /** The path of the kept checkpoints. */
   checkpoints?: string | undefined;
-  /** Milliseconds that a row group of Parquet may take. */
-  patience?: number | undefined;
+  /** Time limit for decoding a Parquet row group. */
+  groupTimeoutMs?: number | undefined;
 }
 
-/** The proof of one entry is a line; that of an export, which is read piece by piece, may be any size. */
-const LARGEST_ENTRY_PROOF = 2 ** 20;
+/** Maximum size of the proof of one entry. Larger proofs belong to exports, and are read in parts. */
+const MAX_ENTRY_PROOF_BYTES = 2 ** 20;
 
-/** Verifies a file that was downloaded, or one entry, against its proof. */
-export async function verifyFile({ file, proof, key, checkpoints, patience }: OfflineOptions): Promise<Report> {
+/** Verifies an export file, or a file with one entry, against its proof. */
+export async function verifyFile({
+  file,
+  proof,
+  key,
+  checkpoints,
+  groupTimeoutMs: patience,
+}: OfflineOptions): Promise<Report> {
   const [{ size }] = (await Promise.all([proof, file].map(statFile))) as [{ size: number }];
-  const entryProof = size <= LARGEST_ENTRY_PROOF ? await readEntryProof(proof) : null;
+  const entryProof = size <= MAX_ENTRY_PROOF_BYTES ? await readEntryProof(proof) : null;
   const kept = checkpoints === undefined ? [] : (await openKept(checkpoints)).all;
   const sizes = kept.map(({ size }) => size);
-  const check = entryProof ? null : await checkExport(file, proof, { sizes, patience });
+  const check = entryProof ? null : await checkExport(file, proof, { sizes, groupTimeoutMs: patience });
   const { report, checkpoint } = check
     ? { report: reportExport(check, false), checkpoint: check.head.checkpoint }
     : checkEntry(entryProof as JsonObject, await readEntry(file));
   const keys = await checkSignature(report, checkpoint, key);
-  if (check && report.faults.length === 0) judgeErasures(report, check.head.erased, checkpoint, keys);
+  if (check && report.faults.length === 0) checkErasures(report, check.head.erased, checkpoint, keys);
   if (report.faults.length === 0) {
     await compareHistory(report, kept, checkpoint, { keys, roots: check?.roots ?? new Map(), isNewest: false });
   }
@@ -48,11 +54,12 @@ async function openKept(path: string): Promise<KeptCheckpoints> {
   return await KeptCheckpoints.open(path);
 }
 
-/** Finds who signed. Answers the keys that were tried: none where they could not be had. */
+/** Checks the signature of the checkpoint, and adds the result to the report. Returns the keys; none if there were none. */
 async function checkSignature(report: Report, checkpoint: Checkpoint, source?: string): Promise<VerifierKey[]> {
   const published = source ?? publishedKeys(checkpoint.origin);
   try {
-    if (published === null) throw new CannotCheck(`${checkpoint.origin} names no host to ask for keys`);
+    if (published === null)
+      throw new CannotCheck(`the name ${checkpoint.origin} has no host from which to fetch the keys`);
     const keys = await readKeys(published);
     const { label } = requireSigner(checkpoint, keys, 'The checkpoint');
     report.key = published.startsWith(label) ? label : `${label} (${published})`;

@@ -4,40 +4,40 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Checkpoint, readCheckpoint, requireSigner } from './checkpoint.ts';
 import { readHashes } from './entry-proof.ts';
-import { judgeErasures } from './erasure.ts';
+import { checkErasures } from './erasure.ts';
 import { checkExport, type ExportCheck } from './export-check.ts';
 import { reportExport } from './export-report.ts';
 import { CannotCheck, count, Fault, LogRefused, type Report } from './findings.ts';
-import { compareHistory, inconsistent, shorter } from './history.ts';
+import { compareHistory, inconsistentLog, shrunkLog } from './history.ts';
 import type { JsonObject } from './json.ts';
 import { KeptCheckpoints } from './kept-checkpoints.ts';
 import { readKeys } from './keys.ts';
-import { growsInto } from './merkle.ts';
+import { verifyConsistency } from './merkle.ts';
 import type { VerifierKey } from './note.ts';
-import { judgeRefusal } from './refusal.ts';
+import { checkRefusedLog } from './refused-log.ts';
 import { download, Service } from './web.ts';
 
 export interface LiveOptions {
-  /** Of the service. */
+  /** The URL of the service. */
   address: string;
   token: string;
-  /** Where the log's keys are: see readKeys. Without it, those that the service publishes. */
+  /** The source of the log's keys (see `readKeys`). By default the service itself. */
   key?: string | undefined;
-  /** Where checkpoints are kept; the new one is added. */
+  /** The path of the kept checkpoints, to which the newest is added. */
   checkpoints?: string | undefined;
-  /** Tells people what is being waited for. */
-  tell: (progress: string) => void;
+  /** Receives progress messages. */
+  onProgress: (progress: string) => void;
 }
 
 const DAY = 24 * 60 * 60 * 1_000;
-const POLL = 1_000;
-const LONGEST_WAIT = 30 * 60 * 1_000;
+const POLL_INTERVAL = 1_000;
+const MAX_WAIT = 30 * 60 * 1_000;
 
 /**
- * Verifies the whole log of an account, as the service has it now, and that it grew out of what was kept of it. Where the
- * service itself refuses the log, judges what it shows all the same.
+ * Verifies the whole current log of an account, and that it is consistent with the kept checkpoints. If the service itself
+ * refuses the log, checks what it still shows.
  */
-export async function verifyService({ address, token, key, checkpoints, tell }: LiveOptions): Promise<Report> {
+export async function verifyService({ address, token, key, checkpoints, onProgress }: LiveOptions): Promise<Report> {
   const service = new Service(address, token);
   const kept = checkpoints === undefined ? null : await KeptCheckpoints.open(checkpoints);
   const account = await service.get('/v1/me');
@@ -48,61 +48,66 @@ export async function verifyService({ address, token, key, checkpoints, tell }: 
   let order: JsonObject | null = null;
   let report: Report | null = null;
   try {
-    // What this head covers was in the log before the export is asked for, and so has to be in it.
-    before = await askCheckpoint(service, keys);
+    // The export must contain everything that this head covers, because the head is older than the export.
+    before = await fetchCheckpoint(service, keys);
     if (!before.origin.endsWith(`/${account.id}`)) {
-      throw new Fault('checkpoint', `The log is named ${before.origin}, the account is ${account.id}`);
+      throw new Fault('checkpoint', `The log is named ${before.origin}, but the account is ${account.id}`);
     }
-    order = await makeExport(service, account, tell);
+    order = await createExport(service, account, onProgress);
     await download(textOf(order, 'download_url'), files.file);
-    await download(proofAddress(order), files.proof);
-    tell('Checking it.');
+    await download(proofUrl(order), files.proof);
+    onProgress('Checking the export.');
     const sizes = [before.size, ...(kept?.all ?? []).map(({ size }) => size)];
     const check = await checkExport(files.file, files.proof, { sizes, completeTo: before.size });
     report = reportExport(check, true);
-    report.faults.push(...compareOrder(check, order));
-    await judge(report, check, { service, keys, before, kept });
+    report.faults.push(...compareWithRequest(check, order));
+    await checkHeads(report, check, { service, keys, before, kept });
     return report;
   } catch (error) {
     if (!(error instanceof LogRefused)) throw error;
-    report = await judgeRefusal({ why: error.message, shown: before, kept: kept?.all ?? [], keys, order, ...files });
+    report = await checkRefusedLog({ why: error.message, shown: before, kept: kept?.all ?? [], keys, order, ...files });
     return report;
   } finally {
     const isEmpty = (await readdir(folder)).length === 0;
-    // What was found to be wrong is evidence.
+    // The files are evidence of the faults.
     if (isEmpty || report?.faults.length === 0) await rm(folder, { recursive: true });
-    else tell(`What was downloaded is in ${folder}`);
+    else onProgress(`The downloaded files are in ${folder}`);
   }
 }
 
-interface Circumstances {
+interface LiveCheck {
   service: Service;
   keys: VerifierKey[];
   before: Checkpoint;
   kept: KeptCheckpoints | null;
 }
 
-/** Judges what holds the proof and the heads together, and keeps the newest head if all is well. */
-async function judge(report: Report, check: ExportCheck, circumstances: Circumstances): Promise<void> {
+/** Checks the export's head against those of the service and the kept ones, and keeps the newest head if there is no fault. */
+async function checkHeads(report: Report, check: ExportCheck, circumstances: LiveCheck): Promise<void> {
   const { service, keys, before, kept } = circumstances;
   const { checkpoint } = check.head;
   try {
     report.key = requireSigner(checkpoint, keys, "The proof's checkpoint").label;
-    const now = await askCheckpoint(service, keys);
-    const askConsistency = (from: number, to: number) => askPath(service, from, to);
-    await requireGrowth(before, checkpoint, askConsistency);
-    await requireGrowth(checkpoint, now, askConsistency);
+    const now = await fetchCheckpoint(service, keys);
+    const askConsistency = (from: number, to: number) => fetchConsistencyPath(service, from, to);
+    await requireConsistency(before, checkpoint, askConsistency);
+    await requireConsistency(checkpoint, now, askConsistency);
     if (report.faults.length > 0) return;
-    judgeErasures(report, check.head.erased, checkpoint, keys);
+    checkErasures(report, check.head.erased, checkpoint, keys);
     if (report.faults.length > 0) return;
     describeCompleteness(report, check, before);
     if (!kept) {
       report.limits.push(
-        'Nothing was compared with the past: without checkpoints that you kept, whoever runs the service can show a rewritten log.',
+        'Whether the log was rewritten: without checkpoints that you kept, the operator of the service can show you another log.',
       );
       return;
     }
-    await compareHistory(report, kept.all, now, { keys, roots: check.roots, isNewest: true, askConsistency });
+    await compareHistory(report, kept.all, now, {
+      keys,
+      roots: check.roots,
+      isNewest: true,
+      fetchConsistencyPath: askConsistency,
+    });
     if (report.faults.length === 0 && (await kept.keep(now))) {
       report.proven.push(`The checkpoint of ${now.time} with ${count(now.size, 'entry', 'entries')} was kept.`);
     }
@@ -112,19 +117,19 @@ async function judge(report: Report, check: ExportCheck, circumstances: Circumst
   }
 }
 
-async function askCheckpoint(service: Service, keys: VerifierKey[]): Promise<Checkpoint> {
+async function fetchCheckpoint(service: Service, keys: VerifierKey[]): Promise<Checkpoint> {
   const checkpoint = readCheckpoint(await service.get('/v1/audit/checkpoint'), 'The checkpoint of the service');
   requireSigner(checkpoint, keys, 'The checkpoint of the service');
   return checkpoint;
 }
 
-async function askPath(service: Service, from: number, to: number): Promise<Buffer[]> {
+async function fetchConsistencyPath(service: Service, from: number, to: number): Promise<Buffer[]> {
   const answer = await service.get(`/v1/audit/consistency?from=${from}&to=${to}`);
   return readHashes(answer.consistency_path);
 }
 
-/** @throws Fault unless the first head's log is what the second's began with */
-async function requireGrowth(
+/** @throws Fault unless the second head's log is an extension of the first's */
+async function requireConsistency(
   first: Checkpoint,
   second: Checkpoint,
   askConsistency: (from: number, to: number) => Promise<Buffer[]>,
@@ -132,36 +137,39 @@ async function requireGrowth(
   if (first.origin !== second.origin) {
     throw new Fault('checkpoint', `The log changed its name: ${first.origin}, then ${second.origin}`);
   }
-  if (first.size > second.size) throw shorter(first, second);
+  if (first.size > second.size) throw shrunkLog(first, second);
   const path = first.size === second.size ? [] : await askConsistency(first.size, second.size);
-  if (!growsInto(first, second, path)) throw inconsistent(first, second, `that of ${first.time}`);
+  if (!verifyConsistency(first, second, path)) throw inconsistentLog(first, second, `the checkpoint of ${first.time}`);
 }
 
-/** Asks for an export of everything, and waits until it is made. */
-async function makeExport(
+/** Requests an export of the whole log, and waits until it is completed. */
+async function createExport(
   service: Service,
   account: JsonObject,
-  tell: (progress: string) => void,
+  onProgress: (progress: string) => void,
 ): Promise<JsonObject> {
-  // The clocks that wrote these times are not one: a day on either side is room enough.
+  // A day on either side makes up for differences between clocks.
   const start = new Date(Date.parse(textOf(account, 'created_at')) - DAY).toISOString();
   const end = new Date(Date.now() + DAY).toISOString().slice(0, 10);
   const body = { format: 'json', start_date: start, end_date: end, include_details: true };
   let order = await service.post('/v1/audit/export', body);
   const path = `/v1/audit/export/${order.export_id}`;
-  tell(`Waiting for ${order.export_id}: all of the log, sealed.`);
-  for (const deadline = Date.now() + LONGEST_WAIT; Date.now() < deadline; await sleep(POLL)) {
+  onProgress(`Waiting for the export ${order.export_id} of the whole log.`);
+  for (const deadline = Date.now() + MAX_WAIT; Date.now() < deadline; await sleep(POLL_INTERVAL)) {
     order = await service.get(path);
     if (order.status === 'failed' || order.status === 'expired') {
       throw new CannotCheck(`The export ${order.export_id} is ${order.status} (${order.error}); run this again`);
     }
     if (order.status === 'completed') return order;
   }
-  throw new CannotCheck(`The export ${order.export_id} is not made after half an hour`);
+  throw new CannotCheck(`The export ${order.export_id} was not completed within half an hour`);
 }
 
-/** @throws LogRefused where the service made no proof of an export, as it refuses the log */
-function proofAddress({ export_id, proof_url, proof_error }: JsonObject): string {
+/**
+ * The URL of an export's proof.
+ * @throws LogRefused if there is none because the service refuses the log
+ */
+function proofUrl({ export_id, proof_url, proof_error }: JsonObject): string {
   if (typeof proof_url === 'string') return proof_url;
   const reason = typeof proof_error === 'string' ? proof_error : 'no reason is given';
   if (typeof proof_error !== 'string' || proof_error === 'log_refused') {
@@ -170,13 +178,13 @@ function proofAddress({ export_id, proof_url, proof_error }: JsonObject): string
   throw new CannotCheck(`The export ${export_id} was made without a proof: ${reason}`);
 }
 
-/** What a proof of another export, or of another question, gives away. */
-function compareOrder({ head }: ExportCheck, order: JsonObject): Fault[] {
+/** The fault of a proof that belongs to another export or to another request. */
+function compareWithRequest({ head }: ExportCheck, order: JsonObject): Fault[] {
   const { start_date, end_date, agent_id, event_types } = head.request;
   const asked = JSON.stringify([order.export_id, order.start_date, order.end_date, null, null]);
   const answered = JSON.stringify([head.exportId, start_date, end_date, agent_id, event_types]);
   if (asked === answered && order.sha256 === head.sha256) return [];
-  return [new Fault('proof', 'The proof is not of the export that was asked for', { evidence: { asked, answered } })];
+  return [new Fault('proof', 'The proof does not belong to the requested export', { evidence: { asked, answered } })];
 }
 
 function describeCompleteness(report: Report, { last, erased }: ExportCheck, { size }: Checkpoint): void {
@@ -185,12 +193,14 @@ function describeCompleteness(report: Report, { last, erased }: ExportCheck, { s
     gone === 0 ? 'is in the file' : `is in the file, but for ${count(gone, 'entry', 'entries')} recorded as erased`;
   report.proven.push(`Every entry from 1 to ${size} ${present}.`);
   if ((last ?? 0) < report.checkpoint.tree_size && size < report.checkpoint.tree_size) {
-    report.limits.push(`Entries after ${Math.max(last ?? 0, size)} came while this ran; the next run shows them.`);
+    report.limits.push(
+      `Entries after ${Math.max(last ?? 0, size)}: they were added during this run. The next run covers them.`,
+    );
   }
 }
 
 function textOf(answer: JsonObject, name: string): string {
   const value = answer[name];
   if (typeof value === 'string') return value;
-  throw new CannotCheck(`The service answered without ${name}`);
+  throw new CannotCheck(`The answer of the service has no ${name}`);
 }

@@ -7,7 +7,7 @@ import { ROOT } from './project.ts';
 
 const FILE = join(ROOT, '.dev.vars');
 
-/** The settings that local development cannot do without. */
+/** The settings that local development requires. */
 export interface LocalSettings {
   ADMIN_TOKEN: string;
   ROOT_SECRET: string;
@@ -17,7 +17,7 @@ export interface LocalSettings {
   WEBHOOK_DNS: string;
 }
 
-/** The settings of .dev.vars, where wrangler looks for them. Those that are missing are made; the others stay as they are. */
+/** Returns the settings in .dev.vars, which wrangler reads. Adds those that are missing. */
 export function ensureLocalSettings(): LocalSettings {
   const text = readFile();
   const present = parseEnv(text);
@@ -27,13 +27,13 @@ export function ensureLocalSettings(): LocalSettings {
     const gap = text === '' || text.endsWith('\n') ? '' : '\n';
     const lines = missing.map(([name, value]) => `${name}="${value}"\n`).join('');
     writeFileSync(FILE, text + gap + lines, { mode: 0o600 });
-    // The mode above holds for a new file only.
+    // The mode above applies to new files only.
     chmodSync(FILE, 0o600);
   }
   return settings;
 }
 
-/** The settings of .dev.vars that there are. */
+/** The settings that are in .dev.vars. */
 export function readLocalSettings(): Record<string, string | undefined> {
   return parseEnv(readFile());
 }
@@ -49,7 +49,7 @@ function makeSettings(): LocalSettings {
     PUBLIC_URL: localOrigin(DEFAULT_PORT),
     EXPOSE_COST: 'on',
     WEBHOOK_ALLOW_INSECURE: 'on',
-    // Development does without a network.
+    // Local development works without a network.
     WEBHOOK_DNS: 'off',
   };
 }

@@ -1,13 +1,13 @@
 import { Problem } from '../errors';
-import type { Incoming } from './context';
+import type { RequestContext } from './context';
 import { limitAddress } from './rate-limit';
 
 /**
- * Turns away a request that fails authentication.
- * @throws Problem `unauthorized`, or `rate_limited` in its place
+ * Refuses a request that fails authentication.
+ * @throws Problem `unauthorized`, or `rate_limited` after too many failures from the same network
  */
-export async function refuse(
-  c: Incoming,
+export async function failAuthentication(
+  c: RequestContext,
   detail = 'The credential is malformed, unknown, expired or revoked. Send a valid one.',
 ): Promise<never> {
   await limitAddress(c);

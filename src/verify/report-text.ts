@@ -1,0 +1,51 @@
+import { count, type Fault, type Report } from './findings.ts';
+
+/** Characters that move the cursor, change the direction of text or start a new line. A file could use them to fake output. */
+const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+/** Escapes the control characters in a text that may contain data of a file, so that it is safe to print on one line. */
+export function escapeControls(text: string): string {
+  return text.replace(CONTROL_CHARACTERS, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+}
+
+/** Formats a report for people. */
+export function describeReport(report: Report): string {
+  const { checkpoint, faults } = report;
+  const [log = '', key = ''] = [report.log, report.key ?? 'not checked'].map(escapeControls);
+  const [proven, limits, unchecked] = [report.proven, report.limits, report.unchecked].map((texts) =>
+    texts.map(escapeControls),
+  ) as [string[], string[], string[]];
+  const head = [
+    `Log         ${log}`,
+    `Checkpoint  ${count(checkpoint.tree_size, 'entry', 'entries')} on ${checkpoint.timestamp}, root ${checkpoint.root_hash}`,
+    `Signed by   ${key}`,
+    '',
+  ];
+  if (faults.length > 0) return [...head, describeFaults(faults)].join('\n');
+  const verdict = report.refused
+    ? 'Not proven.'
+    : unchecked.length > 0
+      ? 'Not proven. The file matches its proof, but not everything could be checked:'
+      : 'Proven.';
+  const condition = report.refused ? 'What holds nevertheless:' : 'If these are in order, then:';
+  return [
+    ...head,
+    verdict,
+    ...unchecked.map((text) => `  ${text}`),
+    ...(unchecked.length > 0 && proven.length > 0 ? ['', condition] : []),
+    ...proven.map((text) => `  ${text}`),
+    ...(limits.length > 0 ? ['', 'What this does not show:'] : []),
+    ...limits.map((text) => `  ${text}`),
+  ].join('\n');
+}
+
+/** Formats the faults with their evidence. */
+export function describeFaults(faults: Fault[]): string {
+  const lines = faults.flatMap(({ kind, message, evidence }) => [
+    `  ${escapeControls(message)}. [${kind}]`,
+    ...Object.entries(evidence).map(
+      ([name, value]) => `    ${name.replaceAll('_', ' ')}: ${escapeControls(String(value ?? 'none'))}`,
+    ),
+  ]);
+  return ['WRONG.', ...lines].join('\n');
+}
