@@ -8,18 +8,19 @@ import type { FileKind } from '../db/schema';
 import { openShard } from '../db/shards';
 import type { Env, JobMessage, Runtime } from '../env';
 import { parseFileId } from '../files/file';
-import { FileRecords } from '../files/file-records';
 import { JOB_SIZES, type JobSizes, processFile } from '../files/job';
-import type { FileProducer } from '../files/producer';
+import type { FileProducers } from '../files/producer';
+import { SERVICE } from '../ledger/authority';
+import { Ledger } from '../ledger/ledger';
 import { enqueueWebhook } from '../outbox/enqueue';
 import { consume } from './consume';
 
-/** What makes the files of each kind. */
-function makersOf(sealing: SealingContext, runtime: Runtime): Record<FileKind, FileProducer> {
+/** The producers of each kind of file. */
+function producersOf(sealing: SealingContext, runtime: Runtime): Record<FileKind, FileProducers> {
   return { export: exportProducer(sealing, runtime.now), report: reportProducer(sealing, runtime.now) };
 }
 
-/** Works on the files that the messages name. What the queue loses the sweep finds. */
+/** Runs a job for each message of the queue. If the queue loses a message, the sweep sends another. */
 export async function consumeFileQueue(
   batch: MessageBatch<JobMessage>,
   env: Env,
@@ -33,31 +34,31 @@ export async function consumeFileQueue(
   });
 }
 
-/** @returns whether there is more to do */
+/** Runs a job, and notifies the webhook worker of the file's outcome. Returns whether another job has to continue. */
 async function runJob({ shard, account, id }: JobMessage, cost: Cost, env: Env, runtime: Runtime, sizes: JobSizes) {
   const key = parseFileId(id);
   const database = openShard(env, shard, cost);
   if (!key || !database) return false;
   const { FILES, WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
   if (!FILES) throw new Error('the bucket FILES is not bound');
-  let hasNews = false;
-  const announce = () => {
-    hasNews = true;
-  };
+  let isPending = false;
   const trees = { reader: database, ledger: new TreeRecords(database), bucket: FILES };
   const context = {
     reader: database,
-    ledger: new FileRecords(database, announce),
+    ledger: new Ledger(database, SERVICE),
     bucket: FILES,
     runtime,
-    makers: makersOf({ ...trees, signer: await openSigner(env) }, runtime),
+    producers: producersOf({ ...trees, signer: await openSigner(env) }, runtime),
     sizes,
     loadAsset: (path: string) => readAsset(env, path),
+    announce: () => {
+      isPending = true;
+    },
   };
   try {
     return await processFile(context, { account, ...key });
   } finally {
-    if (hasNews && queue && slowQueue) await enqueueWebhook({ queue, slowQueue }, { shard, account });
+    if (isPending && queue && slowQueue) await enqueueWebhook({ queue, slowQueue }, { shard, account });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { FileOrder, FileProducer, ProducerInput } from '../../files/producer';
+import type { FileProducers, Producer, ProducerInput } from '../../files/producer';
 import type { Json } from '../../lib/json';
 import type { Id } from '../../lib/typeid';
 import { logStart } from '../entry';
@@ -21,7 +21,7 @@ interface Saved {
 }
 
 /** Makes exports, and their proofs. */
-export function exportProducer(sealing: SealingContext, now: () => number): FileProducer {
+export function exportProducer(sealing: SealingContext, now: () => number): FileProducers {
   return {
     async open(order, saved) {
       const { account, span, encoder } = saved === null ? await begin(order) : (saved as unknown as Saved);
@@ -34,14 +34,14 @@ export function exportProducer(sealing: SealingContext, now: () => number): File
   };
 }
 
-async function begin({ reader, file }: FileOrder): Promise<Saved> {
+async function begin({ reader, file }: ProducerInput): Promise<Saved> {
   const { span, owner } = await findFileRange(reader, file, exportRequest(file));
   // The agent that was asked for is nobody.
   const isEmpty = file.agent === 0;
   return { account: owner.id, span: isEmpty ? { low: 0, high: 0 } : span, encoder: null };
 }
 
-async function openEncoder({ file }: FileOrder, account: Id<'user'>, saved: Json): Promise<Encoder> {
+async function openEncoder({ file }: ProducerInput, account: Id<'user'>, saved: Json): Promise<Encoder> {
   const { include_details: withDetails } = exportRequest(file);
   const format = file.format as ExportFormat;
   if (format === 'parquet') {
@@ -53,12 +53,12 @@ async function openEncoder({ file }: FileOrder, account: Id<'user'>, saved: Json
   return new TextEncoding(write(account, withDetails), saved as number | null);
 }
 
-class ExportProduction implements ProducerInput {
+class ExportProduction implements Producer {
   private readonly source: EntrySource;
   private readonly notes: NoteTaker | null;
 
   constructor(
-    private readonly order: FileOrder,
+    private readonly order: ProducerInput,
     private readonly account: Id<'user'>,
     private span: PositionRange,
     private readonly encoder: Encoder,

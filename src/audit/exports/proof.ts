@@ -4,7 +4,7 @@ import { accounts, type ERASURE_REASONS, erasedEntries, erasures } from '../../d
 import { rangesOf, type SequenceRanges } from '../../erasure/erasure-record';
 import { fileId } from '../../files/file';
 import type { FileRow } from '../../files/file-records';
-import type { FileOrder, ProducedFile, ProducerInput } from '../../files/producer';
+import type { Producer, ProducerInput, ProvableFile } from '../../files/producer';
 import { LOG_SPAN } from '../../ledger/append';
 import { toHex } from '../../lib/bytes';
 import type { Json } from '../../lib/json';
@@ -50,10 +50,10 @@ interface Saved {
 export async function openProof(
   sealing: SealingContext,
   now: () => number,
-  order: FileOrder,
-  file: ProducedFile,
+  order: ProducerInput,
+  file: ProvableFile,
   saved: Json,
-): Promise<ProducerInput | 'later' | null> {
+): Promise<Producer | 'later' | null> {
   const state = saved === null ? await begin(sealing, now, order) : (saved as unknown as Saved);
   if (state === null || state === 'later') return state;
   return new ProofProduction(sealing, order, file, state);
@@ -62,7 +62,7 @@ export async function openProof(
 async function begin(
   sealing: SealingContext,
   now: () => number,
-  { reader, file }: FileOrder,
+  { reader, file }: ProducerInput,
 ): Promise<Saved | 'later' | null> {
   const [[account]] = await reader.load([
     reader.select({ id: accounts.id }).from(accounts).where(eq(accounts.number, file.account)),
@@ -87,7 +87,7 @@ async function begin(
  * A proof in the making: what was asked for, the signed head, what was erased, and all leaves of the tree: those of
  * exported entries with their salts, the others as nodes that are as large as can be.
  */
-class ProofProduction implements ProducerInput {
+class ProofProduction implements Producer {
   rows = 0;
   private readonly head: SignedHead;
   private readonly read: ReadTile;
@@ -96,8 +96,8 @@ class ProofProduction implements ProducerInput {
 
   constructor(
     private readonly sealing: SealingContext,
-    private readonly order: FileOrder,
-    private readonly file: ProducedFile,
+    private readonly order: ProducerInput,
+    private readonly file: ProvableFile,
     private readonly state: Saved,
   ) {
     const head = parseHead(state.account, state.head);
