@@ -2,7 +2,6 @@ import { exportProducer } from '../audit/exports/producer';
 import { reportProducer } from '../audit/reports/produce';
 import type { SealingContext } from '../audit/tree/seal';
 import { openSigner } from '../audit/tree/signer';
-import { TreeRecords } from '../audit/tree/tree-records';
 import type { Cost } from '../db/database';
 import type { FileKind } from '../db/schema';
 import { openShard } from '../db/shards';
@@ -42,13 +41,11 @@ async function runJob({ shard, account, id }: JobMessage, cost: Cost, env: Env, 
   const { FILES, WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
   if (!FILES) throw new Error('the bucket FILES is not bound');
   let isPending = false;
-  const trees = { reader: database, ledger: new TreeRecords(database), bucket: FILES };
+  const shared = { reader: database, ledger: new Ledger(database, SERVICE), bucket: FILES };
   const context = {
-    reader: database,
-    ledger: new Ledger(database, SERVICE),
-    bucket: FILES,
+    ...shared,
     runtime,
-    producers: producersOf({ ...trees, signer: await openSigner(env) }, runtime),
+    producers: producersOf({ ...shared, signer: await openSigner(env) }, runtime),
     sizes,
     loadAsset: (path: string) => readAsset(env, path),
     announce: () => {

@@ -255,8 +255,8 @@ export const trees = sqliteTable(
     root: bytesColumn(),
     /** When they were sealed. Only for people who read the table: the service reads the time from the note. */
     sealedAt: integer('sealed_at'),
-    /** The tiles at the right edge that are not full, level by level from the leaves: 32 bytes a hash. */
-    edge: bytesColumn().notNull().default(sql`x''`),
+    /** The tiles on the right that are not full, level by level from the leaves: 32 bytes a hash. */
+    frontier: bytesColumn('edge').notNull().default(sql`x''`),
     /** The newest head as it was signed, which the columns above have to agree with; null where none ever was. */
     note: text(),
     /** The newest head that was put into R2. */
@@ -264,7 +264,7 @@ export const trees = sqliteTable(
     publishedAt: integer('published_at').notNull().default(0),
     /** When there is something to seal or to publish; null while there is nothing. */
     dueAt: integer('due_at'),
-    /** Until when nothing is sealed, as what R2 holds of the tree is being set aside. No two times are the same. */
+    /** Until when nothing is sealed, because a restoration moves objects of the tree. No two times are the same. */
     heldUntil: integer('held_until').notNull().default(0),
   },
   (table) => [index('trees_due').on(table.dueAt).where(sql`due_at is not null`)],

@@ -1,7 +1,7 @@
 import { completeNodes, HASH_LENGTH, type Hash, hashComplete, hashRange, type LeafRange } from './merkle';
 
 // A Merkle tree is kept as tiles of 256 hashes, as in https://c2sp.org/tlog-tiles: those of level 0 hold leaves, each hash
-// of a higher one stands for a full tile below it. Full tiles never change; the others make up the tree's edge.
+// of a higher one stands for a full tile below it. Full tiles never change; the others are the tree's frontier.
 
 const TILE_HEIGHT = 8;
 /** Hashes of a full tile. */
@@ -20,10 +20,21 @@ export interface Tile extends TileKey {
   bytes: Uint8Array;
 }
 
-/** Reads a tile of a tree; the one at the edge holds fewer than 256 hashes. */
+/** Reads a tile of a tree. The last tile of a level may hold fewer than 256 hashes. */
 export type ReadTile = (key: TileKey) => Promise<Uint8Array>;
 
-/** A tree by its size and the tiles at its right edge that are not full. */
+/** Returns a reader that reads each tile at most once. */
+export function readOnce(read: ReadTile): ReadTile {
+  const tiles = new Map<string, Promise<Uint8Array>>();
+  return (key) => {
+    const name = `${key.level}/${key.index}`;
+    const tile = tiles.get(name) ?? read(key);
+    tiles.set(name, tile);
+    return tile;
+  };
+}
+
+/** A tree as its size and its frontier: the tiles on the right that are not full. */
 export class TreeFrontier {
   private constructor(
     private leaves: number,
@@ -31,8 +42,8 @@ export class TreeFrontier {
   ) {}
 
   /**
-   * Reads what {@link bytes} wrote of a tree of this size.
-   * @throws Error when it is not that of such a tree
+   * Parses what {@link bytes} returned for a tree of this size.
+   * @throws Error if it cannot be the frontier of such a tree
    */
   static parse(size: number, bytes: Uint8Array): TreeFrontier {
     const levels: Hash[][] = [];
@@ -42,7 +53,7 @@ export class TreeFrontier {
       levels.push(splitHashes(bytes.subarray(offset, offset + count * HASH_LENGTH)));
       offset += count * HASH_LENGTH;
     }
-    if (offset !== bytes.length) throw new Error(`the edge of a tree of ${size} leaves has ${bytes.length} bytes`);
+    if (offset !== bytes.length) throw new Error(`the frontier of a tree of ${size} leaves has ${bytes.length} bytes`);
     return new TreeFrontier(size, levels);
   }
 
@@ -55,7 +66,7 @@ export class TreeFrontier {
     return joinHashes(this.levels.flat());
   }
 
-  /** Appends leaves; gives the tiles that they filled. */
+  /** Appends leaves, and returns the tiles that became full. */
   async append(leaves: readonly Hash[]): Promise<Tile[]> {
     const filled: Tile[] = [];
     let fresh = leaves;
@@ -79,40 +90,34 @@ export class TreeFrontier {
     return hashRange({ start: 0, end: this.leaves }, nodesOf(read));
   }
 
-  /** The tile at the edge; null where the key names another. */
+  /** A tile of the frontier; null if the key names another tile. */
   tile({ level, index }: TileKey): Uint8Array | null {
-    const isEdge = index === Math.floor(tilesWidth(this.leaves, level) / TILE_WIDTH);
-    return isEdge ? joinHashes(this.levels[level] ?? []) : null;
+    const isFrontier = index === Math.floor(tilesWidth(this.leaves, level) / TILE_WIDTH);
+    return isFrontier ? joinHashes(this.levels[level] ?? []) : null;
   }
 }
 
-/** The hashes of ranges of leaves; every tile that it takes is read once, all at the same time. */
+/** Returns the hashes of ranges of leaves. Reads all tiles at the same time, each once. */
 export async function hashRanges(ranges: readonly LeafRange[], read: ReadTile): Promise<Hash[]> {
-  const tiles = new Map<string, Promise<Uint8Array>>();
-  const readOnce: ReadTile = (key) => {
-    const name = `${key.level}/${key.index}`;
-    const tile = tiles.get(name) ?? read(key);
-    tiles.set(name, tile);
-    return tile;
-  };
-  const needed = ranges.flatMap(completeNodes).map(([level, index]) => readOnce(placeOf(level, index).tile));
+  const readTile = readOnce(read);
+  const needed = ranges.flatMap(completeNodes).map(([level, index]) => readTile(placeOf(level, index).tile));
   await Promise.all(needed);
-  const nodes = nodesOf(readOnce);
+  const nodes = nodesOf(readTile);
   return Promise.all(ranges.map((range) => hashRange(range, nodes)));
 }
 
-/** Complete nodes of the tree, out of tiles. */
+/** Returns a function that reads complete nodes of the tree from its tiles. */
 function nodesOf(read: ReadTile) {
   return async (level: number, index: number): Promise<Hash> => {
     const { tile, start, count } = placeOf(level, index);
     const bytes = await read(tile);
     const hashes = splitHashes(bytes.subarray(start * HASH_LENGTH, (start + count) * HASH_LENGTH));
-    if (hashes.length !== count) throw new Error(`tile ${tile.level}/${tile.index} ends before what is asked of it`);
+    if (hashes.length !== count) throw new Error(`tile ${tile.level}/${tile.index} is too short`);
     return hashComplete(hashes);
   };
 }
 
-/** Where a complete node is: the tile, and which of its hashes the node stands above. */
+/** Where a complete node is: its tile, and which hashes of the tile are below it. */
 function placeOf(level: number, index: number) {
   const tileLevel = Math.floor(level / TILE_HEIGHT);
   const count = 2 ** (level % TILE_HEIGHT);
@@ -121,12 +126,12 @@ function placeOf(level: number, index: number) {
   return { tile, start: first % TILE_WIDTH, count };
 }
 
-/** Whether a full tile holds hashes of leaves that a tree of a size does not have. */
+/** Whether a full tile covers leaves beyond the end of a tree of this size. */
 export function reachesBeyond({ level, index }: TileKey, size: number): boolean {
   return (index + 1) * TILE_WIDTH ** (level + 1) > size;
 }
 
-/** How many hashes there are on a level of tiles. */
+/** The number of hashes on a level of tiles. */
 function tilesWidth(size: number, level: number): number {
   return Math.floor(size / TILE_WIDTH ** level);
 }

@@ -16,9 +16,9 @@ import { logStart } from '../entry';
 import { selectPositionRange } from '../select-positions';
 import { parseHead, presentHead, type SignedHead } from '../tree/checkpoint';
 import { signHidden } from '../tree/erasure-note';
+import { openSealedTree } from '../tree/open-tree';
 import type { SealingContext } from '../tree/seal';
 import { tileReader } from '../tree/storage';
-import { sealedTree } from '../tree/tree';
 import { exportRequest } from './export';
 import { type ErasedEntryNote, readNotes } from './notes';
 
@@ -31,7 +31,7 @@ interface Saved {
   account: Id<'user'>;
   /** The head's signed note. */
   head: string;
-  edge: string;
+  frontier: string;
   /** The last hidden entry that was written, by position; null once all are. */
   hidden: number | null;
   /** The last record of an erasure that was written; null once all are. */
@@ -68,13 +68,13 @@ async function begin(
     reader.select({ id: accounts.id }).from(accounts).where(eq(accounts.number, file.account)),
   ]);
   if (!account) throw new Error('the account of a file is gone');
-  const tree = await sealedTree(sealing, { number: file.account, id: account.id }, file.snapshot, now);
+  const tree = await openSealedTree(sealing, { number: file.account, id: account.id }, file.snapshot, now);
   if (tree === 'later') return tree;
-  if (tree === 'refused') return null;
+  if (tree === 'inconsistent') return null;
   return {
     account: account.id,
     head: tree.head.note,
-    edge: toHex(tree.edge),
+    frontier: toHex(tree.frontier),
     hidden: 0,
     erasure: 0,
     hasErasures: false,
@@ -103,8 +103,8 @@ class ProofProduction implements Producer {
     const head = parseHead(state.account, state.head);
     if (!head) throw new Error('what was saved of a proof holds no head of its log');
     this.head = head;
-    const edge = TreeFrontier.parse(head.size, Uint8Array.fromHex(state.edge));
-    this.read = tileReader(sealing.bucket, state.account, edge);
+    const frontier = TreeFrontier.parse(head.size, Uint8Array.fromHex(state.frontier));
+    this.read = tileReader(sealing.bucket, state.account, frontier);
     this.hasBegun = state.hidden !== 0;
   }
 

@@ -5,8 +5,8 @@ import type { Json } from '../../lib/json';
 import { hashRanges } from '../../lib/tiles';
 import { logStart } from '../entry';
 import { type FileAccount, findFileRange, type PositionRange } from '../find-file-range';
+import { openSealedTree, type Tree } from '../tree/open-tree';
 import type { SealingContext } from '../tree/seal';
-import { sealedTree, type Tree } from '../tree/tree';
 import { composeReport } from './compose';
 import type { LogTree, ReportContent } from './content';
 import { EntryCounter } from './count-entries';
@@ -50,9 +50,9 @@ async function startReport(
   { reader, file }: ProducerInput,
 ): Promise<SavedState | 'later'> {
   const { span, owner } = await findFileRange(reader, file, reportRequest(file));
-  const tree = await sealedTree(sealing, { number: file.account, id: owner.id }, file.snapshot, now);
+  const tree = await openSealedTree(sealing, { number: file.account, id: owner.id }, file.snapshot, now);
   if (tree === 'later') return tree;
-  const integrity = tree === 'refused' ? null : await describeTree(tree, file.snapshot);
+  const integrity = tree === 'inconsistent' ? null : await describeTree(tree, file.snapshot);
   return { owner, span, reached: span.low, figures: emptyFigures(), integrity };
 }
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { endOfHold } from '../../../src/audit/tree/hold';
+import { endOfHold } from '../../../src/audit/tree/restoration/hold';
 import { formatHexId } from '../../../src/lib/typeid';
 import { TestBucket } from '../../support/bucket';
 import { makeExport, readExport, startExport } from '../../support/exports';

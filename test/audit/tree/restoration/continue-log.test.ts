@@ -1,14 +1,14 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { TestBucket } from '../../support/bucket';
-import { depth } from '../../support/depth';
-import { readExport, sha256, startExport } from '../../support/exports';
-import { failingCalls, MODES } from '../../support/failing-calls';
-import { watchLog } from '../../support/log';
-import { Outage } from '../../support/outage';
-import { dumpTables, emptyTables, saveTables } from '../../support/tables';
-import { addEntries, checkpointOf, expectTree } from '../../support/tree';
-import { type Answer, type TestAccount, World } from '../../support/world';
+import { TestBucket } from '../../../support/bucket';
+import { depth } from '../../../support/depth';
+import { readExport, sha256, startExport } from '../../../support/exports';
+import { failingCalls, MODES } from '../../../support/failing-calls';
+import { watchLog } from '../../../support/log';
+import { Outage } from '../../../support/outage';
+import { dumpTables, emptyTables, saveTables } from '../../../support/tables';
+import { addEntries, checkpointOf, expectTree } from '../../../support/tree';
+import { type Answer, type TestAccount, World } from '../../../support/world';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
