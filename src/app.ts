@@ -6,7 +6,7 @@ import { auditRoutes } from './audit/routes';
 import { docsRoutes } from './docs/routes';
 import type { Runtime } from './env';
 import { Problem } from './errors';
-import type { App } from './http/context';
+import type { AppEnv } from './http/context';
 import { health } from './http/health';
 import { answerError, problemResponse } from './http/problem';
 import { prepareRequest } from './http/request';
@@ -15,7 +15,7 @@ import { webhookRoutes } from './webhooks/routes';
 
 /** Creates the whole HTTP service. */
 export function createApp(runtime: Runtime) {
-  const app = new Hono<App>();
+  const app = new Hono<AppEnv>();
   app.use(prepareRequest(runtime));
   app.use(
     methodNotAllowed({

@@ -34,7 +34,7 @@ const keptDays = PLANS.map((plan) => `\`${plan}\` ${retentionDays({ plan, auditR
 export const Plan = lazy(() =>
   choice(PLANS).meta({
     id: 'Plan',
-    description: `Decides for how many days audit entries are kept: ${keptDays}, or fewer as the account chooses.`,
+    description: `Decides for how many days audit entries are kept: ${keptDays}. An account on the plan enterprise may choose fewer.`,
   }),
 );
 
@@ -88,12 +88,12 @@ export function presentAccount(row: ShownAccount): Account {
   };
 }
 
-export function findAccount(reader: Reader, number: number) {
+export function selectAccount(reader: Reader, number: number) {
   return reader.select().from(accounts).where(eq(accounts.number, number));
 }
 
-/** Makes the preload of the account that the path names. It runs on every shard, as the path does not name the shard. */
-export function accountOfPath(c: RequestContext, reader: Reader) {
+/** The query for the account in the path. It runs on every shard, because an account's id does not name its shard. */
+export function accountInPath(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   return id && { query: reader.select().from(accounts).where(eq(accounts.id, id)) };
 }
@@ -105,10 +105,10 @@ export interface LocatedAccount {
 }
 
 /**
- * Finds the account among the rows that the preload brought from each shard.
+ * Finds the account among the rows that were loaded from each shard.
  * @throws Problem `not_found`
  */
-export function locatedAccount(loaded: { shard: Shard; loaded: AccountRow[] | undefined }[]): LocatedAccount {
+export function requireLocatedAccount(loaded: { shard: Shard; loaded: AccountRow[] | undefined }[]): LocatedAccount {
   for (const { shard, loaded: [row] = [] } of loaded) if (row) return { shard, row };
   throw notFound('account');
 }

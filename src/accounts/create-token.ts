@@ -1,10 +1,10 @@
 import { Hono } from 'hono';
-import { accountNumber, operatorActivity } from '../http/activity';
+import { accountNumberSql, operatorActivity } from '../http/activity';
 import type { OperatorContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
-import { accountOfPath, type LocatedAccount, locatedAccount } from './account';
+import { accountInPath, type LocatedAccount, requireLocatedAccount } from './account';
 import {
   CreatedUserToken,
   issueUserToken,
@@ -32,7 +32,7 @@ export async function createAccountToken(
   });
   await shard.ledger
     .change({
-      record: operatorActivity(context, 'user_token.created', token.id, accountNumber(row.id)),
+      record: operatorActivity(context, 'user_token.created', token.id, accountNumberSql(row.id)),
       changes: (write) => [store(write)],
       answer: { value: token, subject: row.id },
     })
@@ -50,11 +50,11 @@ export const createAccountTokenRoute = new Hono().post(
     pathId: 'user',
     problems: ['conflict'],
   }),
-  operatorAccess(accountOfPath),
+  operatorAccess(accountInPath),
   noQuery(),
   body(UserTokenCreation),
   async (c) => {
-    const input = { account: locatedAccount(c.var.loaded), ...c.req.valid('json') };
+    const input = { account: requireLocatedAccount(c.var.loaded), ...c.req.valid('json') };
     return answer(c, await createAccountToken(c.var.operator, input));
   },
 );

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { leastFullShard } from '../db/least-full-shard';
 import { accounts } from '../db/schema';
 import { Problem } from '../errors';
-import { accountNumber, operatorActivity } from '../http/activity';
+import { accountNumberSql, operatorActivity } from '../http/activity';
 import { newId, type OperatorContext, SCOPES, type Shard } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
@@ -45,14 +45,14 @@ export const CreatedAccount = lazy(() =>
 export type CreatedAccount = z.output<ReturnType<typeof CreatedAccount>>;
 
 /**
- * Creates an account on the least full shard, with a first user token that has every scope.
+ * Creates an account, with a first user token that has every scope.
  * @throws Problem `plan_required` for `audit_retention_days` on a plan that does not allow it
  */
 export async function createAccount(
   context: OperatorContext,
   input: z.output<ReturnType<typeof AccountCreation>>,
 ): Promise<CreatedAccount> {
-  if (input.audit_retention_days !== undefined && input.plan !== 'enterprise') throw retentionNeedsEnterprise();
+  if (input.audit_retention_days !== undefined && input.plan !== 'enterprise') throw retentionNotAllowed();
   const shard = await chooseShard(context);
   const now = context.runtime.now();
   const row = {
@@ -73,7 +73,7 @@ export async function createAccount(
   });
   const created = { ...presentAccount(row), token };
   await shard.ledger.change({
-    record: operatorActivity(context, 'user_token.created', token.id, accountNumber(row.id)),
+    record: operatorActivity(context, 'user_token.created', token.id, accountNumberSql(row.id)),
     changes: (write) => [write.insert(accounts).values(row), store(write)],
     answer: { value: created, subject: row.id },
   });
@@ -81,13 +81,13 @@ export async function createAccount(
 }
 
 /** Makes the problem for `audit_retention_days` on a plan that does not allow it. */
-export function retentionNeedsEnterprise(): Problem {
+export function retentionNotAllowed(): Problem {
   return new Problem('plan_required', 'Only the plan enterprise may set audit_retention_days.', {
     errors: [{ path: 'body.audit_retention_days', message: 'needs the plan enterprise' }],
   });
 }
 
-/** Chooses the least full shard. An idempotency key chooses by itself, so that a repeated request finds the same shard. */
+/** Chooses the least full shard. With an idempotency key the key decides, so that a retry reaches the same shard. */
 async function chooseShard({ shards, key }: OperatorContext): Promise<Shard> {
   if (key) return shards[(key[0] ?? 0) % shards.length] ?? shards[0];
   return leastFullShard(shards);

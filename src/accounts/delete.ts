@@ -12,7 +12,7 @@ import type { RecordWriter } from '../ledger/ledger';
 import { lazy } from '../lib/lazy';
 import { MINUTE } from '../lib/time';
 import { idBytes } from '../lib/typeid';
-import { accountOfPath, type LocatedAccount, locatedAccount } from './account';
+import { accountInPath, type LocatedAccount, requireLocatedAccount } from './account';
 
 /** The answer to the deletion of an account. */
 export const AccountErasure = lazy(() =>
@@ -79,10 +79,10 @@ export const deleteAccountRoute = new Hono().delete(
     success: accepted(AccountErasure),
     pathId: 'user',
   }),
-  operatorAccess(accountOfPath),
+  operatorAccess(accountInPath),
   noQuery(),
   async (c) => {
-    await deleteAccount(c.var.operator, { account: locatedAccount(c.var.loaded) });
+    await deleteAccount(c.var.operator, { account: requireLocatedAccount(c.var.loaded) });
     return answer(c, { status: 'erasing' });
   },
 );

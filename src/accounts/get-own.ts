@@ -4,14 +4,14 @@ import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { Account, findAccount, presentAccount } from './account';
+import { Account, presentAccount, selectAccount } from './account';
 
 /**
  * Reads the caller's account.
  * @throws Problem `not_found` if it was deleted meanwhile
  */
 export async function getOwnAccount({ reader, principal }: UserContext): Promise<Account> {
-  const [[row]] = await reader.load([findAccount(reader, principal.account.number)]);
+  const [[row]] = await reader.load([selectAccount(reader, principal.account.number)]);
   if (!row) throw notFound('account');
   return presentAccount(row);
 }

@@ -10,8 +10,15 @@ import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { lazy } from '../lib/lazy';
-import { Account, accountFields, accountOfPath, type LocatedAccount, locatedAccount, presentAccount } from './account';
-import { retentionNeedsEnterprise } from './create';
+import {
+  Account,
+  accountFields,
+  accountInPath,
+  type LocatedAccount,
+  presentAccount,
+  requireLocatedAccount,
+} from './account';
+import { retentionNotAllowed } from './create';
 
 const AccountUpdate = lazy(() =>
   atLeastOneField(
@@ -35,7 +42,7 @@ export async function updateAccount(
   const plan = input.plan ?? row.plan;
   const now = context.runtime.now();
   const changesRetention = input.plan !== undefined || input.audit_retention_days !== undefined;
-  if (input.audit_retention_days !== undefined && plan !== 'enterprise') throw retentionNeedsEnterprise();
+  if (input.audit_retention_days !== undefined && plan !== 'enterprise') throw retentionNotAllowed();
   const columns = {
     name: input.name,
     plan: input.plan,
@@ -77,11 +84,11 @@ export const updateAccountRoute = new Hono().patch(
     pathId: 'user',
     problems: ['plan_required', 'conflict'],
   }),
-  operatorAccess(accountOfPath),
+  operatorAccess(accountInPath),
   noQuery(),
   body(AccountUpdate),
   async (c) => {
-    const input = { account: locatedAccount(c.var.loaded), ...c.req.valid('json') };
+    const input = { account: requireLocatedAccount(c.var.loaded), ...c.req.valid('json') };
     return answer(c, await updateAccount(c.var.operator, input));
   },
 );

@@ -8,14 +8,14 @@ import { openShard } from '../db/shards';
 import type { Env, JobMessage, Runtime } from '../env';
 import { parseFileId } from '../files/file';
 import { JOB_SIZES, type JobSizes, processFile } from '../files/job';
-import type { FileProducers } from '../files/producer';
+import type { FileProducerFactory } from '../files/producer';
 import { SERVICE } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { enqueueWebhook } from '../outbox/enqueue';
 import { consume } from './consume';
 
 /** The producers of each kind of file. */
-function producersOf(sealing: SealingContext, runtime: Runtime): Record<FileKind, FileProducers> {
+function producersOf(sealing: SealingContext, runtime: Runtime): Record<FileKind, FileProducerFactory> {
   return { export: exportProducers(sealing, runtime.now), report: reportProducer(sealing, runtime.now) };
 }
 

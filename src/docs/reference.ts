@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { Problem } from '../errors';
-import type { App, RequestContext } from '../http/context';
+import type { AppEnv, RequestContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { file, operation, redirect } from '../http/operation';
 
@@ -25,7 +25,7 @@ const PAGE_HEADERS = {
 const FILE_HEADERS = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
 /** The API's description as a page to read and to try, the guides, and the files that these pages load. */
-export const reference = new Hono<App>()
+export const reference = new Hono<AppEnv>()
   .get(
     '/docs/guides',
     operation({ id: 'findGuides', tag: 'Service', summary: 'Go to the guides', success: redirect() }),

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import type { RouterRoute } from 'hono/types';
 import * as z from 'zod';
-import type { App } from '../http/context';
+import type { AppEnv } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { jsonField } from '../http/response-fields';
@@ -26,7 +26,7 @@ const ApiDescription = lazy(() =>
  */
 export function docsRoutes(listRoutes: () => RouterRoute[]) {
   let description: z.output<ReturnType<typeof ApiDescription>> | undefined;
-  return new Hono<App>()
+  return new Hono<AppEnv>()
     .route('/', home)
     .route('/', reference)
     .get(

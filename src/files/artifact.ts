@@ -1,7 +1,7 @@
 import type { FileKind } from '../db/schema';
 import type { Json } from '../lib/json';
 import type { FileRow } from './file-records';
-import type { FileProducers, LoadAsset, Producer, ProducerInput, ProvableFile } from './producer';
+import type { FileProducerFactory, LoadAsset, Producer, ProducerInput, ProvableFile } from './producer';
 import { initialProofState, initialState, type SavedState } from './saved-state';
 import { fileKey, proofKey } from './storage';
 
@@ -18,7 +18,7 @@ export interface Artifact {
 export interface ArtifactContext {
   reader: ProducerInput['reader'];
   bucket: R2Bucket;
-  producers: Record<FileKind, FileProducers>;
+  producers: Record<FileKind, FileProducerFactory>;
   sizes: { batchRows: number };
   loadAsset: LoadAsset;
   file: FileRow;
@@ -40,7 +40,7 @@ export function artifactOf(context: ArtifactContext, { file: stored, notes }: Sa
     if (!object) throw new Error('the notes of a file are gone');
     return new Uint8Array(await object.arrayBuffer());
   };
-  const provable: ProvableFile = { ...stored, notes: notes.length, readNotes };
+  const provable: ProvableFile = { ...stored, notes: notes.length, readProofRecords: readNotes };
   return {
     key: proofKey(file),
     open: async (saved) => (await producers.proof?.open(input, provable, saved)) ?? null,

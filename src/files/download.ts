@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { ConstraintError } from '../db/database';
 import { accounts, type FileFormat, files, movedAccounts } from '../db/schema';
 import { notFound, Problem, unavailable } from '../errors';
-import { type App, newId, type RequestContext, type Shard } from '../http/context';
+import { type AppEnv, newId, type RequestContext, type Shard } from '../http/context';
 import { isMoving } from '../http/credentials';
 import { query } from '../http/input';
 import { operation } from '../http/operation';
@@ -150,7 +150,7 @@ function isKnown(header: string | undefined, etag: string): boolean {
 }
 
 /** Sends a file to anyone who has its signed address. */
-export const downloadFileRoute = new Hono<App>().get(
+export const downloadFileRoute = new Hono<AppEnv>().get(
   '/v1/downloads/:id',
   operation({
     id: 'downloadFile',

@@ -7,7 +7,7 @@ import { type Artifact, type ArtifactContext, artifactOf } from './artifact';
 import { FILE_LIFETIME, fileId } from './file';
 import type { FileKey } from './file-records';
 import { LEASE_DURATION, Lease, LeaseLost } from './lease';
-import type { FileDigest, Producer } from './producer';
+import type { Producer, StoredFile } from './producer';
 import { initialProofState, initialState, type SavedState, StateStore } from './saved-state';
 import { abortUpload, arePartsRefused, fileKey, isNoSuchUpload } from './storage';
 import { cleanCompletedFile } from './sweep';
@@ -140,7 +140,7 @@ async function uploadArtifact(
       const ended = await produceSlice(job, producer, upload);
       state.rows = rowsBefore + producer.rows;
       state.producer = ended ? null : producer.save();
-      const notes = producer.takeNotes?.();
+      const notes = producer.takeProofRecords?.();
       if (notes && notes.length > 0) state.notes.push(await store.saveNotes(notes));
       if (ended) return await endUpload(job, state, upload);
       await store.save(state, upload.rest());
@@ -217,7 +217,7 @@ async function recordProof(job: Job, { file }: SavedState, size: number | null):
 }
 
 /** Completes the file. */
-async function completeFile(job: Job, { rows, size, sha256 }: FileDigest, proofSize: number | null): Promise<boolean> {
+async function completeFile(job: Job, { rows, size, sha256 }: StoredFile, proofSize: number | null): Promise<boolean> {
   const { runtime, lease, store, file } = job;
   const now = runtime.now();
   const expiresAt = now + FILE_LIFETIME;

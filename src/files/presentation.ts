@@ -15,7 +15,7 @@ import { fileId, statusAt } from './file';
 import { type FileRow, isFile } from './file-records';
 import type { NewFile } from './request';
 
-/** The columns that the API shows of a file. */
+/** The columns of a file that the API shows. */
 export type PresentedFile = Pick<
   FileRow,
   | 'kind'
@@ -33,8 +33,8 @@ export type PresentedFile = Pick<
   | 'expiresAt'
 >;
 
-/** The columns of a file that is requested now. */
-export function processingFile(file: Omit<NewFile, 'agent'>): PresentedFile {
+/** The columns of a file that was just requested. */
+export function newFileColumns(file: Omit<NewFile, 'agent'>): PresentedFile {
   const unfinished = {
     error: null,
     rowCount: null,
@@ -54,16 +54,18 @@ export function fileFields() {
     download_url: z.string().nullable().meta({
       description: 'Where the file is; needs no credential. Null while there is nothing to download.',
     }),
-    expires_at: timeField.nullable().meta({ description: 'When the download is over.' }),
+    expires_at: timeField.nullable().meta({ description: 'When the file can no longer be downloaded.' }),
     file_size_bytes: countField.optional(),
-    error: z.string().nullable().meta({ description: 'Why it failed: a code; null where it did not.' }),
+    error: z.string().nullable().meta({ description: 'The code of the error; null if the file did not fail.' }),
     created_at: timeField,
     completed_at: timeField.optional(),
   };
 }
 
 /** The response field of a file's SHA-256. */
-export const digestField = lazy(() => z.string().meta({ description: 'Of the file, in lower-case hexadecimal.' }));
+export const digestField = lazy(() =>
+  z.string().meta({ description: 'The SHA-256 of the file, in lower-case hexadecimal.' }),
+);
 
 /** The account of a file, and the shard that its signed address names. */
 export interface FileOwner {
@@ -71,7 +73,7 @@ export interface FileOwner {
   account: { id: Id<'user'> };
 }
 
-/** Returns the fields of a file at a time, the address of its proof and its SHA-256. The last two are null until it is completed. */
+/** Returns the fields of a file as of `now`, with the address of its proof and its SHA-256; both are null until it is completed. */
 export async function presentFile(config: Config, { account, shard }: FileOwner, row: PresentedFile, now: number) {
   const status = statusAt(row, now);
   const address = {
@@ -99,7 +101,7 @@ export async function presentFile(config: Config, { account, shard }: FileOwner,
 type Present<T> = (config: Config, owner: FileOwner, row: FileRow, now: number) => Promise<T>;
 
 /**
- * Returns a file of the account by the identifier of its kind.
+ * Finds a file of the account by its id, which has the prefix of the kind, and presents it.
  * @throws Problem `not_found`
  */
 export async function getFile<T>(
@@ -117,13 +119,13 @@ export async function getFile<T>(
 }
 
 /** The query parameters of a list of files. */
-export const FileList = lazy(() => z.strictObject(pageParameters(20, 100)));
+export const FileListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /** Lists the account's files of one kind, newest first. */
 export async function listFiles<T>(
   context: UserContext,
   kind: FileKind,
-  input: z.output<ReturnType<typeof FileList>>,
+  input: z.output<ReturnType<typeof FileListQuery>>,
   present: Present<T>,
 ): Promise<Page<T>> {
   const { reader, principal, config, runtime } = context;

@@ -2,19 +2,19 @@ import type { Reader } from '../db/database';
 import type { Json } from '../lib/json';
 import type { FileRow } from './file-records';
 
-/** The producers of one kind of file. The bytes depend only on what was requested, not on how the work was divided. */
-export interface FileProducers {
+/** Opens the producers of one kind of file. The bytes depend only on the request, not on how the work was divided. */
+export interface FileProducerFactory {
   /**
    * Opens the producer of a file.
    * @param saved what {@link Producer.save} returned; null before the first byte
-   * @returns `later` if other work, such as sealing the log, has to be finished first and is not yet
+   * @returns `later` if other work that has to come first, such as sealing the log, is not finished
    */
   open(input: ProducerInput, saved: Json): Promise<Producer | 'later'>;
-  proof?: ProofProducers;
+  proof?: ProofProducerFactory;
 }
 
-/** The producers of the proofs that some files have: documents that prove their entries. */
-export interface ProofProducers {
+/** Opens the producers of proofs: documents which prove that a file's entries are in the log. */
+export interface ProofProducerFactory {
   isWanted(file: FileRow): boolean;
   /**
    * Opens the producer of a stored file's proof.
@@ -23,19 +23,19 @@ export interface ProofProducers {
   open(input: ProducerInput, file: ProvableFile, saved: Json): Promise<Producer | 'later' | null>;
 }
 
-/** A stored file. */
-export interface FileDigest {
+/** The size, number of rows and hash of a stored file. */
+export interface StoredFile {
   rows: number;
   size: number;
   /** In hexadecimal. */
   sha256: string;
 }
 
-/** A stored file, with the notes that its producer took for the proof. */
-export interface ProvableFile extends FileDigest {
-  /** How many notes there are. */
+/** A stored file, with the records that its producer made for the proof. */
+export interface ProvableFile extends StoredFile {
+  /** The number of groups of proof records. */
   notes: number;
-  readNotes(index: number): Promise<Uint8Array>;
+  readProofRecords(index: number): Promise<Uint8Array>;
 }
 
 /** What a producer works with. */
@@ -52,14 +52,14 @@ export type LoadAsset = (path: string) => Promise<ArrayBuffer>;
 
 /** Produces the bytes of a file or a proof. */
 export interface Producer {
-  /** Reads a batch of rows, and returns the bytes that follow the last ones. There may be none. */
+  /** Reads a batch of rows and returns the next bytes, which may be empty. */
   next(): Promise<{ chunks: Uint8Array[]; ended: boolean }>;
   /** Rows in the bytes since this producer was opened. */
   readonly rows: number;
-  /** The position in the database up to which the bytes so far reach. */
+  /** The position in the database up to which the rows are in the bytes so far. */
   readonly reached: number;
   /** What another producer needs to continue after the bytes so far. */
   save(): Json;
-  /** Takes what the proof needs to know of the rows since the last call; empty if that is nothing. */
-  takeNotes?(): Uint8Array;
+  /** Returns the proof records of the rows since the last call; may be empty. */
+  takeProofRecords?(): Uint8Array;
 }

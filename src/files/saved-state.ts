@@ -2,13 +2,13 @@ import type { Runtime } from '../env';
 import type { Json } from '../lib/json';
 import type { FileRow } from './file-records';
 import { type Lease, LeaseLost } from './lease';
-import type { FileDigest } from './producer';
+import type { StoredFile } from './producer';
 import { abortUpload, notesKey, stateKey } from './storage';
 
 /** How far a job is: what it saves after a slice, and continues from. */
 export interface SavedState {
   /** The file once all of it is stored, while its proof is made; null while the file itself is made. */
-  file: FileDigest | null;
+  file: StoredFile | null;
   /** The keys of the notes that the file's producer took for the proof, in order. */
   notes: string[];
   /** What {@link Producer.save} returned; null before the first byte and after the last. */
@@ -30,7 +30,7 @@ export function initialState(restarts = 0): SavedState {
 }
 
 /** The state before the first byte of a stored file's proof. */
-export function initialProofState(file: FileDigest, notes: string[], restarts = 0): SavedState {
+export function initialProofState(file: StoredFile, notes: string[], restarts = 0): SavedState {
   return { ...NOTHING, parts: [], notes, file, restarts };
 }
 

@@ -10,7 +10,7 @@ import { enqueueWebhook } from '../outbox/enqueue';
 import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from './authentication';
 import {
   type AgentPrincipal,
-  type App,
+  type AppEnv,
   type CallerLogFields,
   type Context,
   type Principal,
@@ -36,8 +36,8 @@ export type Preload<Q extends Query> = (
 ) => Promise<{ query: Q } | null>;
 
 type Access<P extends Principal, Q extends Query> = {
-  Bindings: App['Bindings'];
-  Variables: App['Variables'] & {
+  Bindings: AppEnv['Bindings'];
+  Variables: AppEnv['Variables'] & {
     context: Context<P>;
     /** The rows of the preload query; undefined if it made none. */
     loaded: Q['_']['result'] | undefined;

@@ -8,7 +8,7 @@ import { newId, type OperatorContext, type UserContext } from './context';
 
 /**
  * Makes the activity record of a user's change.
- * @param account the account's number; if the target may be missing, SQL that is null then
+ * @param account the account's number, or SQL for it that yields null if the target does not exist
  */
 export function userActivity(
   { principal, runtime, origin }: UserContext,
@@ -31,7 +31,10 @@ export function userActivity(
   };
 }
 
-/** Makes the activity record of an operator's change to the account whose number `account` selects. */
+/**
+ * Makes the activity record of an operator's change.
+ * @param account SQL for the account's number
+ */
 export function operatorActivity(
   { runtime, origin }: OperatorContext,
   action: ActivityAction,
@@ -52,7 +55,7 @@ export function operatorActivity(
 }
 
 /** SQL for the number of an account. */
-export function accountNumber(id: Id<'user'>): SQL<number> {
+export function accountNumberSql(id: Id<'user'>): SQL<number> {
   return sql<number>`(select number from ${accounts} where ${accounts.id} = ${sql.param(id, accounts.id)})`;
 }
 

@@ -41,7 +41,7 @@ export interface AccountRef {
   auditRetentionDays: number | null;
 }
 
-/** A person or program that holds a user token. */
+/** A person or program that acts for an account: with a user token, or signed in at the identity provider. */
 export interface UserPrincipal {
   kind: 'user';
   shard: string;
@@ -70,7 +70,7 @@ export type CallerLogFields =
   | { credential: 'user_token' | 'identity_token'; shard: string; account: Id<'user'> }
   | { credential: 'agent_key'; shard: string; account: Id<'user'>; agent: Id<'agent'> };
 
-/** Everything that a service needs to serve one authenticated request. */
+/** Everything that a service function needs for one authenticated request. */
 export interface Context<P extends Principal = Principal> {
   principal: P;
   config: Config;
@@ -81,7 +81,7 @@ export interface Context<P extends Principal = Principal> {
   origin: Origin;
 }
 
-/** Everything that a service needs to serve one request of the operator. */
+/** Everything that a service function needs for one request of the operator. */
 export interface OperatorContext {
   config: Config;
   runtime: Runtime;
@@ -119,7 +119,7 @@ export function newId<P extends Prefix>(runtime: Runtime, prefix: P): Id<P> {
 }
 
 /** The parts of Hono's context that authentication and input need. */
-export type RequestContext = Pick<HonoContext<App>, 'req' | 'env' | 'var'>;
+export type RequestContext = Pick<HonoContext<AppEnv>, 'req' | 'env' | 'var'>;
 
 /** A response that can be stored, so that a repeated request gets the same body byte for byte. */
 export interface SentAnswer {
@@ -129,7 +129,7 @@ export interface SentAnswer {
 }
 
 /** The Hono environment: the bindings of the deployment, and the variables that the first middlewares set on every request. */
-export interface App {
+export interface AppEnv {
   Bindings: Env;
   Variables: {
     requestId: string;
@@ -147,7 +147,7 @@ export interface App {
     problem?: ProblemCode;
     /** The database of the account, once the caller is authenticated. */
     database?: Database;
-    /** Makes the response that the operation declares from its result. */
+    /** Turns an operation's result into the response that the operation declares. */
     writeAnswer?: (value: object) => SentAnswer;
     /** Authenticates the caller again. */
     authenticateAgain?: () => Promise<void>;

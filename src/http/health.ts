@@ -6,14 +6,14 @@ import { listShards, openShard } from '../db/shards';
 import { unavailable } from '../errors';
 import { lazy } from '../lib/lazy';
 import { logFailure } from '../lib/log';
-import type { App } from './context';
+import type { AppEnv } from './context';
 import { noQuery } from './input';
 import { answer, ok, operation } from './operation';
 
 const Health = lazy(() => z.object({ status: z.literal('ok') }).meta({ id: 'Health', examples: [{ status: 'ok' }] }));
 
 /** Answers whether the service works, after reading from the database of every shard. */
-export const health = new Hono<App>().get(
+export const health = new Hono<AppEnv>().get(
   '/healthz',
   operation({
     id: 'checkHealth',

@@ -5,7 +5,7 @@ import type { Answer, AnswerStore } from '../ledger/answer';
 import { type AnswerKey, type StoredAnswer, storeAnswer } from '../ledger/stored-answer';
 import { concatBytes, equalBytes, sha256 } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
-import type { App, RequestContext, SentAnswer } from './context';
+import type { AppEnv, RequestContext, SentAnswer } from './context';
 import { IDEMPOTENCY_KEY } from './headers';
 import { readBodyText } from './input';
 import { sendAnswer } from './operation';
@@ -31,7 +31,9 @@ export async function idempotencyKey(c: RequestContext, rights: string | null = 
  * @throws Problem `invalid_request` for a malformed key, `idempotency_key_reuse`
  */
 export async function beginIdempotentRequest(
-  c: RequestContext & { set(name: 'replayConcurrentAnswer', value: App['Variables']['replayConcurrentAnswer']): void },
+  c: RequestContext & {
+    set(name: 'replayConcurrentAnswer', value: AppEnv['Variables']['replayConcurrentAnswer']): void;
+  },
   key: ResolvedKey | null,
   stored: StoredAnswer | undefined,
   findConcurrentAnswer: () => Promise<StoredAnswer | undefined>,

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { ProblemCode } from '../errors';
 import { writeJson } from '../lib/json';
 import { type Prefix, parseId } from '../lib/typeid';
-import type { App, Scope, SentAnswer } from './context';
+import type { AppEnv, Scope, SentAnswer } from './context';
 
 /** The heading under which the API reference lists an operation. */
 export type Tag =
@@ -114,7 +114,7 @@ interface OperationDescription<T> extends Omit<Description, 'success' | 'callers
 /** The first middleware of every route: describes the operation and its successful response. */
 export function operation<T>(description: OperationDescription<T>) {
   const { success, pathId, problems = [] } = description;
-  const middleware = createMiddleware<{ Variables: App['Variables'] & { success: Success<T> } }>(async (c, next) => {
+  const middleware = createMiddleware<{ Variables: AppEnv['Variables'] & { success: Success<T> } }>(async (c, next) => {
     c.set('route', routePath(c));
     const id = pathId && parseId(pathId, c.req.param('id') ?? '');
     if (id) c.set('target', id);

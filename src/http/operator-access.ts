@@ -8,7 +8,7 @@ import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer } from '../ledger/stored-answer';
 import { ACCESS_PROBLEMS } from './access';
 import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from './authentication';
-import type { App, OperatorContext, RequestContext, Shard } from './context';
+import type { AppEnv, OperatorContext, RequestContext, Shard } from './context';
 import { beginIdempotentRequest, idempotencyKey } from './idempotency';
 import { withDescription } from './operation';
 import { limitCredential } from './rate-limit';
@@ -17,8 +17,8 @@ import { limitCredential } from './rate-limit';
 export type OperatorPreload<Q extends Query> = (c: RequestContext, reader: Reader) => { query: Q } | null;
 
 type Access<Q extends Query> = {
-  Bindings: App['Bindings'];
-  Variables: App['Variables'] & {
+  Bindings: AppEnv['Bindings'];
+  Variables: AppEnv['Variables'] & {
     operator: OperatorContext;
     /** The rows of the preload query from each shard; undefined if it made none. */
     loaded: { shard: Shard; loaded: Q['_']['result'] | undefined }[];

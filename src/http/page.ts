@@ -27,11 +27,11 @@ export function pageParameters(defaultLimit: number, maxLimit: number) {
 /** Which list a request pages through, and whose. Cursors are bound to both. */
 interface List {
   list: string;
-  /** Id of the account or of the agent that pages. */
+  /** The id of the account or agent that requests the list. */
   owner: string;
 }
 
-/** What a request asks of a list: the parameters of the page; all others are filters, which cursors are bound to. */
+/** The query of a list: the page parameters and, in all other members, filters. A cursor fits only these filters. */
 type ListQuery = { limit: number; cursor?: string | undefined } & Record<string, unknown>;
 
 /** The page that a request asks for. */
@@ -57,8 +57,8 @@ export interface RequestedPage<Position extends string> {
 }
 
 /**
- * Reads the cursor of a request for a list.
- * @throws Problem `invalid_cursor` for a cursor that was changed, or made for another account, list or other filters
+ * Checks the cursor of a list request, and returns what is needed to select the rows and make the page.
+ * @throws Problem `invalid_cursor` for a cursor that was changed, or made for another owner, list or filters
  */
 export async function openPage<Position extends string>(
   { config: { keyring } }: { config: Pick<Config, 'keyring'> },

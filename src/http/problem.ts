@@ -7,7 +7,7 @@ import { CredentialEnded } from '../ledger/authority';
 import { jsonSize } from '../lib/json';
 import { logFailure, stackOf } from '../lib/log';
 import { shorten } from '../lib/text';
-import type { App } from './context';
+import type { AppEnv } from './context';
 
 /** Maximum size of a problem document. */
 export const MAX_BYTES = 8 * 1024;
@@ -20,7 +20,7 @@ const MAX_MESSAGE = 400;
  * Makes the response to a problem: a problem document (RFC 9457) of at most {@link MAX_BYTES}. Long texts are shortened,
  * and errors that do not fit are omitted.
  */
-export function problemResponse(problem: Problem, c: HonoContext<App>): Response {
+export function problemResponse(problem: Problem, c: HonoContext<AppEnv>): Response {
   c.set('problem', problem.code);
   const { status, title } = PROBLEMS[problem.code];
   const { errors, headers, members } = problem.options;
@@ -57,7 +57,7 @@ function fitErrors(errors: FieldError[], document: object): FieldError[] {
  * request that was answered before gets the stored answer. If the credential ended before the write, the caller is
  * authenticated again and gets the error of that.
  */
-export async function answerError(error: Error, c: HonoContext<App>): Promise<Response> {
+export async function answerError(error: Error, c: HonoContext<AppEnv>): Promise<Response> {
   const { replayConcurrentAnswer, authenticateAgain } = c.var;
   try {
     if (error instanceof AnsweredBefore && replayConcurrentAnswer) return await replayConcurrentAnswer();
@@ -68,7 +68,7 @@ export async function answerError(error: Error, c: HonoContext<App>): Promise<Re
   return answerFailure(error, c);
 }
 
-function answerFailure(error: Error, c: HonoContext<App>): Response {
+function answerFailure(error: Error, c: HonoContext<AppEnv>): Response {
   if (error instanceof Problem) return problemResponse(error, c);
   if (error instanceof LogFull) return problemResponse(logFull(), c);
   // The credential is valid again: its agent or account was activated, or its account was moved.

@@ -30,8 +30,8 @@ export async function limitIdentity(c: RequestContext, identity: Uint8Array): Pr
 }
 
 /**
- * Counts a request against its account, so that more credentials do not raise the limit. People have a second limit of
- * their own: they can still stop their agents when those have used up the first.
+ * Counts a request against its account, so that more credentials do not raise the limit. User credentials have a
+ * second limit, so that people can stop their agents after those have used up the first.
  * @throws Problem `rate_limited`
  */
 export async function limitAccount(c: RequestContext, { kind, account }: Principal): Promise<void> {
@@ -43,8 +43,10 @@ export async function limitAccount(c: RequestContext, { kind, account }: Princip
 }
 
 /**
- * Counts a request that failed authentication against the network that it came from. A well-formed unknown credential has
- * cost one database query by then: the platform counts and checks in one step, and authenticated requests must not count.
+ * Counts a request that failed authentication against the network that it came from.
+ *
+ * It runs after authentication, because the platform cannot check a limit without counting, and authenticated requests must
+ * not count. So a well-formed unknown credential costs one database query first.
  * @throws Problem `rate_limited`
  */
 export async function limitAddress(c: RequestContext): Promise<void> {

@@ -4,7 +4,7 @@ import { Cost } from '../db/database';
 import { type Env, type Runtime, readConfig } from '../env';
 import { Problem } from '../errors';
 import { type LogFields, log, logFailure, withLogFields } from '../lib/log';
-import { type App, newId } from './context';
+import { type AppEnv, newId } from './context';
 import { REQUEST_ID } from './headers';
 import { problemResponse } from './problem';
 
@@ -15,7 +15,7 @@ const MAX_USER_AGENT_LENGTH = 1_024;
  * request in one line.
  */
 export function prepareRequest(runtime: Runtime) {
-  return createMiddleware<App>(async (c, next) => {
+  return createMiddleware<AppEnv>(async (c, next) => {
     const given = c.req.header('X-Request-Id') ?? '';
     const requestId = REQUEST_ID.test(given) ? given : newId(runtime, 'req');
     const cost = new Cost();
@@ -39,7 +39,7 @@ export function prepareRequest(runtime: Runtime) {
   });
 }
 
-async function answer(c: HonoContext<App>, next: Next, env: Env): Promise<void> {
+async function answer(c: HonoContext<AppEnv>, next: Next, env: Env): Promise<void> {
   const settings = readConfig(env);
   if ('config' in settings) {
     c.set('config', settings.config);
@@ -61,7 +61,7 @@ async function answer(c: HonoContext<App>, next: Next, env: Env): Promise<void> 
  * The log fields of a request. They contain the route's pattern instead of the path, and of the client's data only the
  * identifier of the resource, if the request succeeded.
  */
-function describeRequest(c: HonoContext<App>): LogFields {
+function describeRequest(c: HonoContext<AppEnv>): LogFields {
   const { route = null, target, problem, caller } = c.var;
   const { status } = c.res;
   return { method: c.req.method, route, target: status < 400 ? target : undefined, status, code: problem, ...caller };

@@ -3,14 +3,14 @@ import { createReadStream } from 'node:fs';
 import { hashEntry, InvalidRow, type Row } from './entry.ts';
 import { count, entryFault, Fault, type FaultDetails, type FaultKind } from './findings.ts';
 import { EMPTY_LEAF_HASH, TreeFrontier } from './merkle.ts';
-import { type Leaf, ProofFile, type ProofHead, type Span } from './proof-file.ts';
+import { type Leaf, ProofFile, type ProofHeader, type Span } from './proof-file.ts';
 import { Ranges } from './ranges.ts';
 import { RequestFilter } from './request-filter.ts';
 import { readRows } from './rows.ts';
 
 /** The result of {@link checkExport}. */
 export interface ExportCheck {
-  head: ProofHead;
+  head: ProofHeader;
   /** All faults. The first wrong entry comes first. */
   faults: Fault[];
   /** The number of entries in the file, and the first and last sequence; null if there are none. */

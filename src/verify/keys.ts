@@ -6,7 +6,7 @@ import { parseVerifierKey, type VerifierKey } from './note.ts';
 import { fetchJson } from './web.ts';
 
 /**
- * Reads the public keys that a log may be signed with.
+ * Reads the public keys that can verify a log.
  * @param source a verifier key (`<name>+<id>+<base64>`), a file with one or with a JWK set, or the URL of a JWK set
  * @throws CannotCheck if there are none
  */
@@ -16,8 +16,8 @@ export async function readKeys(source: string): Promise<VerifierKey[]> {
   return keys;
 }
 
-/** The URL at which the service in the name of a log publishes its keys; null if the name has no valid host. */
-export function publishedKeys(origin: string): string | null {
+/** The URL of the published keys of the service that a log's name begins with; null if that is no valid host. */
+export function publishedKeysUrl(origin: string): string | null {
   const host = origin.slice(0, Math.max(0, origin.indexOf('/')));
   const scheme = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/.test(host) ? 'http' : 'https';
   const address = URL.parse(`${scheme}://${host}/.well-known/jwks.json`);

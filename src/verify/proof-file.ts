@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
 import { Lines, readMembers } from './lines.ts';
 
 /** The part of a proof that describes its export. */
-export interface ProofHead {
+export interface ProofHeader {
   exportId: string;
   format: 'json' | 'parquet';
   /** The hash of the export file, in hexadecimal. */
@@ -37,10 +37,10 @@ const SALT = /^[0-9a-f]{32}$/;
 
 /** The proof of an export. Its tree is read on demand. */
 export class ProofFile {
-  readonly head: ProofHead;
+  readonly head: ProofHeader;
   private readonly lines: Lines;
 
-  private constructor(head: ProofHead, lines: Lines) {
+  private constructor(head: ProofHeader, lines: Lines) {
     this.head = head;
     this.lines = lines;
   }
@@ -99,7 +99,7 @@ function readNode(value: Json): Leaf | Span {
   throw new SyntaxError(`${JSON.stringify(value).slice(0, 200)} is no part of a tree`);
 }
 
-function readHead(value: Json): ProofHead {
+function readHead(value: Json): ProofHeader {
   if (!isJsonObject(value) || value.version !== 1) throw new SyntaxError('its version is not 1');
   const { export_id: exportId, format, sha256, row_count: rowCount, request, checkpoint, erased } = value;
   if (typeof exportId !== 'string') throw new SyntaxError('it has no export_id');
@@ -119,7 +119,7 @@ function readHead(value: Json): ProofHead {
   };
 }
 
-function readRequest(value: Json | undefined): ProofHead['request'] {
+function readRequest(value: Json | undefined): ProofHeader['request'] {
   const { start_date, end_date, agent_id, event_types } = isJsonObject(value) ? value : ({} as JsonObject);
   if (typeof start_date !== 'string' || typeof end_date !== 'string') throw new SyntaxError('its request has no dates');
   if (agent_id !== null && typeof agent_id !== 'string') throw new SyntaxError('its request has no agent_id');

@@ -7,29 +7,30 @@ import type { KeptCheckpoint } from './kept-checkpoints.ts';
 import type { VerifierKey } from './note.ts';
 import { readRows } from './rows.ts';
 
-/** What is available of a log that the service refuses. */
+/** The available evidence about a log that the service refuses to sign or prove. */
 export interface RefusedLogInput {
-  /** The request that the service refused. */
+  /** The request that was refused, and the reason that the service gave. */
   why: string;
   /** The head that the service shows; null if it shows none. */
   shown: Checkpoint | null;
   kept: KeptCheckpoint[];
   keys: VerifierKey[];
-  /** The export, and the path of its file; null before it was requested. */
+  /** The export; null if it was not requested yet. */
   order: JsonObject | null;
+  /** The path of the export's file. */
   file: string;
 }
 
 const MEANING =
   'the log in its database contradicts the heads that it signed. Somebody changed the database directly, or the database ' +
   'was restored to an earlier time and the recovery of its logs was not completed';
-/** Maximum difference between the clocks of a service, in milliseconds. */
+/** Maximum difference between the clocks of the service's machines, in milliseconds. */
 const CLOCK_SKEW = 60_000;
 /** Maximum gaps that the report lists. */
 const MAX_GAPS = 5;
 
 /**
- * Checks a log that the service itself refuses: whether the kept checkpoints, or what it shows, prove it wrong.
+ * Checks a log that the service refuses: whether the kept checkpoints, or the head that the service shows, contradict it.
  * @throws Fault if the service shows no head, although one was kept
  * @throws CannotCheck if the service shows no head, and none was kept
  */

@@ -1,6 +1,6 @@
 import type { Row } from './entry.ts';
 import { Fault } from './findings.ts';
-import type { ProofHead } from './proof-file.ts';
+import type { ProofHeader } from './proof-file.ts';
 
 const DAY = 24 * 60 * 60 * 1_000;
 const DATE = /^\d{4}-\d\d-\d\d$/;
@@ -9,12 +9,12 @@ const DATE = /^\d{4}-\d\d-\d\d$/;
 export class RequestFilter {
   /** Whether the request excludes entries between the first and the last. */
   readonly isPartial: boolean;
-  private readonly request: ProofHead['request'];
+  private readonly request: ProofHeader['request'];
   private readonly from: number;
   private readonly to: number;
 
   /** @throws Fault if a date is invalid */
-  constructor(request: ProofHead['request']) {
+  constructor(request: ProofHeader['request']) {
     this.request = request;
     this.isPartial = request.agent_id !== null || request.event_types !== null;
     this.from = readDate(request.start_date, 0);

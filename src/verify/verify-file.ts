@@ -8,7 +8,7 @@ import { CannotCheck, Fault, type Report } from './findings.ts';
 import { compareHistory } from './history.ts';
 import { type JsonObject, parseJson } from './json.ts';
 import { KeptCheckpoints } from './kept-checkpoints.ts';
-import { publishedKeys, readKeys } from './keys.ts';
+import { publishedKeysUrl, readKeys } from './keys.ts';
 import type { VerifierKey } from './note.ts';
 
 export interface OfflineOptions {
@@ -56,7 +56,7 @@ async function openKept(path: string): Promise<KeptCheckpoints> {
 
 /** Checks the signature of the checkpoint, and adds the result to the report. Returns the keys; none if there were none. */
 async function checkSignature(report: Report, checkpoint: Checkpoint, source?: string): Promise<VerifierKey[]> {
-  const published = source ?? publishedKeys(checkpoint.origin);
+  const published = source ?? publishedKeysUrl(checkpoint.origin);
   try {
     if (published === null)
       throw new CannotCheck(`the name ${checkpoint.origin} has no host from which to fetch the keys`);

@@ -35,7 +35,7 @@ import {
   selectRowsByKey,
   TRACKED_TABLES,
 } from './moved-tables';
-import { type Move, takeTurn, unlessTurnIsLost } from './turns';
+import { type Move, stopAtLostTurn, takeTurn } from './turns';
 
 /** One shard of the deployment. */
 export interface MoverShard {
@@ -106,7 +106,7 @@ export class Mover {
    * @returns whether there may be more to do that no other worker is doing
    */
   moveSlice(now: number): Promise<boolean> {
-    return unlessTurnIsLost(async () => {
+    return stopAtLostTurn(async () => {
       for (;;) {
         const found = await this.findMove(now);
         if (!found) return false;
@@ -118,7 +118,7 @@ export class Mover {
 
   /** Erases the copies on this shard whose moves were abandoned. */
   eraseAbandonedCopies(): Promise<boolean> {
-    return unlessTurnIsLost(() => this.eraseEachAbandonedCopy());
+    return stopAtLostTurn(() => this.eraseEachAbandonedCopy());
   }
 
   private async eraseEachAbandonedCopy(): Promise<boolean> {

@@ -2,10 +2,11 @@ import { eq, sql } from 'drizzle-orm';
 import { type Batch, ConstraintError, type Database, type Statement } from '../../db/database';
 import { moves, moveTurns } from '../../db/schema';
 
+/** An account's move to another shard, as one of the two shards stores it. */
 export type Move = typeof moves.$inferSelect;
 
 /**
- * Takes the next turn of a move, together with its changes.
+ * Writes the changes of the next step of a move. Steps are numbered turns, and only one worker can take each turn.
  * @throws ConstraintError if another worker took that turn; nothing was written
  */
 export async function takeTurn(database: Database, { account, turns }: Move, changes: Statement[]): Promise<void> {
@@ -23,11 +24,11 @@ export async function takeTurn(database: Database, { account, turns }: Move, cha
 }
 
 /**
- * Runs work that stops when another worker is doing the same: it has taken the turn, or has reserved the account's number
- * on the other shard.
+ * Runs work on a move. The work stops if another worker took the same turn, or reserved the account's number on the other
+ * shard.
  * @returns what the work returns; false if it was stopped
  */
-export async function unlessTurnIsLost(work: () => Promise<boolean>): Promise<boolean> {
+export async function stopAtLostTurn(work: () => Promise<boolean>): Promise<boolean> {
   try {
     return await work();
   } catch (error) {

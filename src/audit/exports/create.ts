@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { agents, EVENT_TYPES } from '../../db/schema';
-import { processingFile } from '../../files/presentation';
+import { newFileColumns } from '../../files/presentation';
 import { requestFile } from '../../files/request';
 import { userAccess } from '../../http/access';
 import { newId, type UserContext } from '../../http/context';
@@ -67,7 +67,7 @@ export async function createExport(
     keptFrom: oldestKept(principal.account, now),
     createdAt: now,
   };
-  const shown = await presentExport(config, principal, processingFile(file), now);
+  const shown = await presentExport(config, principal, newFileColumns(file), now);
   await requestFile(context, file, shown);
   return shown;
 }

@@ -1,4 +1,4 @@
-import type { FileProducers, Producer, ProducerInput } from '../../files/producer';
+import type { FileProducerFactory, Producer, ProducerInput } from '../../files/producer';
 import type { Json } from '../../lib/json';
 import type { Id } from '../../lib/typeid';
 import { logStart } from '../entry';
@@ -8,7 +8,7 @@ import { csvFormat } from './csv';
 import type { Encoder } from './encoder';
 import { type ExportFormat, exportRequest, hasProof } from './export';
 import { jsonFormat } from './json';
-import { NoteTaker } from './notes';
+import { ProofRecordBuffer } from './notes';
 import { openProof } from './proof';
 import { EntrySource } from './source';
 import { TextFileEncoder } from './text';
@@ -21,7 +21,7 @@ interface Saved {
 }
 
 /** The producers of exports and of their proofs. */
-export function exportProducers(sealing: SealingContext, now: () => number): FileProducers {
+export function exportProducers(sealing: SealingContext, now: () => number): FileProducerFactory {
   return {
     async open(input, saved) {
       const { account, span, encoder } = saved === null ? await initialState(input) : (saved as unknown as Saved);
@@ -55,7 +55,7 @@ async function openEncoder({ file }: ProducerInput, account: Id<'user'>, saved: 
 
 class ExportProducer implements Producer {
   private readonly source: EntrySource;
-  private readonly notes: NoteTaker | null;
+  private readonly notes: ProofRecordBuffer | null;
 
   constructor(
     private readonly input: ProducerInput,
@@ -64,7 +64,7 @@ class ExportProducer implements Producer {
     private readonly encoder: Encoder,
   ) {
     this.source = new EntrySource(input.reader, input.file);
-    this.notes = hasProof(input.file) ? new NoteTaker() : null;
+    this.notes = hasProof(input.file) ? new ProofRecordBuffer() : null;
   }
 
   get rows(): number {
@@ -86,7 +86,7 @@ class ExportProducer implements Producer {
     return { chunks: ended ? [...chunks, ...this.encoder.end()] : chunks, ended };
   }
 
-  takeNotes(): Uint8Array {
+  takeProofRecords(): Uint8Array {
     return this.notes?.take(this.reached - logStart({ number: this.input.file.account })) ?? new Uint8Array();
   }
 

@@ -2,7 +2,7 @@ import type { ProvableFile } from '../../files/producer';
 import { toHex } from '../../lib/bytes';
 import { coverLeaves, HASH_LENGTH, type Hash, type LeafRange } from '../../lib/merkle';
 import { hashRanges, type ReadTile, TILE_WIDTH } from '../../lib/tiles';
-import { type EntryNote, readNotes } from './notes';
+import { type ProofRecord, readProofRecords } from './notes';
 
 /** Maximum leaf tiles that a batch reads. */
 const TILE_LIMIT = 64;
@@ -21,7 +21,7 @@ export interface LeavesProgress {
 export class ProofLeaves {
   /** Lines written since this object was created. */
   lines = 0;
-  private notes: EntryNote[] | null = null;
+  private notes: ProofRecord[] | null = null;
 
   constructor(
     private readonly read: ReadTile,
@@ -55,11 +55,11 @@ export class ProofLeaves {
   }
 
   /** The notes of the entries to write next, which lie in few tiles; none once all are written. */
-  private async nextNotes(): Promise<EntryNote[]> {
+  private async nextNotes(): Promise<ProofRecord[]> {
     const { progress, file } = this;
     const [object, index] = progress.note;
     if (object === file.notes) return [];
-    this.notes ??= readNotes(await file.readNotes(object));
+    this.notes ??= readProofRecords(await file.readProofRecords(object));
     const rest = this.notes.slice(index, index + this.batchRows);
     const tiles = new Set<number>();
     const count = rest.findIndex((note) => tiles.add(tileOf(note)).size > TILE_LIMIT);
@@ -72,7 +72,7 @@ export class ProofLeaves {
   }
 
   /** Reads the leaf hashes of entries, and returns a function that gives each in hexadecimal by its sequence. */
-  private async readLeaves(notes: readonly EntryNote[]): Promise<(sequence: number) => string> {
+  private async readLeaves(notes: readonly ProofRecord[]): Promise<(sequence: number) => string> {
     const indexes = [...new Set(notes.map(tileOf))];
     const tiles = await Promise.all(indexes.map((index) => this.read({ level: 0, index })));
     const texts = new Map(indexes.map((index, i) => [index, (tiles[i] as Uint8Array).toHex()]));
@@ -83,13 +83,13 @@ export class ProofLeaves {
   }
 }
 
-function tileOf({ sequence }: Pick<EntryNote, 'sequence'>): number {
+function tileOf({ sequence }: Pick<ProofRecord, 'sequence'>): number {
   return Math.floor((sequence - 1) / TILE_WIDTH);
 }
 
 /** The lines of a proof: each gap before its entry, and one after the last. */
 function writeLines(
-  notes: readonly EntryNote[],
+  notes: readonly ProofRecord[],
   leafOf: (sequence: number) => string,
   spans: readonly LeafRange[][],
   nodes: readonly Hash[],

@@ -10,8 +10,8 @@ import { findExceptions } from './find-exceptions';
 import type { PeriodFacts } from './gather-facts';
 import { LISTED_RECORDS } from './read-account';
 import { reportRequest } from './report';
-import { type Findings, stateFindings } from './state-findings';
 import { formatCount, formatNumber } from './wording';
+import { type Findings, writeFindings } from './write-findings';
 
 /** Writes the content of a report: its own description, the figures, the controls with their findings, and the exceptions. */
 export function composeReport(
@@ -24,7 +24,7 @@ export function composeReport(
   const { report_type, period } = reportRequest(file);
   const { name, controls } = FRAMEWORKS[report_type];
   const { summary, months, agents, deciders, activity } = facts;
-  const findings = stateFindings(facts);
+  const findings = writeFindings(facts);
   return {
     report_id: fileId(file),
     report_type,

@@ -1,5 +1,5 @@
 import type { ReportType } from './report';
-import type { FindingName } from './state-findings';
+import type { FindingName } from './write-findings';
 
 /** A control of a framework, with the findings that a report shows as evidence for it. */
 export interface ControlDefinition {

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { FileList, listFiles } from '../../files/presentation';
+import { FileListQuery, listFiles } from '../../files/presentation';
 import { userAccess } from '../../http/access';
 import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
@@ -15,6 +15,6 @@ export const listReportsRoute = new Hono().get(
     success: ok(pageOf(ComplianceReport)),
   }),
   userAccess('audit:export'),
-  query(FileList),
+  query(FileListQuery),
   async (c) => answer(c, await listFiles(c.var.context, 'report', c.req.valid('query'), presentReport)),
 );

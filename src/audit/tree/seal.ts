@@ -8,7 +8,7 @@ import { type SignedHead, signHead } from './checkpoint';
 import { type ExtendedTree, extendTree } from './extend-tree';
 import { notHeld, requireNotHeld } from './restoration/hold';
 import { LogInconsistent, putHead, putTile } from './storage';
-import { growTrees, postponeTrees, type TreeGrowth, type TreePostponement } from './tree-records';
+import { postponeTrees, recordGrowth, type TreeGrowth, type TreePostponement } from './tree-records';
 import { resignIfKeyRetired, type TrustContext } from './trust';
 import { findUnsealedTrees, TREE_LIMIT, type UnsealedTree } from './unsealed-trees';
 
@@ -45,7 +45,7 @@ export async function sealTrees(context: SealingContext, now: number): Promise<b
       }
     }),
   );
-  if (growths.length > 0) await growTrees(context.ledger, growths, now);
+  if (growths.length > 0) await recordGrowth(context.ledger, growths, now);
   if (postponements.length > 0) await postponeTrees(context.ledger, postponements);
   return due.length === TREE_LIMIT || due.some(({ reach, end }) => reach < end);
 }
@@ -61,7 +61,7 @@ export async function sealSlice(context: SealingContext, account: number, now: n
   requireNotHeld(tree, now);
   try {
     const growth = await sealTree(context, tree, now);
-    await growTrees(context.ledger, [growth], now);
+    await recordGrowth(context.ledger, [growth], now);
     return growth.head.size < tree.end;
   } catch (error) {
     if (error instanceof LogInconsistent) await postponeTrees(context.ledger, [postpone(tree, error, now)]);

@@ -6,7 +6,7 @@ import type { InternalWriter, Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import type { SignedHead } from './checkpoint';
 
-/** A tree's row as a sealer read it. What the sealer writes applies only while the row is still at this version. */
+/** A tree's row as a sealer read it. The sealer's write takes effect only if the row still has this version. */
 export interface TreeVersion {
   account: number;
   /** Leaves under the head. */
@@ -14,7 +14,7 @@ export interface TreeVersion {
   heldUntil: number;
 }
 
-/** What a sealer made of a tree. */
+/** The new head and frontier of a tree that a sealer has extended. */
 export interface TreeGrowth {
   from: TreeVersion;
   head: SignedHead;
@@ -36,7 +36,7 @@ const STATEMENT_TREES = 16;
  * Records how trees have grown, each only if its row is still at the version that was read. A tree is due at once if its
  * log has more entries, and otherwise when its head is to be published.
  */
-export async function growTrees(ledger: Ledger, growths: readonly TreeGrowth[], now: number): Promise<void> {
+export async function recordGrowth(ledger: Ledger, growths: readonly TreeGrowth[], now: number): Promise<void> {
   const parts = Array.from({ length: Math.ceil(growths.length / STATEMENT_TREES) }, (_, i) =>
     growths.slice(i * STATEMENT_TREES, (i + 1) * STATEMENT_TREES),
   );
@@ -80,7 +80,7 @@ function updateTrees(write: InternalWriter, growths: readonly TreeGrowth[], now:
       sealedAt: sql`sealed.sealed_at`,
       note: sql`sealed.note`,
       publishedSize: sql`iif(sealed.publish_at is null, sealed.size, ${trees.publishedSize})`,
-      // For people who read the table: the service takes the time of the last publication from the head in R2.
+      // Only for people who inspect the table. The service reads this time from the head in R2.
       publishedAt: sql`iif(sealed.publish_at is null, ${now}, ${trees.publishedAt})`,
       dueAt: sql`iif(${hasMore}, ${now}, sealed.publish_at)`,
     })

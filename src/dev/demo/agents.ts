@@ -1,11 +1,11 @@
 import { Api } from '../api.ts';
-import { CAST } from './cast.ts';
+import { DEMO_AGENTS } from './cast.ts';
 import type { Actor } from './types.ts';
 
 /** Registers the agents of the demo. */
 export async function registerAgents(origin: string, user: Api): Promise<Actor[]> {
   const actors: Actor[] = [];
-  for (const role of CAST) {
+  for (const role of DEMO_AGENTS) {
     const agent = await user.call<{ id: string; name: string; api_key: string }>('POST', '/v1/agents', {
       name: role.name,
       description: role.description,

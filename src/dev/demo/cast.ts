@@ -1,10 +1,10 @@
-/** The demo user's decision on a request; a scope narrows the requested one. */
+/** The demo user's decision on a request. `leave` decides nothing; `narrow` approves with a narrower scope. */
 export type Verdict = 'approve' | 'deny' | 'leave' | { narrow: Record<string, unknown> };
 
 /** A permission that an agent requests repeatedly. */
-export interface Duty {
+export interface DemoRequest {
   action: string;
-  /** Used in turn. */
+  /** Each request names the next one. */
   resources: string[];
   scope: Record<string, unknown>;
   reason: string;
@@ -15,17 +15,17 @@ export interface Duty {
 }
 
 /** An agent of the demo. */
-export interface Role {
+export interface DemoAgent {
   name: string;
   description: string;
   team: string;
-  duties: Duty[];
+  duties: DemoRequest[];
 }
 
 /** How often each duty is requested. */
 export const ROUNDS = 12;
 
-export const CAST: Role[] = [
+export const DEMO_AGENTS: DemoAgent[] = [
   {
     name: 'Support assistant',
     description: 'Answers customers and closes their tickets',

@@ -1,5 +1,5 @@
 import type { Api } from '../api.ts';
-import { type Duty, ROUNDS } from './cast.ts';
+import { type DemoRequest, ROUNDS } from './cast.ts';
 import type { Actor, Page, Permission, Request } from './types.ts';
 
 /** All agents concurrently request the permissions for their duties. */
@@ -16,7 +16,7 @@ export async function askForPermissions(actors: Actor[]): Promise<Request[]> {
   return asked.flat();
 }
 
-async function ask(actor: Actor, duty: Duty, round: number): Promise<Request> {
+async function ask(actor: Actor, duty: DemoRequest, round: number): Promise<Request> {
   const permission = await actor.api.call<Permission>('POST', '/v1/permissions', {
     action: duty.action,
     resource: pick(duty.resources, round),

@@ -1,5 +1,5 @@
 import type { Api } from '../api.ts';
-import type { Duty, Role, Verdict } from './cast.ts';
+import type { DemoAgent, DemoRequest, Verdict } from './cast.ts';
 
 /** The fields of a permission that the demo uses. */
 export interface Permission {
@@ -29,7 +29,7 @@ export interface AuditEntry {
 
 /** A registered agent of the demo. */
 export interface Actor {
-  role: Role;
+  role: DemoAgent;
   id: string;
   name: string;
   /** A client with the agent's key. */
@@ -39,7 +39,7 @@ export interface Actor {
 /** An agent's request, and the user's planned decision. */
 export interface Request {
   actor: Actor;
-  duty: Duty;
+  duty: DemoRequest;
   permission: Permission;
   verdict: Verdict;
   remark: string;

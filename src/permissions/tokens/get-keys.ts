@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
-import type { App } from '../../http/context';
+import type { AppEnv } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
@@ -20,7 +20,7 @@ const KeySet = lazy(() =>
 );
 
 /** The public keys that verify tokens and heads of audit logs (RFC 7517); needs no credential. */
-export const getKeysRoute = new Hono<App>().get(
+export const getKeysRoute = new Hono<AppEnv>().get(
   '/.well-known/jwks.json',
   operation({
     id: 'getKeys',

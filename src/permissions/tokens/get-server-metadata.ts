@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
-import type { App } from '../../http/context';
+import type { AppEnv } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
@@ -41,7 +41,7 @@ function describeServer(issuer: string) {
 }
 
 /** The metadata of the authorization server; needs no credential. */
-export const getServerMetadataRoute = new Hono<App>().get(
+export const getServerMetadataRoute = new Hono<AppEnv>().get(
   '/.well-known/oauth-authorization-server',
   operation({
     id: 'getServerMetadata',

@@ -12,7 +12,7 @@ import { lazy } from '../../lib/lazy';
 import { idBytes } from '../../lib/typeid';
 import { loadedWebhook, type WebhookRow, webhookOfPath } from '../webhook';
 import { Delivery, DeliveryStatus, deliveryColumns, isShown, presentDelivery } from './delivery';
-import { FIRST_ATTEMPTS, isPendingFor, RETRIES } from './pending';
+import { FROM_FIRST_ATTEMPTS, FROM_RETRIES, isPendingFor } from './pending';
 
 const DeliveryList = lazy(() =>
   z.strictObject({
@@ -39,8 +39,8 @@ function selectPage(webhook: number, status: Status | undefined, older: SQL, lim
       return sql`${each} from deliveries indexed by deliveries_failed where status = 2 and ${own}`;
     case 'pending':
       return sql`
-        ${each} from (select id from ${FIRST_ATTEMPTS} ${isPendingFor(webhook)} ${newest})
-        union all ${each} from (select id from ${RETRIES} ${isPendingFor(webhook)} ${newest})
+        ${each} from (select id from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(webhook)} ${newest})
+        union all ${each} from (select id from ${FROM_RETRIES} ${isPendingFor(webhook)} ${newest})
         order by id desc limit ${limit}`;
     case 'succeeded':
       return sql`

@@ -7,21 +7,21 @@ import { DELIVERY_LIFETIME } from '../../outbox/feed';
 // succeeds at once is written to one index only. SQLite uses an index only for a condition that is spelled as in the index.
 
 /** Deliveries that wait for their first attempt. They are due from their creation on. */
-export const FIRST_ATTEMPTS = sql`deliveries indexed by deliveries_fresh where status = 0 and attempts = 0`;
+export const FROM_FIRST_ATTEMPTS = sql`deliveries indexed by deliveries_fresh where status = 0 and attempts = 0`;
 
 /** Deliveries that wait for a retry, by webhook and id. */
-export const RETRIES = sql`deliveries indexed by deliveries_retried where status = 0 and attempts > 0`;
+export const FROM_RETRIES = sql`deliveries indexed by deliveries_retried where status = 0 and attempts > 0`;
 
 /** Deliveries that wait for a retry, by webhook and due time. */
-export const RETRIES_BY_DUE_TIME = sql`deliveries indexed by deliveries_due where due_at is not null and attempts > 0`;
+export const FROM_RETRIES_BY_DUE_TIME = sql`deliveries indexed by deliveries_due where due_at is not null and attempts > 0`;
 
-/** Selects the deliveries that will be sent to a webhook. Follows one of the conditions above. */
+/** SQL to append to one of the sources above: limits it to the deliveries that will be sent to a webhook. */
 export function isPendingFor(webhook: number | SQL): SQL {
   return sql`and deliveries.webhook = ${webhook}
     and deliveries.generation = (select generation from webhooks where number = ${webhook})`;
 }
 
-/** Selects the deliveries that were pending when a webhook was disabled. Follows one of the conditions above. */
+/** SQL to append to one of the sources above: limits it to those that were pending when a webhook was disabled. */
 export function isCanceledFor(webhook: number): SQL {
   return sql`and deliveries.webhook = ${webhook}
     and deliveries.generation < (select generation from webhooks where number = ${webhook})`;

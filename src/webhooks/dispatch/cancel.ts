@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { deliveries, webhooks } from '../../db/schema';
 import { CANCELED_ERROR } from '../deliveries/delivery';
-import { FIRST_ATTEMPTS, isCanceledFor, RETRIES } from '../deliveries/pending';
+import { FROM_FIRST_ATTEMPTS, FROM_RETRIES, isCanceledFor } from '../deliveries/pending';
 import { type ClaimedWebhook, type DispatchContext, isClaimed } from './claim';
 import { CLAIM_DURATION } from './limits';
 
@@ -16,8 +16,8 @@ export async function recordCanceled({ ledger, runtime }: DispatchContext, claim
   const { number } = claimed.webhook;
   const now = runtime.now();
   const isInSlice = sql`(${deliveries.webhook}, ${deliveries.id}) in (
-    select webhook, id from ${FIRST_ATTEMPTS} ${isCanceledFor(number)}
-    union all select webhook, id from ${RETRIES} ${isCanceledFor(number)} limit ${SLICE}
+    select webhook, id from ${FROM_FIRST_ATTEMPTS} ${isCanceledFor(number)}
+    union all select webhook, id from ${FROM_RETRIES} ${isCanceledFor(number)} limit ${SLICE}
   )`;
   const [canceled] = await ledger.write({
     changes: (write) => [
@@ -29,8 +29,8 @@ export async function recordCanceled({ ledger, runtime }: DispatchContext, claim
       write
         .update(webhooks)
         .set({
-          hasCanceled: sql`exists (select 1 from ${FIRST_ATTEMPTS} ${isCanceledFor(number)})
-            or exists (select 1 from ${RETRIES} ${isCanceledFor(number)})`,
+          hasCanceled: sql`exists (select 1 from ${FROM_FIRST_ATTEMPTS} ${isCanceledFor(number)})
+            or exists (select 1 from ${FROM_RETRIES} ${isCanceledFor(number)})`,
           dueAt: now + CLAIM_DURATION,
         })
         .where(isClaimed(claimed)),

@@ -7,7 +7,7 @@ import type { Ledger } from '../../ledger/ledger';
 import type { Plan } from '../../lib/plans';
 import type { Keyring } from '../../lib/secrets';
 import { MINUTE } from '../../lib/time';
-import { FIRST_ATTEMPTS, isPendingFor, RETRIES_BY_DUE_TIME } from '../deliveries/pending';
+import { FROM_FIRST_ATTEMPTS, FROM_RETRIES_BY_DUE_TIME, isPendingFor } from '../deliveries/pending';
 import { payloadColumns } from '../payload';
 import type { WebhookRow } from '../webhook';
 import { CLAIM_DURATION, PAGE_SIZE, SLOW_BATCH_SIZE } from './limits';
@@ -108,10 +108,10 @@ export function findDueDeliveries(reader: Reader, webhook: number, now: number, 
   // A delivery without an attempt is due since the time in its id (RFC 9562 section 5.7): its index is in that order.
   const due = sql`(
     select * from (
-      select webhook, id, substr(id, 1, 6) as since from ${FIRST_ATTEMPTS} ${isPendingFor(webhook)}
+      select webhook, id, substr(id, 1, 6) as since from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(webhook)}
       order by id limit ${limit}
     ) union all select * from (
-      select webhook, id, unhex(printf('%012x', due_at)) from ${RETRIES_BY_DUE_TIME} ${isPendingFor(webhook)}
+      select webhook, id, unhex(printf('%012x', due_at)) from ${FROM_RETRIES_BY_DUE_TIME} ${isPendingFor(webhook)}
         and due_at <= ${now} order by due_at limit ${limit}
     ) order by since limit ${limit}
   ) as due`;

@@ -5,7 +5,7 @@ import type { InternalWriter } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import { idBytes } from '../../lib/typeid';
 import { closeFeed } from '../../outbox/feed';
-import { FIRST_ATTEMPTS, isPendingFor, RETRIES_BY_DUE_TIME } from '../deliveries/pending';
+import { FROM_FIRST_ATTEMPTS, FROM_RETRIES_BY_DUE_TIME, isPendingFor } from '../deliveries/pending';
 import { type ClaimedWebhook, type DispatchContext, type DueDelivery, findDueDeliveries, isClaimed } from './claim';
 import { CLAIM_DURATION } from './limits';
 import type { DeliveryUpdate } from './retry-schedule';
@@ -33,18 +33,21 @@ export async function recordAttempts(
   return held !== undefined && !held.hasCanceled;
 }
 
-/** What is left for a webhook. */
+/** The pending work of a webhook after a batch. */
 export interface Remaining {
   /** Further due deliveries; null if the claim was released. */
   due: DueDelivery[] | null;
-  /** When somebody has to look at the webhook again; null if it has no pending delivery. */
+  /** When a worker has to check the webhook again; null if it has no pending delivery. */
   dueAt: number | null;
 }
 
 /**
- * Records the attempts of the last batch of a page and how well the webhook answers, and disables the webhook if the batch
- * says so. The claim is renewed if more deliveries are due, and released if none is, if `isOver`, or if the webhook was
- * disabled meanwhile: the next worker then cancels its deliveries.
+ * Records the last batch of attempts on the deliveries that were read together, and the webhook's health. Disables the
+ * webhook if the batch gives a reason to.
+ *
+ * The claim is renewed if more deliveries are due. It is released if none is, if `isOver`, or if the webhook was disabled
+ * meanwhile: the next worker then cancels its deliveries.
+ * @param isOver whether this worker has to stop
  * @param limit how many further deliveries to read
  * @returns null if the webhook was deleted, reset or claimed by another worker meanwhile
  */
@@ -58,8 +61,8 @@ export async function recordLastBatch(
   const now = runtime.now();
   const { number, account, lease } = claimed.webhook;
   const isDisabled = disabledReason !== null;
-  const hasFirstAttempt = sql`exists (select 1 from ${FIRST_ATTEMPTS} ${isPendingFor(number)})`;
-  const nextRetry = sql`(select min(due_at) from ${RETRIES_BY_DUE_TIME} ${isPendingFor(number)})`;
+  const hasFirstAttempt = sql`exists (select 1 from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(number)})`;
+  const nextRetry = sql`(select min(due_at) from ${FROM_RETRIES_BY_DUE_TIME} ${isPendingFor(number)})`;
   const nextDue = sql`iif(has_void or ${hasFirstAttempt}, ${now}, ${nextRetry})`;
   const isRenewed = isOver || isDisabled ? sql`0` : sql`not has_void and coalesce(${nextDue} <= ${now}, 0)`;
   const disabled = {

@@ -7,7 +7,7 @@ import { prepareAttempt, type Target } from './prepare';
 import { type DeliveryUpdate, findDisabledReason, updateDelivery } from './retry-schedule';
 import { sendAttempt } from './send';
 
-/** A Worker has six connections at a time. */
+/** A Worker may have at most six open connections. */
 const CONNECTIONS = 6;
 
 /** An attempt, or a check of the URL, is slow if it takes longer than this, in milliseconds. */
@@ -16,7 +16,7 @@ const SLOW = SECOND;
 /** How well a webhook answers. */
 export type WebhookHealth = Pick<WebhookRow, 'isSlow' | 'failingSince'>;
 
-/** What a batch of attempts makes of the deliveries and of their webhook. */
+/** The results of a batch of attempts: for each delivery, and for their webhook. */
 export interface CompletedBatch extends WebhookHealth {
   updates: DeliveryUpdate[];
   /** Why the webhook is to be disabled; null if it is not. */
@@ -26,9 +26,9 @@ export interface CompletedBatch extends WebhookHealth {
 /**
  * Sends deliveries to one webhook, six at a time.
  *
- * It starts no further delivery once the webhook is to be disabled or the time is over. A webhook that is not slow is left
- * alone after its first attempt that fails or is slow: the consumer of the slow queue sends it the rest.
- * @param deadline when the worker stops, in milliseconds since the epoch
+ * It starts no further delivery once the webhook is to be disabled or the time is over. A webhook that is not marked slow
+ * gets no more from this worker after an attempt that fails or is slow: the consumer of the slow queue sends the rest.
+ * @param deadline the planned end, in milliseconds since the epoch; deliveries may start up to OVERTIME later
  */
 export async function sendBatch(
   runtime: Runtime,
@@ -44,7 +44,7 @@ export async function sendBatch(
   const mayStart = () =>
     batch.disabledReason === null && (isSlow || !hasTrouble) && runtime.now() < deadline + OVERTIME;
   const sendNext = async () => {
-    // The condition comes first: a delivery that was taken is sent.
+    // Checked before next(): a delivery taken from the iterator must be sent, as nothing puts it back.
     while (mayStart()) {
       const { value: delivery, done } = waiting.next();
       if (done) return;

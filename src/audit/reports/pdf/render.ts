@@ -5,7 +5,7 @@ import type { ReportContent } from '../content';
 import { composePages, defineDocument } from './document';
 import { Coverage, type Family, type LoadFont, loadFamilies } from './fonts';
 import { TABLE_LAYOUTS } from './style';
-import { setFonts } from './text-runs';
+import { withFonts } from './text-runs';
 
 /** pdfmake's printer: the default export of a CommonJS module, which some bundlers unwrap and others do not. */
 const Printer = 'default' in exported ? exported.default : exported;
@@ -14,7 +14,7 @@ const Printer = 'default' in exported ? exported.default : exported;
 export async function renderPdf(report: ReportContent, loadFont: LoadFont): Promise<Uint8Array> {
   const coverage = await Coverage.load(loadFont);
   const families = new Set<Family>(['latin']);
-  const content = setFonts({ stack: composePages(report) }, coverage, families);
+  const content = withFonts({ stack: composePages(report) }, coverage, families);
   return print(defineDocument(report, content), families, loadFont);
 }
 

@@ -27,7 +27,7 @@ const MAX_MARKS = 4;
 let bidi: ReturnType<typeof makeBidi> | undefined;
 
 /** Copies some content with every text in it split into runs, and adds the families of these runs to `used`. */
-export function setFonts(content: Content, coverage: Coverage, used: Set<Family>): Content {
+export function withFonts(content: Content, coverage: Coverage, used: Set<Family>): Content {
   const setText = (text: string): string | Run[] => {
     const runs = splitIntoRuns(text, coverage);
     for (const { font } of runs) used.add(font);
@@ -99,7 +99,7 @@ function joinRuns(text: string, fonts: Family[]): Run[] {
 /**
  * Joins characters into runs in the order of the Unicode bidirectional algorithm (UAX 9).
  *
- * Spaces in reordered runs become no-break spaces: a line break would put the words of the text's end on the first line.
+ * Spaces in reordered runs become no-break spaces: if a line broke there, the last words would be on the first line.
  * Arabic and Hebrew runs stay in logical order, because the PDF library reverses them when it shapes them.
  */
 function orderRuns(text: string, fonts: Family[]): Run[] {

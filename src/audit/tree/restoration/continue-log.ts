@@ -22,9 +22,9 @@ import { readTrustedHead } from '../trust';
 import { endOfHold, HOLD_DURATION } from './hold';
 import { findStaleTiles, type StaleTile, type StaleTiles, sealingTime, setAside } from './stale-tiles';
 
-/** Maximum objects that one request moves: each takes two of the 1,000 calls of R2 that a Worker may make. */
+/** Maximum objects that one request moves: each takes two of the 1,000 calls to R2 that a Worker may make. */
 const MOVE_LIMIT = 300;
-/** How long a request deletes objects, in milliseconds: less than the hold lasts. */
+/** Milliseconds in which one request may move objects: shorter than the hold, during which nobody seals the log. */
 const DELETION_TIMEOUT = HOLD_DURATION / 2;
 /** Maximum milliseconds from the writing of a head or tile to the update of the tree's row. */
 const ROW_DELAY = MINUTE;
@@ -44,7 +44,7 @@ export const LogRestoration = lazy(() =>
     }),
 );
 
-/** What a request did for a restored log. */
+/** The result of one request to continue a restored log. */
 export const LogContinuation = lazy(() =>
   z
     .object({
@@ -87,12 +87,12 @@ function locatedTree(loaded: { shard: Shard; loaded: TreeRow[] | undefined }[]):
 
 /**
  * Moves away the tiles and heads in R2 that were written after the time to which the database was restored, so that the log
- * can be signed again. Tiles go before heads, so a log is inconsistent until its last such head is gone. What the log needs
- * as it is now stays in place.
- * @throws Problem `conflict` if R2 shows that the log was not just restored to that time; `unavailable` if it is sealed at
- *   the same time
+ * can be signed again. Objects that the log needs at its present size stay in place. Tiles are moved before heads, so the log
+ * stays inconsistent until the last of these heads is moved.
+ * @throws Problem `invalid_request` for a time in the future; `conflict` if R2 shows that a restoration to that time does not
+ *   explain the difference; `unavailable` if the log is sealed at the same time
  */
-export async function continueLog(
+export async function setAsideStaleObjects(
   { config, runtime }: OperatorContext,
   { shard, row }: LocatedTree,
   { shard: restored, restored_to: restoredTo }: z.output<ReturnType<typeof LogRestoration>>,
@@ -197,5 +197,5 @@ export const continueLogRoute = new Hono().put(
   operatorAccess(treeOfPath),
   noQuery(),
   body(LogRestoration),
-  async (c) => answer(c, await continueLog(c.var.operator, locatedTree(c.var.loaded), c.req.valid('json'))),
+  async (c) => answer(c, await setAsideStaleObjects(c.var.operator, locatedTree(c.var.loaded), c.req.valid('json'))),
 );

@@ -2,18 +2,18 @@ import type { EntryReferences, Finding } from './content';
 import type { PeriodFacts } from './gather-facts';
 import { formatCount, formatNumber, isOrAre, wasOrWere } from './wording';
 
-/** All sentences that a report can support its controls with. */
-export type Findings = ReturnType<typeof stateFindings>;
+/** Every finding that a report can give as evidence for an audit control. */
+export type Findings = ReturnType<typeof writeFindings>;
 
 export type FindingName = keyof Findings;
 
 /** Writes every finding with its figures. Findings about the configuration and the account activity refer to no entries. */
-export function stateFindings(facts: PeriodFacts) {
-  return { ...stateDesign(facts), ...stateOperation(facts), ...stateChanges(facts) };
+export function writeFindings(facts: PeriodFacts) {
+  return { ...describeDesign(facts), ...describeOperation(facts), ...describeChanges(facts) };
 }
 
-/** How the service and the account are set up. */
-function stateDesign({ configuration, staleKeys, summary, sequences, firstAndLast, asOf }: PeriodFacts) {
+/** The findings about how the service and the account are set up. */
+function describeDesign({ configuration, staleKeys, summary, sequences, firstAndLast, asOf }: PeriodFacts) {
   const { agents, policies } = configuration;
   const active = policies.filter(({ isActive }) => isActive);
   const approving = active.filter(({ effect }) => effect === 'approve');
@@ -26,19 +26,19 @@ function stateDesign({ configuration, staleKeys, summary, sequences, firstAndLas
     ),
     gate: withoutEntries(
       'An agent’s key by itself permits no action: for each action on each resource the agent has to ask, and a token is issued ' +
-        'with an approval alone, by a user token or by a policy, in one transaction with the entry that records it. No agent ' +
+        'only with an approval, by a user token or by a policy, in one transaction with the entry that records it. No agent ' +
         'key can decide a request.',
     ),
     limits: withoutEntries(
       'A token is for one action on one resource, carries the limits that were granted, a number of uses and an expiry of ' +
-        'at most 7 days. An approver can narrow what was asked for, and cannot widen it. The number of uses and a revocation ' +
-        'hold where the service is asked: a system that checks the signature and the expiry alone does not learn of them.',
+        'at most 7 days. An approver can narrow what was asked for, and cannot widen it. Use limits and revocations ' +
+        'take effect only if the service is asked: a system that checks only the signature and the expiry does not see them.',
     ),
     policies: withoutEntries(
       `${formatCount(active.length, 'policy', 'policies')} ${isOrAre(active.length)} active: ${formatNumber(approving.length)} that can approve, ` +
         `${formatNumber(active.length - approving.length)} that deny. ` +
         `${formatNumber(approving.filter(({ isUnrestricted }) => isUnrestricted).length)} of the former approve everything that none of ` +
-        'the latter denies. Any denial that applies wins; what no policy decides waits for a user token.',
+        'the latter denies. Any denial that applies wins; a request that no policy decides waits for a decision with a user token.',
     ),
     keys: withoutEntries(
       `${formatCount(staleKeys.length, 'active agent')} had a current key older than 90 days ${asOf}. A key can be ` +
@@ -47,21 +47,21 @@ function stateDesign({ configuration, staleKeys, summary, sequences, firstAndLas
     log: {
       text: sequences
         ? `Entries are numbered without gaps: those of the period lie between sequence ${formatNumber(sequences.first)} and ${formatNumber(sequences.last)}, of which ` +
-          `${formatNumber(summary.entries)} can be read; ${formatNumber(sequences.last - sequences.first + 1 - summary.entries)} were erased with a deleted agent or wait for it. ` +
-          'What was erased before the first or after the last of them is not in this figure. Each entry tells the time, the ' +
-          'agent, and the address and the client that caused it, or that the service itself did.'
+          `${formatNumber(summary.entries)} can be read; ${formatNumber(sequences.last - sequences.first + 1 - summary.entries)} were erased with a deleted agent, or will be. ` +
+          'This figure excludes entries erased before the first or after the last of them. Each entry has the time, the ' +
+          'agent, and the address and the client that caused it, or says that the service itself did.'
         : 'The log holds no entry of the period.',
       ...firstAndLast,
     },
     retention: withoutEntries(
-      'Entries are append-only: no call of the service changes one. They are erased with the agent that they tell of, with the ' +
-        'account, or when its retention is over. What the operator of the database could do, this report does not show.',
+      'Entries are append-only: no call of the service changes one. They are erased with their agent, with the ' +
+        'account, or at the end of their retention. This report does not show what the operator of the database could do.',
     ),
   };
 }
 
-/** What agents, people and policies did. */
-function stateOperation({ entriesOf, summary, agents }: PeriodFacts) {
+/** The findings about what agents, people and policies did. */
+function describeOperation({ entriesOf, summary, agents }: PeriodFacts) {
   const asking = agents.filter(({ counts }) => counts.requests > 0).length;
   const decided = summary.approved + summary.denied;
   return {
@@ -115,7 +115,8 @@ function stateOperation({ entriesOf, summary, agents }: PeriodFacts) {
     ),
     revocations: withEntries(
       entriesOf('revocation'),
-      (n) => `${formatCount(n, 'token')} ${wasOrWere(n)} revoked before the end; from then on the service refuses it.`,
+      (n) =>
+        `${formatCount(n, 'token')} ${wasOrWere(n)} revoked before the expiry; the service refuses a revoked token.`,
     ),
     retries: withEntries(
       entriesOf('retriedDenial'),
@@ -124,8 +125,8 @@ function stateOperation({ entriesOf, summary, agents }: PeriodFacts) {
   };
 }
 
-/** What changed in the configuration, from the account activity. */
-function stateChanges({ activity }: PeriodFacts) {
+/** The findings about changes of the configuration, from the account activity. */
+function describeChanges({ activity }: PeriodFacts) {
   const count = (action: string) => activity.by_action[action] ?? 0;
   const changes = (kind: string) =>
     `${formatNumber(count(`${kind}.created`))} created, ${formatNumber(count(`${kind}.updated`))} changed, ${formatNumber(count(`${kind}.deleted`))} deleted`;
@@ -134,7 +135,7 @@ function stateChanges({ activity }: PeriodFacts) {
   const downloads = count('export.downloaded') + count('report.downloaded');
   return {
     agentChanges: withoutEntries(
-      `Agents in the account activity: ${changes('agent')}. From a deletion on the service refuses the agent’s keys and tokens.`,
+      `Agents in the account activity: ${changes('agent')}. Once an agent is deleted, the service refuses its keys and tokens.`,
     ),
     policyChanges: withoutEntries(
       `Policies in the account activity: ${changes('policy')}; each with the user token that did it.`,
@@ -146,7 +147,7 @@ function stateChanges({ activity }: PeriodFacts) {
     rotations: withoutEntries(`${formatCount(rotations, 'rotation')} of agent keys ${wasOrWere(rotations)} recorded.`),
     disclosures: withoutEntries(
       `${formatCount(orders, 'export or report', 'exports and reports')} of the log ${wasOrWere(orders)} asked for, and ` +
-        `${formatCount(downloads, 'download')} recorded. Who reads the log through the API, and what webhooks deliver, is not recorded ` +
+        `${formatCount(downloads, 'download')} recorded. Reads through the API and deliveries by webhooks are not recorded ` +
         'in the account activity.',
     ),
   };
