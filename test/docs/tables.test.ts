@@ -17,9 +17,9 @@ import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/time';
 import { DELIVERY_LIFETIME } from '../../src/outbox/feed';
 import { MAX_POLICIES } from '../../src/permissions/policies/policy';
 import { MAX_PENDING, MAX_PENDING_OF_AGENT } from '../../src/permissions/request';
-import { MAX_ANSWER_BYTES } from '../../src/webhooks/dispatch/attempt';
-import { RECEIVER_TIMEOUT } from '../../src/webhooks/dispatch/limits';
+import { REQUEST_TIMEOUT } from '../../src/webhooks/dispatch/limits';
 import { RETRY_DELAYS } from '../../src/webhooks/dispatch/retry-schedule';
+import { MAX_ANSWER_BYTES } from '../../src/webhooks/dispatch/send';
 import { MAX_WEBHOOKS } from '../../src/webhooks/webhook';
 import { type Json, World } from '../support/world';
 
@@ -130,7 +130,7 @@ it('lists the limits', () => {
     ['requests of one account, with all its credentials', requests(RATE_LIMITS.account)],
     ['requests of one address (IPv6: its /64) that fail authentication', requests(RATE_LIMITS.address)],
     ['attempts of a webhook message', number(RETRY_DELAYS.length + 1)],
-    ['time for an answer to a webhook message', duration(RECEIVER_TIMEOUT)],
+    ['time for an answer to a webhook message', duration(REQUEST_TIMEOUT)],
     ['bytes of that answer that are read', kib(MAX_ANSWER_BYTES)],
     ['a delivery is shown for', duration(DELIVERY_LIFETIME)],
     ['a finished file can be downloaded for', duration(FILE_LIFETIME)],
