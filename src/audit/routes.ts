@@ -9,10 +9,10 @@ import { listActivityRoute } from './list-activity';
 import { createReportRoute } from './reports/create';
 import { getReportRoute } from './reports/get';
 import { listReportsRoute } from './reports/list';
-import { continueLogRoute } from './tree/continue-log';
 import { getCheckpointRoute } from './tree/get-checkpoint';
 import { proveConsistencyRoute } from './tree/prove-consistency';
 import { proveInclusionRoute } from './tree/prove-inclusion';
+import { continueLogRoute } from './tree/restoration/continue-log';
 
 /**
  * The audit log with its exports and reports, `/v1/audit`, the account activity, `/v1/activity`, and the operator's endpoint

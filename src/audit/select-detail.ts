@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { LOG_SPAN } from '../ledger/append';
+import { LOG_SPAN_SQL } from '../ledger/append';
 
 /** SQL for the same value in the row of `permissions`. */
 const IN_PERMISSION = {
@@ -18,6 +18,6 @@ export function selectDetail(name: keyof typeof IN_PERMISSION, entry = 'audit_en
   const column = (of: string) => sql.raw(`${entry}.${of}`);
   return sql`iif(json_valid(${column('details')}), ${column('details')} ->> ${sql.raw(`'${name}'`)}, (
     select ${IN_PERMISSION[name]} from permissions
-    where account = ${column('pos')} / ${sql.raw(String(LOG_SPAN))} and id = ${column('permission')}
+    where account = ${column('pos')} / ${LOG_SPAN_SQL} and id = ${column('permission')}
   ))`;
 }

@@ -2,15 +2,14 @@ import { requireBinding, type Task } from '../task';
 import { eraseTrees } from './tree/erase-tree';
 import { sealTrees } from './tree/seal';
 import { openSigner } from './tree/signer';
-import { TreeRecords } from './tree/tree-records';
 
 /** Background work on the trees over the audit logs. */
 export const treeTasks: readonly Task[] = [
   {
     name: 'seal_trees',
     schedule: 'every_minute',
-    start: ({ database, env, runtime }) => {
-      const context = { reader: database, ledger: new TreeRecords(database) };
+    start: ({ database, ledger, env, runtime }) => {
+      const context = { reader: database, ledger };
       let signer: ReturnType<typeof openSigner> | undefined;
       return async () => {
         signer ??= openSigner(env);

@@ -1,25 +1,25 @@
-import { exportProducer } from '../audit/exports/producer';
+import { exportProducers } from '../audit/exports/producer';
 import { reportProducer } from '../audit/reports/produce';
 import type { SealingContext } from '../audit/tree/seal';
 import { openSigner } from '../audit/tree/signer';
-import { TreeRecords } from '../audit/tree/tree-records';
 import type { Cost } from '../db/database';
 import type { FileKind } from '../db/schema';
 import { openShard } from '../db/shards';
 import type { Env, JobMessage, Runtime } from '../env';
 import { parseFileId } from '../files/file';
-import { FileRecords } from '../files/file-records';
 import { JOB_SIZES, type JobSizes, processFile } from '../files/job';
-import type { FileProducer } from '../files/producer';
+import type { FileProducers } from '../files/producer';
+import { SERVICE } from '../ledger/authority';
+import { Ledger } from '../ledger/ledger';
 import { enqueueWebhook } from '../outbox/enqueue';
 import { consume } from './consume';
 
-/** What makes the files of each kind. */
-function makersOf(sealing: SealingContext, runtime: Runtime): Record<FileKind, FileProducer> {
-  return { export: exportProducer(sealing, runtime.now), report: reportProducer(sealing, runtime.now) };
+/** The producers of each kind of file. */
+function producersOf(sealing: SealingContext, runtime: Runtime): Record<FileKind, FileProducers> {
+  return { export: exportProducers(sealing, runtime.now), report: reportProducer(sealing, runtime.now) };
 }
 
-/** Works on the files that the messages name. What the queue loses the sweep finds. */
+/** Runs a job for each message of the queue. If the queue loses a message, the sweep sends another. */
 export async function consumeFileQueue(
   batch: MessageBatch<JobMessage>,
   env: Env,
@@ -33,31 +33,29 @@ export async function consumeFileQueue(
   });
 }
 
-/** @returns whether there is more to do */
+/** Runs a job, and notifies the webhook worker of the file's outcome. Returns whether another job has to continue. */
 async function runJob({ shard, account, id }: JobMessage, cost: Cost, env: Env, runtime: Runtime, sizes: JobSizes) {
   const key = parseFileId(id);
   const database = openShard(env, shard, cost);
   if (!key || !database) return false;
   const { FILES, WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
   if (!FILES) throw new Error('the bucket FILES is not bound');
-  let hasNews = false;
-  const announce = () => {
-    hasNews = true;
-  };
-  const trees = { reader: database, ledger: new TreeRecords(database), bucket: FILES };
+  let isPending = false;
+  const shared = { reader: database, ledger: new Ledger(database, SERVICE), bucket: FILES };
   const context = {
-    reader: database,
-    ledger: new FileRecords(database, announce),
-    bucket: FILES,
+    ...shared,
     runtime,
-    makers: makersOf({ ...trees, signer: await openSigner(env) }, runtime),
+    producers: producersOf({ ...shared, signer: await openSigner(env) }, runtime),
     sizes,
     loadAsset: (path: string) => readAsset(env, path),
+    announce: () => {
+      isPending = true;
+    },
   };
   try {
     return await processFile(context, { account, ...key });
   } finally {
-    if (hasNews && queue && slowQueue) await enqueueWebhook({ queue, slowQueue }, { shard, account });
+    if (isPending && queue && slowQueue) await enqueueWebhook({ queue, slowQueue }, { shard, account });
   }
 }
 

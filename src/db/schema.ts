@@ -256,7 +256,7 @@ export const trees = sqliteTable(
     /** The time of the newest head. Only for people who read the table: the service reads the time from the note. */
     sealedAt: integer('sealed_at'),
     /** The partial tiles, level by level from the leaves: 32 bytes per hash. */
-    edge: bytesColumn().notNull().default(sql`x''`),
+    frontier: bytesColumn('edge').notNull().default(sql`x''`),
     /** The newest head as a signed note, which the columns above must agree with; null before the first. */
     note: text(),
     /** The newest head that was written to R2. */

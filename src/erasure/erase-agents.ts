@@ -4,7 +4,7 @@ import type { Batch, Database } from '../db/database';
 import { mergeSorted } from '../db/merge-sorted';
 import { ERASURE_KINDS, ERASURE_REASONS, EVENT_TYPES } from '../db/schema';
 import { SliceSize } from '../db/slice-size';
-import { LOG_SPAN } from '../ledger/append';
+import { LOG_SPAN, LOG_SPAN_SQL } from '../ledger/append';
 import { STORED_ANSWER_SLICE } from '../ledger/stored-answer';
 import { formatHexId } from '../lib/typeid';
 import { rangesOf, type SequenceRanges, type SignErasure } from './erasure-record';
@@ -15,7 +15,6 @@ export const DELETE_LIMIT = 200;
 /** Agents that one slice looks at, so that many small ones are erased together. */
 const AGENTS = 50;
 
-const span = sql.raw(String(LOG_SPAN));
 const agentKind = codeOf(ERASURE_KINDS, 'agent');
 
 /** A deleted agent whose data is still there, and the entries of it to erase next. */
@@ -91,14 +90,14 @@ export class AgentErasure {
         .from(sql`(
           with gone as materialized (
             select id, number, (
-              select pos / ${span} from audit_entries indexed by audit_by_agent where agent = number limit 1
+              select pos / ${LOG_SPAN_SQL} from audit_entries indexed by audit_by_agent where agent = number limit 1
             ) as account
             from erasures where kind = ${agentKind} ${beyond} order by id ${order} limit ${AGENTS}
           ),
           bounded as (
-            select id, number, account * ${span} + iif(
+            select id, number, account * ${LOG_SPAN_SQL} + iif(
               exists (select 1 from accounts where accounts.number = gone.account),
-              coalesce((select size from trees where trees.account = gone.account), 0), ${span}
+              coalesce((select size from trees where trees.account = gone.account), 0), ${LOG_SPAN_SQL}
             ) as sealed
             from gone
           ),
@@ -162,11 +161,11 @@ export class AgentErasure {
       // New entries continue after the erased ones: no sequence is used twice, and time never decreases.
       build.run(sql`
         update accounts set
-          erased_sequence = max(erased_sequence, last.pos - number * ${span}),
+          erased_sequence = max(erased_sequence, last.pos - number * ${LOG_SPAN_SQL}),
           erased_at = max(erased_at, last.created_at)
         from (
-          select pos / ${span} as account, max(pos) as pos, max(created_at) as created_at
-          from audit_entries where pos in ${entries} group by pos / ${span}
+          select pos / ${LOG_SPAN_SQL} as account, max(pos) as pos, max(created_at) as created_at
+          from audit_entries where pos in ${entries} group by pos / ${LOG_SPAN_SQL}
         ) as last
         where number = last.account`),
       build.run(insertErasureRecords(entries, records, now)),

@@ -3,7 +3,7 @@ import { codeOf } from '../db/columns';
 import type { Batch, Database } from '../db/database';
 import { ERASURE_REASONS, FILE_STATUSES, PERMISSION_STATUSES, TOKEN_STATUSES } from '../db/schema';
 import { SliceSize } from '../db/slice-size';
-import { LOG_SPAN } from '../ledger/append';
+import { LOG_SPAN, LOG_SPAN_SQL } from '../ledger/append';
 import { retentionPeriod } from '../ledger/marks';
 import { HOUR, MINUTE } from '../lib/time';
 import { formatHexId } from '../lib/typeid';
@@ -19,7 +19,6 @@ const RETRY_DELAY = 5 * MINUTE;
 /** Age of unfinished work at which the task of every minute helps the task of every hour, in milliseconds. */
 export const BACKLOG_AGE = HOUR;
 
-const span = sql.raw(String(LOG_SPAN));
 const number = (value: number) => sql.raw(String(value));
 
 /** The part of a slice that concerns one account. */
@@ -121,8 +120,8 @@ function selectAccountSlices(now: number, overdue: number, rows: number): SQL {
   const share = sql`max(1, ${number(rows)} / (select max(1, count(*)) from due))`;
   return sql`
     with due as materialized (
-      select number, id, number * ${span} as start, ${oldestKept(now)} as kept_from,
-        number * ${span} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
+      select number, id, number * ${LOG_SPAN_SQL} as start, ${oldestKept(now)} as kept_from,
+        number * ${LOG_SPAN_SQL} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
       from accounts indexed by accounts_retention_due
       where retention_due_at is not null and retention_due_at <= ${now - overdue}
       order by retention_due_at limit ${number(ACCOUNTS)}
@@ -132,7 +131,7 @@ function selectAccountSlices(now: number, overdue: number, rows: number): SQL {
         select hex(max(id)) from (select id from activity where account = due.number order by id limit ${share})
         where id < ${idAt(sql`due.kept_from`)}
       ), 'others', exists (
-        select 1 from erased_entries where id > due.start and id < due.start + ${span}
+        select 1 from erased_entries where id > due.start and id < due.start + ${LOG_SPAN_SQL}
       ))
       from (
         select pos, created_at from audit_entries not indexed
@@ -150,10 +149,10 @@ function selectAccountSlices(now: number, overdue: number, rows: number): SQL {
 function slicesStillDue(parts: AccountSlice[], signed: (string | null)[], now: number): SQL {
   const rows = parts.map(({ number, pos, at, note }, i) => [number, pos, at, note, signed[i] ?? null]);
   return sql`
-    select number, number * ${span} as start, given.value ->> 1 as last, given.value ->> 2 as last_at,
+    select number, number * ${LOG_SPAN_SQL} as start, given.value ->> 1 as last, given.value ->> 2 as last_at,
       unhex(given.value ->> 3) as last_note, given.value ->> 4 as signed,
       ${retentionPeriod} as kept_for, ${oldestKept(now)} as kept_from,
-      number * ${span} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
+      number * ${LOG_SPAN_SQL} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
     from json_each(${JSON.stringify(rows)}) as given cross join accounts
     where number = given.value ->> 0
       and coalesce(given.value ->> 2 < ${oldestKept(now)}, true)
@@ -213,7 +212,7 @@ function reschedule(slice: SQL, now: number): SQL {
       select slice.*,
         coalesce((
           select ${dueAt(sql`created_at < kept_from and pos <= sealed`)} from audit_entries not indexed
-          where pos > coalesce(last, start) and pos < start + ${span} order by pos limit 1
+          where pos > coalesce(last, start) and pos < start + ${LOG_SPAN_SQL} order by pos limit 1
         ), ${never}) as next_entry,
         coalesce((
           select ${dueAt(sql`id < ${idAt(sql`kept_from`)}`)} from activity

@@ -4,19 +4,19 @@ import { equalBytes } from '../lib/bytes';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 
-/** What a signed address says: which file, and until when. */
+/** What a signed download address contains. */
 export interface SignedAddress {
   /** The identifier of an export or a report. */
   id: string;
-  /** The file itself, or the proof that goes with it. */
+  /** The file itself, or its proof. */
   document: 'file' | 'proof';
   account: Id<'user'>;
   shard: string;
-  /** Milliseconds since the epoch. */
+  /** When the address expires, in milliseconds since the epoch. */
   expires: number;
 }
 
-/** The query parameters of a signed address. Whatever is wrong with them makes the signature wrong. */
+/** The query parameters of a signed address. They need no validation: the signature covers them. */
 export const AddressQuery = lazy(() =>
   z.strictObject({
     document: z.string().default('file'),
@@ -27,7 +27,7 @@ export const AddressQuery = lazy(() =>
   }),
 );
 
-/** Writes the address that a file can be downloaded from by whoever knows it. It is the same every time. */
+/** Returns the address at which anyone who has it can download a file. The same file always has the same address. */
 export async function signAddress({ keyring, publicUrl }: Config, address: SignedAddress): Promise<string> {
   const [mac] = await keyring.mac('download-address', text(address));
   const { id, document, account, shard, expires } = address;
@@ -36,7 +36,7 @@ export async function signAddress({ keyring, publicUrl }: Config, address: Signe
   return `${publicUrl}/v1/downloads/${id}?${query}`;
 }
 
-/** Reads a signed address; null for one that was changed, or was never given. */
+/** Parses and verifies a signed address; null if the signature is wrong. */
 export async function readAddress(
   { keyring }: Config,
   id: string,

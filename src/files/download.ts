@@ -26,7 +26,7 @@ const CONTENT_TYPES: Record<FileFormat, string> = {
   pdf: 'application/pdf',
 };
 
-/** A file that can be downloaded, or the proof of one. */
+/** A file or proof that can be downloaded. */
 interface Download extends Pick<SignedAddress, 'document'> {
   ledger: Ledger;
   file: FileRow;
@@ -36,7 +36,7 @@ interface Download extends Pick<SignedAddress, 'document'> {
 
 type OpenedShard = Pick<Shard, 'reader' | 'ledger'>;
 
-/** Looks for the file of a signed address, on the shard to which its account moved if it is not on the one it names. */
+/** Finds the file of a signed address, on the shard it names or on the one to which the account has moved since. */
 async function findDownload(c: RequestContext, first: OpenedShard, address: SignedAddress): Promise<Download> {
   const now = c.var.runtime.now();
   let shard: OpenedShard | null = first;
@@ -50,8 +50,9 @@ async function findDownload(c: RequestContext, first: OpenedShard, address: Sign
 }
 
 /**
- * Finds the file of a signed address; where the account is not here, the shard to which it moved, null for none.
- * @throws Problem `download_expired` once the address or the file is over, `account_inactive`, `not_found` when the file
+ * Finds the file of a signed address on one shard. If the account is not there, returns the shard to which it moved, or
+ * null if it did not.
+ * @throws Problem `download_expired` if the address or the file has expired, `account_inactive`, `not_found` if the file
  *   is gone, `unavailable` while the account moves
  */
 async function findFile(
@@ -88,14 +89,14 @@ async function findFile(
   return { found: { ledger, file, document, size, etag } };
 }
 
-/** Notes the first download of a file; ranges and repetitions are the same download, and a proof holds no entry. */
-async function noteDownload(c: RequestContext, { ledger, file, document }: Download): Promise<void> {
+/** Records the first download of a file. Ranges and repetitions count as the same download; proofs are not recorded. */
+async function recordDownload(c: RequestContext, { ledger, file, document }: Download): Promise<void> {
   if (document !== 'file' || file.downloadedAt !== null) return;
   const { runtime, origin } = c.var;
   const now = runtime.now();
   const isOn = sql`exists (select 1 from ${accounts} where ${accounts.number} = ${files.account} and ${accounts.isActive})`;
   const isFirst = and(isFile(file), isNull(files.downloadedAt), isOn);
-  const note = {
+  const record = {
     id: newId(runtime, 'act'),
     account: sql<number>`(select account from ${files} where ${isFirst})`,
     actor: null,
@@ -108,9 +109,9 @@ async function noteDownload(c: RequestContext, { ledger, file, document }: Downl
   const changes = (write: Parameters<Parameters<Ledger['change']>[0]['changes']>[0]) =>
     [write.update(files).set({ downloadedAt: now }).where(isFirst)] as const;
   try {
-    await ledger.change({ record: note, changes, answer: null });
+    await ledger.change({ record, changes, answer: null });
   } catch (error) {
-    // Another download was the first, or the account was switched off meanwhile.
+    // Another download was the first, or the account was deactivated meanwhile.
     if (!(error instanceof ConstraintError)) throw error;
   }
 }
@@ -122,7 +123,7 @@ function headersOf({ file, document, etag }: Download): Record<string, string> {
     'Content-Disposition': `attachment; filename="${fileId(file)}.${isFile ? file.format : 'proof.json'}"`,
     'Accept-Ranges': 'bytes',
     ETag: etag,
-    // Compressed on its way it would have another length, and no ranges. `wrangler dev` heeds the second alone.
+    // Compression on the way would change the length and prevent ranges. `wrangler dev` obeys only the second header.
     'Cache-Control': 'private, no-store, no-transform',
     'Content-Encoding': 'identity',
   };
@@ -139,16 +140,16 @@ async function readFile(bucket: R2Bucket, { file, document }: Download, range: B
 }
 
 function downloadExpired(): Problem {
-  return new Problem('download_expired', 'The download is over. Read the export again, or have another one made.');
+  return new Problem('download_expired', 'The download has expired. Read the export again, or request a new one.');
 }
 
-/** Whether an `If-None-Match` header names what there is (RFC 9110 section 13.1.2, compared weakly). */
+/** Whether an `If-None-Match` header matches the ETag (RFC 9110 section 13.1.2, weak comparison). */
 function isKnown(header: string | undefined, etag: string): boolean {
   const tags = (header ?? '').split(',').map((tag) => tag.trim());
   return tags.includes('*') || tags.includes(etag) || tags.includes(`W/${etag}`);
 }
 
-/** Sends a file to whoever knows its signed address. */
+/** Sends a file to anyone who has its signed address. */
 export const downloadFileRoute = new Hono<App>().get(
   '/v1/downloads/:id',
   operation({
@@ -175,7 +176,7 @@ export const downloadFileRoute = new Hono<App>().get(
     const shard = address && openNamedShard(c, address.shard);
     if (!shard) {
       await limitAddress(c);
-      throw new Problem('invalid_signature', 'The address was changed. Use `download_url` exactly as it was given.');
+      throw new Problem('invalid_signature', 'The signature is wrong. Use `download_url` exactly as it was given.');
     }
     c.set('caller', { credential: 'signed_address', shard: address.shard, account: address.account });
     const download = await findDownload(c, shard, address);
@@ -194,7 +195,7 @@ export const downloadFileRoute = new Hono<App>().get(
         headers: { 'Content-Range': `bytes */${size}` },
       });
     }
-    const [body] = await Promise.all([readFile(config.files, download, range), noteDownload(c, download)]);
+    const [body] = await Promise.all([readFile(config.files, download, range), recordDownload(c, download)]);
     const { offset, length } = range ?? { offset: 0, length: size };
     return new Response(body.pipeThrough(new FixedLengthStream(length)), {
       status: range ? 206 : 200,

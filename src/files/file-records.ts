@@ -1,30 +1,29 @@
 import { and, eq, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
-import type { Database } from '../db/database';
 import { type FileKind, files } from '../db/schema';
-import type { InternalWriter } from '../ledger/ledger';
+import type { InternalWriter, Ledger } from '../ledger/ledger';
 import type { Id } from '../lib/typeid';
 import { recordFileOutcomes } from '../outbox/feed';
 
 export type FileRow = typeof files.$inferSelect;
 
-/** Names a file: identifiers of one account alone say nothing of another's. */
+/** Names a file. Its identifier is unique only within its account. */
 export interface FileKey {
   account: number | SQL<number>;
   kind: FileKind;
   id: Id<'export'>;
 }
 
-/** A file on which somebody works, by the lease that was drawn for it. */
+/** A file that a job works on, with the random token of the job's lease. */
 export interface LeasedFile extends FileKey {
   lease: Uint8Array;
 }
 
-/** How far the making of a file is. */
+/** The columns that a job changes while it works on a file. */
 export type FileProgress = Partial<Pick<FileRow, 'attempts' | 'state' | 'uploadId' | 'lease' | 'dueAt'>>;
 
-/** How the making of a file ended. */
+/** How a job ends. */
 export type FileOutcome = {
-  /** When the sweep is to look at what is left of it; undefined where that stays as it was. */
+  /** When the sweep cleans up after the file; undefined leaves it as it is. */
   dueAt?: number;
 } & (
   | ({ status: 'completed' } & { [F in 'rowCount' | 'size' | 'completedAt' | 'expiresAt']: number } & {
@@ -40,9 +39,9 @@ export function isFile({ account, kind, id }: FileKey) {
 }
 
 /**
- * Completes or fails files of an account that are in the making. Nothing else does: what webhooks are to hear of it is
- * written down here, in the same transaction.
- * @param which of the files in the making
+ * Builds the statements that complete or fail processing files of an account. They are the only ones that do, so every
+ * outcome is recorded for webhooks in the same transaction.
+ * @param which selects among the processing files
  */
 export function finishFiles(
   write: InternalWriter,
@@ -51,85 +50,93 @@ export function finishFiles(
   outcome: FileOutcome,
   now: number,
 ) {
-  // What a finished file was made with is found by its place.
-  const leftOver = outcome.status === 'completed' ? { lease: null, state: null, uploadId: null } : {};
+  // The sweep finds the working objects of a completed file by their prefix in R2.
+  const reset = outcome.status === 'completed' ? NO_WORK : {};
   const processing = and(eq(files.status, 'processing'), which);
   return [
     ...recordFileOutcomes(write, account, processing, outcome.status === 'failed', now),
     write
       .update(files)
-      .set({ ...outcome, ...leftOver })
+      .set({ ...outcome, ...reset })
       .where(processing)
       .returning({ id: files.id }),
   ] as const;
 }
 
-/** What the work on files writes down. Guards are in the statements: each says whether it still held. */
-export class FileRecords {
-  /** @param announce is called when webhooks wait to be told how a file ended */
-  constructor(
-    private readonly database: Database,
-    private readonly announce: (() => void) | null = null,
-  ) {}
+const NO_WORK = { lease: null, state: null, uploadId: null };
 
-  /**
-   * Takes the lease of a file in the making.
-   * @param until when others may take it, in milliseconds since the epoch
-   * @returns null when somebody holds it, or the file is not in the making
-   */
-  async takeLease({ lease, ...key }: LeasedFile, now: number, until: number): Promise<FileRow | null> {
-    const isFree = or(isNull(files.lease), lte(files.dueAt, now));
-    const [[file]] = await this.database.run([
-      this.database.build
+/**
+ * Takes the lease of a processing file and counts the attempt.
+ * @param until when the lease expires, in milliseconds since the epoch
+ * @returns null if another job holds the lease, or the file is not processing
+ */
+export async function claimFile(
+  ledger: Ledger,
+  { lease, ...key }: LeasedFile,
+  now: number,
+  until: number,
+): Promise<FileRow | null> {
+  const isFree = or(isNull(files.lease), lte(files.dueAt, now));
+  const [[file]] = await ledger.write({
+    changes: (write) => [
+      write
         .update(files)
         .set({ lease, attempts: sql`${files.attempts} + 1`, dueAt: until })
         .where(and(isFile(key), eq(files.status, 'processing'), isFree))
         .returning(),
-    ]);
-    return file ?? null;
-  }
+    ],
+  });
+  return file ?? null;
+}
 
-  /** Writes down progress; answers whether the lease was still held. */
-  async saveProgress(file: LeasedFile, progress: FileProgress): Promise<boolean> {
-    const [rows] = await this.database.run([
-      this.database.build
+/** Saves progress, and returns whether the lease was still held; otherwise nothing was written. */
+export async function saveFileProgress(ledger: Ledger, file: LeasedFile, progress: FileProgress): Promise<boolean> {
+  const [rows] = await ledger.write({
+    changes: (write) => [
+      write
         .update(files)
         .set(progress)
         .where(and(eq(files.status, 'processing'), isLeased(file)))
         .returning({ id: files.id }),
-    ]);
-    return rows.length > 0;
-  }
+    ],
+  });
+  return rows.length > 0;
+}
 
-  /** Completes or fails a file; answers whether the lease was still held. */
-  async settle(file: LeasedFile, outcome: FileOutcome, now: number): Promise<boolean> {
-    const write = this.database.build as unknown as InternalWriter;
-    const [told, , rows] = await this.database.run(finishFiles(write, file.account, isLeased(file), outcome, now));
-    if ((told as D1Result).meta.changes > 0) this.announce?.();
-    return rows.length > 0;
-  }
+/** Completes or fails a file. Returns whether the lease was still held, and whether the outcome waits for webhooks. */
+export async function finishFile(
+  ledger: Ledger,
+  file: LeasedFile,
+  outcome: FileOutcome,
+  now: number,
+): Promise<{ isHeld: boolean; isPending: boolean }> {
+  const [pending, , rows] = await ledger.write({
+    changes: (write) => finishFiles(write, file.account, isLeased(file), outcome, now),
+  });
+  return { isHeld: rows.length > 0, isPending: (pending as D1Result).meta.changes > 0 };
+}
 
-  /** Has the sweep look at a file at a time, if it is still as it was found. */
-  async lookAgain(file: FileRow, dueAt: number): Promise<void> {
-    await this.database.run([this.database.build.update(files).set({ dueAt }).where(isUnchanged(file))]);
-  }
+/** Sets when the sweep looks at a file next, if its status has not changed since it was read. */
+export async function rescheduleFile(ledger: Ledger, file: FileRow, dueAt: number): Promise<void> {
+  await ledger.write({ changes: (write) => [write.update(files).set({ dueAt }).where(isUnchanged(file))] });
+}
 
-  /** Writes down that nothing is left of a file that is over but the record of it, which the sweep is to look at again. */
-  async close(file: FileRow, dueAt: number): Promise<void> {
-    const status = file.status === 'completed' ? 'expired' : file.status;
-    const nothing = { lease: null, state: null, uploadId: null };
-    await this.database.run([
-      this.database.build
+/** Records that the objects of an expired or failed file are deleted, and when the sweep looks at its record next. */
+export async function closeFile(ledger: Ledger, file: FileRow, dueAt: number): Promise<void> {
+  const status = file.status === 'completed' ? 'expired' : file.status;
+  await ledger.write({
+    changes: (write) => [
+      write
         .update(files)
-        .set({ status, dueAt, ...nothing })
+        .set({ status, dueAt, ...NO_WORK })
         .where(isUnchanged(file)),
-    ]);
-  }
+    ],
+  });
+}
 
-  /** Deletes the record of a file that is over. */
-  async forget(file: FileRow): Promise<void> {
-    await this.database.run([this.database.build.delete(files).where(isUnchanged(file))]);
-  }
+/** Deletes the record of an expired or failed file. */
+export async function deleteFile(ledger: Ledger, file: FileRow): Promise<void> {
+  await ledger.write({ changes: (write) => [write.delete(files).where(isUnchanged(file))] });
 }
 
 function isLeased({ lease, ...key }: LeasedFile) {

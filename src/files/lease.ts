@@ -1,39 +1,51 @@
 import type { Runtime } from '../env';
+import type { Ledger } from '../ledger/ledger';
 import { SECOND } from '../lib/time';
-import type { FileKey, FileOutcome, FileProgress, FileRecords, FileRow } from './file-records';
+import {
+  claimFile,
+  type FileKey,
+  type FileOutcome,
+  type FileProgress,
+  type FileRow,
+  finishFile,
+  saveFileProgress,
+} from './file-records';
 
-/** How long work on a file is left alone, in milliseconds; what a crash interrupted waits no longer. */
-export const LEASE = 25 * SECOND;
+/** How long a lease lasts, in milliseconds. After a crash another job can take over once it has expired. */
+export const LEASE_DURATION = 25 * SECOND;
 
-/** A lease that is older than this is renewed before more is done. */
-const RENEWAL = 8 * SECOND;
+/** {@link Lease.renew} writes only when the last renewal is older than this, in milliseconds. */
+const RENEWAL_INTERVAL = 8 * SECOND;
 
-const LEASE_BYTES = 8;
+const TOKEN_BYTES = 8;
 
-/** Somebody else works on the file, or nobody is to any more. */
+/** Another job holds the lease, or the file is no longer processing. */
 export class LeaseLost extends Error {}
 
-/** The right to work on a file: everything that is written of its progress is written under it, or not at all. */
+interface LeaseContext {
+  ledger: Ledger;
+  runtime: Runtime;
+  /** Called when the file's outcome waits for the account's webhooks. */
+  announce: () => void;
+}
+
+/** The right to work on a file. A job writes its progress only while it holds the lease. */
 export class Lease {
   private renewedAt: number;
 
   private constructor(
-    private readonly ledger: FileRecords,
-    private readonly runtime: Runtime,
+    private readonly context: LeaseContext,
     private readonly key: FileKey,
     private readonly token: Uint8Array,
   ) {
-    this.renewedAt = runtime.now();
+    this.renewedAt = context.runtime.now();
   }
 
-  /** Takes the lease of a file in the making; null when somebody holds it, or the file is not in the making. */
-  static async take(
-    ledger: FileRecords,
-    runtime: Runtime,
-    key: FileKey,
-  ): Promise<{ lease: Lease; file: FileRow } | null> {
-    const lease = new Lease(ledger, runtime, key, runtime.random(LEASE_BYTES));
-    const file = await ledger.takeLease(lease.file, lease.renewedAt, lease.renewedAt + LEASE);
+  /** Takes the lease of a processing file; null if another job holds it, or the file is not processing. */
+  static async claim(context: LeaseContext, key: FileKey): Promise<{ lease: Lease; file: FileRow } | null> {
+    const lease = new Lease(context, key, context.runtime.random(TOKEN_BYTES));
+    const { renewedAt } = lease;
+    const file = await claimFile(context.ledger, lease.file, renewedAt, renewedAt + LEASE_DURATION);
     return file && { lease, file };
   }
 
@@ -41,44 +53,48 @@ export class Lease {
    * Completes or fails the file.
    * @throws LeaseLost
    */
-  async settle(outcome: FileOutcome): Promise<void> {
-    if (!(await this.ledger.settle(this.file, outcome, this.runtime.now()))) throw new LeaseLost();
+  async finish(outcome: FileOutcome): Promise<void> {
+    const { ledger, runtime, announce } = this.context;
+    const { isHeld, isPending } = await finishFile(ledger, this.file, outcome, runtime.now());
+    if (isPending) announce();
+    if (!isHeld) throw new LeaseLost();
   }
 
   /**
-   * Writes down progress, with which the lease begins anew.
+   * Saves progress, renews the lease and resets the number of attempts.
    * @throws LeaseLost
    */
   async advance(progress: FileProgress): Promise<void> {
-    const now = this.runtime.now();
-    await this.write({ ...progress, attempts: 0, dueAt: now + LEASE });
+    const now = this.context.runtime.now();
+    await this.write({ ...progress, attempts: 0, dueAt: now + LEASE_DURATION });
     this.renewedAt = now;
   }
 
   /**
-   * Renews a lease that is getting old.
+   * Renews the lease, if the last renewal is some seconds old.
    * @throws LeaseLost
    */
   async renew(): Promise<void> {
-    const now = this.runtime.now();
-    if (now < this.renewedAt + RENEWAL) return;
-    await this.write({ dueAt: now + LEASE });
+    const now = this.context.runtime.now();
+    if (now < this.renewedAt + RENEWAL_INTERVAL) return;
+    await this.write({ dueAt: now + LEASE_DURATION });
     this.renewedAt = now;
   }
 
-  /** Gives the lease back, for the next to go on at once. */
+  /**
+   * Gives the lease back after progress, so that the next job can continue at once.
+   * @throws LeaseLost
+   */
   async release(): Promise<void> {
-    await this.write({ lease: null, dueAt: this.runtime.now() });
+    await this.write({ lease: null, attempts: 0, dueAt: this.context.runtime.now() });
   }
 
-  /** Gives the lease back like {@link release}, after progress that is written down elsewhere. */
-  async passOn(): Promise<void> {
-    await this.write({ lease: null, attempts: 0, dueAt: this.runtime.now() });
-  }
-
-  /** Leaves the file alone, for so many milliseconds: nobody takes it up before. */
-  async rest(duration: number): Promise<void> {
-    await this.write({ dueAt: this.runtime.now() + duration });
+  /**
+   * Keeps every job off the file for so many milliseconds.
+   * @throws LeaseLost
+   */
+  async backOff(duration: number): Promise<void> {
+    await this.write({ dueAt: this.context.runtime.now() + duration });
   }
 
   private get file() {
@@ -86,6 +102,6 @@ export class Lease {
   }
 
   private async write(progress: FileProgress): Promise<void> {
-    if (!(await this.ledger.saveProgress(this.file, progress))) throw new LeaseLost();
+    if (!(await saveFileProgress(this.context.ledger, this.file, progress))) throw new LeaseLost();
   }
 }

@@ -13,9 +13,9 @@ import { type Id, parseId, withPrefix } from '../lib/typeid';
 import { signAddress } from './address';
 import { fileId, statusAt } from './file';
 import { type FileRow, isFile } from './file-records';
-import type { FileOrder } from './request';
+import type { NewFile } from './request';
 
-/** The columns of a file that its owner is shown. */
+/** The columns that the API shows of a file. */
 export type PresentedFile = Pick<
   FileRow,
   | 'kind'
@@ -33,8 +33,8 @@ export type PresentedFile = Pick<
   | 'expiresAt'
 >;
 
-/** A file that was just ordered. */
-export function orderedFile(order: Omit<FileOrder, 'agent'>): PresentedFile {
+/** The columns of a file that is requested now. */
+export function processingFile(file: Omit<NewFile, 'agent'>): PresentedFile {
   const unfinished = {
     error: null,
     rowCount: null,
@@ -44,10 +44,10 @@ export function orderedFile(order: Omit<FileOrder, 'agent'>): PresentedFile {
     completedAt: null,
     expiresAt: null,
   };
-  return { ...order, ...unfinished, status: 'processing' };
+  return { ...file, ...unfinished, status: 'processing' };
 }
 
-/** What the API shows of every file, whatever it holds; for a `later` schema. */
+/** The response fields that exports and reports share, for a `lazy` schema. */
 export function fileFields() {
   return {
     status: z.enum(FILE_STATUSES),
@@ -62,16 +62,16 @@ export function fileFields() {
   };
 }
 
-/** The SHA-256 of a file as the API shows it. */
+/** The response field of a file's SHA-256. */
 export const digestField = lazy(() => z.string().meta({ description: 'Of the file, in lower-case hexadecimal.' }));
 
-/** Whose file it is: the account, and the shard that its signed address leads to. */
+/** The account of a file, and the shard that its signed address names. */
 export interface FileOwner {
   shard: string;
   account: { id: Id<'user'> };
 }
 
-/** Makes these fields of a file at a moment, the address of its proof, and its digest, which are null before it is finished. */
+/** Returns the fields of a file at a time, the address of its proof and its SHA-256. The last two are null until it is completed. */
 export async function presentFile(config: Config, { account, shard }: FileOwner, row: PresentedFile, now: number) {
   const status = statusAt(row, now);
   const address = {
@@ -95,10 +95,13 @@ export async function presentFile(config: Config, { account, shard }: FileOwner,
   return { fields, proofUrl, sha256: row.sha256 && toHex(row.sha256) };
 }
 
-/** Makes the answer that shows a file. */
+/** Makes the response that shows a file. */
 type Present<T> = (config: Config, owner: FileOwner, row: FileRow, now: number) => Promise<T>;
 
-/** Finds a file of the account by the identifier of its kind. */
+/**
+ * Returns a file of the account by the identifier of its kind.
+ * @throws Problem `not_found`
+ */
 export async function getFile<T>(
   { reader, principal, config, runtime }: UserContext,
   kind: FileKind,
@@ -116,7 +119,7 @@ export async function getFile<T>(
 /** The query parameters of a list of files. */
 export const FileList = lazy(() => z.strictObject(pageParameters(20, 100)));
 
-/** Lists the account's files of a kind, newest first. */
+/** Lists the account's files of one kind, newest first. */
 export async function listFiles<T>(
   context: UserContext,
   kind: FileKind,

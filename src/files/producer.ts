@@ -2,60 +2,64 @@ import type { Reader } from '../db/database';
 import type { Json } from '../lib/json';
 import type { FileRow } from './file-records';
 
-/** Makes files of one kind. The bytes of a file depend on what was asked for alone, not on how the work was cut. */
-export interface FileProducer {
+/** The producers of one kind of file. The bytes depend only on what was requested, not on how the work was divided. */
+export interface FileProducers {
   /**
-   * Begins a file, or goes on with one.
-   * @param saved what {@link ProducerInput.save} gave; null at the beginning
-   * @returns `later` where something else had to be done before, and is not done yet
+   * Opens the producer of a file.
+   * @param saved what {@link Producer.save} returned; null before the first byte
+   * @returns `later` if other work, such as sealing the log, has to be finished first and is not yet
    */
-  open(order: FileOrder, saved: Json): Promise<ProducerInput | 'later'>;
-  proof?: ProofProducer;
+  open(input: ProducerInput, saved: Json): Promise<Producer | 'later'>;
+  proof?: ProofProducers;
 }
 
-/** Makes what goes with some files: a document that proves them. */
-export interface ProofProducer {
+/** The producers of the proofs that some files have: documents that prove their entries. */
+export interface ProofProducers {
   isWanted(file: FileRow): boolean;
   /**
-   * Begins the proof of a file, once that is made, or goes on with one.
-   * @returns null where nothing can be proven; `later` as above
+   * Opens the producer of a stored file's proof.
+   * @returns null if nothing can be proven; `later` as for files
    */
-  open(order: FileOrder, file: ProducedFile, saved: Json): Promise<ProducerInput | 'later' | null>;
+  open(input: ProducerInput, file: ProvableFile, saved: Json): Promise<Producer | 'later' | null>;
 }
 
-/** A file whose bytes are all made. */
-export interface ProducedFile {
+/** A stored file. */
+export interface FileDigest {
   rows: number;
   size: number;
   /** In hexadecimal. */
   sha256: string;
-  /** How many times notes were taken for its proof while it was made. */
+}
+
+/** A stored file, with the notes that its producer took for the proof. */
+export interface ProvableFile extends FileDigest {
+  /** How many notes there are. */
   notes: number;
   readNotes(index: number): Promise<Uint8Array>;
 }
 
-/** A file to make, and what there is to make it with. */
-export interface FileOrder {
+/** What a producer works with. */
+export interface ProducerInput {
   reader: Reader;
   file: FileRow;
-  /** How many rows of the database to hold at the same time, at most. */
+  /** Maximum rows of the database to hold at a time. */
   batchRows: number;
   loadAsset: LoadAsset;
 }
 
-/** Reads one of the static files that the Worker comes with, by its path. */
+/** Reads one of the Worker's static files by its path. */
 export type LoadAsset = (path: string) => Promise<ArrayBuffer>;
 
-/** A file in the making. */
-export interface ProducerInput {
-  /** Reads a batch of rows. The bytes that it gives, which may be none, go on where the last ones ended. */
+/** Produces the bytes of a file or a proof. */
+export interface Producer {
+  /** Reads a batch of rows, and returns the bytes that follow the last ones. There may be none. */
   next(): Promise<{ chunks: Uint8Array[]; ended: boolean }>;
-  /** Rows in the bytes so far. */
+  /** Rows in the bytes since this producer was opened. */
   readonly rows: number;
-  /** How far in the database the bytes so far reach. */
+  /** The position in the database up to which the bytes so far reach. */
   readonly reached: number;
-  /** What it takes to go on after the bytes so far. */
+  /** What another producer needs to continue after the bytes so far. */
   save(): Json;
-  /** Gives what the proof has to know of the rows in the bytes since it was last asked; empty where that is nothing. */
+  /** Takes what the proof needs to know of the rows since the last call; empty if that is nothing. */
   takeNotes?(): Uint8Array;
 }

@@ -10,23 +10,23 @@ import { logFailure } from '../lib/log';
 import { fileId, MAX_PROCESSING } from './file';
 import type { FileRow } from './file-records';
 
-const RETRY_AFTER = 30;
+const RETRY_AFTER_SECONDS = 30;
 
-/** What a file is to hold. */
-export type FileOrder = Pick<FileRow, 'kind' | 'id' | 'format' | 'request' | 'keptFrom' | 'createdAt'> & {
+/** A file to make. */
+export type NewFile = Pick<FileRow, 'kind' | 'id' | 'format' | 'request' | 'keptFrom' | 'createdAt'> & {
   agent: (typeof files.$inferInsert)['agent'] | ReturnType<typeof sql<number>>;
 };
 
 /**
- * Has a file made in the background, of the entries that the log holds at this moment.
- * @param answer what the client is told
- * @throws Problem `too_many_exports` when the account has as many in the making as it can
+ * Requests a file, which a job makes in the background from the entries that the log holds at this moment.
+ * @param answer the response body
+ * @throws Problem `too_many_exports` if the account has {@link MAX_PROCESSING} processing files
  */
-export async function requestFile(context: UserContext, order: FileOrder, answer: object): Promise<void> {
+export async function requestFile(context: UserContext, file: NewFile, answer: object): Promise<void> {
   const { principal, ledger, config } = context;
   const { account, shard } = principal;
   const start = account.number * LOG_SPAN;
-  // NOT NULL: finds no account when it is gone or has its fill in the making, and nothing is written.
+  // Null if the account is gone or has the maximum of processing files. The column is NOT NULL, so nothing is written.
   const owner = sql<number>`(
     select number from ${accounts} where number = ${account.number} and (
       select count(*) from ${files}
@@ -36,10 +36,10 @@ export async function requestFile(context: UserContext, order: FileOrder, answer
   const snapshot = sql<number>`coalesce((
     select pos from ${auditEntries} where pos > ${start} and pos < ${start + LOG_SPAN} order by pos desc limit 1
   ), ${start}) - ${start}`;
-  const row = { ...order, account: owner, snapshot, status: 'processing' as const, dueAt: order.createdAt };
+  const row = { ...file, account: owner, snapshot, status: 'processing' as const, dueAt: file.createdAt };
   try {
     await ledger.change({
-      record: userActivity(context, `${order.kind}.requested`, fileId(order)),
+      record: userActivity(context, `${file.kind}.requested`, fileId(file)),
       changes: (write) => [write.insert(files).values(row)],
       answer: { value: answer, subject: account.id },
     });
@@ -47,12 +47,12 @@ export async function requestFile(context: UserContext, order: FileOrder, answer
     if (!(error instanceof ConstraintError)) throw error;
     throw new Problem(
       'too_many_exports',
-      `${MAX_PROCESSING} exports and reports are in the making, the most that an account can have. Wait for one to end.`,
-      { headers: { 'Retry-After': `${RETRY_AFTER}` } },
+      `The account has ${MAX_PROCESSING} processing exports and reports, which is the maximum. Wait until one is finished.`,
+      { headers: { 'Retry-After': `${RETRY_AFTER_SECONDS}` } },
     );
   }
-  // What is lost here is found by the sweep.
-  await config.jobs.send({ shard, account: account.number, id: fileId(order) }).catch((error: unknown) => {
+  // If the message is lost, the sweep sends another.
+  await config.jobs.send({ shard, account: account.number, id: fileId(file) }).catch((error: unknown) => {
     logFailure('job_not_sent', error);
   });
 }

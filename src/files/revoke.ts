@@ -4,17 +4,17 @@ import type { InternalWriter } from '../ledger/ledger';
 import { finishFiles } from './file-records';
 
 /**
- * Takes back the files that may hold entries of an agent: those in the making fail, which webhooks are told; finished
- * ones expire. The sweep removes what there is of them, of those in the making once nobody can still be writing.
+ * Builds the statements that revoke the files that may hold entries of an agent: processing ones fail, which webhooks
+ * report; completed ones expire. The sweep deletes their objects, those of processing files once no job can write them.
  * @param agent the agent's number
  */
 export function revokeAgentFiles(write: InternalWriter, account: number, agent: SQL<number>, now: number) {
-  const mayHoldIt = and(eq(files.account, account), or(isNull(files.agent), eq(files.agent, agent)));
+  const mayHoldAgent = and(eq(files.account, account), or(isNull(files.agent), eq(files.agent, agent)));
   return [
-    ...finishFiles(write, account, mayHoldIt, { status: 'failed', error: 'agent_deleted' }, now),
+    ...finishFiles(write, account, mayHoldAgent, { status: 'failed', error: 'agent_deleted' }, now),
     write
       .update(files)
       .set({ status: 'expired', dueAt: now })
-      .where(and(mayHoldIt, eq(files.status, 'completed'))),
+      .where(and(mayHoldAgent, eq(files.status, 'completed'))),
   ] as const;
 }

@@ -1,55 +1,138 @@
+import type { Runtime } from '../env';
 import type { Json } from '../lib/json';
+import type { FileRow } from './file-records';
+import { type Lease, LeaseLost } from './lease';
+import type { FileDigest } from './producer';
+import { abortUpload, notesKey, stateKey } from './storage';
 
-/** Where work on a file goes on after a slice. */
+/** How far a job is: what it saves after a slice, and continues from. */
 export interface SavedState {
-  /** What is being made: the file itself, or afterwards its proof. */
-  document: 'file' | 'proof';
-  /** The file, once all of it is made. */
-  file: { rows: number; size: number; sha256: string } | null;
-  /** The objects that hold what was noted for the proof, in order. */
+  /** The file once all of it is stored, while its proof is made; null while the file itself is made. */
+  file: FileDigest | null;
+  /** The keys of the notes that the file's producer took for the proof, in order. */
   notes: string[];
-  /** Of the maker: where it stands. Null once the last byte is made. */
-  maker: Json;
-  /** Whether all bytes are made and uploaded. */
-  ended: boolean;
+  /** What {@link Producer.save} returned; null before the first byte and after the last. */
+  producer: Json;
+  /** Whether all bytes are uploaded. */
+  isUploaded: boolean;
   rows: number;
-  /** The parts of the upload so far, in order, by their ETags; all but the last are of one size. */
+  /** The ETags of the uploaded parts, in order. All parts but the last have one size. */
   parts: string[];
   /** Size of all parts together, in bytes. */
   uploaded: number;
-  /** How often the file was begun anew. */
+  /** How many times this artifact was started over. */
   restarts: number;
 }
 
-/** Where work on a file begins, for the first time or after so many restarts. */
+/** The state before a file's first byte. */
 export function initialState(restarts = 0): SavedState {
-  return { document: 'file', file: null, notes: [], ...nothingYet(restarts) };
+  return { ...NOTHING, parts: [], notes: [], file: null, restarts };
 }
 
-/** Where work on the proof of a finished file begins. */
-export function initialProof(file: SavedState['file'], notes: string[], restarts = 0): SavedState {
-  return { document: 'proof', file, notes, ...nothingYet(restarts) };
+/** The state before the first byte of a stored file's proof. */
+export function initialProofState(file: FileDigest, notes: string[], restarts = 0): SavedState {
+  return { ...NOTHING, parts: [], notes, file, restarts };
 }
 
-function nothingYet(restarts: number) {
-  return { maker: null, ended: false, rows: 0, parts: [], uploaded: 0, restarts };
+const NOTHING = { producer: null, isUploaded: false, rows: 0, uploaded: 0 };
+
+/** Random bytes in the keys of objects that only one attempt may write. */
+const KEY_BYTES = 8;
+
+/**
+ * Saves and restores a job's state. The state itself is an object in R2; the file's row holds its key and the identifier
+ * of the upload. Each is written under the lease.
+ */
+export class StateStore {
+  uploadId: string | null;
+  private key: string | null;
+
+  constructor(
+    private readonly context: { bucket: R2Bucket; runtime: Runtime },
+    private readonly lease: Lease,
+    private readonly file: FileRow,
+  ) {
+    this.uploadId = file.uploadId;
+    this.key = file.state;
+  }
+
+  /** Whether there is a saved state. */
+  get isUsed(): boolean {
+    return this.key !== null;
+  }
+
+  /**
+   * Restores the state, and the bytes that no part holds yet.
+   * @returns null if the object is gone: the database was restored to an earlier time
+   */
+  async restore(): Promise<{ state: SavedState; rest: Uint8Array } | null> {
+    if (this.key === null) return { state: initialState(), rest: new Uint8Array() };
+    const object = await this.context.bucket.get(this.key);
+    return object && decodeState(new Uint8Array(await object.arrayBuffer()));
+  }
+
+  /**
+   * Saves a state in place of the one before.
+   * @param rest the bytes that no part holds yet
+   * @throws LeaseLost
+   */
+  async save(state: SavedState, rest: Uint8Array, uploadId = this.uploadId): Promise<void> {
+    const { bucket, runtime } = this.context;
+    const superseded = this.key;
+    const key = stateKey(this.file, runtime.random(KEY_BYTES));
+    await bucket.put(key, encodeState(state, rest));
+    try {
+      await this.lease.advance({ state: key, uploadId });
+    } catch (error) {
+      if (error instanceof LeaseLost) await bucket.delete(key);
+      throw error;
+    }
+    this.key = key;
+    this.uploadId = uploadId;
+    if (superseded !== null) await bucket.delete(superseded);
+  }
+
+  /** Stores notes for the proof, and returns their key. */
+  async saveNotes(notes: Uint8Array): Promise<string> {
+    const { bucket, runtime } = this.context;
+    const key = notesKey(this.file, runtime.random(KEY_BYTES));
+    await bucket.put(key, notes);
+    return key;
+  }
+
+  /**
+   * Creates an upload and records its identifier before it has a part. An upload without parts holds nothing, so one whose
+   * identifier is lost in a crash leaves nothing behind.
+   * @throws LeaseLost
+   */
+  async createUpload(objectKey: string): Promise<string> {
+    const { bucket } = this.context;
+    const { uploadId } = await bucket.createMultipartUpload(objectKey);
+    try {
+      await this.lease.advance({ uploadId });
+    } catch (error) {
+      if (error instanceof LeaseLost) await abortUpload(bucket, objectKey, uploadId);
+      throw error;
+    }
+    this.uploadId = uploadId;
+    return uploadId;
+  }
 }
 
-const HEAD_LENGTH = 4;
+const LENGTH_BYTES = 4;
 
-/** Writes a state and the bytes that no part holds yet as one object. */
-export function writeState(state: SavedState, rest: Uint8Array): Uint8Array {
+/** A state and the bytes after it as one object: the length of the JSON, the JSON, the bytes. */
+function encodeState(state: SavedState, rest: Uint8Array): Uint8Array {
   const json = new TextEncoder().encode(JSON.stringify(state));
-  const bytes = new Uint8Array(HEAD_LENGTH + json.length + rest.length);
+  const bytes = new Uint8Array(LENGTH_BYTES + json.length + rest.length);
   new DataView(bytes.buffer).setUint32(0, json.length);
-  bytes.set(json, HEAD_LENGTH);
-  bytes.set(rest, HEAD_LENGTH + json.length);
+  bytes.set(json, LENGTH_BYTES);
+  bytes.set(rest, LENGTH_BYTES + json.length);
   return bytes;
 }
 
-/** Reads what {@link writeState} wrote. */
-export function readState(bytes: Uint8Array): { state: SavedState; rest: Uint8Array } {
+function decodeState(bytes: Uint8Array): { state: SavedState; rest: Uint8Array } {
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0);
-  const json = bytes.subarray(HEAD_LENGTH, HEAD_LENGTH + length);
-  return { state: JSON.parse(new TextDecoder().decode(json)) as SavedState, rest: bytes.slice(HEAD_LENGTH + length) };
+  const json = bytes.subarray(LENGTH_BYTES, LENGTH_BYTES + length);
+  return { state: JSON.parse(new TextDecoder().decode(json)) as SavedState, rest: bytes.slice(LENGTH_BYTES + length) };
 }

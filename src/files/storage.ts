@@ -4,12 +4,12 @@ import type { FileRow } from './file-records';
 
 type Named = Pick<FileRow, 'kind' | 'id'>;
 
-/** R2 says this of an upload that is over, or never was. */
+/** R2's error for an upload that is over or never existed. */
 const NO_SUCH_UPLOAD = /\(10024\)|does not exist/;
-/** R2 says these of parts that are not there by these ETags, or that differ in size. */
+/** R2's errors for parts with unknown ETags or of different sizes. */
 const PARTS_REFUSED = /\((10025|10048)\)/;
 
-/** Everything that belongs to a file lies under this. */
+/** The prefix of every object of a file. */
 function folder(file: Named): string {
   return `files/${fileId(file)}/`;
 }
@@ -19,22 +19,22 @@ export function fileKey(file: Named): string {
   return `${folder(file)}file`;
 }
 
-/** The key of the proof that goes with a file. */
+/** The key of a file's proof. */
 export function proofKey(file: Named): string {
   return `${folder(file)}proof`;
 }
 
-/** A key for what is noted for the proof of a file while that is made. As that of a state. */
+/** A key for notes that a file's producer takes for the proof. As random as {@link stateKey}. */
 export function notesKey(file: Named, random: Uint8Array): string {
   return `${folder(file)}notes-${toHex(random)}`;
 }
 
-/** A key for what is saved between two slices. No two attempts share one, so that none spoils another's. */
+/** A key for a saved state. It is random, so that two attempts never overwrite each other's object. */
 export function stateKey(file: Named, random: Uint8Array): string {
   return `${folder(file)}state-${toHex(random)}`;
 }
 
-/** Deletes everything of a file: its upload or that of its proof, what was saved between its slices, and itself. */
+/** Aborts the uploads of a file and its proof, and deletes every object of the file. */
 export async function deleteObjects(bucket: R2Bucket, file: Named & Pick<FileRow, 'uploadId'>): Promise<void> {
   if (file.uploadId !== null) {
     await abortUpload(bucket, fileKey(file), file.uploadId);
@@ -43,12 +43,12 @@ export async function deleteObjects(bucket: R2Bucket, file: Named & Pick<FileRow
   await deleteAll(bucket, file, () => true);
 }
 
-/** Deletes what a finished file was made with. */
-export async function deleteStates(bucket: R2Bucket, file: Named): Promise<void> {
+/** Deletes the saved states and notes of a completed file. */
+export async function deleteWorkingObjects(bucket: R2Bucket, file: Named): Promise<void> {
   await deleteAll(bucket, file, (key) => key !== fileKey(file) && key !== proofKey(file));
 }
 
-/** Ends an upload for good, if it is not over already. */
+/** Aborts an upload, unless it is over already. */
 export async function abortUpload(bucket: R2Bucket, key: string, uploadId: string): Promise<void> {
   try {
     await bucket.resumeMultipartUpload(key, uploadId).abort();
@@ -57,12 +57,12 @@ export async function abortUpload(bucket: R2Bucket, key: string, uploadId: strin
   }
 }
 
-/** Whether R2 refused because the upload is over. */
+/** Whether R2 refused a call because the upload is over. */
 export function isNoSuchUpload(error: unknown): boolean {
   return NO_SUCH_UPLOAD.test(String(error));
 }
 
-/** Whether R2 refused to put an upload's parts together, and always will. */
+/** Whether R2 refused to complete an upload because of its parts, which no retry changes. */
 export function arePartsRefused(error: unknown): boolean {
   return PARTS_REFUSED.test(String(error));
 }

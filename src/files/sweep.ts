@@ -2,32 +2,32 @@ import { and, asc, eq, isNotNull, lte, ne, sql } from 'drizzle-orm';
 import type { Reader } from '../db/database';
 import { accounts, files } from '../db/schema';
 import type { JobMessage } from '../env';
+import type { Ledger } from '../ledger/ledger';
 import { logFailure } from '../lib/log';
 import { MINUTE, SECOND } from '../lib/time';
 import { FILE_RECORD_LIFETIME, fileId } from './file';
-import type { FileRecords, FileRow } from './file-records';
-import { LEASE } from './lease';
-import { deleteObjects, deleteStates } from './storage';
+import { closeFile, deleteFile, type FileRow, rescheduleFile } from './file-records';
+import { LEASE_DURATION } from './lease';
+import { deleteObjects, deleteWorkingObjects } from './storage';
 
-/** Files that one slice looks at; each takes some calls of R2. */
-const SLICE = 20;
-/** Messages that one slice sends, which is as many as a queue takes at once. */
-const MESSAGES = 100;
-/** Longer than anybody can work on: whoever outlived a lease writes no more after it. */
-const LONGEST_WORK = 20 * MINUTE;
-/** After so long what could not be removed is tried again. */
-const RETRY = 5 * MINUTE;
+/** Maximum files that one slice cleans up; each takes some calls of R2. */
+const CLEAN_LIMIT = 20;
+/** Maximum messages that one slice sends, which is the maximum of a queue's batch. */
+const MESSAGE_LIMIT = 100;
+/** Longer than any job runs, in milliseconds: a job that lost its lease writes nothing after this time. */
+const LONGEST_JOB = 20 * MINUTE;
+/** Milliseconds until the sweep retries a file that it could not clean up. */
+const RETRY_DELAY = 5 * MINUTE;
 
-/** What it takes to remove files. */
 export interface CleaningContext {
   reader: Reader;
-  ledger: FileRecords;
+  ledger: Ledger;
   bucket: R2Bucket;
 }
 
 /**
- * Sends a message for files in the making on which nobody works, or may not in a moment: work that was interrupted goes
- * on as soon as its lease is over. A message for a file that somebody works on does nothing.
+ * Enqueues processing files that no job holds, or whose lease expires soon, so that interrupted work continues as soon as
+ * its lease has expired. A message for a file that a job holds does nothing.
  */
 export async function resumeFiles(
   reader: Reader,
@@ -39,9 +39,9 @@ export async function resumeFiles(
     reader
       .select({ account: files.account, kind: files.kind, id: files.id, dueAt: files.dueAt })
       .from(files)
-      .where(and(isNotNull(files.dueAt), lte(files.dueAt, now + LEASE), eq(files.status, 'processing')))
+      .where(and(isNotNull(files.dueAt), lte(files.dueAt, now + LEASE_DURATION), eq(files.status, 'processing')))
       .orderBy(asc(files.dueAt))
-      .limit(MESSAGES),
+      .limit(MESSAGE_LIMIT),
   ]);
   if (due.length === 0) return false;
   await queue.sendBatch(
@@ -54,8 +54,8 @@ export async function resumeFiles(
 }
 
 /**
- * Removes what is left of some files that are over: the objects of those that expired or failed, what finished ones
- * were made with, and in the end the record.
+ * Cleans up after some files: deletes the working objects of completed ones, all objects of expired and failed ones, and
+ * in the end the record.
  * @returns whether there may be more
  */
 export async function cleanFiles(context: CleaningContext, now: number): Promise<boolean> {
@@ -67,37 +67,38 @@ export async function cleanFiles(context: CleaningContext, now: number): Promise
       .from(files)
       .where(and(isNotNull(files.dueAt), lte(files.dueAt, now), ne(files.status, 'processing')))
       .orderBy(asc(files.dueAt))
-      .limit(SLICE),
+      .limit(CLEAN_LIMIT),
   ]);
   for (const { file, isOrphan } of due) {
     try {
-      const isFinished = file.status === 'completed' && (file.expiresAt ?? 0) > now;
-      await (isFinished ? deleteFileObjects(context, file) : clearAway(context, file, isOrphan === 1, now));
+      const isAvailable = file.status === 'completed' && (file.expiresAt ?? 0) > now;
+      await (isAvailable ? cleanCompletedFile(context, file) : cleanEndedFile(context, file, isOrphan === 1, now));
     } catch (error) {
-      // One that cannot be removed holds up no other.
+      // One failure must not delay the other files.
       logFailure('file_not_cleaned', error, { file: fileId(file) });
-      await ledger.lookAgain(file, now + RETRY);
+      await rescheduleFile(ledger, file, now + RETRY_DELAY);
     }
   }
-  return due.length === SLICE;
+  return due.length === CLEAN_LIMIT;
 }
 
-/** Deletes what a finished file was made with. The sweep looks again when the file expires. */
-export async function deleteFileObjects(
+/** Deletes the working objects of a completed file, and schedules its next clean-up for when it expires. */
+export async function cleanCompletedFile(
   { bucket, ledger }: Omit<CleaningContext, 'reader'>,
   file: FileRow,
 ): Promise<void> {
-  await deleteStates(bucket, file);
-  await ledger.lookAgain(file, file.expiresAt ?? 0);
+  await deleteWorkingObjects(bucket, file);
+  await rescheduleFile(ledger, file, file.expiresAt ?? 0);
 }
 
-/** Deletes all objects of a file that is over, and, when its time has come or its account is gone, the record of it. */
-async function clearAway({ bucket, ledger }: CleaningContext, file: FileRow, isOrphan: boolean, now: number) {
+/** Deletes all objects of an expired or failed file, and its record once that is due or its account is gone. */
+async function cleanEndedFile({ bucket, ledger }: CleaningContext, file: FileRow, isOrphan: boolean, now: number) {
   await deleteObjects(bucket, file);
   if (file.lease !== null) {
-    await ledger.close(file, now + LONGEST_WORK);
+    // A job that lost this lease may still write an object.
+    await closeFile(ledger, file, now + LONGEST_JOB);
     return;
   }
   const recordEnd = isOrphan ? now : (file.completedAt ?? file.createdAt) + FILE_RECORD_LIFETIME;
-  await (recordEnd <= now ? ledger.forget(file) : ledger.close(file, recordEnd));
+  await (recordEnd <= now ? deleteFile(ledger, file) : closeFile(ledger, file, recordEnd));
 }

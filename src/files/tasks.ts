@@ -1,5 +1,4 @@
 import { requireBinding, type Task } from '../task';
-import { FileRecords } from './file-records';
 import { cleanFiles, resumeFiles } from './sweep';
 
 /** Background work on exports and reports. */
@@ -16,10 +15,8 @@ export const fileTasks: readonly Task[] = [
     name: 'clean_files',
     schedule: 'every_minute',
     start:
-      ({ database, env, runtime }) =>
-      () => {
-        const bucket = requireBinding(env, 'FILES');
-        return cleanFiles({ reader: database, ledger: new FileRecords(database), bucket }, runtime.now());
-      },
+      ({ database, ledger, env, runtime }) =>
+      () =>
+        cleanFiles({ reader: database, ledger, bucket: requireBinding(env, 'FILES') }, runtime.now()),
   },
 ];

@@ -1,34 +1,39 @@
-/** Where an upload stands. */
+/** The parts that are uploaded so far. */
 export interface UploadProgress {
-  uploadId: string | null;
-  /** The ETags of the parts so far. */
+  /** Their ETags, in order. */
   parts: string[];
-  /** Size of these parts, in bytes. */
+  /** Their size together, in bytes. */
   uploaded: number;
 }
 
+/** Holds the identifier of an artifact's multipart upload. */
+export interface UploadHolder {
+  readonly uploadId: string | null;
+  createUpload(key: string): Promise<string>;
+}
+
 /**
- * Cuts a stream of bytes into parts of one size, as R2 wants them, and uploads each. A part depends on its place in the
- * stream alone: one that is uploaded again is the same.
+ * Cuts a stream of bytes into parts of one size, as R2 requires, and uploads each. A part depends only on its place in the
+ * stream, so uploading it again uploads the same bytes.
  */
 export class Upload {
-  /** The bytes that no part holds yet, from its start. */
+  /** The bytes that no part holds yet. */
   private readonly part: Uint8Array<ArrayBuffer>;
   private filled: number;
-  /** Follows the stream as long as this object saw it from its first byte. */
+  /** Hashes the stream, if this object sees it from its first byte. */
   private readonly hash: { stream: DigestStream; writer: WritableStreamDefaultWriter } | null;
 
   /**
-   * @param rest bytes that no part holds yet
-   * @param create makes the upload and remembers it, before its first part
+   * @param progress updated with each part
+   * @param rest the bytes that no part holds yet
    */
   constructor(
     private readonly bucket: R2Bucket,
     private readonly key: string,
+    private readonly holder: UploadHolder,
     private readonly progress: UploadProgress,
     rest: Uint8Array,
     partSize: number,
-    private readonly create: () => Promise<string>,
   ) {
     this.part = new Uint8Array(partSize);
     this.part.set(rest);
@@ -58,11 +63,11 @@ export class Upload {
   }
 
   /**
-   * Uploads what is left as the last part; a file that needed no part is put as it is.
-   * @returns SHA-256 of the file; null where this object did not see all of its bytes
+   * Uploads the remaining bytes as the last part. A stream that fits into one part becomes an object without an upload.
+   * @returns SHA-256 of the stream; null if this object has not seen all of it
    */
   async end(): Promise<Uint8Array | null> {
-    if (this.progress.uploadId === null) {
+    if (this.holder.uploadId === null) {
       const whole = this.rest();
       await this.bucket.put(this.key, whole);
       return new Uint8Array(await crypto.subtle.digest('SHA-256', whole));
@@ -79,11 +84,11 @@ export class Upload {
   }
 
   private async uploadPart(): Promise<void> {
-    const { progress } = this;
-    progress.uploadId ??= await this.create();
-    const upload = this.bucket.resumeMultipartUpload(this.key, progress.uploadId);
+    const { progress, holder } = this;
+    const uploadId = holder.uploadId ?? (await holder.createUpload(this.key));
+    const upload = this.bucket.resumeMultipartUpload(this.key, uploadId);
     const bytes = this.part.subarray(0, this.filled);
-    // Both are done with the bytes before others take their place.
+    // Both have to finish before new bytes overwrite these.
     const [{ etag }] = await Promise.all([
       upload.uploadPart(progress.parts.length + 1, bytes),
       this.hash?.writer.write(bytes),

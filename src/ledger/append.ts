@@ -9,7 +9,8 @@ import type { Entry } from './entry';
 /** Exclusive maximum of an account's sequence numbers. The column `pos` is account number × LOG_SPAN + sequence. */
 export const LOG_SPAN = 2 ** 32;
 
-const span = sql.raw(String(LOG_SPAN));
+/** {@link LOG_SPAN} as a literal, which keeps the arithmetic of integers: a bound number is a REAL. */
+export const LOG_SPAN_SQL = sql.raw(String(LOG_SPAN));
 
 /** Events that an agent can cause without limit. Every other event follows one of these. */
 const UNBOUNDED_EVENTS = sql`(${codeOf(EVENT_TYPES, 'request')}, ${codeOf(EVENT_TYPES, 'use')})`;
@@ -66,13 +67,13 @@ const writtenAt = sql`max(draft.at, coalesce(head.created_at, 0), coalesce(accou
  */
 const logLength = sql`(
   select iif(head.pos - first.pos + 1 < ${MAX_LOG_LENGTH}, head.pos - first.pos + 1, head.pos - first.pos + 1 - (
-    select coalesce(sum(range.value ->> 1 - max(range.value ->> 0, first.pos % ${span}) + 1), 0)
+    select coalesce(sum(range.value ->> 1 - max(range.value ->> 0, first.pos % ${LOG_SPAN_SQL}) + 1), 0)
     from erased_entries indexed by erased_entries_by_account, json_each(erased_entries.ranges) as range
-    where erased_entries.account = draft.account and range.value ->> 1 >= first.pos % ${span}
+    where erased_entries.account = draft.account and range.value ->> 1 >= first.pos % ${LOG_SPAN_SQL}
   ))
   from (
     select pos from audit_entries
-    where pos > draft.account * ${span} and pos < (draft.account + 1) * ${span} order by pos limit 1
+    where pos > draft.account * ${LOG_SPAN_SQL} and pos < (draft.account + 1) * ${LOG_SPAN_SQL} order by pos limit 1
   ) as first
 )`;
 
@@ -90,8 +91,8 @@ export function appendEntries(drafts: SQL, authority: Authority): SQL {
     insert into audit_entries
       (pos, id, agent, permission, event, action, created_at, ip_address, user_agent, details, salt)
     select
-      draft.account * ${span}
-        + max(coalesce(head.pos - draft.account * ${span}, 0), coalesce(accounts.erased_sequence, 0)) + draft.rank,
+      draft.account * ${LOG_SPAN_SQL}
+        + max(coalesce(head.pos - draft.account * ${LOG_SPAN_SQL}, 0), coalesce(accounts.erased_sequence, 0)) + draft.rank,
       iif(draft.rank > 1 or ${isValid}, draft.id, null), agents.number,
       draft.permission, draft.event, iif(${hasRoom}, draft.action, null), ${writtenAt},
       draft.ip_address, draft.user_agent, draft.details, draft.salt
@@ -102,6 +103,6 @@ export function appendEntries(drafts: SQL, authority: Authority): SQL {
     left join agents on agents.number = permissions.agent and agents.account = accounts.number
     left join audit_entries as head on head.pos = (
       select pos from audit_entries
-      where pos > draft.account * ${span} and pos < (draft.account + 1) * ${span} order by pos desc limit 1
+      where pos > draft.account * ${LOG_SPAN_SQL} and pos < (draft.account + 1) * ${LOG_SPAN_SQL} order by pos desc limit 1
     )`;
 }

@@ -23,6 +23,17 @@ export interface Tile extends TileKey {
 /** Reads a tile of a tree. A partial tile has fewer than 256 hashes. */
 export type ReadTile = (key: TileKey) => Promise<Uint8Array>;
 
+/** Gives a function that reads each tile at most once. */
+export function readOnce(read: ReadTile): ReadTile {
+  const tiles = new Map<string, Promise<Uint8Array>>();
+  return (key) => {
+    const name = `${key.level}/${key.index}`;
+    const tile = tiles.get(name) ?? read(key);
+    tiles.set(name, tile);
+    return tile;
+  };
+}
+
 /** The state of a tree to which leaves are appended: its size and its partial tiles. */
 export class TreeFrontier {
   private constructor(
@@ -88,16 +99,10 @@ export class TreeFrontier {
 
 /** The hashes of ranges of leaves. Reads each tile that they need once, and all concurrently. */
 export async function hashRanges(ranges: readonly LeafRange[], read: ReadTile): Promise<Hash[]> {
-  const tiles = new Map<string, Promise<Uint8Array>>();
-  const readOnce: ReadTile = (key) => {
-    const name = `${key.level}/${key.index}`;
-    const tile = tiles.get(name) ?? read(key);
-    tiles.set(name, tile);
-    return tile;
-  };
-  const needed = ranges.flatMap(completeNodes).map(([level, index]) => readOnce(locateNode(level, index).tile));
+  const readTile = readOnce(read);
+  const needed = ranges.flatMap(completeNodes).map(([level, index]) => readTile(locateNode(level, index).tile));
   await Promise.all(needed);
-  const nodes = nodesFromTiles(readOnce);
+  const nodes = nodesFromTiles(readTile);
   return Promise.all(ranges.map((range) => hashRange(range, nodes)));
 }
 

@@ -1,7 +1,7 @@
 import { and, type Column, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Statement } from '../db/database';
 import { accounts, auditEntries, fileOutcomes, files, webhookFeeds, webhooks } from '../db/schema';
-import { LOG_SPAN } from '../ledger/append';
+import { LOG_SPAN_SQL } from '../ledger/append';
 import type { InternalWriter } from '../ledger/ledger';
 import { DAY } from '../lib/time';
 
@@ -52,8 +52,8 @@ function nextOutcomeNumber(account: SQL): SQL {
 
 /** The position of an account's newest entry, erased ones included, as SQL. */
 export function newestPosition(account: number | Column): SQL<number> {
-  const start = sql`${account} * ${sql.raw(String(LOG_SPAN))}`;
-  const end = sql`${start} + ${sql.raw(String(LOG_SPAN))}`;
+  const start = sql`${account} * ${LOG_SPAN_SQL}`;
+  const end = sql`${start} + ${LOG_SPAN_SQL}`;
   return sql<number>`(select max(
     coalesce((select pos from ${auditEntries} where pos > ${start} and pos < ${end} order by pos desc limit 1), 0),
     ${start} + coalesce((select erased_sequence from ${accounts} where number = ${account}), 0)

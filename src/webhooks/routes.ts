@@ -10,7 +10,7 @@ import { rotateSecretRoute } from './rotate-secret';
 import { testWebhookRoute } from './send-test';
 import { updateWebhookRoute } from './update';
 
-/** Webhooks, `/v1/webhooks`, and what was sent to them. */
+/** The routes of webhooks and their deliveries, `/v1/webhooks`. */
 export const webhookRoutes = new Hono()
   .route('/', createWebhookRoute)
   .route('/', listWebhooksRoute)

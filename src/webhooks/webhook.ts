@@ -54,7 +54,7 @@ export const NoFields = lazy(() => z.strictObject({}).meta({ id: 'NoFields', exa
 export const exampleWebhook = {
   id: exampleId('webhook'),
   url: 'https://hooks.example.com/countersign',
-  description: 'Tells the security team',
+  description: 'For the security team',
   events: ['audit.created', 'audit.export.completed'],
   agent_ids: null,
   is_active: true,

@@ -1,7 +1,6 @@
 import { createApp } from '../../src/app';
 import { sealSlice } from '../../src/audit/tree/seal';
 import { openSigner } from '../../src/audit/tree/signer';
-import { TreeRecords } from '../../src/audit/tree/tree-records';
 import { consumeFileQueue } from '../../src/background/file-queue';
 import { Cost } from '../../src/db/database';
 import { openShard } from '../../src/db/shards';
@@ -53,7 +52,7 @@ async function seal(_metered: Env, request: Request, env: Env): Promise<Response
   const database = openShard(env, '00', new Cost());
   if (!database || !env.FILES) throw new Error('no database or no bucket');
   await env.DB.prepare('insert or ignore into trees (account) values (?)').bind(account).run();
-  const trees = { reader: database, ledger: new TreeRecords(database), bucket: env.FILES };
+  const trees = { reader: database, ledger: new Ledger(database, SERVICE), bucket: env.FILES };
   const sealing = { ...trees, signer: await openSigner(env) };
   while (await sealSlice(sealing, account, systemRuntime.now()));
   const size = await env.DB.prepare('select size from trees where account = ?').bind(account).first<number>('size');

@@ -23,7 +23,7 @@ async function outcome(call: Promise<unknown>): Promise<unknown> {
   );
 }
 
-it.each(BUCKETS)('%s puts parts together that are of one size, and refuses all others', async (_, open) => {
+it.each(BUCKETS)('%s completes parts of one size, and refuses others', async (_, open) => {
   const bucket = open();
   const complete = async (sizes: number[]) => {
     const upload = await begin(bucket, 'parts');
@@ -36,7 +36,7 @@ it.each(BUCKETS)('%s puts parts together that are of one size, and refuses all o
   expect(await complete([9, 3])).toEqual(['10011', 2 * PART + 3]);
 });
 
-it.each(BUCKETS)('%s knows a part by another ETag when it is uploaded again', async (_, open) => {
+it.each(BUCKETS)('%s gives a part another ETag when it is uploaded again', async (_, open) => {
   const bucket = open();
   const upload = await begin(bucket, 'again');
   const first = await upload.uploadPart(1, filled(9));
@@ -45,7 +45,7 @@ it.each(BUCKETS)('%s knows a part by another ETag when it is uploaded again', as
   expect(await outcome(upload.complete([second]))).toBe('done');
 });
 
-it.each(BUCKETS)('%s has no upload that was completed or aborted', async (_, open) => {
+it.each(BUCKETS)('%s does not find an upload that was completed or aborted', async (_, open) => {
   const bucket = open();
   for (const end of ['complete', 'abort'] as const) {
     const upload = await begin(bucket, end);
@@ -58,7 +58,7 @@ it.each(BUCKETS)('%s has no upload that was completed or aborted', async (_, ope
   }
 });
 
-it.each(BUCKETS)('%s gives ranges, and lists by prefix and pages', async (_, open) => {
+it.each(BUCKETS)('%s returns ranges, and lists by prefix in pages', async (_, open) => {
   const bucket = open();
   for (const key of ['a/1', 'a/2', 'a/3', 'b/1']) await bucket.put(key, Uint8Array.of(1, 2, 3, 4));
   const range = await bucket.get('a/1', { range: { offset: 1, length: 2 } });
@@ -76,7 +76,7 @@ it.each(BUCKETS)('%s gives ranges, and lists by prefix and pages', async (_, ope
   expect((await bucket.list({ prefix: 'a/' })).objects).toEqual([]);
 });
 
-it.each(BUCKETS)('%s tells of an object when it was written', async (_, open) => {
+it.each(BUCKETS)('%s returns when an object was written', async (_, open) => {
   const bucket = open();
   const before = Date.now();
   const put = () => bucket.put('written', Uint8Array.of(1), { onlyIf: { etagDoesNotMatch: '*' } });
@@ -89,7 +89,7 @@ it.each(BUCKETS)('%s tells of an object when it was written', async (_, open) =>
   expect(await writtenAt()).toBe(first);
 });
 
-it.each(BUCKETS)('%s writes what must not be there only if it is not, and lists after a key', async (_, open) => {
+it.each(BUCKETS)('%s writes conditionally, and lists after a key', async (_, open) => {
   const bucket = open();
   const putOnce = (key: string, byte: number) =>
     bucket.put(key, Uint8Array.of(byte), { onlyIf: { etagDoesNotMatch: '*' } });

@@ -27,7 +27,7 @@ function get(headers: Record<string, string> = {}, method = 'GET') {
 }
 
 describe('a download', () => {
-  it('says what it is, and needs no credential', async () => {
+  it('has its headers, and needs no credential', async () => {
     const { status, headers, bytes } = await get();
     expect(status).toBe(200);
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -52,7 +52,7 @@ describe('a download', () => {
     expect(headers.get('Content-Disposition')).toContain(`.${format}"`);
   });
 
-  it('by HEAD tells the same without the file', async () => {
+  it('by HEAD has the same headers without the body', async () => {
     const whole = await get();
     const { status, headers, bytes } = await get({ Range: 'bytes=0-9' }, 'HEAD');
     expect([status, bytes.length]).toEqual([200, 0]);
@@ -88,7 +88,7 @@ describe('a download', () => {
     },
   );
 
-  it('of a range beyond its end is 416, and tells its size', async () => {
+  it('of a range beyond its end is 416 with the size', async () => {
     const { length } = scene.bytes;
     for (const Range of [`bytes=${length}-`, `bytes=${length + 5}-${length + 9}`, 'bytes=-0']) {
       const { status, headers, text } = await get({ Range });
@@ -97,13 +97,13 @@ describe('a download', () => {
     }
   });
 
-  it('is over when the file is gone', async () => {
+  it('is 410 when the object is gone', async () => {
     await env.FILES.delete(`files/${scene.id}/file`);
     const { status, text } = await get();
     expect([status, JSON.parse(text).code]).toEqual([410, 'download_expired']);
   });
 
-  it('goes on only with the same file', async () => {
+  it('resumes only if the file is the same', async () => {
     const etag = (await get()).headers.get('ETag') ?? '';
     const same = await get({ Range: 'bytes=5-', 'If-Range': etag });
     expect([same.status, same.bytes.length]).toEqual([206, scene.bytes.length - 5]);
@@ -112,7 +112,7 @@ describe('a download', () => {
     }
   });
 
-  it('that the client has already is not sent again, nor a part of it', async () => {
+  it('that the client has already is 304, with or without a range', async () => {
     const etag = (await get()).headers.get('ETag') ?? '';
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, `W/${etag},"other"`, '*']) {
       for (const [method, Range] of [['GET'], ['HEAD'], ['GET', 'bytes=5-'], ['GET', 'bytes=99999999-']]) {
@@ -125,7 +125,7 @@ describe('a download', () => {
     }
   });
 
-  it('is noted once, with nobody as its actor, however many ranges it takes', async () => {
+  it('is recorded once, without an actor, however many ranges are read', async () => {
     const noted = async () => (await scene.account.must(200, 'GET', '/v1/activity?action=export.downloaded')).body.data;
     const { shown, id } = await makeExport(scene.account);
     await Promise.all([1, 2, 3].map((n) => download(scene.world, shown.download_url, { Range: `bytes=${n}-` })));
@@ -133,7 +133,7 @@ describe('a download', () => {
     expect(records).toMatchObject([{ actor: null, target: id, changes: [] }]);
   });
 
-  it('is noted once though another comes in between', async () => {
+  it('is recorded once when two are concurrent', async () => {
     const { world, account } = scene;
     const id = await startExport(account);
     await world.work();
@@ -145,7 +145,7 @@ describe('a download', () => {
     expect([status, body.data.length]).toEqual([200, 1]);
   });
 
-  it('is not noted by HEAD, by a range that is not there, or where it is not sent', async () => {
+  it('is not recorded for HEAD, an unsatisfiable range, or 304', async () => {
     const { world, account } = scene;
     const { body } = await account.must(202, 'POST', '/v1/audit/export', {
       start_date: '2026-01-01',
@@ -160,7 +160,7 @@ describe('a download', () => {
     expect(activity.data.filter(({ target }: Json) => target === body.export_id)).toEqual([]);
   });
 
-  it('has one address, however often it is read', async () => {
+  it('has the same address at each read', async () => {
     const { body } = await scene.account.must(200, 'GET', `/v1/audit/export/${scene.id}`);
     expect(body.download_url).toBe(scene.url);
   });
@@ -189,14 +189,14 @@ describe('an address', () => {
     expect([status, JSON.parse(text).code]).toEqual(expected);
   });
 
-  it('names its shard for good, though another shard had the same account', async () => {
+  it('stays on its shard even if another shard has the same account', async () => {
     const url = new URL(scene.url);
     url.searchParams.set('shard', '01');
     const world = new World({ DB_01: scene.world.env.DB });
     expect((await download(world, url.pathname + url.search)).status).toBe(403);
   });
 
-  it('is refused while its account is switched off', async () => {
+  it('is refused while its account is inactive', async () => {
     const { world, account, url } = scene;
     const token = world.env.ADMIN_TOKEN ?? '';
     const path = `/v1/admin/users/${account.id}`;
@@ -208,14 +208,14 @@ describe('an address', () => {
     expect((await download(world, url)).status).toBe(200);
   });
 
-  it('that was changed is refused before the database is asked', async () => {
+  it('with a wrong signature is refused without a query', async () => {
     const url = new URL(scene.url);
     url.searchParams.set('expires', '9999999999999');
     const answer = await scene.world.call('GET', url.pathname + url.search);
     expect([answer.status, answer.cost.trips]).toEqual([403, 0]);
   });
 
-  it('is good under a new root secret as long as the old one is kept', async () => {
+  it('stays valid under a new root secret while the old one is configured', async () => {
     const { ROOT_SECRET } = scene.world.env;
     const other = btoa('another root secret, 32 bytes...');
     const both = new World({ ROOT_SECRET: `${other},${ROOT_SECRET}` });
@@ -223,7 +223,7 @@ describe('an address', () => {
     expect((await download(new World({ ROOT_SECRET: other }), scene.url)).status).toBe(403);
   });
 
-  it('costs at most two round trips to the database, and one once it was noted', async () => {
+  it('takes at most two round trips to the database, and one once it is recorded', async () => {
     const { shown } = await makeExport(scene.account);
     const path = new URL(shown.download_url);
     const answer = await scene.world.call('GET', path.pathname + path.search);

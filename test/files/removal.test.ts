@@ -22,7 +22,7 @@ async function countFiles(): Promise<number | null> {
   return env.DB.prepare('select count(*) as n from files').first<number>('n');
 }
 
-it('is not held up by files that cannot be removed, which are tried again', async () => {
+it('cleans up the other files when one fails, and retries that one', async () => {
   const { world, account, bucket } = await makeScene();
   const ids: string[] = [];
   for (let i = 0; i < 22; i++) ids.push((await makeExport(account)).id);
@@ -69,7 +69,7 @@ it('keeps the record of a file for 90 days', async () => {
   expect(await countFiles()).toBe(0);
 });
 
-it('does not keep the record of a deleted account’s file', async () => {
+it('deletes the record of a deleted account’s file at once', async () => {
   const { world, account } = await makeScene();
   await makeExport(account);
   world.advance(DAY);
@@ -80,7 +80,7 @@ it('does not keep the record of a deleted account’s file', async () => {
   expect(await countFiles()).toBe(0);
 });
 
-it('leaves the files of others in the making alone, and sends their messages for when their leases are over', async () => {
+it('leaves leased files alone, and enqueues them for when their leases expire', async () => {
   const { world, account, bucket } = await makeScene();
   await startExport(account);
   const stuck = new World({
@@ -97,7 +97,7 @@ it('leaves the files of others in the making alone, and sends their messages for
   expect(world.queue.waiting.map(({ due }) => due - world.now)).toEqual([16 * SECOND]);
 });
 
-it('looks at a finished file no more until it expires', async () => {
+it('cleans up a completed file once, and again when it expires', async () => {
   const { world, account, bucket } = await makeScene();
   const agent = await account.agent();
   for (let i = 0; i < 4; i++) await agent.request();
@@ -111,7 +111,7 @@ it('looks at a finished file no more until it expires', async () => {
   expect([bucket.fileKeys, world.queue.waiting]).toEqual([[], []]);
 });
 
-it('removes a file that is revoked while the sweep looks at it', async () => {
+it('removes a file that is revoked during the sweep', async () => {
   const { world, account, bucket } = await makeScene();
   const agent = await account.agent();
   for (let i = 0; i < 4; i++) await agent.request();
@@ -128,7 +128,7 @@ it('removes a file that is revoked while the sweep looks at it', async () => {
   expect([(await readExport(account, id)).status, bucket.fileKeys]).toEqual(['expired', []]);
 });
 
-it('writes no file once a lease is over', async () => {
+it('writes no file after its lease has expired', async () => {
   const { world, account, bucket } = await makeScene();
   const agent = await account.agent();
   await agent.request();
@@ -149,7 +149,7 @@ it('writes no file once a lease is over', async () => {
   expect([explicitAcks, bucket.fileKeys]).toEqual([['0'], []]);
 });
 
-it('works on under one lease however long it takes', async () => {
+it('renews the lease during a long job', async () => {
   const { world, account } = await makeScene();
   const agent = await account.agent();
   for (let i = 0; i < 40; i++) await agent.request();

@@ -526,7 +526,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     }
   });
 
-  it('restarts the trees after the bucket is lost', async () => {
+  it('restarts the trees after the bucket is lost', { timeout: 180_000 }, async () => {
     const heads = { signed: await headOf(signed), shown: await headOf(shown) };
     const { download_url: lost } = await finishExport(await startExport(signed));
     const before = refusals().length;

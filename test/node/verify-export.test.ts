@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { jsonFormat } from '../../src/audit/exports/json';
 import { ParquetEncoding } from '../../src/audit/exports/parquet';
 import type { ExportedEntry } from '../../src/audit/exports/source';
-import { TextEncoding } from '../../src/audit/exports/text';
+import { TextFileEncoder } from '../../src/audit/exports/text';
 import type { JsonObject } from '../../src/lib/json';
 import type { Id } from '../../src/lib/typeid';
 import { Fault, type Report } from '../../src/verify/findings.ts';
@@ -192,7 +192,7 @@ describe('a sealed export', () => {
     const log = sealed(3_000);
     const parts = log.export(EVERYTHING, format);
     const encoder =
-      format === 'json' ? new TextEncoding(jsonFormat(USER, true), null) : new ParquetEncoding(USER, true, null);
+      format === 'json' ? new TextFileEncoder(jsonFormat(USER, true), null) : new ParquetEncoding(USER, true, null);
     const file = Buffer.concat([...encoder.add(log.entries.map(toExported)), ...encoder.end()]);
     const proof = writeProof(parts, sha256(file).toString('hex'));
     expectProven(await verify(file, proof));

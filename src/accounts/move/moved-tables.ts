@@ -23,7 +23,7 @@ import {
   webhookFeeds,
   webhooks,
 } from '../../db/schema';
-import { LOG_SPAN } from '../../ledger/append';
+import { LOG_SPAN, LOG_SPAN_SQL } from '../../ledger/append';
 import { toHex } from '../../lib/bytes';
 import { type Id, idBytes } from '../../lib/typeid';
 
@@ -57,7 +57,6 @@ export interface CopiedRow {
   key: string;
 }
 
-const span = sql.raw(String(LOG_SPAN));
 const processing = codeOf(FILE_STATUSES, 'processing');
 const ownAccount = ({ number }: MovedAccount) => sql`account = ${raw(number)}`;
 const ownAgents = ({ number }: MovedAccount) => sql`select number as parent from agents where account = ${raw(number)}`;
@@ -80,7 +79,7 @@ export const TRACKED_TABLES: readonly MovedTable[] = [
   { table: policies, of: ownAccount, key: ['id'], kinds: account },
   {
     table: auditEntries,
-    of: ({ number }) => sql`pos < ${raw(number + 1)} * ${span}`,
+    of: ({ number }) => sql`pos < ${raw(number + 1)} * ${LOG_SPAN_SQL}`,
     key: ['pos'],
     start: ({ number }) => `[${number * LOG_SPAN}]`,
     kinds: { ...agent, pos: 'position' },

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { agents, EVENT_TYPES } from '../../db/schema';
-import { orderedFile } from '../../files/presentation';
+import { processingFile } from '../../files/presentation';
 import { requestFile } from '../../files/request';
 import { userAccess } from '../../http/access';
 import { newId, type UserContext } from '../../http/context';
@@ -58,22 +58,22 @@ export async function createExport(
     from: start_date.bound,
     to: end_date.bound,
   };
-  const order = {
+  const file = {
     kind: 'export' as const,
     id: newId(runtime, 'export'),
     format,
     request: request as unknown as JsonObject,
-    agent: agent_id === undefined ? null : agentOrNobody(principal.account.number, agent_id),
+    agent: agent_id === undefined ? null : agentNumber(principal.account.number, agent_id),
     keptFrom: oldestKept(principal.account, now),
     createdAt: now,
   };
-  const shown = await presentExport(config, principal, orderedFile(order), now);
-  await requestFile(context, order, shown);
+  const shown = await presentExport(config, principal, processingFile(file), now);
+  await requestFile(context, file, shown);
   return shown;
 }
 
-/** The number of an agent of the account; 0, which no agent has, for an id that is nobody's. */
-function agentOrNobody(account: number, id: string) {
+/** The number of an agent of the account; 0, which no agent has, if there is no such agent. */
+function agentNumber(account: number, id: string) {
   const agent = parseId('agent', id);
   if (!agent) return 0;
   return sql<number>`coalesce((select number from ${agents} where account = ${account} and id = ${idBytes(agent)}), 0)`;

@@ -6,12 +6,12 @@ import type { TextFormat } from './text';
 const COLUMNS =
   'id,sequence,user_id,agent_id,permission_request_id,event_type,action,resource,ip_address,user_agent,created_at';
 
-/** CSV by RFC 4180, with a header. What a spreadsheet would take for a formula is made text by a leading `'`. */
+/** CSV as in RFC 4180, with a header. A value that a spreadsheet would read as a formula gets a leading `'`. */
 export function csvFormat(account: Id<'user'>, withDetails: boolean): TextFormat {
   const write = (entry: ExportedEntry) => {
     const { id, sequence, agentId, permission, event, createdAt } = entry;
     const texts = `${cell(entry.action)},${cell(entry.resource)},${cell(entry.ipAddress)},${cell(entry.userAgent)}`;
-    // A JSON object: it has quotes, and is no formula.
+    // A JSON object always has quotes, and never looks like a formula.
     const details = withDetails ? `,${quote(entry.details)}` : '';
     return `${id},${sequence},${account},${agentId},${permission},${event},${texts},${formatTime(createdAt)}${details}\r\n`;
   };

@@ -1,18 +1,18 @@
 import type { Json } from '../../lib/json';
 import type { ExportedEntry } from './source';
 
-/** Writes entries as a file of one format. */
+/** Encodes entries in one file format. */
 export interface Encoder {
-  /** How many entries it would like to have next, at most. */
+  /** Maximum entries to add next. */
   readonly wanted: number;
-  /** Takes entries; gives the bytes that are ready, none where it waits for more. */
+  /** Adds entries, and returns the bytes that are ready. There are none while it waits for more entries. */
   add(entries: ExportedEntry[]): Uint8Array[];
-  /** Gives the last bytes. */
+  /** Returns the last bytes. */
   end(): Uint8Array[];
-  /** How many entries are in the bytes so far. */
+  /** Entries in the bytes that this encoder returned. */
   readonly rows: number;
-  /** The first entry that it has taken and that is not in the bytes so far; undefined where there is none. */
+  /** The first entry that was added and is not in the bytes yet; undefined if there is none. */
   readonly held: ExportedEntry | undefined;
-  /** What it takes to go on after the bytes so far. */
+  /** What another encoder needs to continue after the bytes so far. */
   save(): Json;
 }

@@ -13,14 +13,14 @@ export const EXPORT_FORMATS = ['csv', 'json', 'parquet'] as const;
 
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-/** What was asked for, as it was written. */
+/** The request of an export as the client sent it. */
 export interface ExportRequest {
   start_date: string;
   end_date: string;
   agent_id: string | null;
   event_types: EventType[] | null;
   include_details: boolean;
-  /** The dates as milliseconds since the epoch: from the first on, before the second. */
+  /** The range in milliseconds since the epoch: `from` inclusive, `to` exclusive. */
   from: number;
   to: number;
 }
@@ -46,7 +46,7 @@ export const AuditExport = lazy(() =>
         .meta({
           description:
             'Of an export with details in JSON or Parquet: where the proof is that its entries are under a signed head of ' +
-            'the log. Needs no credential. Null while there is nothing to download, and where the log is refused.',
+            'the log. Needs no credential. Null while there is nothing to download, and if the export has no proof.',
         }),
       proof_error: z
         .enum(['log_refused'])
@@ -54,13 +54,13 @@ export const AuditExport = lazy(() =>
         .optional()
         .meta({
           description:
-            'Why a finished export has no proof: `log_refused` where the log in the database is inconsistent with its ' +
+            'Why a completed export has no proof: `log_refused` if the log in the database is inconsistent with its ' +
             'signed heads. Null otherwise. Present wherever `proof_url` is.',
         }),
     })
     .meta({
       id: 'AuditExport',
-      description: 'A file of audit entries, made in the background. What is shown of it is kept for 90 days.',
+      description: 'A file of audit entries, made in the background. The export can be read for 90 days.',
       examples: [
         {
           export_id: exampleId('export'),
@@ -83,22 +83,22 @@ export const AuditExport = lazy(() =>
 
 export type AuditExport = z.output<ReturnType<typeof AuditExport>>;
 
-/** What was asked of an export. */
+/** The request of an export. */
 export function exportRequest({ request }: Pick<FileRow, 'request'>): ExportRequest {
   return request as unknown as ExportRequest;
 }
 
-/** Whether a proof goes with an export: of files without the whole entries nothing can be proven. */
+/** Whether an export gets a proof. Only files with complete entries can be proven. */
 export function hasProof(file: Pick<FileRow, 'format' | 'request'>): boolean {
   return file.format !== 'csv' && exportRequest(file).include_details;
 }
 
-/** Whether a file that should have a proof was finished without one. */
-function isRefused({ completedAt, proofSize }: PresentedFile): boolean {
+/** Whether an export was completed without the proof that it should have. */
+function isUnproven({ completedAt, proofSize }: PresentedFile): boolean {
   return completedAt !== null && proofSize === null;
 }
 
-/** Makes the answer that shows an export at a moment. */
+/** Makes the response that shows an export at a time. */
 export async function presentExport(
   config: Config,
   owner: FileOwner,
@@ -118,6 +118,6 @@ export async function presentExport(
     ...(row.rowCount !== null && { row_count: row.rowCount }),
     sha256,
     ...fields,
-    ...(hasProof(row) && { proof_url: proofUrl, proof_error: isRefused(row) ? 'log_refused' : null }),
+    ...(hasProof(row) && { proof_url: proofUrl, proof_error: isUnproven(row) ? 'log_refused' : null }),
   };
 }

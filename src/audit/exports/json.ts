@@ -3,11 +3,11 @@ import type { Id } from '../../lib/typeid';
 import type { ExportedEntry } from './source';
 import type { TextFormat } from './text';
 
-/** A JSON array, one entry a line. Identifiers, words and times are made of characters that need no escape. */
+/** JSON: an array with one entry per line. Identifiers, event types and times have no characters that need escaping. */
 export function jsonFormat(account: Id<'user'>, withDetails: boolean): TextFormat {
   const write = (entry: ExportedEntry) => {
     const { id, sequence, agentId, permission, event, createdAt } = entry;
-    // The details are JSON as they are stored.
+    // The details are stored as JSON.
     const details = withDetails ? `,"details":${entry.details}` : '';
     return (
       `{"id":"${id}","sequence":${sequence},"user_id":"${account}","agent_id":"${agentId}",` +

@@ -1,7 +1,7 @@
 import type { ExportedEntry } from './source';
 
-/** What the proof of an export has to know of an entry. */
-export interface ErasedEntryNote {
+/** What the proof of an export needs to know of an exported entry. */
+export interface EntryNote {
   sequence: number;
   /** In hexadecimal. */
   salt: string;
@@ -10,7 +10,7 @@ export interface ErasedEntryNote {
 const SALT_LENGTH = 16;
 const NOTE_LENGTH = 4 + SALT_LENGTH;
 
-/** Keeps notes of entries until they are in the bytes of the file: few bytes each, as a slice has many. */
+/** Collects notes of entries until their bytes are in the file. A note takes 20 bytes, since a slice has many. */
 export class NoteTaker {
   private bytes = new Uint8Array(0);
   private count = 0;
@@ -26,7 +26,7 @@ export class NoteTaker {
     }
   }
 
-  /** Gives the notes of entries before a sequence, as {@link readNotes} reads them. */
+  /** Takes the notes of entries before a sequence, in the form that {@link readNotes} reads. */
   take(before: number): Uint8Array {
     const view = new DataView(this.bytes.buffer);
     let taken = this.count;
@@ -46,8 +46,8 @@ export class NoteTaker {
   }
 }
 
-/** Reads notes that were taken. */
-export function readNotes(bytes: Uint8Array): ErasedEntryNote[] {
+/** Parses what {@link NoteTaker.take} returned. */
+export function readNotes(bytes: Uint8Array): EntryNote[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   return Array.from({ length: bytes.length / NOTE_LENGTH }, (_, i) => {
     const end = (i + 1) * NOTE_LENGTH;

@@ -1,4 +1,4 @@
-import type { FileOrder, FileProducer, ProducerInput } from '../../files/producer';
+import type { FileProducers, Producer, ProducerInput } from '../../files/producer';
 import type { Json } from '../../lib/json';
 import type { Id } from '../../lib/typeid';
 import { logStart } from '../entry';
@@ -11,60 +11,60 @@ import { jsonFormat } from './json';
 import { NoteTaker } from './notes';
 import { openProof } from './proof';
 import { EntrySource } from './source';
-import { TextEncoding } from './text';
+import { TextFileEncoder } from './text';
 
 interface Saved {
   account: Id<'user'>;
-  /** What is left of the log. */
+  /** The positions that are not exported yet. */
   span: PositionRange;
   encoder: Json;
 }
 
-/** Makes exports, and their proofs. */
-export function exportProducer(sealing: SealingContext, now: () => number): FileProducer {
+/** The producers of exports and of their proofs. */
+export function exportProducers(sealing: SealingContext, now: () => number): FileProducers {
   return {
-    async open(order, saved) {
-      const { account, span, encoder } = saved === null ? await begin(order) : (saved as unknown as Saved);
-      return new ExportProduction(order, account, span, await openEncoder(order, account, encoder));
+    async open(input, saved) {
+      const { account, span, encoder } = saved === null ? await initialState(input) : (saved as unknown as Saved);
+      return new ExportProducer(input, account, span, await openEncoder(input, account, encoder));
     },
     proof: {
       isWanted: hasProof,
-      open: (order, file, saved) => openProof(sealing, now, order, file, saved),
+      open: (input, file, saved) => openProof(sealing, now, input, file, saved),
     },
   };
 }
 
-async function begin({ reader, file }: FileOrder): Promise<Saved> {
+async function initialState({ reader, file }: ProducerInput): Promise<Saved> {
   const { span, owner } = await findFileRange(reader, file, exportRequest(file));
-  // The agent that was asked for is nobody.
+  // The requested agent does not exist.
   const isEmpty = file.agent === 0;
   return { account: owner.id, span: isEmpty ? { low: 0, high: 0 } : span, encoder: null };
 }
 
-async function openEncoder({ file }: FileOrder, account: Id<'user'>, saved: Json): Promise<Encoder> {
+async function openEncoder({ file }: ProducerInput, account: Id<'user'>, saved: Json): Promise<Encoder> {
   const { include_details: withDetails } = exportRequest(file);
   const format = file.format as ExportFormat;
   if (format === 'parquet') {
-    // Loaded when it is needed: no request waits for it.
+    // Loaded here, so that no request waits for it.
     const { ParquetEncoding } = await import('./parquet');
     return new ParquetEncoding(account, withDetails, saved);
   }
   const write = format === 'csv' ? csvFormat : jsonFormat;
-  return new TextEncoding(write(account, withDetails), saved as number | null);
+  return new TextFileEncoder(write(account, withDetails), saved as number | null);
 }
 
-class ExportProduction implements ProducerInput {
+class ExportProducer implements Producer {
   private readonly source: EntrySource;
   private readonly notes: NoteTaker | null;
 
   constructor(
-    private readonly order: FileOrder,
+    private readonly input: ProducerInput,
     private readonly account: Id<'user'>,
     private span: PositionRange,
     private readonly encoder: Encoder,
   ) {
-    this.source = new EntrySource(order.reader, order.file);
-    this.notes = hasProof(order.file) ? new NoteTaker() : null;
+    this.source = new EntrySource(input.reader, input.file);
+    this.notes = hasProof(input.file) ? new NoteTaker() : null;
   }
 
   get rows(): number {
@@ -72,12 +72,12 @@ class ExportProduction implements ProducerInput {
   }
 
   get reached(): number {
-    // What the encoder still holds is read again.
+    // Entries that the encoder still holds are read again.
     return this.encoder.held?.pos ?? this.span.low;
   }
 
   async next(): Promise<{ chunks: Uint8Array[]; ended: boolean }> {
-    const limit = Math.min(this.order.batchRows, this.encoder.wanted);
+    const limit = Math.min(this.input.batchRows, this.encoder.wanted);
     const { entries, next } = await this.source.read(this.span, limit);
     this.span = { low: next, high: this.span.high };
     this.notes?.add(entries);
@@ -87,7 +87,7 @@ class ExportProduction implements ProducerInput {
   }
 
   takeNotes(): Uint8Array {
-    return this.notes?.take(this.reached - logStart({ number: this.order.file.account })) ?? new Uint8Array();
+    return this.notes?.take(this.reached - logStart({ number: this.input.file.account })) ?? new Uint8Array();
   }
 
   save(): Json {

@@ -9,7 +9,7 @@ import type { PositionRange } from '../find-file-range';
 import { selectDetail } from '../select-detail';
 import { exportRequest, hasProof } from './export';
 
-/** An audit entry on its way into a file. */
+/** An audit entry to export. */
 export interface ExportedEntry {
   pos: number;
   id: Id<'audit'>;
@@ -23,13 +23,13 @@ export interface ExportedEntry {
   userAgent: string;
   /** Milliseconds since the epoch. */
   createdAt: number;
-  /** As JSON; empty where details were not asked for. */
+  /** As JSON; empty if the request excludes details. */
   details: string;
-  /** In hexadecimal; empty where the export has no proof. */
+  /** In hexadecimal; empty if the export has no proof. */
   salt: string;
 }
 
-/** An entry as the database gives it: position, agent, event, time, both identifiers and the salt in hexadecimal, texts. */
+/** An entry as the query returns it. `ids` is both identifiers and the salt, in hexadecimal. */
 type Row = [
   pos: number,
   agent: number,
@@ -39,13 +39,13 @@ type Row = [
   action: string,
   ipAddress: string,
   userAgent: string,
-  /** The details, or the resource alone where that is all that is needed of them. */
+  /** The details, or just the resource if the request excludes details. */
   details: string,
 ];
 
 const ID_LENGTH = 32;
 
-/** Reads the entries of an export, in the order of the log. */
+/** Reads the entries of an export in the order of the log. */
 export class EntrySource {
   private readonly agentIds = new Map<number, Id<'agent'> | null>();
 
@@ -55,9 +55,9 @@ export class EntrySource {
   ) {}
 
   /**
-   * Reads on from a position.
-   * @param limit of rows; those of deleted agents count, and are left out
-   * @returns the entries, and the first position that was not looked at
+   * Reads entries of a range.
+   * @param limit maximum rows; those of deleted agents count, but are not returned
+   * @returns the entries, and the position to read from next
    */
   async read({ low, high }: PositionRange, limit: number): Promise<{ entries: ExportedEntry[]; next: number }> {
     if (low >= high) return { entries: [], next: high };
@@ -96,7 +96,7 @@ export class EntrySource {
     return JSON.parse(`[${rows.map(({ row }) => row).join()}]`) as Row[];
   }
 
-  /** Learns the identifiers of agents; those that are gone have none. */
+  /** Loads the identifiers of agents. A deleted agent has none. */
   private async loadAgents(numbers: Set<number>): Promise<void> {
     const unknown = [...numbers].filter((number) => !this.agentIds.has(number));
     if (unknown.length === 0) return;
@@ -116,11 +116,11 @@ export class EntrySource {
   }
 }
 
-/** The entries as a select, sorted, each read once: one range of an index, or a merge of some. */
+/** Selects the entries sorted, each read once: one range of an index, or a merge of several. */
 function selectEntries(file: FileRow, low: number, high: number): SQL {
   const { event_types, include_details } = exportRequest(file);
   const ids = hasProof(file) ? sql`hex(id) || hex(permission) || hex(salt)` : sql`hex(id) || hex(permission)`;
-  // One text a row: every column of a row costs time on its way here.
+  // One text per row, since every column of a row costs time.
   const columns = sql`
     pos, json_array(pos, agent, event, created_at, ${ids}, action, ip_address, user_agent,
       ${include_details ? sql`details` : selectDetail('resource')}) as row`;
@@ -141,9 +141,9 @@ function selectEntries(file: FileRow, low: number, high: number): SQL {
 
 const RESOURCE = '"resource":"';
 
-/** The resource of an entry's details, which the ledger writes as the second member. */
+/** The resource in an entry's details, which the ledger writes as their second member. */
 function resourceOf(details: string): string {
-  // Found without parsing where it is plain text: the action before it is never written with quotes or escapes.
+  // Without escapes it is found without parsing the JSON: the action before it never has quotes or escapes.
   const start = details.indexOf(RESOURCE);
   if (start > 0 && details.startsWith('{"action":"') && details.indexOf('"', ACTION_START) === start - 2) {
     const end = details.indexOf('"', start + RESOURCE.length);

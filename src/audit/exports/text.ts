@@ -2,10 +2,10 @@ import type { Json } from '../../lib/json';
 import type { Encoder } from './encoder';
 import type { ExportedEntry } from './source';
 
-/** Entries that are encoded in one go. */
-const CHUNK = 512;
+/** Entries that are encoded at a time. */
+const CHUNK_ENTRIES = 512;
 
-/** A format in which each entry is a piece of text. */
+/** A file format in which each entry is a piece of text. */
 export interface TextFormat {
   /** Before the first entry. */
   head: string;
@@ -16,14 +16,14 @@ export interface TextFormat {
   write: (entry: ExportedEntry) => string;
 }
 
-/** Encodes entries as text in UTF-8. */
-export class TextEncoding implements Encoder {
+/** Encodes entries as UTF-8 text. */
+export class TextFileEncoder implements Encoder {
   readonly wanted = Number.POSITIVE_INFINITY;
   readonly held = undefined;
   rows = 0;
   private readonly encoder = new TextEncoder();
 
-  /** @param total how many entries are in the file already; null for none, and no head either */
+  /** @param total how many entries are in the file already; null if not even its head is */
   constructor(
     private readonly format: TextFormat,
     private total: number | null,
@@ -32,8 +32,8 @@ export class TextEncoding implements Encoder {
   add(entries: ExportedEntry[]): Uint8Array[] {
     const { head, between, write } = this.format;
     const chunks: Uint8Array[] = [];
-    for (let at = 0; at < entries.length; at += CHUNK) {
-      const few = entries.slice(at, at + CHUNK);
+    for (let at = 0; at < entries.length; at += CHUNK_ENTRIES) {
+      const few = entries.slice(at, at + CHUNK_ENTRIES);
       const before = this.total === null ? head : this.total > 0 ? between : '';
       chunks.push(this.encoder.encode(before + few.map(write).join(between)));
       this.total = (this.total ?? 0) + few.length;

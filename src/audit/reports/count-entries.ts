@@ -17,15 +17,15 @@ import {
   type TopicRule,
 } from './figures';
 
-/** Counts the entries of a span in slices. The result does not depend on the size of the slices. */
+/** Counts the entries in a range of positions, slice by slice. The result does not depend on the size of the slices. */
 export class EntryCounter {
   /**
-   * @param span all positions that are counted
+   * @param range all positions that are counted
    * @param isKnown whether an agent number belongs to an existing agent; entries of deleted agents are skipped
    */
   constructor(
     private readonly reader: Reader,
-    private readonly span: PositionRange,
+    private readonly range: PositionRange,
     private readonly isKnown: (agent: number) => boolean,
   ) {}
 
@@ -40,13 +40,13 @@ export class EntryCounter {
     const groups = all.filter(({ agent }) => this.isKnown(agent));
     for (const group of groups) addGroup(figures, group);
     const read = all.reduce((sum, { entries }) => sum + entries, 0);
-    const next = read < limit ? this.span.high : all.reduce((last, group) => Math.max(last, group.last), low) + 1;
+    const next = read < limit ? this.range.high : all.reduce((last, group) => Math.max(last, group.last), low) + 1;
     await this.addExamples(figures, groups, next);
     return next;
   }
 
   private async readGroups(low: number, limit: number): Promise<EntryGroup[]> {
-    const slice = sql`${this.selectMarked(low, this.span.high)} order by pos limit ${limit}`;
+    const slice = sql`${this.selectMarked(low, this.range.high)} order by pos limit ${limit}`;
     const [rows] = await this.reader.load([
       this.reader
         .select({
@@ -67,19 +67,19 @@ export class EntryCounter {
 
   /** Selects entries with their month, decider and mark; `entry` is the alias of each one. */
   private selectMarked(low: number, high: number): SQL {
-    const { span } = this;
+    const { range } = this;
     // The first 48 bits of a permission's id are the time of the request (RFC 9562 section 5.7).
     const quick = sql`${selectDetail('policy_id', 'entry')} is null
       and permission >= unhex(printf('%012x', created_at - ${inlineNumber(QUICK_DECISION)}))`;
     const retried = sql`${selectDetail('resource', 'entry')} in (
       select ${selectDetail('resource', 'later')} from audit_entries as later indexed by audit_by_agent_action
       where later.agent = entry.agent and later.action = entry.action and later.event = ${eventCode('request')}
-        and later.pos > entry.pos and later.pos < ${span.high}
+        and later.pos > entry.pos and later.pos < ${range.high}
       order by later.pos limit ${inlineNumber(RETRY_REQUESTS)})`;
     const usedBefore = sql`exists (
       select 1 from audit_entries as earlier indexed by audit_by_permission
       where earlier.permission = entry.permission and earlier.event = ${eventCode('use')}
-        and earlier.pos >= ${span.low} and earlier.pos < entry.pos)`;
+        and earlier.pos >= ${range.low} and earlier.pos < entry.pos)`;
     const mark = (condition: SQL, bit: number) => sql`iif(${condition}, ${inlineNumber(bit)}, 0)`;
     return sql`
       select pos, agent, event, strftime('%Y-%m', created_at / 1000, 'unixepoch') as month,

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { invalidRequest, Problem } from '../../errors';
-import { orderedFile } from '../../files/presentation';
+import { processingFile } from '../../files/presentation';
 import { requestFile } from '../../files/request';
 import { userAccess } from '../../http/access';
 import { newId, type UserContext } from '../../http/context';
@@ -58,7 +58,7 @@ export async function createReport(
     keptFrom: oldestKept(principal.account, now),
     createdAt: now,
   };
-  const shown = await presentReport(config, principal, orderedFile(order), now);
+  const shown = await presentReport(config, principal, processingFile(order), now);
   await requestFile(context, order, shown);
   return shown;
 }

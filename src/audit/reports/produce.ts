@@ -1,12 +1,12 @@
 import { fileId } from '../../files/file';
-import type { FileOrder, FileProducer, ProducerInput } from '../../files/producer';
+import type { FileProducers, Producer, ProducerInput } from '../../files/producer';
 import { toHex } from '../../lib/bytes';
 import type { Json } from '../../lib/json';
 import { hashRanges } from '../../lib/tiles';
 import { logStart } from '../entry';
 import { type FileAccount, findFileRange, type PositionRange } from '../find-file-range';
+import { openSealedTree, type Tree } from '../tree/open-tree';
 import type { SealingContext } from '../tree/seal';
-import { sealedTree, type Tree } from '../tree/tree';
 import { composeReport } from './compose';
 import type { LogTree, ReportContent } from './content';
 import { EntryCounter } from './count-entries';
@@ -34,7 +34,7 @@ interface SavedState {
  * Makes the files of compliance reports, in these steps: find the entries and the log's sealed tree, count the entries in
  * slices, read the account, gather the facts, draw the sample, compose the content, and write it as JSON or PDF.
  */
-export function reportProducer(sealing: SealingContext, now: () => number): FileProducer {
+export function reportProducer(sealing: SealingContext, now: () => number): FileProducers {
   return {
     async open(order, saved) {
       const state = saved === null ? await startReport(sealing, now, order) : (saved as unknown as SavedState);
@@ -47,12 +47,12 @@ export function reportProducer(sealing: SealingContext, now: () => number): File
 async function startReport(
   sealing: SealingContext,
   now: () => number,
-  { reader, file }: FileOrder,
+  { reader, file }: ProducerInput,
 ): Promise<SavedState | 'later'> {
   const { span, owner } = await findFileRange(reader, file, reportRequest(file));
-  const tree = await sealedTree(sealing, { number: file.account, id: owner.id }, file.snapshot, now);
+  const tree = await openSealedTree(sealing, { number: file.account, id: owner.id }, file.snapshot, now);
   if (tree === 'later') return tree;
-  const integrity = tree === 'refused' ? null : await describeTree(tree, file.snapshot);
+  const integrity = tree === 'inconsistent' ? null : await describeTree(tree, file.snapshot);
   return { owner, span, reached: span.low, figures: emptyFigures(), integrity };
 }
 
@@ -61,11 +61,11 @@ async function describeTree({ read }: Tree, size: number): Promise<LogTree> {
   return { tree_size: size, root_hash: toHex(root as Uint8Array) };
 }
 
-class ReportProduction implements ProducerInput {
+class ReportProduction implements Producer {
   private readonly counter: EntryCounter;
 
   constructor(
-    private readonly order: FileOrder,
+    private readonly order: ProducerInput,
     private readonly state: SavedState,
     private readonly configuration: Configuration,
   ) {

@@ -8,7 +8,7 @@ import { formatTime, parseDateTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import type { LogSigner } from './signer';
 
-/** The head of an account's tree: the log up to one of its entries, in one hash. */
+/** The head of an account's tree: one hash of the log up to an entry. */
 export interface Head {
   account: Id<'user'>;
   size: number;
@@ -17,7 +17,7 @@ export interface Head {
   sealedAt: number;
 }
 
-/** A head with the note that was signed of it. */
+/** A head with its signed note. */
 export interface SignedHead extends Head {
   note: string;
 }
@@ -41,7 +41,7 @@ export const exampleCheckpoint = {
   ].join('\n'),
 };
 
-/** A hash in an answer. */
+/** The response field of a hash. */
 export const hashField = z
   .string()
   .meta({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256, in hexadecimal.', examples: [EXAMPLE_HASH] });
@@ -73,13 +73,13 @@ export async function signHead(signer: LogSigner, head: Head): Promise<SignedHea
   return { ...head, note: await signer.sign(origin, text) };
 }
 
-/** The lines of a signed head: origin, size, root and time, and the name that signed (tlog-checkpoint, "Note text"). */
+/** The lines of a signed head: origin, size, root, time, and the name of the signer (tlog-checkpoint, "Note text"). */
 const NOTE = /^(\S+)\n(0|[1-9]\d{0,15})\n([A-Za-z0-9+/]{43}=)\ntime (\S+)\n\n— (\S+) \S+\n$/;
 
 /**
- * Reads what a note says of an account's log; who signed it is another matter. The log may bear the name of a host under
- * which the service was reached before.
- * @returns null for a note of anything else, heads of other logs included
+ * Parses the note of a head of an account's log, without verifying its signature. The log's name may contain a former host
+ * of the service.
+ * @returns null for any other note, such as the head of another log
  */
 export function parseHead(account: Id<'user'>, note: string): SignedHead | null {
   const [, origin = '', size, root = '', time = '', name] = NOTE.exec(note) ?? [];
@@ -93,7 +93,7 @@ export function isSameTree(one: Pick<Head, 'size' | 'root'>, other: Pick<Head, '
   return one.size === other.size && equalBytes(one.root, other.root);
 }
 
-/** Makes the answer that shows a head, as it was signed. */
+/** Makes the response that shows a head as it was signed. */
 export function presentHead({ size, root, sealedAt, note }: SignedHead): Checkpoint {
   return {
     origin: note.slice(0, note.indexOf('\n')),

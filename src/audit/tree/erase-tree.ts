@@ -5,7 +5,6 @@ import type { Ledger } from '../../ledger/ledger';
 import { formatId } from '../../lib/typeid';
 import { treeFolder } from './storage';
 
-/** What it takes to erase trees. */
 export interface TreeErasureContext {
   reader: Reader;
   ledger: Ledger;
@@ -13,8 +12,8 @@ export interface TreeErasureContext {
 }
 
 /**
- * Erases a slice of what R2 keeps of the tree of a deleted account: as many objects as it lists at once.
- * @returns whether there may be more to erase
+ * Deletes objects of a deleted account's tree from R2, as many as one listing returns.
+ * @returns whether there may be more to delete
  */
 export async function eraseTrees({ reader, ledger, bucket }: TreeErasureContext, now: number): Promise<boolean> {
   const [[next]] = await reader.load([

@@ -2,7 +2,7 @@ import type { ErasedEntries, SequenceRanges } from '../../erasure/erasure-record
 import { formatTime } from '../../lib/time';
 import type { LogSigner } from './signer';
 
-/** No checkpoint begins like this: its first line is the name of a log. */
+/** The first line of the note. It differs from that of every checkpoint, which is the name of a log. */
 const KIND = 'countersign/erasure/v1';
 
 /** Signs the record of an erasure. */
@@ -11,14 +11,14 @@ export function signErasure(signer: LogSigner, erased: ErasedEntries): Promise<s
 }
 
 /**
- * Signs that entries are shown no longer, as they wait for their erasure.
- * @param at the time of the head that this goes with, in milliseconds since the epoch
+ * Signs the record of entries that are no longer shown and wait for their erasure.
+ * @param at the time of the head that the record is shown with, in milliseconds since the epoch
  */
 export function signHidden(signer: LogSigner, hidden: Omit<ErasedEntries, 'erasedAt'>, at: number): Promise<string> {
   return signRecord(signer, hidden, 'hidden', at);
 }
 
-/** A signed note of five lines: its kind, the log, the reason, what was done and when, the sequences. */
+/** Signs a note of five lines: its kind, the log, the reason, what was done and when, the sequences. */
 function signRecord(
   signer: LogSigner,
   { account, reason, ranges }: Omit<ErasedEntries, 'erasedAt'>,

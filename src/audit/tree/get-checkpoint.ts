@@ -3,14 +3,15 @@ import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
+import { getSignedHead } from './answer-from-tree';
 import { Checkpoint, presentHead } from './checkpoint';
-import { getHead, selectTree } from './tree';
+import { selectTree } from './open-tree';
 
-/** Gets the newest signed head of the account's log. */
+/** Returns the newest signed head of the account's log. */
 export async function getCheckpoint(context: UserContext): Promise<Checkpoint> {
   const { account } = context.principal;
   const [[row]] = await context.reader.load([selectTree(context.reader, account.number)]);
-  return presentHead(await getHead(context, row));
+  return presentHead(await getSignedHead(context, row));
 }
 
 export const getCheckpointRoute = new Hono().get(
@@ -20,9 +21,9 @@ export const getCheckpointRoute = new Hono().get(
     tag: 'Audit',
     summary: 'Get the newest signed head of the log',
     description:
-      'Every entry is under a signed head within two minutes. Keep some of them: whoever holds an old head can tell, ' +
-      'with a consistency proof, that the log has only grown since. Of a log that is refused it is the last head that ' +
-      'was signed.',
+      'Every entry is under a signed head within two minutes. Keep some of them: anyone who has an old head can check, ' +
+      'with a consistency proof, that the log has only grown since. If the log in the database contradicts its signed ' +
+      'heads, this is the last one that was signed.',
     success: ok(Checkpoint),
     problems: ['log_refused'],
   }),

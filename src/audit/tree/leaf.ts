@@ -4,13 +4,13 @@ import { leafInput } from '../../lib/merkle';
 import type { AuditEntry } from '../entry';
 
 /**
- * What is hashed of an entry: its JSON as the API shows it, with its salt in hexadecimal as one more member `salt`, in the
- * canonical form of RFC 8785, after a zero byte.
+ * Returns the bytes whose hash is an entry's leaf: a zero byte, then the entry as the API shows it, with its salt in
+ * hexadecimal as one more member `salt`, as canonical JSON (RFC 8785).
  */
 export function entryLeafInput(entry: AuditEntry, salt: Uint8Array): Uint8Array {
   const text = canonicalize({ ...entry, salt: toHex(salt) }) as string;
   return leafInput(new TextEncoder().encode(text));
 }
 
-/** What is hashed where an entry was gone before it could be sealed, which the service itself never causes. */
+/** The leaf input of an entry that was removed before it was sealed, which the service itself never does. */
 export const MISSING_LEAF_INPUT = leafInput(new Uint8Array());

@@ -12,14 +12,15 @@ import { equalBytes, toHex } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import { consistencyPath, type Hash } from '../../lib/merkle';
 import { hashRanges } from '../../lib/tiles';
+import { answerFromTree } from './answer-from-tree';
 import { exampleCheckpoint, hashField } from './checkpoint';
-import { LogRefused } from './storage';
-import { answerFromTree, selectTree, type Tree } from './tree';
+import { selectTree, type Tree } from './open-tree';
+import { LogInconsistent } from './storage';
 
 const Sizes = lazy(() =>
   z.strictObject({
     from: queryNumber(0, LOG_SPAN - 1).meta({
-      description: 'The older size: the `tree_size` of a head that was kept.',
+      description: 'The older size: the `tree_size` of a head that you kept.',
       examples: [1],
     }),
     to: queryNumber(0, LOG_SPAN - 1).meta({
@@ -31,7 +32,7 @@ const Sizes = lazy(() =>
 
 type Input = z.output<ReturnType<typeof Sizes>>;
 
-/** Shows that a log of one size begins with that of another. */
+/** A proof that a log of one size begins with the log of an older size. */
 export const ConsistencyProof = lazy(() =>
   z
     .object({
@@ -65,13 +66,13 @@ export async function proveConsistency(context: UserContext, sizes: Input): Prom
 }
 
 async function prove({ head, read }: Tree, { from, to }: Input): Promise<ConsistencyProof> {
-  if (to > head.size) refuse('query.to', `must be at most ${head.size}, the size of the newest head`);
-  if (from > to) refuse('query.from', 'must be at most `to`');
+  if (to > head.size) rejectParameter('query.to', `must be at most ${head.size}, the size of the newest head`);
+  if (from > to) rejectParameter('query.from', 'must be at most `to`');
   const roots = [from, to].map((size) => ({ start: 0, end: size }));
   const hashes = await hashRanges([...roots, ...consistencyPath(from, to)], read);
   const [fromRoot, toRoot, ...path] = hashes as [Hash, Hash, ...Hash[]];
   if (to === head.size && !equalBytes(toRoot, head.root)) {
-    throw new LogRefused(`the tiles of ${to} leaves do not lead to the root that was signed`);
+    throw new LogInconsistent(`the tiles of ${to} leaves do not lead to the signed root`);
   }
   return {
     from,
@@ -82,7 +83,7 @@ async function prove({ head, read }: Tree, { from, to }: Input): Promise<Consist
   };
 }
 
-function refuse(path: string, message: string): never {
+function rejectParameter(path: string, message: string): never {
   throw invalidRequest([{ path, message }]);
 }
 

@@ -13,12 +13,13 @@ import { hashBytes, inclusionPath, rootOfInclusion } from '../../lib/merkle';
 import { hashRanges } from '../../lib/tiles';
 import { parseId } from '../../lib/typeid';
 import { type AuditEntry, entryAgent, entryColumns, isKeptEntry, presentEntry } from '../entry';
+import { answerFromTree } from './answer-from-tree';
 import { Checkpoint, exampleCheckpoint, hashField, presentHead } from './checkpoint';
 import { entryLeafInput } from './leaf';
-import { LogRefused } from './storage';
-import { answerFromTree, selectTree, type Tree } from './tree';
+import { selectTree, type Tree } from './open-tree';
+import { LogInconsistent } from './storage';
 
-/** Shows that an entry is under a signed head. */
+/** A proof that an entry is under a signed head. */
 export const InclusionProof = lazy(() =>
   z
     .object({
@@ -54,7 +55,7 @@ export type InclusionProof = z.output<ReturnType<typeof InclusionProof>>;
 
 /**
  * Proves that an entry is under the newest head of the account's log (RFC 9162 section 2.1.3).
- * @throws Problem `not_found`; `conflict` where the entry is not sealed yet; `log_refused` where it was changed since
+ * @throws Problem `not_found`; `conflict` if the entry is not sealed yet; `log_refused` if it was changed since
  */
 export async function proveInclusion(context: UserContext, id: string): Promise<InclusionProof> {
   const { reader, principal, runtime } = context;
@@ -83,7 +84,7 @@ async function prove({ head, read }: Tree, entry: AuditEntry, salt: Uint8Array):
   const path = inclusionPath(sequence - 1, head.size);
   const hashes = await hashRanges(path, read);
   if (!equalBytes(await rootOfInclusion(sequence - 1, leaf, path, hashes), head.root)) {
-    throw new LogRefused(`entry ${sequence} is not the one that was sealed`);
+    throw new LogInconsistent(`entry ${sequence} is not the one that was sealed`);
   }
   const checkpoint = presentHead(head);
   return {

@@ -7,10 +7,10 @@ import type { Id } from '../../lib/typeid';
 
 const ED25519 = 1;
 const KEY_ID_LENGTH = 4;
-/** A text, and a signature of 64 bytes after the key's id, in base64. */
+/** A text, then its signature line: the name, and in base64 the key's id and 64 bytes of signature. */
 const SIGNATURE = /^([\s\S]*\n)\n— (\S+) ([A-Za-z0-9+/]{91}=)\n$/;
 
-/** Signs what is said of a deployment's logs, as notes of https://c2sp.org/signed-note. */
+/** Signs statements about a deployment's logs, as notes of https://c2sp.org/signed-note. */
 export class LogSigner {
   private constructor(
     private readonly keys: SigningKeys,
@@ -18,7 +18,7 @@ export class LogSigner {
   ) {}
 
   /**
-   * Derives the keys from the root secrets: the newest signs.
+   * Derives the keys from the root secrets. The newest key signs; all of them verify.
    * @param publicUrl the origin of the service
    */
   static async open(keyring: Keyring, publicUrl: string): Promise<LogSigner> {
@@ -32,8 +32,8 @@ export class LogSigner {
 
   /**
    * Signs a text. The same text gives the same note, byte for byte.
-   * @param name of the log
-   * @param text with a newline at its end
+   * @param name the name of the log
+   * @param text ends with a newline
    */
   async sign(name: string, text: string): Promise<string> {
     const [key] = this.keys;
@@ -42,7 +42,7 @@ export class LogSigner {
     return `${text}\n— ${name} ${signed}\n`;
   }
 
-  /** Whether any of the keys signed a note, under the name that it bears, and nothing else did. */
+  /** Whether a note has exactly one signature, by one of the keys and under the name that it states. */
   async hasSigned(note: string): Promise<boolean> {
     const [, text, name, encoded] = SIGNATURE.exec(note) ?? [];
     if (text === undefined || name === undefined || encoded === undefined) return false;
@@ -57,7 +57,7 @@ export class LogSigner {
   }
 }
 
-/** The id of a key under a name (signed-note, "Signatures"). */
+/** The id of a key for a name (signed-note, "Signatures"). */
 async function keyId(name: string, key: SigningKey): Promise<Uint8Array> {
   const bytes = new Uint8Array([ED25519, ...publicBytes(key)]);
   return (await hashBytes(concatBytes(new TextEncoder().encode(`${name}\n`), bytes))).slice(0, KEY_ID_LENGTH);
@@ -68,8 +68,8 @@ function publicBytes({ publicJwk }: SigningKey): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * The signer of a deployment, for work that no request asked for.
- * @throws Error when the settings are not whole
+ * Opens the deployment's signer, for work outside of requests.
+ * @throws Error if the settings are incomplete
  */
 export async function openSigner(env: Env): Promise<LogSigner> {
   const settings = readConfig(env);

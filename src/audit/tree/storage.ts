@@ -3,15 +3,15 @@ import type { ReadTile, Tile, TileKey, TreeFrontier } from '../../lib/tiles';
 import type { Id } from '../../lib/typeid';
 import { isSameTree, parseHead, type SignedHead } from './checkpoint';
 
-/** The log is refused: the database is inconsistent with its signed heads. */
-export class LogRefused extends Error {}
+/** The log in the database contradicts its signed heads. The service signs and proves nothing of it. */
+export class LogInconsistent extends Error {}
 
-/** As many digits as the largest size has. */
-const DIGITS = 16;
+/** Digits of the largest size. */
+const SIZE_DIGITS = 16;
 
 type Owner = Id<'user'>;
 
-/** Everything of an account's tree lies under this. */
+/** The prefix of every object of an account's tree. */
 export function treeFolder(account: Owner): string {
   return `trees/${account}/`;
 }
@@ -22,25 +22,25 @@ function tileKey(account: Owner, { level, index }: TileKey): string {
 
 export const tileFolder = (account: Owner) => `${treeFolder(account)}tiles/`;
 
-export const checkpointFolder = (account: Owner) => `${treeFolder(account)}checkpoints/`;
+export const headFolder = (account: Owner) => `${treeFolder(account)}checkpoints/`;
 
-export function checkpointKey(account: Owner, size: number): string {
-  return checkpointFolder(account) + String(size).padStart(DIGITS, '0');
+export function headKey(account: Owner, size: number): string {
+  return headFolder(account) + String(size).padStart(SIZE_DIGITS, '0');
 }
 
 /**
- * Reads tiles of a tree: those that are full from R2.
- * @param filled those that are not there yet
+ * Returns a reader of a tree's tiles: of the frontier from memory, of full ones from R2.
+ * @param filled full tiles that may not be in R2 yet
  */
 export function tileReader(
   bucket: R2Bucket,
   account: Owner,
-  edge: TreeFrontier,
+  frontier: TreeFrontier,
   filled: readonly Tile[] = [],
 ): ReadTile {
   return async (key) => {
     const isThis = ({ level, index }: TileKey) => level === key.level && index === key.index;
-    const known = edge.tile(key) ?? filled.find(isThis)?.bytes;
+    const known = frontier.tile(key) ?? filled.find(isThis)?.bytes;
     if (known) return known;
     const object = await bucket.get(tileKey(account, key));
     if (!object) throw new Error(`the tile ${tileKey(account, key)} is gone`);
@@ -49,57 +49,57 @@ export function tileReader(
 }
 
 /**
- * Keeps a full tile for good.
- * @throws LogRefused when another one is there
+ * Stores a full tile, which never changes.
+ * @throws LogInconsistent if R2 has another tile in its place
  */
 export async function putTile(bucket: R2Bucket, account: Owner, tile: Tile): Promise<void> {
   const key = tileKey(account, tile);
   const existing = await putOnce(bucket, key, tile.bytes);
-  if (existing && !equalBytes(existing, tile.bytes)) throw new LogRefused(`the tile ${key} holds other hashes`);
+  if (existing && !equalBytes(existing, tile.bytes)) throw new LogInconsistent(`the tile ${key} holds other hashes`);
 }
 
 /**
- * Keeps a signed head for good.
- * @returns the head that is kept: where another signed the same tree before, that one
- * @throws LogRefused when one of another tree is there
+ * Publishes a signed head in R2, where it never changes.
+ * @returns the head in R2: that of another sealer if it was first
+ * @throws LogInconsistent if R2 has the head of another tree in its place
  */
-export async function putCheckpoint(bucket: R2Bucket, head: SignedHead): Promise<SignedHead> {
-  const key = checkpointKey(head.account, head.size);
+export async function putHead(bucket: R2Bucket, head: SignedHead): Promise<SignedHead> {
+  const key = headKey(head.account, head.size);
   const existing = await putOnce(bucket, key, new TextEncoder().encode(head.note));
   if (!existing) return head;
-  const kept = parseHead(head.account, new TextDecoder().decode(existing));
-  if (kept && isSameTree(kept, head)) return kept;
-  throw new LogRefused(`${key} is of another tree`);
+  const published = parseHead(head.account, new TextDecoder().decode(existing));
+  if (published && isSameTree(published, head)) return published;
+  throw new LogInconsistent(`${key} is of another tree`);
 }
 
-/** The largest tree whose head is kept, of those of at least a size; null where there is none. */
-export async function findCheckpoint(bucket: R2Bucket, account: Owner, atLeast: number): Promise<SignedHead | null> {
+/** Finds the published head of the largest tree, among those of at least a size; null if there is none. */
+export async function findNewestHead(bucket: R2Bucket, account: Owner, atLeast: number): Promise<SignedHead | null> {
   let last: string | undefined;
   for (;;) {
-    const startAfter = last ?? checkpointKey(account, Math.max(0, atLeast - 1));
-    const { objects, truncated } = await bucket.list({ prefix: checkpointFolder(account), startAfter });
+    const startAfter = last ?? headKey(account, Math.max(0, atLeast - 1));
+    const { objects, truncated } = await bucket.list({ prefix: headFolder(account), startAfter });
     last = objects.at(-1)?.key ?? last;
     if (!truncated) break;
   }
   if (last === undefined) return null;
-  const head = await readCheckpoint(bucket, account, last);
-  if (!head) throw new Error(`${last} is listed and not there`);
+  const head = await readHead(bucket, account, last);
+  if (!head) throw new Error(`${last} is listed but not there`);
   return head;
 }
 
 /**
- * Reads a head that is kept; null where it is not there.
- * @throws LogRefused for what is no head of the log
+ * Reads a published head; null if it is not there.
+ * @throws LogInconsistent if the object is not a head of the log
  */
-export async function readCheckpoint(bucket: R2Bucket, account: Owner, key: string): Promise<SignedHead | null> {
+export async function readHead(bucket: R2Bucket, account: Owner, key: string): Promise<SignedHead | null> {
   const object = await bucket.get(key);
   if (!object) return null;
   const head = parseHead(account, await object.text());
-  if (!head) throw new LogRefused(`${key} is no head of the log`);
+  if (!head) throw new LogInconsistent(`${key} is not a head of the log`);
   return head;
 }
 
-/** Writes an object unless it is there; gives what is there. */
+/** Writes an object unless its key exists already. Returns the existing object, or null if it was written. */
 export async function putOnce(bucket: R2Bucket, key: string, bytes: Uint8Array): Promise<Uint8Array | null> {
   const written = await bucket.put(key, bytes, { onlyIf: { etagDoesNotMatch: '*' } });
   if (written) return null;

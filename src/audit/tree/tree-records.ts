@@ -1,106 +1,106 @@
-import { sql } from 'drizzle-orm';
-import type { Batch, Database, Statement } from '../../db/database';
-import { LOG_SPAN } from '../../ledger/append';
+import { and, eq, sql } from 'drizzle-orm';
+import type { Batch } from '../../db/database';
+import { trees } from '../../db/schema';
+import { LOG_SPAN_SQL } from '../../ledger/append';
+import type { InternalWriter, Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
+import type { SignedHead } from './checkpoint';
 
-const span = sql.raw(String(LOG_SPAN));
-
-/** How an account's tree has grown. */
-export interface SealedTree {
+/** A tree's row as a sealer read it. What the sealer writes applies only while the row is still at this version. */
+export interface TreeVersion {
   account: number;
-  /** Leaves before and after; the same where there was nothing to seal. */
-  from: number;
+  /** Leaves under the head. */
   size: number;
-  /** Of the tree as it is after. */
-  root: Uint8Array;
-  edge: Uint8Array;
-  /** Milliseconds since the epoch. */
-  sealedAt: number;
-  /** Its head, signed. */
-  note: string;
-  /** When the head is to be kept in R2, in milliseconds since the epoch; null where it is there, or the log is empty. */
+  heldUntil: number;
+}
+
+/** What a sealer made of a tree. */
+export interface TreeGrowth {
+  from: TreeVersion;
+  head: SignedHead;
+  frontier: Uint8Array;
+  /** When the head is to be published in R2, in milliseconds since the epoch; null if it is there, or the log is empty. */
   publishAt: number | null;
-  /** Until when the tree was held, as it was read. */
-  heldUntil: number;
 }
 
-/** A tree that is left alone until a time, in milliseconds since the epoch. */
-export interface Postponement {
-  account: number;
-  /** Leaves under its head, as it was read. */
-  size: number;
+/** A tree that could not be sealed, and when to try again in milliseconds since the epoch. */
+export interface TreePostponement {
+  from: TreeVersion;
   until: number;
-  /** Until when the tree was held, as it was read. */
-  heldUntil: number;
 }
 
-/** Trees that one statement is told of, with some ten thousand bytes each. */
-const PART = 16;
+/** Maximum trees in one statement, which binds some ten thousand bytes for each. */
+const STATEMENT_TREES = 16;
 
-/** What the sealing of logs writes down. */
-export class TreeRecords {
-  constructor(private readonly database: Database) {}
-
-  /**
-   * Writes down how trees have grown, each only if it is still as it was before and was not held meanwhile; and when
-   * each has to be looked at again: at once where the log goes on, else when its head is to be kept.
-   */
-  async grow(growths: readonly SealedTree[], now: number): Promise<void> {
-    const parts = Array.from({ length: Math.ceil(growths.length / PART) }, (_, i) =>
-      this.growPart(growths.slice(i * PART, (i + 1) * PART), now),
-    );
-    await this.database.run(parts as unknown as Batch);
-  }
-
-  /** Leaves trees alone until a time, as they cannot be sealed, unless they were sealed further or held meanwhile. */
-  async reschedule(postponements: readonly Postponement[]): Promise<void> {
-    const rows = postponements.map(({ account, size, until, heldUntil }) => [account, size, until, heldUntil]);
-    await this.database.run([
-      this.database.build.run(sql`
-        update trees set due_at = later.until
-        from (
-          select value ->> 0 as account, value ->> 1 as size, value ->> 2 as until, value ->> 3 as held_until
-          from json_each(${JSON.stringify(rows)})
-        ) as later
-        where trees.account = later.account and trees.size = later.size and trees.held_until = later.held_until`),
-    ]);
-  }
-
-  private growPart(growths: readonly SealedTree[], now: number): Statement {
-    const rows = growths.map(({ account, from, size, root, edge, sealedAt, publishAt, note, heldUntil }) => [
-      account,
-      from,
-      size,
-      toHex(root),
-      toHex(edge),
-      sealedAt,
-      publishAt,
-      note,
-      heldUntil,
-    ]);
-    // The service never reads published_at: the newest head in R2 decides when the next one is put there.
-    return this.database.build.run(sql`
-        update trees set
-          size = growth.size,
-          root = growth.root,
-          edge = growth.edge,
-          sealed_at = growth.sealed_at,
-          note = growth.note,
-          published_size = iif(growth.publish_at is null, growth.size, published_size),
-          published_at = iif(growth.publish_at is null, ${now}, published_at),
-          due_at = case
-            when exists (
-              select 1 from audit_entries
-              where pos > growth.account * ${span} + growth.size and pos < (growth.account + 1) * ${span}
-            ) then ${now}
-            else growth.publish_at
-          end
-        from (
-          select value ->> 0 as account, value ->> 1 as was, value ->> 2 as size, unhex(value ->> 3) as root,
-            unhex(value ->> 4) as edge, value ->> 5 as sealed_at, value ->> 6 as publish_at,
-            value ->> 7 as note, value ->> 8 as held_until
-          from json_each(${JSON.stringify(rows)})
-        ) as growth
-        where trees.account = growth.account and trees.size = growth.was and trees.held_until = growth.held_until`);
-  }
+/**
+ * Records how trees have grown, each only if its row is still at the version that was read. A tree is due at once if its
+ * log has more entries, and otherwise when its head is to be published.
+ */
+export async function growTrees(ledger: Ledger, growths: readonly TreeGrowth[], now: number): Promise<void> {
+  const parts = Array.from({ length: Math.ceil(growths.length / STATEMENT_TREES) }, (_, i) =>
+    growths.slice(i * STATEMENT_TREES, (i + 1) * STATEMENT_TREES),
+  );
+  await ledger.write({ changes: (write) => parts.map((part) => updateTrees(write, part, now)) as unknown as Batch });
 }
+
+/** Postpones trees, each only if its row is still at the version that was read. */
+export async function postponeTrees(ledger: Ledger, postponements: readonly TreePostponement[]): Promise<void> {
+  const rows = postponements.map(({ from, until }) => [...versionValues(from), until]);
+  await ledger.write({
+    changes: (write) => [
+      write
+        .update(trees)
+        .set({ dueAt: sql`sealed.until` })
+        .from(sql`(select ${VERSION_COLUMNS}, value ->> 3 as until from json_each(${JSON.stringify(rows)})) as sealed`)
+        .where(isAtVersion),
+    ],
+  });
+}
+
+function updateTrees(write: InternalWriter, growths: readonly TreeGrowth[], now: number) {
+  const rows = growths.map(({ from, head, frontier, publishAt }) => [
+    ...versionValues(from),
+    head.size,
+    toHex(head.root),
+    toHex(frontier),
+    head.sealedAt,
+    head.note,
+    publishAt,
+  ]);
+  const hasMore = sql`exists (
+    select 1 from audit_entries
+    where pos > sealed.account * ${LOG_SPAN_SQL} + sealed.size and pos < (sealed.account + 1) * ${LOG_SPAN_SQL}
+  )`;
+  return write
+    .update(trees)
+    .set({
+      size: sql`sealed.size`,
+      root: sql`sealed.root`,
+      frontier: sql`sealed.frontier`,
+      sealedAt: sql`sealed.sealed_at`,
+      note: sql`sealed.note`,
+      publishedSize: sql`iif(sealed.publish_at is null, sealed.size, ${trees.publishedSize})`,
+      // For people who read the table: the service takes the time of the last publication from the head in R2.
+      publishedAt: sql`iif(sealed.publish_at is null, ${now}, ${trees.publishedAt})`,
+      dueAt: sql`iif(${hasMore}, ${now}, sealed.publish_at)`,
+    })
+    .from(sql`(
+      select ${VERSION_COLUMNS}, value ->> 3 as size, unhex(value ->> 4) as root, unhex(value ->> 5) as frontier,
+        value ->> 6 as sealed_at, value ->> 7 as note, value ->> 8 as publish_at
+      from json_each(${JSON.stringify(rows)})
+    ) as sealed`)
+    .where(isAtVersion);
+}
+
+/** The first values of a JSON row, which {@link VERSION_COLUMNS} reads. */
+function versionValues({ account, size, heldUntil }: TreeVersion): number[] {
+  return [account, size, heldUntil];
+}
+
+const VERSION_COLUMNS = sql`value ->> 0 as account, value ->> 1 as from_size, value ->> 2 as held_until`;
+
+const isAtVersion = and(
+  eq(trees.account, sql`sealed.account`),
+  eq(trees.size, sql`sealed.from_size`),
+  eq(trees.heldUntil, sql`sealed.held_until`),
+);

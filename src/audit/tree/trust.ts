@@ -4,69 +4,69 @@ import { formatTime, MINUTE } from '../../lib/time';
 import { type Id, timeOfId } from '../../lib/typeid';
 import { isSameTree, parseHead, type SignedHead, signHead } from './checkpoint';
 import type { LogSigner } from './signer';
-import { checkpointKey, findCheckpoint, LogRefused, readCheckpoint } from './storage';
+import { findNewestHead, headKey, LogInconsistent, readHead } from './storage';
 
 // Threat model: an attacker can write to the database, but has neither the signing key nor R2. A row of `trees` is therefore
 // never trusted: its head is read from the signed note, and must be consistent with the newest head in R2.
 
-/** Where signed heads are kept, and what signs them. */
+/** The bucket with the published heads, and the signer of heads. */
 export interface TrustContext {
   bucket: R2Bucket;
   signer: LogSigner;
 }
 
-/** What the database has of a tree. */
+/** A tree as the database describes it. */
 export interface StoredTree {
   size: number;
   root: Uint8Array | null;
-  edge: Uint8Array | null;
+  frontier: Uint8Array | null;
   note: string | null;
-  /** The size of the newest head that R2 should keep; 0 where there is none. */
+  /** The size of the newest published head; 0 if there is none. */
   publishedSize: number;
   /** The last sequence of the log. */
   end: number;
 }
 
-/** How far a time that another Worker wrote may be ahead of the clock, in milliseconds. */
+/** How far the clock of another Worker may be ahead, in milliseconds. */
 export const CLOCK_SKEW = MINUTE;
 
 /**
  * Returns the signed head of a stored tree, after checking that note, row and log agree.
  * @param now milliseconds since the epoch
- * @throws LogRefused
+ * @throws LogInconsistent
  */
 export async function readTrustedHead(
   context: TrustContext,
   account: Id<'user'>,
   tree: StoredTree,
   now: number,
-): Promise<{ head: SignedHead; edge: TreeFrontier }> {
+): Promise<{ head: SignedHead; frontier: TreeFrontier }> {
   const { size, end } = tree;
-  const edge = parseEdge(tree);
-  const root = await edge.root();
+  const frontier = parseFrontier(tree);
+  const root = await frontier.root();
   if (tree.root ? !equalBytes(tree.root, root) : size > 0) {
-    throw new LogRefused(`the edge of ${size} leaves is not that of the root`);
+    throw new LogInconsistent(`the frontier of ${size} leaves does not lead to the root`);
   }
-  const head = await findSigned(context, { account, size, root }, tree.note);
-  refuseFuture(head, now);
-  if (end < size) throw new LogRefused(`the log ends at ${end}, and was sealed up to ${size}`);
-  return { head, edge };
+  const head = await findSignedHead(context, { account, size, root }, tree.note);
+  requirePast(head, now);
+  if (end < size) throw new LogInconsistent(`the log ends at ${end}, but was sealed up to ${size}`);
+  return { head, frontier };
 }
 
-function parseEdge({ size, edge }: StoredTree): TreeFrontier {
+function parseFrontier({ size, frontier }: StoredTree): TreeFrontier {
   try {
-    return TreeFrontier.parse(size, edge ?? new Uint8Array());
+    return TreeFrontier.parse(size, frontier ?? new Uint8Array());
   } catch (error) {
-    throw new LogRefused('the edge is not that of a tree of this size', { cause: error });
+    throw new LogInconsistent('the frontier is not that of a tree of this size', { cause: error });
   }
 }
 
 /**
- * Returns the stored note if a known key signed it. Otherwise the head is signed again, but only if R2 has it or the log is
- * empty: the head of an empty log is always the same.
- * @throws LogRefused
+ * Returns the stored head if a known key signed its note. Otherwise it is signed again, but only if it is published or the
+ * log is empty: the head of an empty log is always the same.
+ * @throws LogInconsistent
  */
-async function findSigned(
+async function findSignedHead(
   { bucket, signer }: TrustContext,
   tree: Pick<SignedHead, 'account' | 'size' | 'root'>,
   note: string | null,
@@ -74,29 +74,30 @@ async function findSigned(
   const { account, size } = tree;
   if (note !== null) {
     const head = parseHead(account, note);
-    if (!head || !isSameTree(head, tree)) throw new LogRefused(`the note is not of the log with ${size} leaves`);
+    if (!head || !isSameTree(head, tree)) throw new LogInconsistent(`the note is not of the log with ${size} leaves`);
     if (await signer.hasSigned(note)) return head;
   }
   if (size === 0) return signHead(signer, { ...tree, sealedAt: timeOfId(account) });
-  const kept = await readCheckpoint(bucket, account, checkpointKey(account, size));
-  if (!kept || !isSameTree(kept, tree)) throw new LogRefused(`nobody signed the head of ${size} leaves`);
-  return resignIfKeyRetired(signer, kept);
+  const published = await readHead(bucket, account, headKey(account, size));
+  if (!published || !isSameTree(published, tree))
+    throw new LogInconsistent(`the head of ${size} leaves was never signed`);
+  return resignIfKeyRetired(signer, published);
 }
 
-/** A head that R2 keeps, signed by the newest key where its own is known no longer. */
-export async function resignIfKeyRetired(signer: LogSigner, kept: SignedHead): Promise<SignedHead> {
-  return (await signer.hasSigned(kept.note)) ? kept : signHead(signer, kept);
+/** Returns a published head, signed again by the newest key if its own key is no longer known. */
+export async function resignIfKeyRetired(signer: LogSigner, published: SignedHead): Promise<SignedHead> {
+  return (await signer.hasSigned(published.note)) ? published : signHead(signer, published);
 }
 
-function refuseFuture({ size, sealedAt }: SignedHead, now: number): void {
+function requirePast({ size, sealedAt }: SignedHead, now: number): void {
   if (sealedAt <= now + CLOCK_SKEW) return;
-  throw new LogRefused(`the head of ${size} leaves was signed for a time that has not come: ${formatTime(sealedAt)}`);
+  throw new LogInconsistent(`the head of ${size} leaves was signed for a time in the future: ${formatTime(sealedAt)}`);
 }
 
 /**
- * Returns the newest head of a log in R2; null if none was ever put there.
+ * Returns the newest published head of a log; null if none was ever published.
  * @param now milliseconds since the epoch
- * @throws LogRefused
+ * @throws LogInconsistent
  */
 export async function findPublishedHead(
   { bucket }: Pick<TrustContext, 'bucket'>,
@@ -104,30 +105,30 @@ export async function findPublishedHead(
   publishedSize: number,
   now: number,
 ): Promise<SignedHead | null> {
-  const kept = await findCheckpoint(bucket, account, publishedSize);
-  if (kept) refuseFuture(kept, now);
-  if (kept || publishedSize === 0) return kept;
-  throw new LogRefused(`the head of ${publishedSize} leaves that was kept is gone`);
+  const published = await findNewestHead(bucket, account, publishedSize);
+  if (published) requirePast(published, now);
+  if (published || publishedSize === 0) return published;
+  throw new LogInconsistent(`the published head of ${publishedSize} leaves is gone`);
 }
 
 /**
- * Makes sure that a tree goes on from a head that R2 keeps, which is not larger than the tree.
- * @throws LogRefused
+ * Checks that a tree is an extension of a published head, which is not larger than the tree.
+ * @throws LogInconsistent
  */
-export async function requireConsistency(kept: SignedHead, read: ReadTile): Promise<void> {
-  const [root] = await hashRanges([{ start: 0, end: kept.size }], read);
-  if (isSameTree(kept, { size: kept.size, root: root as Uint8Array })) return;
-  throw new LogRefused(`the log up to ${kept.size} is another than the one that was signed`);
+export async function requireConsistency(published: SignedHead, read: ReadTile): Promise<void> {
+  const [root] = await hashRanges([{ start: 0, end: published.size }], read);
+  if (isSameTree(published, { size: published.size, root: root as Uint8Array })) return;
+  throw new LogInconsistent(`the log up to ${published.size} is not the one that was signed`);
 }
 
-/** The last head that was signed of a log that is refused, as far as that is known; null where none is known. */
+/** Returns the last signed head of an inconsistent log, as far as it is known; null if none is. */
 export async function findLastSigned(
   { bucket, signer }: TrustContext,
   account: Id<'user'>,
   note: string | null,
 ): Promise<SignedHead | null> {
-  const kept = await findCheckpoint(bucket, account, 0);
+  const published = await findNewestHead(bucket, account, 0);
   const stored = note === null ? null : parseHead(account, note);
-  if (stored && (kept?.size ?? -1) < stored.size && (await signer.hasSigned(stored.note))) return stored;
-  return kept && resignIfKeyRetired(signer, kept);
+  if (stored && (published?.size ?? -1) < stored.size && (await signer.hasSigned(stored.note))) return stored;
+  return published && resignIfKeyRetired(signer, published);
 }

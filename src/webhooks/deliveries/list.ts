@@ -2,7 +2,6 @@ import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { agents, deliveries, type DeliveryStatus as Status, webhooks } from '../../db/schema';
-import { notFound } from '../../errors';
 import { userAccess } from '../../http/access';
 import type { UserContext } from '../../http/context';
 import { query } from '../../http/input';
@@ -11,25 +10,25 @@ import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { idBytes } from '../../lib/typeid';
-import { type WebhookRow, webhookOfPath } from '../webhook';
+import { loadedWebhook, type WebhookRow, webhookOfPath } from '../webhook';
 import { Delivery, DeliveryStatus, deliveryColumns, isShown, presentDelivery } from './delivery';
 import { FIRST_ATTEMPTS, isPendingFor, RETRIES } from './pending';
 
 const DeliveryList = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
-    status: DeliveryStatus().optional().meta({ description: 'Deliveries that are in this state.' }),
+    status: DeliveryStatus().optional().meta({ description: 'Only deliveries with this status.' }),
   }),
 );
 
-/** How many deliveries a page looks at, at most, where no index tells their state. */
+/** How many deliveries one page of succeeded ones scans: no index has their status. */
 const SCANNED = 1_000;
 
 /**
- * Selects the places of a page, newest first. What waits and what failed is found by indexes; what succeeded by the key,
- * among as many as a page looks at: the last of these is given in any case, to go on from.
+ * Selects the ids of a page, newest first. Indexes find the pending and the failed deliveries. The succeeded ones are found
+ * by scanning a limited number of deliveries: the last one scanned is always selected, so that the next page continues there.
  */
-function selectPlaces(webhook: number, status: Status | undefined, older: SQL, limit: number): SQL {
+function selectPage(webhook: number, status: Status | undefined, older: SQL, limit: number): SQL {
   const newest = sql`${older} order by deliveries.id desc limit ${limit}`;
   const own = sql`deliveries.webhook = ${webhook} ${newest}`;
   const each = sql`select id, 1 as is_listed, 0 as is_cut`;
@@ -52,16 +51,11 @@ function selectPlaces(webhook: number, status: Status | undefined, older: SQL, l
   }
 }
 
-/**
- * Lists a webhook's deliveries, newest first.
- * @param webhook as the authentication found it
- */
+/** Lists a webhook's deliveries, newest first. */
 export async function listDeliveries(
   context: UserContext,
-  webhook: WebhookRow | undefined,
-  input: z.output<ReturnType<typeof DeliveryList>>,
+  { webhook, ...input }: { webhook: WebhookRow } & z.output<ReturnType<typeof DeliveryList>>,
 ): Promise<Page<Delivery>> {
-  if (!webhook) throw notFound('webhook');
   const { reader, principal } = context;
   const page = await openPage(context, { list: webhook.id, owner: principal.account.id }, input);
   const older = page.after === undefined ? sql`` : sql`and deliveries.id < ${idBytes(page.after)}`;
@@ -71,8 +65,8 @@ export async function listDeliveries(
       isListed: sql<number>`${isShown} and page.is_listed`.as('is_listed'),
       isCut: sql<number>`page.is_cut`.as('is_cut'),
     })
-    .from(sql`(${selectPlaces(webhook.number, input.status, older, page.rowLimit)}) as page`)
-    // In this order: the planner would look through all of the webhook's.
+    .from(sql`(${selectPage(webhook.number, input.status, older, page.rowLimit)}) as page`)
+    // Cross joins keep this order: the planner would scan all deliveries of the webhook.
     .crossJoin(deliveries)
     .crossJoin(webhooks)
     .leftJoin(agents, eq(agents.number, deliveries.agent))
@@ -101,5 +95,8 @@ export const listDeliveriesRoute = new Hono().get(
   }),
   userAccess('webhooks:read', webhookOfPath),
   query(DeliveryList),
-  async (c) => answer(c, await listDeliveries(c.var.context, c.var.loaded?.[0], c.req.valid('query'))),
+  async (c) => {
+    const input = { webhook: loadedWebhook(c.var.loaded), ...c.req.valid('query') };
+    return answer(c, await listDeliveries(c.var.context, input));
+  },
 );

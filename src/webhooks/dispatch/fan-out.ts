@@ -72,7 +72,7 @@ export async function fanOut(context: FanOutContext, account: number): Promise<n
         .filter(({ number }) => number !== own)
         .map(({ number, isSlow }) => ({ body: { shard, account, webhook: number }, isSlow })),
     );
-  // The first webhooks get their messages at once, all others when the last slice is made.
+  // The webhooks of the first slice get their messages at once, the others after the last slice.
   await enqueue(first.targets);
   const later = new Map<number, TargetWebhook>();
   let { hasMore } = first;
@@ -104,7 +104,7 @@ async function fanOutSlice(
   return { targets: pending.activeWebhooks.filter(({ number }) => numbers.has(number)), hasMore };
 }
 
-/** Drafts the deliveries of entries, and returns the position of the last of these. */
+/** Drafts the deliveries of entries. The position is that of the last entry with all its drafts. */
 function draftFromEntries({ activeWebhooks, entries, position: start }: PendingEvents) {
   const event = 'audit.created';
   const targets = activeWebhooks.filter(({ events }) => events.includes(event));

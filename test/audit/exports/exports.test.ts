@@ -18,7 +18,7 @@ async function sequences(account: TestAccount, fields: Json = {}): Promise<numbe
 }
 
 describe('an export', () => {
-  it('is processing, then completed, and says all there is to say', async () => {
+  it('is processing, then completed with all its fields', async () => {
     const { account, agent, world } = await makeAccount();
     await agent.request();
     const asked = { format: 'csv', start_date: '2026-01-31', end_date: '2026-01-31', include_details: true };
@@ -52,13 +52,13 @@ describe('an export', () => {
     expect(created.cost.trips).toBeLessThanOrEqual(2);
   });
 
-  it('is JSON without details unless something else is asked for', async () => {
+  it('is JSON without details by default', async () => {
     const { account } = await makeAccount();
     const { body } = await account.must(202, 'POST', '/v1/audit/export', ALWAYS);
     expect([body.format, body.include_details]).toEqual(['json', false]);
   });
 
-  it('holds exactly the entries that stood in the log when it was asked for', async () => {
+  it('has exactly the entries that were in the log at the time of the request', async () => {
     const { account, agent, world } = await makeAccount();
     const { id: permission } = await agent.request();
     const newer = await world.account();
@@ -71,7 +71,7 @@ describe('an export', () => {
     expect(await sequences(account)).toEqual([1, 2, 3]);
   });
 
-  it('takes dates as the log does: inclusive, exclusive, and bare ones as whole days', async () => {
+  it('includes the start date, excludes the end date, and reads bare dates as whole days', async () => {
     const { account, agent, world } = await makeAccount();
     for (let i = 0; i < 4; i++) {
       await agent.request();
@@ -91,7 +91,7 @@ describe('an export', () => {
     }
   });
 
-  it('takes one agent, some event types, or both, and is in the order of the log', async () => {
+  it('filters by agent, event types, or both, in the order of the log', async () => {
     const { account, agent } = await makeAccount();
     const other = await account.agent();
     for (const asking of [agent, other, agent, other, other]) {
@@ -128,7 +128,7 @@ describe('an export', () => {
     },
   );
 
-  it('of another account’s agent has no rows', async () => {
+  it('for another account’s agent has no rows', async () => {
     const { account } = await makeAccount();
     const foreign = await makeAccount();
     await foreign.agent.request();
@@ -136,7 +136,7 @@ describe('an export', () => {
     expect(await sequences(foreign.account, { agent_id: foreign.agent.id })).toEqual([1]);
   });
 
-  it('holds nothing that the plan kept no more when it was asked for, and all that it kept', async () => {
+  it('has exactly the entries within the account’s retention at the time of the request', async () => {
     const { account, agent, world } = await makeAccount({ plan: 'free' });
     await agent.request();
     world.advance(DAY);
@@ -150,7 +150,7 @@ describe('an export', () => {
     expect(await sequences(account)).toEqual([2]);
   });
 
-  it('leaves out entries of agents that were deleted before, swept or not', async () => {
+  it('leaves out entries of deleted agents, erased or not', async () => {
     const { account, agent, world } = await makeAccount();
     const leaving = await account.agent();
     await leaving.request();
@@ -162,14 +162,14 @@ describe('an export', () => {
     expect(await sequences(account)).toEqual([2]);
   });
 
-  it('is noted in the transaction of the request', async () => {
+  it('is recorded in the activity in the transaction of the request', async () => {
     const { account } = await makeAccount();
     const id = await startExport(account);
     const { body } = await account.must(200, 'GET', '/v1/activity?action=export.requested');
     expect(body.data).toMatchObject([{ target: id, actor: account.tokenId }]);
   });
 
-  it('is unavailable, not too much, while the database fails', async () => {
+  it('is 503, not `too_many_exports`, while the database fails', async () => {
     const database = new FaultyDatabase(env.DB);
     const account = await new World({ DB: database.binding }).account();
     database.refuse(/insert into "files"/);
@@ -177,7 +177,7 @@ describe('an export', () => {
     expect([answer.status, answer.body.code]).toEqual([503, 'unavailable']);
   });
 
-  it('is made though the queue lost its message, or took none', async () => {
+  it('is made although the queue lost or refused its message', async () => {
     const { account, world } = await makeAccount();
     world.queue.broken = true;
     const ids = [await startExport(account)];
@@ -213,7 +213,7 @@ describe('a bad request', () => {
     ['an agent that is no text', { agent_id: 7 }, 'body.agent_id'],
     ['details as text', { include_details: 'true' }, 'body.include_details'],
     ['a field of the service', { row_count: 1 }, 'body.row_count'],
-  ])('is refused and changes nothing: %s', async (_, fields, path) => {
+  ])('is a 400 and changes nothing: %s', async (_, fields, path) => {
     const { account } = await makeAccount();
     const answer = await account.call('POST', '/v1/audit/export', { ...ALWAYS, ...fields });
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
@@ -222,8 +222,8 @@ describe('a bad request', () => {
   });
 });
 
-describe('five exports in the making', () => {
-  it('are as many as an account can have', async () => {
+describe('five processing exports', () => {
+  it('are the maximum of an account', async () => {
     const { account, world } = await makeAccount();
     const ids = [];
     for (let i = 0; i < 5; i++) ids.push(await startExport(account));
@@ -238,7 +238,7 @@ describe('five exports in the making', () => {
     for (const id of ids) expect((await readExport(account, id)).status).toBe('completed');
   });
 
-  it('are the most however many are asked for at once', async () => {
+  it('are the maximum even with concurrent requests', async () => {
     const { account } = await makeAccount();
     const answers = await Promise.all(
       Array.from({ length: 12 }, () => account.call('POST', '/v1/audit/export', ALWAYS)),
@@ -249,7 +249,7 @@ describe('five exports in the making', () => {
 });
 
 describe('the list', () => {
-  it('is newest first, by pages, and of this account alone', async () => {
+  it('is newest first, in pages, and only of this account', async () => {
     const { account, world } = await makeAccount();
     const ids: string[] = [];
     for (let i = 0; i < 7; i++) {
@@ -267,7 +267,7 @@ describe('the list', () => {
     expect(seen).toEqual(ids);
   });
 
-  it('has no reports, and an export’s address finds none', async () => {
+  it('has no reports, and GET of an export does not find reports', async () => {
     const { account } = await makeAccount();
     const ids = [await startExport(account), await startExport(account)];
     await env.DB.prepare(
@@ -280,7 +280,7 @@ describe('the list', () => {
     await account.must(404, 'GET', `/v1/audit/export/${report}`);
   });
 
-  it('turns away a cursor of another account', async () => {
+  it('rejects a cursor of another account', async () => {
     const { account } = await makeAccount();
     await startExport(account);
     await startExport(account);
@@ -302,7 +302,7 @@ it('is 404 for another account, for a report’s prefix, and for nonsense', asyn
 });
 
 describe('the deletion of an agent', () => {
-  it('fails exports in the making that may hold its entries, and no others', async () => {
+  it('fails only processing exports that may have its entries', async () => {
     const { account, agent, world } = await makeAccount();
     const staying = await account.agent();
     await agent.request();
@@ -326,7 +326,7 @@ describe('the deletion of an agent', () => {
     for (const id of [ids.all, ids.own]) expect((await readExport(account, id)).status).toBe('failed');
   });
 
-  it('expires finished ones with their files', async () => {
+  it('expires completed exports and deletes their files', async () => {
     const { account, agent, world } = await makeAccount();
     await agent.request();
     const { id, shown } = await makeExport(account);
@@ -339,7 +339,7 @@ describe('the deletion of an agent', () => {
     expect((await env.FILES.list({ prefix: `files/${id}` })).objects).toEqual([]);
   });
 
-  it('of another account touches nothing', async () => {
+  it('of another account changes nothing', async () => {
     const { account } = await makeAccount();
     const { id } = await makeExport(account);
     const other = await makeAccount();
@@ -348,7 +348,7 @@ describe('the deletion of an agent', () => {
   });
 });
 
-it('expires 24 hours after it was completed, swept or not, and its file goes', async () => {
+it('expires 24 hours after completion, before and after the sweep, which deletes its file', async () => {
   const { account, world } = await makeAccount();
   const { id, shown } = await makeExport(account);
   const path = shown.download_url.slice(world.env.PUBLIC_URL?.length);

@@ -56,7 +56,7 @@ function guarded(row: Json): Json {
 }
 
 describe.each(FORMATS)('%s', (format) => {
-  it.each([true, false])('holds every cell as the API shows it (include_details: %s)', async (include_details) => {
+  it.each([true, false])('has every value as the API shows it (include_details: %s)', async (include_details) => {
     const account = await makeOddLog();
     const log = await account.log();
     const { bytes, shown } = await makeExport(account, { format, include_details });
@@ -65,7 +65,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect(shown.row_count).toBe(log.length);
   });
 
-  it('of nothing is a valid empty file', async () => {
+  it('without entries is a valid empty file', async () => {
     const account = await makeOddLog();
     const range = { start_date: '2025-01-01', end_date: '2025-12-31' };
     const { bytes, shown } = await makeExport(account, { format, ...range });
@@ -95,7 +95,7 @@ describe('csv', () => {
   });
 });
 
-it('guards and quotes in CSV whatever a cell may hold, though no client can send it', async () => {
+it('escapes every character in CSV cells, even those that no client can send', async () => {
   const account = await new World().account();
   const agent = await account.agent();
   const texts = ['\tx', '\rx', '\nx', 'a\rb', 'a\nb', '"', ',', ';', "'=x", ' =x', 'x=', '＝x'];
@@ -116,7 +116,7 @@ it('guards and quotes in CSV whatever a cell may hold, though no client can send
 });
 
 describe('json', () => {
-  it('has one object a line, and is an array', async () => {
+  it('is an array with one object per line', async () => {
     const account = await makeOddLog();
     const { text, shown } = await makeExport(account);
     const lines = text.trimEnd().split('\n');
@@ -127,7 +127,7 @@ describe('json', () => {
 });
 
 describe('parquet', () => {
-  it('has row groups of so much text as the memory holds, and reads again what it held back at a break', async () => {
+  it('limits row groups by size, and reads entries again that it held back when it was interrupted', async () => {
     const account = await new World().account({ plan: 'enterprise' });
     await fillLog(await account.agent(), 3_000, 3_400);
     const fields = { format: 'parquet', include_details: true };

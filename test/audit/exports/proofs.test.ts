@@ -79,7 +79,7 @@ function rootOfSpans(tree: Json[]): Uint8Array {
   ) as Uint8Array;
 }
 
-it.each(['json', 'parquet'])('of %s with details shows that each entry is under a signed head', async (format) => {
+it.each(['json', 'parquet'])('of %s with details proves each entry against a signed head', async (format) => {
   const { world, account } = await makeScene();
   await addEntries(account, 700);
   const { shown, bytes } = await makeExport(account, { format, include_details: true });
@@ -90,7 +90,7 @@ it.each(['json', 'parquet'])('of %s with details shows that each entry is under 
   expect(proof.erased).toEqual([]);
 });
 
-it('of a part of the log stands for the rest with as few nodes as can be', async () => {
+it('of a part of the log covers the rest with as few nodes as possible', async () => {
   const { world, account } = await makeScene();
   await addEntries(account, 600);
   const rare = await account.agent();
@@ -112,13 +112,13 @@ it('of a part of the log stands for the rest with as few nodes as can be', async
   ]);
 });
 
-it('of an empty log is whole as well', async () => {
+it('of an empty log is complete', async () => {
   const { world, account } = await makeScene();
   const { shown, bytes } = await makeExport(account, { format: 'json', include_details: true });
   expect((await expectProven(world, shown, bytes)).tree).toEqual([]);
 });
 
-it('is not made of files that do not hold whole entries', async () => {
+it('is not made for files without complete entries', async () => {
   const { account } = await makeScene();
   await (await account.agent()).request();
   for (const fields of [{ format: 'csv', include_details: true }, { format: 'json' }, { format: 'parquet' }]) {
@@ -127,7 +127,7 @@ it('is not made of files that do not hold whole entries', async () => {
   }
 });
 
-it('lists what was erased, page by page', async () => {
+it('lists erased entries, page by page', async () => {
   const { world, account } = await makeScene();
   await addEntries(account, 20);
   await world.sweep();
@@ -161,7 +161,7 @@ it('lists what was erased, page by page', async () => {
   ]);
 });
 
-it('lists what is hidden already and not erased yet', async () => {
+it('lists entries that are hidden but not erased yet', async () => {
   const { world, account } = await makeScene();
   await addEntries(account, 5);
   world.advance(2_000 * DAY);
@@ -186,7 +186,7 @@ it('lists what is hidden already and not erased yet', async () => {
   for (const record of erased) await expectErasureSigned(account, record, checkpoint.timestamp);
 });
 
-it('does not take what somebody deleted for expired', async () => {
+it('does not report entries as expired that somebody deleted', async () => {
   const { world, account } = await makeScene();
   await addEntries(account, 5);
   world.advance(2_000 * DAY);
@@ -205,7 +205,7 @@ it('does not take what somebody deleted for expired', async () => {
   expect(await erasedNow()).toEqual([]);
 });
 
-it.each(['agent', 'plan'])('has the records of what was erased as the log signed them then (%s)', async (cause) => {
+it.each(['agent', 'plan'])('has the records of erasures as they were signed at the time (%s)', async (cause) => {
   const { world, account } = await makeScene();
   await addEntries(account, 3);
   const agent = await account.agent();
@@ -239,7 +239,7 @@ async function expectErasureSigned(account: TestAccount, record: Json, time: str
   expect(await isSigned(account.world, text, origin, note)).toBe(true);
 }
 
-it('has a long log sealed in several turns, none of which outlives its lease', async () => {
+it('seals a long log in several jobs, none of which outlives its lease', async () => {
   const { world, account } = await makeScene();
   const agent = await account.agent();
   await agent.request();
@@ -260,7 +260,7 @@ it('has a long log sealed in several turns, none of which outlives its lease', a
   await expectProven(world, shown, bytes);
 });
 
-it('is not given where the log must not be sealed; the file is', async () => {
+it('is missing if the log is inconsistent; the file is completed', async () => {
   const { world, account } = await makeScene();
   const agent = await account.agent();
   for (let i = 0; i < 4; i++) await agent.request();
@@ -274,7 +274,7 @@ it('is not given where the log must not be sealed; the file is', async () => {
   expect([again.shown.status, again.shown.proof_url]).toEqual(['completed', null]);
 });
 
-it('is downloaded from an address of its own, which opens nothing else, and goes with the file', async () => {
+it('has an address of its own, which opens nothing else, and is deleted with the file', async () => {
   const { world, account, bucket } = await makeScene();
   const agent = await account.agent();
   await agent.request();

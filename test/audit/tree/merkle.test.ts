@@ -7,17 +7,17 @@ import { TREE_INPUTS, TREE_ROOTS } from '../../support/merkle-vectors';
 
 /** A tree, and the tiles that a client would find of it. */
 class GrowingTree {
-  edge = TreeFrontier.parse(0, new Uint8Array());
+  frontier = TreeFrontier.parse(0, new Uint8Array());
   private readonly tiles = new Map<string, Uint8Array>();
 
   async append(leaves: Uint8Array[]): Promise<void> {
     // As it is between two appends: written down and read again.
-    this.edge = TreeFrontier.parse(this.edge.size, this.edge.bytes());
-    for (const tile of await this.edge.append(leaves)) this.keep(tile);
+    this.frontier = TreeFrontier.parse(this.frontier.size, this.frontier.bytes());
+    for (const tile of await this.frontier.append(leaves)) this.keep(tile);
   }
 
   readonly read: ReadTile = async (key) => {
-    const tile = this.edge.tile(key) ?? this.tiles.get(`${key.level}/${key.index}`);
+    const tile = this.frontier.tile(key) ?? this.tiles.get(`${key.level}/${key.index}`);
     if (!tile) throw new Error(`no tile ${key.level}/${key.index}`);
     return tile;
   };
@@ -43,7 +43,7 @@ it('makes the trees and proofs of RFC 6962', async () => {
   const leaves = await Promise.all(TREE_INPUTS.map((input) => hashBytes(leafInput(Uint8Array.fromHex(input)))));
   for (const [size, root] of TREE_ROOTS.entries()) {
     const tree = await growTo(leaves.slice(0, size), 3);
-    expect((await tree.edge.root()).toHex()).toBe(root);
+    expect((await tree.frontier.root()).toHex()).toBe(root);
   }
   const tree = await growTo(leaves, 8);
   expect(await path(tree, inclusionPath(0, 8))).toEqual([
@@ -87,7 +87,7 @@ it.each(
   const leaves = someLeaves(count);
   const tree = await growTo(leaves, step);
   const root = rootOf(leaves);
-  expect(await tree.edge.root()).toEqual(root);
+  expect(await tree.frontier.root()).toEqual(root);
   for (let index = 0; index < count; index++) {
     const proof = await hashRanges(inclusionPath(index, count), tree.read);
     expect(rootOfInclusion(leaves[index] as Uint8Array, index, count, proof)).toEqual(root);
@@ -105,7 +105,7 @@ it('keeps a tree of three levels of tiles, and reads six of them for a proof at 
   const leaves = someLeaves(65_536 + 300);
   const tree = await growTo(leaves, 5_000);
   const root = rootOf(leaves);
-  expect(await tree.edge.root()).toEqual(root);
+  expect(await tree.frontier.root()).toEqual(root);
   for (const index of [0, 255, 256, 65_535, 65_536, 65_835, 40_000]) {
     let reads = 0;
     const read: ReadTile = (key) => {
@@ -135,7 +135,7 @@ it.each([9_999_999, 10_000_000, 2 ** 24, 2 ** 32 - 1])('reads few tiles for a pr
   }
 });
 
-it('refuses an edge that is not that of a tree of its size', () => {
+it('rejects a frontier that does not fit the size of the tree', () => {
   expect(() => TreeFrontier.parse(3, new Uint8Array(64))).toThrow('64 bytes');
   expect(() => TreeFrontier.parse(256, new Uint8Array(256 * 32))).toThrow();
   expect(TreeFrontier.parse(256, new Uint8Array(32)).size).toBe(256);

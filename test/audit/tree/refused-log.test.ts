@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { endOfHold } from '../../../src/audit/tree/hold';
+import { endOfHold } from '../../../src/audit/tree/restoration/hold';
 import { formatHexId } from '../../../src/lib/typeid';
 import { TestBucket } from '../../support/bucket';
 import { makeExport, readExport, startExport } from '../../support/exports';
@@ -118,7 +118,7 @@ describe('the head of another log', () => {
     await expectRefused(victim, head);
   });
 
-  it('is shown to nobody where the log has no head of its own', async () => {
+  it('is not shown if the log has no head of its own', async () => {
     const { world, account: other } = await sealed(5);
     const victim = await world.account({ plan: 'enterprise' });
     const [from, to] = [await numberOf(other), await numberOf(victim)];
@@ -128,7 +128,7 @@ describe('the head of another log', () => {
 });
 
 describe('a head', () => {
-  it.each([-DAY, 10 * YEAR])('has the time that was signed, whatever the database says (%d)', async (shift) => {
+  it.each([-DAY, 10 * YEAR])('has the signed time, whatever the database says (%d)', async (shift) => {
     const { world, account, head } = await sealed(5);
     await write('update trees set sealed_at = sealed_at + ?', shift);
     expect(await checkpointOf(account)).toEqual(head);
@@ -145,7 +145,7 @@ describe('a head', () => {
     expect(await checkpointOf(account)).toEqual(head);
   });
 
-  it('of a time that has not come is refused until it comes', async () => {
+  it('with a time in the future is refused until then', async () => {
     // The head that R2 keeps is a minute older.
     const { world, account, head } = await sealedTwice();
     const { now } = world;
@@ -158,7 +158,7 @@ describe('a head', () => {
     expect((await expectTree(account)).tree_size).toBeGreaterThan(head.tree_size);
   });
 
-  it('of a time that has not come is refused where R2 alone knows of it', async () => {
+  it('with a time in the future is refused if only R2 has it', async () => {
     const database = new FaultyDatabase(env.DB);
     const { world, account } = await sealed(5, { DB: database.binding });
     world.advance(2 * HOUR);
@@ -172,7 +172,7 @@ describe('a head', () => {
     await expectRefused(account, head);
   });
 
-  it('is never signed again: each answer has the note of its sealing', async () => {
+  it('is never signed again: every response has the original note', async () => {
     const { world, bucket, account, head } = await sealedTwice();
     const ROOT_SECRET = `${new Uint8Array(32).fill(9).toBase64()},${world.env.ROOT_SECRET}`;
     const rotated = new World({ FILES: bucket.binding, ROOT_SECRET });
@@ -182,7 +182,7 @@ describe('a head', () => {
     await expectSigned(rotated, body);
   });
 
-  it('that was sealed twice, as whoever did it first died, has one time', async () => {
+  it('that was sealed twice after a crash has one time', async () => {
     const database = new FaultyDatabase(env.DB);
     const { world, bucket, account } = await makeScene({ DB: database.binding });
     await addEntries(account, 300);
@@ -200,7 +200,7 @@ describe('a head', () => {
     expect(await expectTree(account)).toEqual(head);
   });
 
-  it('that bears a former host of the service counts, and the next one bears the new', async () => {
+  it('with a former host of the service is valid, and the next one has the new host', async () => {
     const { world, bucket, account, head } = await sealed(5);
     const moved = new World({ FILES: bucket.binding, PUBLIC_URL: 'https://new.test' });
     moved.now = world.now;
@@ -212,7 +212,7 @@ describe('a head', () => {
   });
 });
 
-describe('when a head is kept in R2', () => {
+describe('when a head is published in R2', () => {
   const checkpoints = (bucket: TestBucket) =>
     bucket.keys.flatMap((key) => Number(/\/checkpoints\/(\d+)$/.exec(key)?.[1]) || []);
 
@@ -241,7 +241,7 @@ describe('when a head is kept in R2', () => {
     });
   });
 
-  it('leaves no time for another history: what is put back and changed is refused', async () => {
+  it('leaves no time for another history: a restored and changed log is refused', async () => {
     const { world, bucket, account } = await sealed(5);
     const before = await env.DB.prepare('select root, edge from trees').first<Record<string, unknown>>();
     for (let round = 0; round < 4; round++) {
@@ -266,9 +266,9 @@ describe('a hold', () => {
   const LONGEST = 3 * MINUTE;
 
   it.each([
-    ['that ends when a request can have asked for keeps the log from being sealed', LONGEST, 5],
-    ["that ends later is nobody's", LONGEST + 1, 6],
-    ["that ends never is nobody's", YEAR * 1_000, 6],
+    ['with an end that a request can set prevents sealing', LONGEST, 5],
+    ['with a later end is ignored', LONGEST + 1, 6],
+    ['with an end in the far future is ignored', YEAR * 1_000, 6],
   ])('%s', async (_, time, size) => {
     const { world, account } = await sealed(5);
     await addEntries(account, 1);
@@ -284,14 +284,14 @@ describe('a hold', () => {
     expect((await expectTree(account)).tree_size).toBe(6);
   });
 
-  it('that begins counts, whatever the database said, and ends later than the one before', () => {
+  it('that begins ends later than the one before, whatever the database says', () => {
     const now = 1_000 * DAY;
     const ends = [0, now, now + MINUTE, now + 2 * MINUTE, now + LONGEST + 1, 9e12];
     expect(ends.map((end) => endOfHold(end, now) - now - 2 * MINUTE)).toEqual([0, 0, 0, 1, 0, 0]);
   });
 });
 
-describe('a key that is known no longer', () => {
+describe('a key that is no longer configured', () => {
   const ROOT_SECRET = new Uint8Array(32).fill(9).toBase64();
 
   /** The account as the service knows it with the new secret alone. */
@@ -309,7 +309,7 @@ describe('a key that is known no longer', () => {
     });
   }
 
-  it('has its head signed by the newest where R2 keeps that, with the time of then', async () => {
+  it('has its head signed again by the newest key if R2 has it, with the original time', async () => {
     const scene = await sealed(5);
     const account = await forget(scene);
     account.world.advance(DAY);
@@ -321,7 +321,7 @@ describe('a key that is known no longer', () => {
     await expectSound(account, { ...head, note });
   });
 
-  it('leaves an empty log as it is: its head is the same for whoever signs it', async () => {
+  it('does not affect an empty log, whose head is always the same', async () => {
     const scene = await makeScene();
     // As a request to go on with a restored log leaves it.
     await write('insert into trees (account, due_at) values (?, 0)', await numberOf(scene.account));
@@ -336,7 +336,7 @@ describe('a key that is known no longer', () => {
     await expectSound(account, head);
   });
 
-  it('leaves a head that R2 does not keep refused', async () => {
+  it('makes a head refused that is not in R2', async () => {
     const { kept, ...scene } = await sealedTwice();
     const account = await forget(scene);
     const shown = await checkpointOf(account);
@@ -377,13 +377,13 @@ describe('a row of the tree', () => {
     await expectRefused(account, kept);
   });
 
-  it('that is lost with nothing changed is made again, and R2 shows the head that it had', async () => {
+  it('that is lost is made again from an unchanged log, with the head in R2', async () => {
     const { account, head } = await sealed(5);
     await write(`update trees set ${NOTHING}, note = null, published_size = 0, due_at = 0`);
     await expectSound(account, head);
   });
 
-  it('of before is refused, once R2 keeps a later head of what was changed', async () => {
+  it('from earlier is refused once R2 has a later head of the changed log', async () => {
     const { world, account } = await sealed(5);
     const before = await env.DB.prepare('select * from trees').first<Record<string, unknown>>();
     world.advance(HOUR);
@@ -398,7 +398,7 @@ describe('a row of the tree', () => {
     await expectRefused(account, head);
   });
 
-  it('is refused where R2 keeps another head of the same size', async () => {
+  it('is refused if R2 has another head of the same size', async () => {
     const { world, account, bucket, head } = await sealedTwice();
     const row = await env.DB.prepare('select root, edge, note from trees').first<Record<string, unknown>>();
     // Another history of the same size, kept by now.
@@ -414,7 +414,7 @@ describe('a row of the tree', () => {
     await expectRefused(account, other);
   });
 
-  it('with a record of an erasure for a note is refused', async () => {
+  it('with the note of an erasure is refused', async () => {
     const { world, account } = await sealed(5);
     const agent = await account.agent();
     await agent.request();
@@ -428,7 +428,7 @@ describe('a row of the tree', () => {
 });
 
 describe('an entry', () => {
-  it('that was changed after it was sealed has no proof, and the others have theirs', async () => {
+  it('that was changed after sealing has no proof, while the others do', async () => {
     const { account } = await sealed(5);
     const [first, second] = await account.log();
     await write("update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = 2");
@@ -446,14 +446,14 @@ describe('an entry', () => {
     expect((await account.must(409, 'GET', `/v1/audit/${entry.id}/proof`)).body.code).toBe('conflict');
   });
 
-  it('at the end of what is sealed that was deleted leaves the log refused', async () => {
+  it('that was the last sealed one and is deleted makes the log refused', async () => {
     const { account, head } = await sealed(5);
     await write('delete from audit_entries where pos % 4294967296 > 3');
     await expectRefused(account, head);
   });
 });
 
-it('a log that is signed while it is looked at is never taken for a refused one', async () => {
+it('a log that is sealed while it is read is never reported as refused', async () => {
   const outage = new Outage();
   const bucket: TestBucket = new TestBucket(1, 1_000, () => world.now);
   const world: World = new World({ DB: outage.database(env.DB), FILES: outage.bucket(bucket.binding) });
@@ -492,7 +492,7 @@ describe('a log that another sealer seals at the same time', () => {
     return { outage, bucket, world, account, sealFurther };
   }
 
-  it('is not refused by a sweep, whenever that happens', async () => {
+  it('is not refused by a sweep, in any order of calls', async () => {
     const { outage, world, account, sealFurther } = await makeOverlap();
     world.advance(HOUR);
     await addEntries(account, 4);
@@ -513,7 +513,7 @@ describe('a log that another sealer seals at the same time', () => {
     await expectTree(account);
   });
 
-  it('is not refused by an export, whenever that happens', async () => {
+  it('is not refused by an export, in any order of calls', async () => {
     const { outage, world, account, sealFurther } = await makeOverlap();
     world.advance(HOUR);
     await addEntries(account, 3);
@@ -544,7 +544,7 @@ describe('a log that another sealer seals at the same time', () => {
     expect(log.of('tree_refused')).toEqual([]);
   });
 
-  it('is tried again, and not refused, where that happens each time that it is read', async () => {
+  it('is retried, and not refused, if that happens at each reading', async () => {
     const { outage, world, account, sealFurther } = await makeOverlap();
     let { now } = world;
     world.advance(DAY);
@@ -564,7 +564,7 @@ describe('a log that another sealer seals at the same time', () => {
     await expectTree(account);
   });
 
-  it('has the row that the other sealer wrote, whatever became of this one', async () => {
+  it('has the row that the other sealer wrote, whether or not this one succeeds', async () => {
     const { outage, world, account, sealFurther } = await makeOverlap();
     world.advance(HOUR);
     await addEntries(account, 3);
@@ -577,7 +577,7 @@ describe('a log that another sealer seals at the same time', () => {
     expect(await env.DB.prepare('select size, due_at from trees').first()).toEqual({ size: 9, due_at: null });
   });
 
-  it('has the proof of an export where the other sealer was first, and sealed less', async () => {
+  it('has the proof of an export if the other sealer was first and sealed less', async () => {
     const { world, account } = await makeOverlap();
     const readRow = () => env.DB.prepare('select size, root, edge, note from trees').first<Record<string, unknown>>();
     const writeRow = (row: Record<string, unknown> | null) =>
@@ -606,7 +606,7 @@ describe('a log that another sealer seals at the same time', () => {
   });
 });
 
-it('a log of which R2 does not tell is unavailable, and not refused', async () => {
+it('a log is unavailable, and not refused, while R2 fails', async () => {
   const outage = new Outage();
   const bucket: TestBucket = new TestBucket(1, 1_000, () => world.now);
   const world: World = new World({ FILES: outage.bucket(bucket.binding) });

@@ -44,7 +44,7 @@ async function errorsDuring(happens: () => Promise<unknown>): Promise<Json[]> {
 }
 
 describe('the head of a log', () => {
-  it('is that of an empty tree before anything happened', async () => {
+  it('is that of an empty tree at first', async () => {
     const { world, account } = await makeScene();
     const created = (await account.must(200, 'GET', '/v1/me')).body.created_at;
     const checkpoint = await checkpointOf(account);
@@ -55,7 +55,7 @@ describe('the head of a log', () => {
     expect(await checkpointOf(account)).toEqual(checkpoint);
   });
 
-  it('covers every entry after the next sweep, and stays as it is until there are more', async () => {
+  it('covers every entry after the next sweep, and does not change until there are more', async () => {
     const { world, account } = await makeScene();
     const agent = await account.agent();
     const permission = await agent.request();
@@ -73,14 +73,14 @@ describe('the head of a log', () => {
     expect((await expectTree(account)).tree_size).toBe(3);
   });
 
-  it.each([255, 256, 257, 1_030])('is right for a log of %d entries that is sealed at once', async (count) => {
+  it.each([255, 256, 257, 1_030])('is correct for a log of %d entries that is sealed at once', async (count) => {
     const { world, account } = await makeScene();
     await addEntries(account, count);
     await world.sweep();
     expect((await expectTree(account)).tree_size).toBe(count);
   });
 
-  it('is right for a log that grows in steps, and for many accounts at a time', async () => {
+  it('is correct for a log that grows in steps, and for many accounts at a time', async () => {
     const { world, account } = await makeScene();
     const others = await Promise.all(Array.from({ length: 20 }, () => world.account()));
     for (const other of others) await (await other.agent()).request();
@@ -92,7 +92,7 @@ describe('the head of a log', () => {
     expect((await expectTree(account)).tree_size).toBe(1_024);
   });
 
-  it('is signed by the newest root secret when it is sealed', async () => {
+  it('is signed with the newest root secret at the time of sealing', async () => {
     const { world, account, bucket } = await makeScene();
     const agent = await account.agent();
     await agent.request();
@@ -111,7 +111,7 @@ describe('the head of a log', () => {
 });
 
 describe('a proof', () => {
-  it('is there once the entry is sealed', async () => {
+  it('exists once the entry is sealed', async () => {
     const { world, account } = await makeScene();
     await (await account.agent()).request();
     const [{ id }] = await account.log();
@@ -121,7 +121,7 @@ describe('a proof', () => {
     await account.must(200, 'GET', `/v1/audit/${id}/proof`);
   });
 
-  it('is for entries of the account alone, and only while the plan keeps them', async () => {
+  it('exists only for entries of the account, and within their retention', async () => {
     const { world, account } = await makeScene();
     await (await account.agent()).request();
     await world.sweep();
@@ -134,7 +134,7 @@ describe('a proof', () => {
     await account.must(404, 'GET', `/v1/audit/${id}/proof`);
   });
 
-  it('of consistency is given for sizes that there were, and no others', async () => {
+  it('of consistency exists only for sizes up to that of the head', async () => {
     const { world, account } = await makeScene();
     const agent = await account.agent();
     for (let i = 0; i < 3; i++) await agent.request();
@@ -157,7 +157,7 @@ describe('a proof', () => {
     await account.must(400, 'GET', '/v1/audit/consistency');
   });
 
-  it('reads one row of the tree and few objects, whatever the size of the log', async () => {
+  it('reads one row of the tree and few objects, however long the log is', async () => {
     const { world, account, bucket } = await makeScene();
     await addEntries(account, 1_030);
     await world.sweep();
@@ -183,7 +183,7 @@ describe('a proof', () => {
 });
 
 describe('sealing', () => {
-  it('hashes what a deleted agent did as it was', async () => {
+  it('hashes the entries of a deleted agent unchanged', async () => {
     const { world, account } = await makeScene();
     const agent = await account.agent();
     const other = await account.agent();
@@ -196,7 +196,7 @@ describe('sealing', () => {
     expect([tree_size, root_hash]).toEqual([2, rootOf(leaves).toHex()]);
   });
 
-  it('keeps a head in R2 at once, then every hour that it changed, and never writes over one', async () => {
+  it('publishes a head in R2 at once, then one per hour with changes, and never overwrites one', async () => {
     const scene = await makeScene();
     const { world, account } = scene;
     const agent = await account.agent();
@@ -214,7 +214,7 @@ describe('sealing', () => {
     expect(results).toEqual([{ due_at: null }]);
   });
 
-  it('leaves the leaf of nothing where an entry was taken out before it was sealed', async () => {
+  it('hashes an empty leaf for an entry that was removed before it was sealed', async () => {
     const { world, account } = await makeScene();
     const agent = await account.agent();
     for (let i = 0; i < 3; i++) await agent.request();
@@ -226,7 +226,7 @@ describe('sealing', () => {
     expect((await checkpointOf(account)).root_hash).toBe(root.toHex());
   });
 
-  it('refuses a log that became shorter, and one that was put back, and says so', async () => {
+  it('refuses and logs a log that was shortened, and one that was restored', async () => {
     const scene = await makeScene();
     const { world, account } = scene;
     const agent = await account.agent();
@@ -253,7 +253,7 @@ describe('sealing', () => {
     expect((await keptNotes(scene)).map((note) => parseNote(note).size)).toEqual([5]);
   });
 
-  it('refuses to fill a tile otherwise than it was filled', async () => {
+  it('refuses to replace a full tile by another', async () => {
     const { world, account, bucket } = await makeScene();
     await addEntries(account, 300);
     await world.sweep();
@@ -266,7 +266,7 @@ describe('sealing', () => {
     expect(after).toEqual(before);
   });
 
-  describe('never signs what somebody wrote into the database', () => {
+  describe('never signs what an attacker wrote into the database', () => {
     /** A log of five entries whose head is kept, and of two more that are sealed since. */
     async function sealTwice() {
       const scene = await makeScene();
@@ -338,7 +338,7 @@ describe('sealing', () => {
     });
   });
 
-  it('goes on when the key is known no longer, from a head that is kept', async () => {
+  it('continues from a published head after its key was removed', async () => {
     const { world, account, bucket } = await makeScene();
     const agent = await account.agent();
     await agent.request();
@@ -353,7 +353,7 @@ describe('sealing', () => {
     expect(stored?.note).not.toContain(before.note.split(' ').at(-1));
   });
 
-  it('does not let time run backwards', async () => {
+  it('never signs a time before that of the last head', async () => {
     const { world, account } = await makeScene();
     const agent = await account.agent();
     await agent.request();
@@ -366,7 +366,7 @@ describe('sealing', () => {
     expect(await checkpointOf(account)).toMatchObject({ tree_size: 2, timestamp });
   });
 
-  it('one account that cannot be sealed holds up no other', async () => {
+  it('is not delayed by an account that cannot be sealed', async () => {
     const { world, account } = await makeScene();
     const other = await world.account();
     for (const owner of [account, other]) await (await owner.agent()).request();
@@ -385,7 +385,7 @@ describe('sealing', () => {
     for (const account of accounts) expect((await expectTree(account)).tree_size).toBe(1);
   });
 
-  it('costs nothing where nothing happened', async () => {
+  it('costs nothing if nothing happened', async () => {
     const { world, account } = await makeScene();
     await (await account.agent()).request();
     await world.sweep();
@@ -436,7 +436,7 @@ describe('sealing', () => {
     60_000,
   );
 
-  it('goes on where it was after R2 failed for hours', async () => {
+  it('continues after R2 failed for hours', async () => {
     const outage = new Outage();
     const bucket = new TestBucket(1, 1_000);
     const scene = await makeScene({ FILES: outage.bucket(bucket.binding) });
@@ -460,7 +460,7 @@ describe('sealing', () => {
     expect((await keptNotes({ ...scene, bucket })).map((note) => parseNote(note).size)).toEqual([300, 800]);
   });
 
-  it('goes on from a head that was kept by whoever died then, however many logs are due by now', async () => {
+  it('continues from the published head of a crashed sealer, however many logs are due', async () => {
     const database = new FaultyDatabase(env.DB);
     const { world, account, bucket } = await makeScene({ DB: database.binding });
     await addEntries(account, 600);
@@ -487,7 +487,7 @@ describe('sealing', () => {
     const deleteAccount = ({ world, id }: TestAccount) =>
       world.must(202, 'DELETE', `/v1/admin/users/${id}`, { token: world.env.ADMIN_TOKEN ?? '' });
 
-    it('leaves nothing in R2 after 21 minutes, and touches no other tree', async () => {
+    it('leaves nothing in R2 after 21 minutes, and changes no other tree', async () => {
       // R2 lists two objects at a time: the tree takes several slices of a sweep.
       const bucket = new TestBucket(1, 2);
       const { world, account } = await makeScene({ FILES: bucket.binding });
@@ -513,7 +513,7 @@ describe('sealing', () => {
       expect(results).toEqual([]);
     });
 
-    it('leaves nothing in R2 where it was deleted while it was sealed, at whatever moment', async () => {
+    it('leaves nothing in R2 if it is deleted while it is sealed, at any point', async () => {
       const outage = new Outage();
       const bucket = new TestBucket(1, 1_000);
       const { world } = await makeScene({ DB: outage.database(env.DB), FILES: outage.bucket(bucket.binding) });

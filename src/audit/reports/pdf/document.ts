@@ -1,9 +1,9 @@
-import type { Content, Definition, TableLayout } from 'pdfmake/js/Printer.js';
+import type { Content, Definition } from 'pdfmake/js/Printer.js';
 import type { ReportContent } from '../content';
 import { formatNumber, formatSeconds, truncate } from '../wording';
 import { changesSection, controlsSection, exceptionsSection, sampleSection } from './evidence-sections';
 import { agentsSection, decidersSection, monthsSection, scopeSection, summarySection } from './figure-sections';
-import { BADGE, BOXED, COLORS, DEFAULT_STYLE, GAP, PAGE_MARGINS, RULED, STYLES, TEXT_WIDTH, TILES } from './style';
+import { COLORS, DEFAULT_STYLE, GAP, PAGE_MARGINS, STYLES, TEXT_WIDTH } from './style';
 
 const SECTIONS = [
   scopeSection,
@@ -16,13 +16,6 @@ const SECTIONS = [
   changesSection,
   sampleSection,
 ];
-
-export const TABLE_LAYOUTS: Record<string, TableLayout> = {
-  ruled: RULED,
-  boxed: BOXED,
-  tiles: TILES,
-  badge: BADGE,
-};
 
 /** The title page, the table of contents and all sections, before fonts are chosen. */
 export function composePages(report: ReportContent): Content[] {
@@ -81,7 +74,10 @@ function titlePage(report: ReportContent): Content[] {
   ];
   return [
     { text: 'COUNTERSIGN', fontSize: 9, bold: true, characterSpacing: 2, color: COLORS.muted, margin: [0, 70, 0, 0] },
-    rule(COLORS.navy, 1.5, [0, 8, 0, 34]),
+    {
+      canvas: [{ type: 'line', x1: 0, y1: 0, x2: TEXT_WIDTH, y2: 0, lineWidth: 1.5, lineColor: COLORS.navy }],
+      margin: [0, 8, 0, 34],
+    },
     { text: 'Compliance report', fontSize: 13, color: COLORS.muted },
     { text: report.framework, fontSize: 28, bold: true, color: COLORS.navy, lineHeight: 1, margin: [0, 2, 0, 6] },
     { text: 'Access of AI agents: requests, decisions and use', fontSize: 12, margin: [0, 0, 0, 40] },
@@ -126,11 +122,4 @@ function contentsPage(): Content[] {
     { text: 'Contents', style: 'section', pageBreak: 'before' },
     { toc: { numberStyle: { color: COLORS.muted } } },
   ];
-}
-
-function rule(color: string, width: number, margin: [number, number, number, number]): Content {
-  return {
-    canvas: [{ type: 'line', x1: 0, y1: 0, x2: TEXT_WIDTH, y2: 0, lineWidth: width, lineColor: color }],
-    margin,
-  };
 }

@@ -1,7 +1,7 @@
 import type { Content } from 'pdfmake/js/Printer.js';
-import type { ReportContent } from '../content';
+import type { Counts, ReportContent } from '../content';
 import { formatCode, formatMonth, formatNumber, truncate } from '../wording';
-import { omittedNote, ruledTable, sectionHeading } from './blocks';
+import { type Column, omittedNote, ruledTable, sectionHeading } from './blocks';
 import { monthlyChart } from './chart';
 import { COLORS } from './style';
 
@@ -80,7 +80,6 @@ function tiles(figures: [string, number][]): Content {
 export function monthsSection({ months }: ReportContent, number: number): Content[] {
   const names = months.map(({ month }) => month);
   const values = <K extends keyof (typeof months)[number]>(key: K) => months.map((month) => month[key]);
-  const column = (head: string) => ({ head, share: 2, number: true as const });
   return [
     sectionHeading(number, 'Activity by month'),
     { text: 'Requests and their outcome', style: 'label' },
@@ -97,15 +96,8 @@ export function monthsSection({ months }: ReportContent, number: number): Conten
       { name: 'Revoked', color: COLORS.rust, values: values('tokens_revoked') },
     ]),
     ruledTable(
-      [
-        { head: 'Month', share: 2 },
-        ...['Entries', 'Requests', 'Approved', 'Denied', 'Expired', 'Issued', 'Used', 'Revoked'].map(column),
-      ],
-      months.map((month) => [
-        formatMonth(month.month),
-        ...[month.entries, month.requests, month.approved, month.denied, month.expired].map(formatNumber),
-        ...[month.tokens_issued, month.tokens_used, month.tokens_revoked].map(formatNumber),
-      ]),
+      [{ head: 'Month', share: 2 }, { head: 'Entries', share: 2, number: true }, ...countColumns(2)],
+      months.map((month) => [formatMonth(month.month), formatNumber(month.entries), ...countCells(month)]),
     ),
   ];
 }
@@ -117,21 +109,16 @@ const NAME_CHARACTERS = 80;
 
 /** The agents with their requests and tokens. */
 export function agentsSection({ agents }: ReportContent, number: number): Content[] {
-  const column = (head: string) => ({ head, share: 1.9, number: true as const });
   return [
     sectionHeading(number, 'Agents'),
     { text: 'Agents with entries in the period, most requests first.', style: 'paragraph' },
     ruledTable(
-      [
-        { head: 'Agent', share: 6.6 },
-        ...['Requests', 'Approved', 'Denied', 'Expired', 'Issued', 'Used', 'Revoked'].map(column),
-      ],
+      [{ head: 'Agent', share: 6.6 }, ...countColumns(1.9)],
       agents
         .slice(0, LISTED)
         .map(({ agent_id: id, name, counts }) => [
           { stack: [{ text: truncate(name, NAME_CHARACTERS) }, { text: id, style: 'small' }] },
-          ...[counts.requests, counts.approved, counts.denied, counts.expired].map(formatNumber),
-          ...[counts.tokens_issued, counts.tokens_used, counts.tokens_revoked].map(formatNumber),
+          ...countCells(counts),
         ]),
     ),
     ...omittedNote(agents.length, LISTED, 'agent', 'agents'),
@@ -173,4 +160,15 @@ export function decidersSection({ deciders }: ReportContent, number: number): Co
 
 function percentage(part: number, whole: number): string {
   return whole === 0 ? '–' : ((100 * part) / whole).toFixed(1);
+}
+
+function countColumns(share: number): Column[] {
+  const heads = ['Requests', 'Approved', 'Denied', 'Expired', 'Issued', 'Used', 'Revoked'];
+  return heads.map((head) => ({ head, share, number: true }));
+}
+
+/** The cells of {@link countColumns}. */
+function countCells(counts: Counts): string[] {
+  const { requests, approved, denied, expired, tokens_issued, tokens_used, tokens_revoked } = counts;
+  return [requests, approved, denied, expired, tokens_issued, tokens_used, tokens_revoked].map(formatNumber);
 }

@@ -2,8 +2,9 @@
 /// <reference path="./libraries.d.ts" />
 import exported, { type Definition } from 'pdfmake/js/Printer.js';
 import type { ReportContent } from '../content';
-import { composePages, defineDocument, TABLE_LAYOUTS } from './document';
+import { composePages, defineDocument } from './document';
 import { Coverage, type Family, type LoadFont, loadFamilies } from './fonts';
+import { TABLE_LAYOUTS } from './style';
 import { setFonts } from './text-runs';
 
 /** pdfmake's printer: the default export of a CommonJS module, which some bundlers unwrap and others do not. */

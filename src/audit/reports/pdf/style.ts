@@ -32,46 +32,46 @@ export const STYLES: Record<string, Style> = {
 /** The gap between the columns of a table. */
 export const GAP = 6;
 
-/** A table with thin rules between its rows and a darker one below its head. Its text is flush with the page margins. */
-export const RULED: TableLayout = {
-  hLineWidth: (row, { table }) => (row === 0 ? 0 : row === (table.headerRows ?? 0) ? 0.8 : 0.4),
-  hLineColor: (row, { table }) => (row === (table.headerRows ?? 0) ? COLORS.navy : COLORS.rule),
-  vLineWidth: () => 0,
-  paddingLeft: (column) => (column === 0 ? 0 : GAP / 2),
-  paddingRight: (column, { table }) => (column === (table.widths?.length ?? 0) - 1 ? 0 : GAP / 2),
-  paddingTop: () => 2.5,
-  paddingBottom: () => 2.5,
-};
-
-/** A single cell with a bar at its left. */
-export const BOXED: TableLayout = {
-  hLineWidth: () => 0,
-  vLineWidth: (column) => (column === 0 ? 2.5 : 0),
-  vLineColor: () => COLORS.navy,
-  paddingLeft: () => 14,
-  paddingRight: () => 14,
-  paddingTop: () => 10,
-  paddingBottom: () => 10,
-};
-
-/** Cells as separate boxes with white gaps. */
-export const TILES: TableLayout = {
-  hLineWidth: () => 5,
-  vLineWidth: (column, { table }) => (column === 0 || column === (table.widths?.length ?? 0) ? 0 : 5),
-  hLineColor: () => '#ffffff',
-  vLineColor: () => '#ffffff',
-  paddingLeft: () => 10,
-  paddingRight: () => 10,
-  paddingTop: () => 7,
-  paddingBottom: () => 5,
-};
-
-/** A word in a colored box. */
-export const BADGE: TableLayout = {
-  hLineWidth: () => 0,
-  vLineWidth: () => 0,
-  paddingLeft: () => 2,
-  paddingRight: () => 2,
-  paddingTop: () => 0.5,
-  paddingBottom: () => 1,
+/** The layouts of tables, by the names that tables use in `layout`. */
+export const TABLE_LAYOUTS: Record<string, TableLayout> = {
+  /** A table with thin rules between its rows and a darker one below its head. Its text is flush with the page margins. */
+  ruled: {
+    hLineWidth: (row, { table }) => (row === 0 ? 0 : row === (table.headerRows ?? 0) ? 0.8 : 0.4),
+    hLineColor: (row, { table }) => (row === (table.headerRows ?? 0) ? COLORS.navy : COLORS.rule),
+    vLineWidth: () => 0,
+    paddingLeft: (column) => (column === 0 ? 0 : GAP / 2),
+    paddingRight: (column, { table }) => (column === (table.widths?.length ?? 0) - 1 ? 0 : GAP / 2),
+    paddingTop: () => 2.5,
+    paddingBottom: () => 2.5,
+  },
+  /** A single cell with a bar at its left. */
+  boxed: {
+    hLineWidth: () => 0,
+    vLineWidth: (column) => (column === 0 ? 2.5 : 0),
+    vLineColor: () => COLORS.navy,
+    paddingLeft: () => 14,
+    paddingRight: () => 14,
+    paddingTop: () => 10,
+    paddingBottom: () => 10,
+  },
+  /** Cells as separate boxes with white gaps. */
+  tiles: {
+    hLineWidth: () => 5,
+    vLineWidth: (column, { table }) => (column === 0 || column === (table.widths?.length ?? 0) ? 0 : 5),
+    hLineColor: () => '#ffffff',
+    vLineColor: () => '#ffffff',
+    paddingLeft: () => 10,
+    paddingRight: () => 10,
+    paddingTop: () => 7,
+    paddingBottom: () => 5,
+  },
+  /** A word in a colored box. */
+  badge: {
+    hLineWidth: () => 0,
+    vLineWidth: () => 0,
+    paddingLeft: () => 2,
+    paddingRight: () => 2,
+    paddingTop: () => 0.5,
+    paddingBottom: () => 1,
+  },
 };

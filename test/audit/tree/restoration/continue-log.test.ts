@@ -1,14 +1,14 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { TestBucket } from '../../support/bucket';
-import { depth } from '../../support/depth';
-import { readExport, sha256, startExport } from '../../support/exports';
-import { failingCalls, MODES } from '../../support/failing-calls';
-import { watchLog } from '../../support/log';
-import { Outage } from '../../support/outage';
-import { dumpTables, emptyTables, saveTables } from '../../support/tables';
-import { addEntries, checkpointOf, expectTree } from '../../support/tree';
-import { type Answer, type TestAccount, World } from '../../support/world';
+import { TestBucket } from '../../../support/bucket';
+import { depth } from '../../../support/depth';
+import { readExport, sha256, startExport } from '../../../support/exports';
+import { failingCalls, MODES } from '../../../support/failing-calls';
+import { watchLog } from '../../../support/log';
+import { Outage } from '../../../support/outage';
+import { dumpTables, emptyTables, saveTables } from '../../../support/tables';
+import { addEntries, checkpointOf, expectTree } from '../../../support/tree';
+import { type Answer, type TestAccount, World } from '../../../support/world';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -93,8 +93,8 @@ async function sealedTree({ world, account, bucket }: Pick<Scene, 'world' | 'acc
   };
 }
 
-describe('a log whose database was put back', () => {
-  it('is signed again when what R2 keeps from after that is set aside', async () => {
+describe('a log whose database was restored', () => {
+  it('is signed again after the later objects in R2 are set aside', async () => {
     const scene = await putBack();
     const { world, account, bucket, head, kept, restoredTo, lost } = scene;
     expect(await isRefused(scene)).toBe(true);
@@ -123,7 +123,7 @@ describe('a log whose database was put back', () => {
     expect(bucket.keys).toEqual([]);
   });
 
-  it('is signed again from the beginning, where it had no entry at that moment', async () => {
+  it('is signed again from the beginning if it had no entry at that time', async () => {
     const scene = await makeScene();
     const { world, account } = scene;
     const restore = await saveTables(env.DB);
@@ -137,7 +137,7 @@ describe('a log whose database was put back', () => {
     await expectSealed(scene, 260);
   });
 
-  it('is signed again where it went on for a while, as R2 kept full tiles alone', async () => {
+  it('is signed again if it grew in between while R2 had only full tiles of it', async () => {
     const scene = await makeScene();
     const { world, account, bucket } = scene;
     await addEntries(account, 10);
@@ -158,7 +158,7 @@ describe('a log whose database was put back', () => {
     await expectSealed(scene, 340);
   });
 
-  it('loses no tile that it needs, of whatever level', async () => {
+  it('loses no tile that it needs, on any level', async () => {
     const { restoredTo, ...scene } = await putBack();
     const { account, bucket } = scene;
     const tiles = ['0/10', '0/100', '1/0', '1/1', '2/0'].map((path) => `trees/${account.id}/tiles/${path}`);
@@ -168,7 +168,7 @@ describe('a log whose database was put back', () => {
     expect(left).toEqual([`trees/${account.id}/checkpoints/0000000000000300`, `trees/${account.id}/tiles/0/0`]);
   });
 
-  it('is refused until the last of many objects is set aside, and told that there is more', async () => {
+  it('is inconsistent until the last of many objects is set aside, and responses say that there are more', async () => {
     const { restoredTo, head, ...scene } = await putBack();
     const { account, bucket } = scene;
     for (let index = 3; index < 600; index++) {
@@ -201,7 +201,7 @@ describe('nothing is set aside', () => {
     return answer;
   }
 
-  it('of a log that is as R2 knows it', async () => {
+  it('of a log that agrees with R2', async () => {
     const scene = await makeScene();
     expect((await askInVain(scene, scene.world.now)).body).toEqual({ set_aside: 0, has_more: false });
     await addEntries(scene.account, 300);
@@ -209,13 +209,13 @@ describe('nothing is set aside', () => {
     expect((await askInVain(scene, 0)).body).toEqual({ set_aside: 0, has_more: false });
   });
 
-  it('for a moment that has not come', async () => {
+  it('for a time in the future', async () => {
     const { restoredTo: _, ...scene } = await putBack();
     const { status, body } = await askInVain(scene, scene.world.now + 1);
     expect([status, body.errors[0].path]).toEqual([400, 'body.restored_to']);
   });
 
-  it('for a moment after the one to which the database was put back', async () => {
+  it('for a time after the one to which the database was restored', async () => {
     const { restoredTo, ...scene } = await putBack();
     scene.world.advance(HOUR);
     // What was sealed up to a minute before may have been unknown to the database still.
@@ -246,7 +246,7 @@ describe('nothing is set aside', () => {
     return scene;
   }
 
-  it('of a log that somebody shortened in the database before it was put back', async () => {
+  it('of a log that somebody shortened before the database was restored', async () => {
     const scene = await shortened();
     expect(await isRefused(scene)).toBe(true);
     expect((await askInVain(scene, scene.world.now)).body.code).toBe('conflict');
@@ -256,14 +256,14 @@ describe('nothing is set aside', () => {
     expect(await isRefused(scene)).toBe(true);
   });
 
-  it('of a log that somebody shortened, though they made its heads tell of a later time', async () => {
+  it('of a log that somebody shortened, even with heads of a later time', async () => {
     // Too few to fill a tile.
     const scene = await shortened(100, `update trees set sealed_at = ${Date.UTC(2100, 0)}`);
     expect(await isRefused(scene)).toBe(true);
     expect((await askInVain(scene, scene.world.now)).body.code).toBe('conflict');
   });
 
-  it('of a log on another shard than the one that was put back', async () => {
+  it('of a log on another shard than the restored one', async () => {
     const { restoredTo, ...scene } = await putBack();
     expect((await ask(scene, restoredTo, '01')).body).toEqual({ set_aside: 0, has_more: false });
     expect(await isRefused(scene)).toBe(true);
@@ -325,7 +325,7 @@ describe('at the same time', () => {
     return scene;
   }
 
-  it('as a log is sealed no tile of it is lost, whichever comes in between', async () => {
+  it('no tile is lost while the log is sealed, in any order of calls', async () => {
     const scene = await unsealed();
     const { outage, bucket, world } = scene;
     const [putAllBack, refill, begun] = [await saveTables(env.DB), bucket.save(), world.now];
@@ -350,7 +350,7 @@ describe('at the same time', () => {
     expect(held).toBeGreaterThan(0);
   });
 
-  it('as the row is about to tell of a tree that R2 has already, it is not taken for another', async () => {
+  it('a tree that R2 has already but its row does not yet is not mistaken for another', async () => {
     const scene = await unsealed();
     const { outage, bucket, world } = scene;
     const size = async () => (await env.DB.prepare('select size from trees').first<{ size: number }>())?.size;
@@ -377,7 +377,7 @@ describe('at the same time', () => {
     }
   });
 
-  it('as it is asked for, a log that is sealed loses no tile either', async () => {
+  it('a log that is being sealed when the request comes loses no tile either', async () => {
     const { restoredTo, head, ...scene } = await putBack();
     const { outage, bucket, world } = scene;
     const [putAllBack, refill, begun] = [await saveTables(env.DB), bucket.save(), world.now];
@@ -401,7 +401,7 @@ describe('at the same time', () => {
     }
   });
 
-  it('as R2 is slow, nothing is deleted when the log might be sealed again', async () => {
+  it('with a slow R2, nothing is deleted once the log may be sealed again', async () => {
     const { restoredTo, lost, ...scene } = await putBack();
     const { world, bucket } = scene;
     const { binding } = bucket;
@@ -417,7 +417,7 @@ describe('at the same time', () => {
   });
 });
 
-it('a file that is made while its log is held waits, and has its proof', async () => {
+it('a file waits while its log is held, and then has its proof', async () => {
   const scene = await makeScene();
   const { world, account } = scene;
   await addEntries(account, 10);
@@ -434,7 +434,7 @@ it('a file that is made while its log is held waits, and has its proof', async (
   expect([status, proof_url]).toEqual(['completed', expect.any(String)]);
 });
 
-it('is a matter of one account', async () => {
+it('concerns only one account', async () => {
   const { restoredTo, ...scene } = await putBack();
   const other: TestAccount = await scene.world.account();
   expect((await ask({ ...scene, account: other }, restoredTo)).body).toEqual({ set_aside: 0, has_more: false });

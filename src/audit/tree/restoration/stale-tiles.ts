@@ -1,28 +1,28 @@
-import { extendsBeyond } from '../../lib/tiles';
-import { formatTime } from '../../lib/time';
-import type { Id } from '../../lib/typeid';
-import { parseHead } from './checkpoint';
-import { checkpointFolder, checkpointKey, putOnce, tileFolder, treeFolder } from './storage';
+import { extendsBeyond } from '../../../lib/tiles';
+import { formatTime } from '../../../lib/time';
+import type { Id } from '../../../lib/typeid';
+import { parseHead } from '../checkpoint';
+import { headFolder, headKey, putOnce, tileFolder, treeFolder } from '../storage';
 
-/** Objects that are on their way at a time. */
-const GROUP = 50;
+/** Objects that are copied at the same time. */
+const GROUP_SIZE = 50;
 
-/** A tile or a head that R2 keeps of a longer tree than the database has. */
+/** A tile or a head in R2 of a longer tree than the database has. */
 export interface StaleTile {
   key: string;
   /** Milliseconds since the epoch. */
   writtenAt: number;
 }
 
-/** What R2 keeps of a longer tree. */
+/** The objects in R2 of a longer tree. */
 export interface StaleTiles {
-  /** Tiles that hold leaves after the last one. What is full before it is the same in every tree that goes on from there. */
+  /** Full tiles with leaves after the last one. The tiles before are the same in every extension of the tree. */
   tiles: StaleTile[];
-  /** Signed heads, the smallest first. */
+  /** Published heads, the smallest first. */
   heads: StaleTile[];
 }
 
-/** Finds what R2 keeps of a longer tree than that of a size. Takes one listing for every thousand tiles of the tree. */
+/** Finds the objects in R2 that only a tree longer than `size` has. Lists R2 once for every thousand tiles of the tree. */
 export async function findStaleTiles(bucket: R2Bucket, account: Id<'user'>, size: number): Promise<StaleTiles> {
   const folder = tileFolder(account);
   const isBeyond = (key: string) => {
@@ -31,7 +31,7 @@ export async function findStaleTiles(bucket: R2Bucket, account: Id<'user'>, size
   };
   const [tiles, heads] = await Promise.all([
     list(bucket, folder, folder, isBeyond),
-    list(bucket, checkpointFolder(account), checkpointKey(account, size), () => true),
+    list(bucket, headFolder(account), headKey(account, size), () => true),
   ]);
   return { tiles, heads };
 }
@@ -51,25 +51,25 @@ async function list(
   }
 }
 
-/** When a head says that it was sealed, in milliseconds since the epoch; null where it is gone, or does not say so. */
+/** When a published head was sealed by its note, in milliseconds since the epoch; null if it is gone or not a head. */
 export async function sealingTime(bucket: R2Bucket, account: Id<'user'>, { key }: StaleTile): Promise<number | null> {
   const object = await bucket.get(key);
   return (object && parseHead(account, await object.text())?.sealedAt) ?? null;
 }
 
 /**
- * Moves objects to where nothing reads them: `trees/<account>/set-aside/<moment>/`, each under the path that it had and
- * the time at which it was written. What is there is never written over. May die at any point, and be repeated.
+ * Moves objects to `trees/<account>/set-aside/<moment>/`, where nothing reads them, each under its former path and the time
+ * at which it was written. Nothing is overwritten, so it may crash at any point and be repeated.
  * @param moment milliseconds since the epoch
- * @param mayGoOn is asked before anything is deleted
- * @returns how many were moved, in order: fewer than all where it might not go on
+ * @param mayDelete asked before each deletion
+ * @returns how many were moved, in order: fewer than all if it may no longer delete
  */
 export async function setAside(
   bucket: R2Bucket,
   account: Id<'user'>,
-  leftovers: readonly StaleTile[],
+  objects: readonly StaleTile[],
   moment: number,
-  mayGoOn: () => boolean,
+  mayDelete: () => boolean,
 ): Promise<number> {
   const folder = treeFolder(account);
   const copy = async ({ key, writtenAt }: StaleTile) => {
@@ -78,11 +78,11 @@ export async function setAside(
     const path = `${formatTime(moment)}/${key.slice(folder.length)}/${formatTime(writtenAt)}`;
     await putOnce(bucket, `${folder}set-aside/${path}`, new Uint8Array(await object.arrayBuffer()));
   };
-  for (let moved = 0; moved < leftovers.length; moved += GROUP) {
-    const group = leftovers.slice(moved, moved + GROUP);
+  for (let moved = 0; moved < objects.length; moved += GROUP_SIZE) {
+    const group = objects.slice(moved, moved + GROUP_SIZE);
     await Promise.all(group.map(copy));
-    if (!mayGoOn()) return moved;
+    if (!mayDelete()) return moved;
     await bucket.delete(group.map(({ key }) => key));
   }
-  return leftovers.length;
+  return objects.length;
 }

@@ -1,0 +1,132 @@
+import { and, asc, eq, gt, sql } from 'drizzle-orm';
+import type { Reader } from '../../db/database';
+import { type ERASURE_REASONS, erasedEntries, erasures } from '../../db/schema';
+import { rangesOf, type SequenceRanges } from '../../erasure/erasure-record';
+import type { FileRow } from '../../files/file-records';
+import type { ProducerInput } from '../../files/producer';
+import { LOG_SPAN } from '../../ledger/append';
+import { formatTimeOrNull } from '../../lib/time';
+import { logStart } from '../entry';
+import { selectPositionRange } from '../select-positions';
+import type { SignedHead } from '../tree/checkpoint';
+import { signHidden } from '../tree/erasure-note';
+import type { LogSigner } from '../tree/signer';
+
+/** Maximum records of erasures in a batch. */
+const RECORD_LIMIT = 50;
+
+export interface ErasuresProgress {
+  /** The position of the last hidden entry that was written: 0 at first, null once all are. */
+  hidden: number | null;
+  /** The last record of an erasure that was written; null once all are. */
+  erasure: number | null;
+  hasRecords: boolean;
+}
+
+type Reason = (typeof ERASURE_REASONS)[number];
+
+/**
+ * Writes the section `erased` of a proof: why sequences of the log are missing in the file. First the entries that are
+ * hidden and wait for their erasure, then the records of past erasures.
+ */
+export class ProofErasures {
+  constructor(
+    private readonly signer: LogSigner,
+    private readonly input: ProducerInput,
+    private readonly head: SignedHead,
+    /** Updated with each batch. */
+    private readonly progress: ErasuresProgress,
+  ) {}
+
+  get isFirst(): boolean {
+    return this.progress.hidden === 0;
+  }
+
+  get isDone(): boolean {
+    return this.progress.hidden === null && this.progress.erasure === null;
+  }
+
+  /** Returns the next records as JSON, which may be none. */
+  async next(): Promise<string> {
+    const { hidden, erasure } = this.progress;
+    if (hidden !== null) return this.nextHidden(hidden);
+    return erasure === null ? '' : this.nextErasures(erasure);
+  }
+
+  private async nextHidden(after: number): Promise<string> {
+    const { reader, file, batchRows } = this.input;
+    const start = logStart({ number: file.account });
+    const [rows, oldest, kept] = await reader.load([
+      selectHidden(reader, Math.max(after, start), start + file.snapshot, batchRows),
+      selectOldest(reader, start, file),
+      selectFirstKept(reader, start, file),
+    ]);
+    const first = (oldest[0]?.pos ?? start) - start;
+    const last = (kept[0]?.pos ?? start + file.snapshot + 1) - start - 1;
+    // Sequences before the oldest entry are erased already.
+    const expired: SequenceRanges = after === 0 && first > 0 && first <= last ? [[first, last]] : [];
+    const deleted = rangesOf(rows.map(({ pos }) => pos - start));
+    this.progress.hidden = rows.length === batchRows ? (rows.at(-1)?.pos ?? null) : null;
+    return this.list([await this.hide('retention', expired), await this.hide('agent_deleted', deleted)]);
+  }
+
+  private async nextErasures(after: number): Promise<string> {
+    const { reader, file } = this.input;
+    const [records] = await reader.load([
+      reader
+        .select()
+        .from(erasedEntries)
+        .where(and(eq(erasedEntries.account, file.account), gt(erasedEntries.id, after)))
+        .orderBy(asc(erasedEntries.id))
+        .limit(RECORD_LIMIT),
+    ]);
+    this.progress.erasure = records.length < RECORD_LIMIT ? null : (records.at(-1)?.id ?? null);
+    return this.list(records.map(({ reason, erasedAt, ranges, note }) => record(reason, erasedAt, ranges, note)));
+  }
+
+  /** The record of entries that wait for their erasure; null if there are none. */
+  private async hide(reason: Reason, ranges: SequenceRanges): Promise<string | null> {
+    if (ranges.length === 0) return null;
+    const { account, sealedAt } = this.head;
+    return record(reason, null, ranges, await signHidden(this.signer, { account, reason, ranges }, sealedAt));
+  }
+
+  /** Elements of the JSON array, after those before. */
+  private list(records: (string | null)[]): string {
+    const lines = records.filter((line) => line !== null);
+    if (lines.length === 0) return '';
+    const separator = this.progress.hasRecords ? ',\n' : '\n';
+    this.progress.hasRecords = true;
+    return separator + lines.join(',\n');
+  }
+}
+
+/** The record of an erasure with its signed note. `erasedAt` is null while the erasure is still to come. */
+function record(reason: Reason, erasedAt: number | null, ranges: SequenceRanges, note: string): string {
+  return JSON.stringify({ reason, erased_at: formatTimeOrNull(erasedAt), ranges, note });
+}
+
+/** Selects the entries of deleted agents that are not erased yet. */
+function selectHidden(reader: Reader, after: number, last: number, limit: number) {
+  const deleted = sql`(select number from ${erasures} where ${eq(erasures.kind, 'agent')})`;
+  const entries = sql`audit_entries indexed by audit_by_agent where agent in ${deleted}`;
+  return reader
+    .select({ pos: sql<number>`pos` })
+    .from(sql`(select pos from ${entries} and pos > ${after} and pos <= ${last} order by pos limit ${limit})`);
+}
+
+/** Selects the oldest entry that is not erased. */
+function selectOldest(reader: Reader, start: number, { snapshot }: FileRow) {
+  return reader
+    .select({ pos: sql<number | null>`pos` })
+    .from(sql`(select min(pos) as pos from audit_entries where pos > ${start} and pos <= ${start + snapshot})`);
+}
+
+/** Selects the first entry that was within the account's retention when the file was requested. */
+function selectFirstKept(reader: Reader, start: number, { keptFrom, snapshot }: FileRow) {
+  return reader
+    .select({ pos: sql<number>`low` })
+    .from(
+      sql`(${selectPositionRange({ number: start / LOG_SPAN }, { from: keptFrom, before: start + snapshot + 1 })})`,
+    );
+}

@@ -1,0 +1,105 @@
+import type { ProvableFile } from '../../files/producer';
+import { toHex } from '../../lib/bytes';
+import { coverLeaves, HASH_LENGTH, type Hash, type LeafRange } from '../../lib/merkle';
+import { hashRanges, type ReadTile, TILE_WIDTH } from '../../lib/tiles';
+import { type EntryNote, readNotes } from './notes';
+
+/** Maximum leaf tiles that a batch reads. */
+const TILE_LIMIT = 64;
+
+export interface LeavesProgress {
+  /** The first leaf that is not written yet. */
+  leaf: number;
+  /** The first note that is not written yet: the number of its object, and its index in there. */
+  note: [object: number, index: number];
+}
+
+/**
+ * Writes the section `tree` of a proof, which covers all leaves: those of exported entries with their salts, and the
+ * others by nodes that are as large as possible.
+ */
+export class ProofLeaves {
+  /** Lines written since this object was created. */
+  lines = 0;
+  private notes: EntryNote[] | null = null;
+
+  constructor(
+    private readonly read: ReadTile,
+    /** Leaves of the tree. */
+    private readonly size: number,
+    private readonly file: ProvableFile,
+    private readonly batchRows: number,
+    /** Updated with each batch. */
+    private readonly progress: LeavesProgress,
+  ) {}
+
+  /** Writes the leaves up to the last of a batch of entries; after the last entry, the rest of the tree. */
+  async next(): Promise<{ text: string; ended: boolean }> {
+    const { progress, size } = this;
+    const notes = await this.nextNotes();
+    const ended = notes.length === 0;
+    const gaps: LeafRange[] = [];
+    let leaf = progress.leaf;
+    for (const { sequence } of notes) {
+      gaps.push({ start: leaf, end: sequence - 1 });
+      leaf = sequence;
+    }
+    gaps.push({ start: leaf, end: ended ? size : leaf });
+    const spans = gaps.map(coverLeaves);
+    const [nodes, leafOf] = await Promise.all([hashRanges(spans.flat(), this.read), this.readLeaves(notes)]);
+    const lines = writeLines(notes, leafOf, spans, nodes);
+    const separator = progress.leaf === 0 ? '\n' : ',\n';
+    progress.leaf = ended ? size : leaf;
+    this.lines += lines.length;
+    return { text: lines.length > 0 ? separator + lines.join(',\n') : '', ended };
+  }
+
+  /** The notes of the entries to write next, which lie in few tiles; none once all are written. */
+  private async nextNotes(): Promise<EntryNote[]> {
+    const { progress, file } = this;
+    const [object, index] = progress.note;
+    if (object === file.notes) return [];
+    this.notes ??= readNotes(await file.readNotes(object));
+    const rest = this.notes.slice(index, index + this.batchRows);
+    const tiles = new Set<number>();
+    const count = rest.findIndex((note) => tiles.add(tileOf(note)).size > TILE_LIMIT);
+    const notes = count < 0 ? rest : rest.slice(0, count);
+    const end = index + notes.length;
+    const isOver = end === this.notes.length;
+    if (isOver) this.notes = null;
+    progress.note = isOver ? [object + 1, 0] : [object, end];
+    return notes;
+  }
+
+  /** Reads the leaf hashes of entries, and returns a function that gives each in hexadecimal by its sequence. */
+  private async readLeaves(notes: readonly EntryNote[]): Promise<(sequence: number) => string> {
+    const indexes = [...new Set(notes.map(tileOf))];
+    const tiles = await Promise.all(indexes.map((index) => this.read({ level: 0, index })));
+    const texts = new Map(indexes.map((index, i) => [index, (tiles[i] as Uint8Array).toHex()]));
+    return (sequence) => {
+      const start = ((sequence - 1) % TILE_WIDTH) * HASH_LENGTH * 2;
+      return (texts.get(tileOf({ sequence })) ?? '').slice(start, start + HASH_LENGTH * 2);
+    };
+  }
+}
+
+function tileOf({ sequence }: Pick<EntryNote, 'sequence'>): number {
+  return Math.floor((sequence - 1) / TILE_WIDTH);
+}
+
+/** The lines of a proof: each gap before its entry, and one after the last. */
+function writeLines(
+  notes: readonly EntryNote[],
+  leafOf: (sequence: number) => string,
+  spans: readonly LeafRange[][],
+  nodes: readonly Hash[],
+): string[] {
+  const lines: string[] = [];
+  let used = 0;
+  for (const [i, gap] of spans.entries()) {
+    for (const { start, end } of gap) lines.push(`[${start + 1},${end},"${toHex(nodes[used++] as Hash)}"]`);
+    const note = notes[i];
+    if (note) lines.push(`[${note.sequence},"${note.salt}","${leafOf(note.sequence)}"]`);
+  }
+  return lines;
+}

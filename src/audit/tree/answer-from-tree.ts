@@ -1,0 +1,70 @@
+import { Problem, unavailable } from '../../errors';
+import type { Context } from '../../http/context';
+import { logFailure } from '../../lib/log';
+import type { SignedHead } from './checkpoint';
+import { openTree, type Tree, type TreeRow } from './open-tree';
+import { LogSigner } from './signer';
+import { LogInconsistent } from './storage';
+import { findLastSigned, type TrustContext } from './trust';
+
+type TreeContext = Pick<Context, 'principal' | 'config' | 'reader' | 'runtime'>;
+
+/**
+ * Opens the account's tree for a request, and makes the response from it.
+ * @throws Problem `log_refused` if the log contradicts its signed heads; `unavailable` if R2 does not respond
+ */
+export async function answerFromTree<T>(
+  context: TreeContext,
+  row: TreeRow | undefined,
+  answer: (tree: Tree) => Promise<T>,
+): Promise<T> {
+  return withProblems(context, async (trust) => answer(await openAccountTree(context, trust, row)));
+}
+
+/**
+ * Returns the newest head of the account's log; of an inconsistent log the last one that was signed.
+ * @throws Problem `log_refused` if that is unknown; `unavailable` if R2 does not respond
+ */
+export async function getSignedHead(context: TreeContext, row: TreeRow | undefined): Promise<SignedHead> {
+  return withProblems(context, async (trust) => {
+    try {
+      return (await openAccountTree(context, trust, row)).head;
+    } catch (error) {
+      if (!(error instanceof LogInconsistent)) throw error;
+      const { account } = context.principal;
+      const last = await findLastSigned(trust, account.id, row?.note ?? null);
+      if (!last) throw error;
+      logFailure('tree_refused', error, { account: account.id });
+      return last;
+    }
+  });
+}
+
+function openAccountTree(
+  { principal, reader, runtime }: TreeContext,
+  trust: TrustContext,
+  row: TreeRow | undefined,
+): Promise<Tree> {
+  return openTree({ ...trust, reader }, principal.account, row, runtime.now());
+}
+
+/** Logs why a tree cannot be read, and turns the error into a problem. */
+async function withProblems<T>(
+  { principal, config }: TreeContext,
+  answer: (trust: TrustContext) => Promise<T>,
+): Promise<T> {
+  const signer = await LogSigner.open(config.keyring, config.publicUrl);
+  try {
+    return await answer({ bucket: config.files, signer });
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    const isInconsistent = error instanceof LogInconsistent;
+    logFailure(isInconsistent ? 'tree_refused' : 'tree_not_read', error, { account: principal.account.id });
+    if (!isInconsistent) throw unavailable();
+    throw new Problem(
+      'log_refused',
+      'The log in the database is inconsistent with its signed heads. Compare your saved checkpoints with the last signed ' +
+        'one, `GET /v1/audit/checkpoint`, and contact the operator.',
+    );
+  }
+}

@@ -1,0 +1,78 @@
+import { eq } from 'drizzle-orm';
+import type { Reader } from '../../db/database';
+import { trees } from '../../db/schema';
+import { hashBytes } from '../../lib/merkle';
+import type { ReadTile, Tile, TreeFrontier } from '../../lib/tiles';
+import { type EntryRow, logStart, presentEntry } from '../entry';
+import type { SignedHead } from './checkpoint';
+import { entryLeafInput, MISSING_LEAF_INPUT } from './leaf';
+import { LogInconsistent, tileReader } from './storage';
+import { findPublishedHead, readTrustedHead, requireConsistency, type TrustContext } from './trust';
+import { findUnsealedTrees, type UnsealedTree } from './unsealed-trees';
+
+/** How many times a tree is read, at most, because other sealers extend it at the same time. */
+const MAX_READINGS = 4;
+
+/** A tree that was extended in memory. */
+export interface ExtendedTree {
+  /** The tree as it was read, and its head. */
+  tree: UnsealedTree;
+  before: SignedHead;
+  /** The newest head in R2; null if there is none. */
+  published: SignedHead | null;
+  frontier: TreeFrontier;
+  /** The tiles that became full. */
+  tiles: Tile[];
+  read: ReadTile;
+}
+
+/**
+ * Extends a tree in memory by unsealed entries, and checks that the result is consistent with the newest head in R2. Reads
+ * the tree again if that head is of a longer tree: another sealer read the log later, or sealed more of it.
+ * @param chooseSize the size to extend it to; never more than the entries that were read
+ * @throws LogInconsistent; Error if the tree is held or removed meanwhile, or other sealers are faster each time
+ */
+export async function extendTree(
+  context: TrustContext & { reader: Reader },
+  tree: UnsealedTree,
+  now: number,
+  chooseSize: (tree: UnsealedTree, published: SignedHead | null) => number,
+  reading = 1,
+): Promise<ExtendedTree> {
+  const { accountId } = tree;
+  const { head: before, frontier } = await readTrustedHead(context, accountId, tree, now);
+  const published = await findPublishedHead(context, accountId, tree.publishedSize, now);
+  const size = Math.max(before.size, Math.min(tree.reach, chooseSize(tree, published)));
+  if (published && published.size > size) {
+    if (reading === MAX_READINGS) throw new Error(`R2 has a head of ${published.size} leaves already`);
+    return extendTree(context, await readAgain(context.reader, tree, published), now, chooseSize, reading + 1);
+  }
+  const tiles = await frontier.append(await hashEntries(tree, size));
+  const read = tileReader(context.bucket, accountId, frontier, tiles);
+  if (published) await requireConsistency(published, read);
+  return { tree, before, published, frontier, tiles, read };
+}
+
+/**
+ * Reads a tree again after R2 showed a longer one. Entries are written before a head that covers them. So a log that is
+ * read after a head was seen and does not reach it is not the log that was signed.
+ */
+async function readAgain(reader: Reader, tree: UnsealedTree, published: SignedHead): Promise<UnsealedTree> {
+  const [fresh] = await findUnsealedTrees(reader, eq(trees.account, tree.account));
+  // A restoration holds the tree while it moves heads away.
+  if (fresh?.heldUntil !== tree.heldUntil) throw new Error('the tree was held or removed meanwhile');
+  if (fresh.reach >= published.size) return fresh;
+  throw new LogInconsistent(`a tree of ${fresh.reach} leaves is shorter than one that was signed: ${published.size}`);
+}
+
+/** The leaf hashes of the unsealed entries up to a sequence. */
+function hashEntries({ account, accountId, size, entries }: UnsealedTree, last: number): Promise<Uint8Array[]> {
+  const owner = { number: account, id: accountId };
+  const leaves = Array.from({ length: last - size }, (_, i) => {
+    const row = entries.get(logStart(owner) + size + 1 + i);
+    if (!row) return hashBytes(MISSING_LEAF_INPUT);
+    if (!row.agentId) throw new Error(`the agent of entry ${row.id} is unknown`);
+    return hashBytes(entryLeafInput(presentEntry(owner, row as EntryRow), row.salt));
+  });
+  return Promise.all(leaves);
+}

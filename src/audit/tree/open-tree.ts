@@ -1,0 +1,114 @@
+import { eq, sql } from 'drizzle-orm';
+import type { Reader } from '../../db/database';
+import { accounts, trees } from '../../db/schema';
+import type { AccountRef } from '../../http/context';
+import { type ReadTile, readOnce } from '../../lib/tiles';
+import type { SignedHead } from './checkpoint';
+import { extendTree } from './extend-tree';
+import { requireNotHeld, selectHold } from './restoration/hold';
+import { type SealingContext, sealSlice } from './seal';
+import { LogInconsistent, tileReader } from './storage';
+import { findPublishedHead, readTrustedHead, requireConsistency, resignIfKeyRetired, type TrustContext } from './trust';
+import { findUnsealedTrees, logEnd } from './unsealed-trees';
+
+/** The columns of a tree that is joined to its account. A tree without a row is empty. */
+export const treeColumns = {
+  size: sql<number>`coalesce(${trees.size}, 0)`,
+  root: trees.root,
+  frontier: trees.frontier,
+  note: trees.note,
+  publishedSize: sql<number>`coalesce(${trees.publishedSize}, 0)`,
+  end: logEnd(accounts.number),
+};
+
+/** Selects the row of an account's tree. */
+export function selectTree(reader: Reader, account: number) {
+  return reader
+    .select(treeColumns)
+    .from(accounts)
+    .leftJoin(trees, eq(trees.account, accounts.number))
+    .where(eq(accounts.number, account));
+}
+
+export type TreeRow = Awaited<ReturnType<typeof selectTree>>[number];
+
+/** An account's sealed tree, whose head this service signed. */
+export interface Tree {
+  head: SignedHead;
+  /** The tiles that are not full, as `TreeFrontier.bytes` returns them. */
+  frontier: Uint8Array;
+  read: ReadTile;
+}
+
+/**
+ * Opens an account's tree for reading, after checking it against its signed note and the newest head in R2.
+ * @param now milliseconds since the epoch
+ * @throws LogInconsistent
+ */
+export async function openTree(
+  context: TrustContext & { reader: Reader },
+  { number, id }: Pick<AccountRef, 'number' | 'id'>,
+  row: TreeRow | undefined,
+  now: number,
+): Promise<Tree> {
+  if (!row) throw new Error('the account is gone');
+  const { head, frontier } = await readTrustedHead(context, id, row, now);
+  const published = await findPublishedHead(context, id, row.publishedSize, now);
+  if (published && published.size > head.size) return openPublishedTree(context, number, now);
+  const read = readOnce(tileReader(context.bucket, id, frontier));
+  if (published) await requireConsistency(published, read);
+  return { head, frontier: frontier.bytes(), read };
+}
+
+/**
+ * Opens a tree whose newest head is in R2 but not yet in the database: its sealer is still running, or crashed. Hashes the
+ * entries in between, and takes a few round trips to the database.
+ * @throws LogInconsistent
+ */
+async function openPublishedTree(
+  context: TrustContext & { reader: Reader },
+  account: number,
+  now: number,
+): Promise<Tree> {
+  const [tree] = await findUnsealedTrees(context.reader, eq(trees.account, account));
+  if (!tree) throw new LogInconsistent('the row of the tree is gone');
+  const extended = await extendTree(context, tree, now, (_, published) => published?.size ?? 0);
+  const { before, published, frontier, read } = extended;
+  const isNewer = published && published.size > before.size;
+  const head = isNewer ? await resignIfKeyRetired(context.signer, published) : before;
+  return { head, frontier: frontier.bytes(), read };
+}
+
+/** Maximum slices that one call seals: a job that waits for it has to renew its lease. */
+const MAX_SLICES = 8;
+
+/**
+ * Seals an account's log up to a snapshot, and opens its tree.
+ * @param snapshot the last sequence that the tree has to contain; it may contain more
+ * @returns `later` if more is to be sealed than one call does; `inconsistent` if the log contradicts its signed heads
+ * @throws Error if it cannot be sealed this time
+ */
+export async function openSealedTree(
+  sealing: SealingContext,
+  { number, id }: Pick<AccountRef, 'number' | 'id'>,
+  snapshot: number,
+  now: () => number,
+): Promise<Tree | 'later' | 'inconsistent'> {
+  const { reader } = sealing;
+  try {
+    for (let slice = 1; slice <= MAX_SLICES; slice++) {
+      if (await sealSlice(sealing, number, now())) continue;
+      const [[row], [held]] = await reader.load([selectTree(reader, number), selectHold(reader, number)]);
+      // A restoration that began meanwhile rejects what was sealed, and moves it away.
+      requireNotHeld(held, now());
+      const tree = await openTree(sealing, { number, id }, row, now());
+      if (tree.head.size >= snapshot) return tree;
+      // Without a row nothing is sealed. With one, another sealer was first, and sealed less.
+      if (!row?.frontier || row.end < snapshot) return 'inconsistent';
+    }
+    return 'later';
+  } catch (error) {
+    if (error instanceof LogInconsistent) return 'inconsistent';
+    throw error;
+  }
+}

@@ -1,0 +1,201 @@
+import { eq, sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { ConstraintError, type Reader } from '../../../db/database';
+import { accounts, trees } from '../../../db/schema';
+import { invalidRequest, notFound, Problem, unavailable } from '../../../errors';
+import type { OperatorContext, RequestContext, Shard } from '../../../http/context';
+import { EXAMPLE } from '../../../http/examples';
+import { dateTime } from '../../../http/fields';
+import { body, noQuery } from '../../../http/input';
+import { answer, ok, operation } from '../../../http/operation';
+import { operatorAccess } from '../../../http/operator-access';
+import { countField } from '../../../http/response-fields';
+import { lazy } from '../../../lib/lazy';
+import { log } from '../../../lib/log';
+import { formatTime, MINUTE } from '../../../lib/time';
+import { type Id, parseId } from '../../../lib/typeid';
+import { treeColumns } from '../open-tree';
+import { LogSigner } from '../signer';
+import { LogInconsistent } from '../storage';
+import { readTrustedHead } from '../trust';
+import { endOfHold, HOLD_DURATION } from './hold';
+import { findStaleTiles, type StaleTile, type StaleTiles, sealingTime, setAside } from './stale-tiles';
+
+/** Maximum objects that one request moves: each takes two of the 1,000 calls of R2 that a Worker may make. */
+const MOVE_LIMIT = 300;
+/** How long a request deletes objects, in milliseconds: less than the hold lasts. */
+const DELETION_TIMEOUT = HOLD_DURATION / 2;
+/** Maximum milliseconds from the writing of a head or tile to the update of the tree's row. */
+const ROW_DELAY = MINUTE;
+
+export const LogRestoration = lazy(() =>
+  z
+    .strictObject({
+      shard: z
+        .string()
+        .regex(/^[0-9A-Za-z]{2}$/, 'must be the two characters of a shard, `00` for the first')
+        .meta({ description: 'The shard whose database was restored. Logs on other shards are left as they are.' }),
+      restored_to: dateTime.meta({ description: 'The time to which the database was restored. Not in the future.' }),
+    })
+    .meta({
+      id: 'LogRestoration',
+      examples: [{ shard: '00', restored_to: EXAMPLE.time }],
+    }),
+);
+
+/** What a request did for a restored log. */
+export const LogContinuation = lazy(() =>
+  z
+    .object({
+      set_aside: countField.meta({ description: 'How many tiles and signed heads were moved.' }),
+      has_more: z.boolean().meta({ description: 'Whether more remain: if so, send the request again.' }),
+    })
+    .meta({ id: 'LogContinuation', examples: [{ set_aside: 2, has_more: false }] }),
+);
+
+export type LogContinuation = z.output<ReturnType<typeof LogContinuation>>;
+
+const heldUntil = { heldUntil: sql<number>`coalesce(${trees.heldUntil}, 0)` };
+
+const NOTHING: LogContinuation = { set_aside: 0, has_more: false };
+
+/** Selects the tree of the account in the path, on each shard. A tree without a row is empty. */
+function treeOfPath(c: RequestContext, reader: Reader) {
+  const id = parseId('user', c.req.param('id') ?? '');
+  const found = () =>
+    reader
+      .select({ ...treeColumns, ...heldUntil, id: accounts.id, number: accounts.number })
+      .from(accounts)
+      .leftJoin(trees, eq(trees.account, accounts.number))
+      .where(eq(accounts.id, id as Id<'user'>));
+  return id && { query: found() };
+}
+
+type TreeRow = Awaited<NonNullable<ReturnType<typeof treeOfPath>>['query']>[number];
+
+interface LocatedTree {
+  shard: Shard;
+  row: TreeRow;
+}
+
+/** @throws Problem `not_found` */
+function locatedTree(loaded: { shard: Shard; loaded: TreeRow[] | undefined }[]): LocatedTree {
+  for (const { shard, loaded: [row] = [] } of loaded) if (row) return { shard, row };
+  throw notFound('account');
+}
+
+/**
+ * Moves away the tiles and heads in R2 that were written after the time to which the database was restored, so that the log
+ * can be signed again. Tiles go before heads, so a log is inconsistent until its last such head is gone. What the log needs
+ * as it is now stays in place.
+ * @throws Problem `conflict` if R2 shows that the log was not just restored to that time; `unavailable` if it is sealed at
+ *   the same time
+ */
+export async function continueLog(
+  { config, runtime }: OperatorContext,
+  { shard, row }: LocatedTree,
+  { shard: restored, restored_to: restoredTo }: z.output<ReturnType<typeof LogRestoration>>,
+): Promise<LogContinuation> {
+  const { files: bucket, keyring, publicUrl } = config;
+  if (restoredTo > runtime.now()) {
+    throw invalidRequest([{ path: 'body.restored_to', message: 'must not be in the future' }]);
+  }
+  if (shard.name !== restored) return NOTHING;
+  const stale = await findStaleTiles(bucket, row.id, row.size);
+  const { tiles, heads } = stale;
+  if (tiles.length + heads.length === 0) return NOTHING;
+  const signer = await LogSigner.open(keyring, publicUrl);
+  await readTrustedHead({ bucket, signer }, row.id, row, runtime.now()).catch((error: unknown) => {
+    if (!(error instanceof LogInconsistent)) throw error;
+    throw new Problem('conflict', `The head of the log in the database was never signed: ${error.message}.`);
+  });
+  await requireNewer(bucket, row, stale, restoredTo);
+  const began = runtime.now();
+  await hold(shard, row, began);
+  // After the hold the log may be sealed again, and a later deletion could delete the new objects.
+  const mayDelete = () => runtime.now() < began + DELETION_TIMEOUT;
+  const move = (some: readonly StaleTile[]) => setAside(bucket, row.id, some, restoredTo, mayDelete);
+  const movedTiles = await move(tiles.slice(0, MOVE_LIMIT));
+  const movedHeads = movedTiles < tiles.length ? 0 : await move(heads.slice(0, MOVE_LIMIT - movedTiles));
+  const has_more = movedTiles < tiles.length || movedHeads < heads.length;
+  log('tree_set_aside', { account: row.id, shard: shard.name, tiles: movedTiles, heads: movedHeads, has_more });
+  return { set_aside: movedTiles + movedHeads, has_more };
+}
+
+/**
+ * Checks that the database could not know these objects at the time to which it was restored. Otherwise somebody who can
+ * write to it might have shortened the log, to get another history signed.
+ * @throws Problem `conflict`
+ */
+async function requireNewer(
+  bucket: R2Bucket,
+  { id, size }: TreeRow,
+  { tiles, heads }: StaleTiles,
+  restoredTo: number,
+): Promise<void> {
+  const times = [...tiles, ...heads].map(({ writtenAt }) => writtenAt);
+  const [first] = heads;
+  if (first) {
+    // It may have been sealed an hour before it was published.
+    const time = await sealingTime(bucket, id, first);
+    if (time === null) throw unavailable();
+    times.push(time);
+  }
+  const oldest = times.reduce((least, time) => Math.min(least, time), Number.POSITIVE_INFINITY);
+  if (oldest >= restoredTo - ROW_DELAY) return;
+  throw new Problem(
+    'conflict',
+    `The database has ${size} sealed entries of this log, and R2 has more of it since ${formatTime(oldest)}. ` +
+      'If the database was restored to a time before that, send that time as `restored_to`. Otherwise somebody ' +
+      'shortened the log: find out who, before anything of it is signed.',
+  );
+}
+
+/**
+ * Holds the tree: for a while nobody seals it, and sealers that have begun cannot record what they sealed. Then it is due.
+ * @throws Problem `unavailable` if it is sealed further meanwhile, or gone
+ */
+async function hold({ ledger }: Shard, { number, size, heldUntil }: TreeRow, now: number): Promise<void> {
+  const until = endOfHold(heldUntil, now);
+  // Null if the account is gone. The column is NOT NULL, so nothing is written.
+  const held = sql<number>`(select ${until} from ${accounts} where ${eq(accounts.number, number)})`;
+  const holding = ledger.write({
+    changes: (write) => [
+      write
+        .insert(trees)
+        .values({ account: number, heldUntil: held, dueAt: until })
+        .onConflictDoUpdate({
+          target: trees.account,
+          set: { heldUntil: until, dueAt: until },
+          setWhere: eq(trees.size, size),
+        })
+        .returning({ account: trees.account }),
+    ],
+  });
+  const [rows] = await holding.catch((error: unknown) => {
+    throw error instanceof ConstraintError ? unavailable() : error;
+  });
+  if (rows.length === 0) throw unavailable();
+}
+
+export const continueLogRoute = new Hono().put(
+  '/v1/admin/users/:id/log/restoration',
+  operation({
+    id: 'continueRestoredLog',
+    tag: 'Operator',
+    summary: 'Re-sign a log after its database was restored',
+    description:
+      'Moves tiles and signed heads of the log that R2 has from after that time, at most 300, to ' +
+      '`trees/{id}/set-aside/`, where nothing reads them. Send the request again while `has_more` is true. Two minutes ' +
+      'after the last one the log is signed again, from what the database holds. A log is left as it is if R2 has ' +
+      'nothing of it that the database does not, or if it is on another shard.',
+    success: ok(LogContinuation),
+    pathId: 'user',
+    problems: ['conflict'],
+  }),
+  operatorAccess(treeOfPath),
+  noQuery(),
+  body(LogRestoration),
+  async (c) => answer(c, await continueLog(c.var.operator, locatedTree(c.var.loaded), c.req.valid('json'))),
+);

@@ -1,0 +1,39 @@
+import { between, eq, not, type SQL } from 'drizzle-orm';
+import type { Reader } from '../../../db/database';
+import { trees } from '../../../db/schema';
+import { formatTime, MINUTE } from '../../../lib/time';
+import { CLOCK_SKEW } from '../trust';
+
+// While a restoration moves objects of a tree in R2, it holds the tree: nothing of it is sealed. A hold expires by itself.
+
+/** How long a request holds a tree, in milliseconds. */
+export const HOLD_DURATION = 2 * MINUTE;
+
+/** When a hold that begins now ends. It is later than the end of the one before, so that no two ends are the same. */
+export function endOfHold(heldUntil: number, now: number): number {
+  return isHeld(heldUntil, now) ? Math.max(now + HOLD_DURATION, heldUntil + 1) : now + HOLD_DURATION;
+}
+
+/** Selects the hold of an account's tree. */
+export function selectHold(reader: Reader, account: number) {
+  return reader.select({ heldUntil: trees.heldUntil }).from(trees).where(eq(trees.account, account));
+}
+
+/** @throws Error while the tree is held */
+export function requireNotHeld(tree: { heldUntil: number } | undefined, now: number): void {
+  if (tree && isHeld(tree.heldUntil, now)) throw new Error(`the tree is held until ${formatTime(tree.heldUntil)}`);
+}
+
+/** The condition that a tree is not held. */
+export function notHeld(now: number): SQL {
+  return not(between(trees.heldUntil, now + 1, latestEnd(now)));
+}
+
+/** Whether a tree is held. An end that no request can have set is ignored, so that it never blocks a tree for good. */
+function isHeld(heldUntil: number, now: number): boolean {
+  return heldUntil > now && heldUntil <= latestEnd(now);
+}
+
+function latestEnd(now: number): number {
+  return now + HOLD_DURATION + CLOCK_SKEW;
+}

@@ -1,0 +1,49 @@
+import type { FileKind } from '../db/schema';
+import type { Json } from '../lib/json';
+import type { FileRow } from './file-records';
+import type { FileProducers, LoadAsset, Producer, ProducerInput, ProvableFile } from './producer';
+import { initialProofState, initialState, type SavedState } from './saved-state';
+import { fileKey, proofKey } from './storage';
+
+/** A file, or the proof of one. A job produces, uploads and records both in the same way. */
+export interface Artifact {
+  /** Its key in R2. */
+  key: string;
+  /** Opens its producer; null if there is nothing to make, `later` if other work has to be finished first. */
+  open(saved: Json): Promise<Producer | 'later' | null>;
+  /** The state before its first byte. */
+  initialState(restarts: number): SavedState;
+}
+
+export interface ArtifactContext {
+  reader: ProducerInput['reader'];
+  bucket: R2Bucket;
+  producers: Record<FileKind, FileProducers>;
+  sizes: { batchRows: number };
+  loadAsset: LoadAsset;
+  file: FileRow;
+}
+
+/** A batch is never reduced below this, as each takes some of the queries that an invocation may make. */
+const MIN_BATCH_ROWS = 64;
+
+/** The artifact that a job works on: the file, or its proof once the file is stored. */
+export function artifactOf(context: ArtifactContext, { file: stored, notes }: SavedState): Artifact {
+  const { bucket, reader, sizes, loadAsset, file } = context;
+  const producers = context.producers[file.kind];
+  // Each attempt reads half as many rows at a time, in case a batch was too large for the memory.
+  const batchRows = Math.max(Math.min(MIN_BATCH_ROWS, sizes.batchRows), sizes.batchRows >> (file.attempts - 1));
+  const input: ProducerInput = { reader, file, batchRows, loadAsset };
+  if (!stored) return { key: fileKey(file), open: (saved) => producers.open(input, saved), initialState };
+  const readNotes = async (index: number) => {
+    const object = await bucket.get(notes[index] ?? '');
+    if (!object) throw new Error('the notes of a file are gone');
+    return new Uint8Array(await object.arrayBuffer());
+  };
+  const provable: ProvableFile = { ...stored, notes: notes.length, readNotes };
+  return {
+    key: proofKey(file),
+    open: async (saved) => (await producers.proof?.open(input, provable, saved)) ?? null,
+    initialState: (restarts) => initialProofState(stored, notes, restarts),
+  };
+}
