@@ -36,7 +36,7 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 /**
  * Reads a row of an export with details. Besides the entry, a row repeats `action` and `resource` from the details. The
  * hash does not cover these copies, so they must be equal.
- * @throws NoEntry
+ * @throws InvalidRow
  */
 export function readRow(value: Json): Row {
   if (!isJsonObject(value)) throw new InvalidRow('it is not an object');

@@ -7,7 +7,7 @@ import { readParquet } from './parquet.ts';
  * Reads the rows of an export file, in the order of the file.
  * @param format `json` or `parquet`
  * @param groupTimeoutMs time limit for decoding a Parquet row group
- * @throws NoEntry at the line that holds none
+ * @throws InvalidRow at the line that holds none
  */
 export async function* readRows(file: string, format: string, groupTimeoutMs = 30_000): AsyncGenerator<Row, void> {
   const values = format === 'json' ? readJson(file) : readParquet(file, groupTimeoutMs);

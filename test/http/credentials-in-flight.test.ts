@@ -160,7 +160,7 @@ it.each(AGENT_ROUTES)('%s succeeds with an agent key when nothing ends it', asyn
   expect((await makeCall(route, scene.agent.key)()).status).toBeLessThan(300);
 });
 
-it('records no download once the account is switched off', async () => {
+it('records no download after the account becomes inactive', async () => {
   const path = `/v1/downloads/${scene.download}`;
   let before: unknown;
   database.before(2, async () => {
@@ -176,7 +176,7 @@ it('records no download once the account is switched off', async () => {
 describe('a credential that expires while a request is in flight', () => {
   const LOGGED = ['POST /v1/permissions/:id/approve', 'POST /v1/permissions/:id/deny', ...AGENT_ROUTES];
 
-  it.each(LOGGED)('writes no entry that would bear a time after its end: %s', async (route) => {
+  it.each(LOGGED)('writes no entry with a time after its expiry: %s', async (route) => {
     const agentKey = async () => {
       await byOwner(200, 'POST', `/v1/agents/${scene.agent.id}/rotate-key`, { grace_period: MINUTE / 1_000 });
       return scene.agent.key;
@@ -216,7 +216,7 @@ describe('a credential that expires while a request is in flight', () => {
   );
 });
 
-it('writes with one time what one request writes, however long it takes', async () => {
+it('writes all rows of a request with the same time, however long it takes', async () => {
   const slow = new World();
   const now = () => {
     slow.advance(1);

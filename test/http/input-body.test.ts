@@ -55,7 +55,7 @@ describe.each(ROUTES)('%s', (route) => {
     expect(await dumpTables(env.DB)).toEqual(before);
   }
 
-  it('refuses what is not JSON', async () => {
+  it('refuses text that is not JSON', async () => {
     const texts = ['{', '{"a":1', "{'a':1}", '{"a":1,}', 'x', '[1,2', '{"a":NaN}', '{"a":01}', '{} {}', '\u0000', ' '];
     const calls = texts.map((raw) => ({ raw, headers: JSON_TYPE }));
     await expectRefusals(400, 'invalid_request', calls, [{ path: 'body', message: expect.any(String) }]);
@@ -77,7 +77,7 @@ describe.each(ROUTES)('%s', (route) => {
     await expectRefusals(415, 'unsupported_media_type', [...calls, { raw: new TextEncoder().encode('{}') }]);
   });
 
-  it('refuses a body over 1 MiB, whatever it says of its length', async () => {
+  it('refuses a body over 1 MiB, whatever its Content-Length says', async () => {
     const text = `{"name":"${'x'.repeat(2 * MEBIBYTE)}"}`;
     const chunked = () => {
       const chunk = new TextEncoder().encode(' '.repeat(64 * 1024));
@@ -95,7 +95,7 @@ describe.each(ROUTES)('%s', (route) => {
     await expectRefusals(413, 'payload_too_large', calls);
   });
 
-  it('refuses a field that it does not know', async () => {
+  it('refuses an unknown field', async () => {
     const scene = await makeScene();
     const { status, body } = await send(scene, { raw: '{"unknown":1}', headers: JSON_TYPE });
     expect([status, body.code]).toEqual([400, 'invalid_request']);
@@ -145,7 +145,7 @@ describe('a body', () => {
   });
 });
 
-it('answers much that is wrong with little', async () => {
+it('bounds the size of the answer to many errors', async () => {
   const { account, agent, world } = await makeScene();
   const names = (name: (i: number) => string, count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [name(i), 0]));

@@ -47,7 +47,7 @@ describe.each(ROUTES)('%s', (route) => {
 
   const needed = NEEDED[path] ?? '';
 
-  it('refuses parameters that it does not know', async () => {
+  it('refuses unknown parameters', async () => {
     const scene = await makeScene();
     const before = await dumpTables(env.DB);
     const unknown = ['unknown', 'Limit', 'limits', 'constructor', '__proto__', 'toString', 'user_id', 'access_token'];

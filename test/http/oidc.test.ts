@@ -133,7 +133,7 @@ describe('a token of a real provider', () => {
 });
 
 describe('a token of the provider', () => {
-  it('opens an account of its own on first sight, and the same ever after', async () => {
+  it('creates an account on the first request, and uses the same account afterwards', async () => {
     const scene = await Scene.open();
     const { world } = scene;
     const before = await countAccounts();
@@ -177,7 +177,7 @@ describe('a token of the provider', () => {
     expect(body).toMatchObject({ email: '', name: null });
   });
 
-  it('makes one account, however many requests come first at once', async () => {
+  it('creates one account for concurrent first requests', async () => {
     const scene = await Scene.open({ DB_01: env.DB_01 });
     const before = await countAccounts();
     const token = await scene.token();
@@ -186,7 +186,7 @@ describe('a token of the provider', () => {
     expect(await countAccounts()).toBe(before + 1);
   });
 
-  it('finds an account that somebody died over while it was made', async () => {
+  it('finds an account after a crash during its creation', async () => {
     const scene = await Scene.open();
     const token = await scene.token();
     const { body } = await scene.must(200, token);
@@ -197,7 +197,7 @@ describe('a token of the provider', () => {
     expect(again.body).toEqual(body);
   });
 
-  it('acts for its account: agents, idempotent requests, activity in its name', async () => {
+  it('acts for its account: agents, idempotent requests, activity records', async () => {
     const scene = await Scene.open();
     const token = await scene.token();
     const { body: account } = await scene.must(200, token);
@@ -237,7 +237,7 @@ describe('a token of the provider', () => {
     expect([...homes].every((home) => ['00', '01'].includes(home))).toBe(true);
   });
 
-  it('follows an account that moves, and is never given another', async () => {
+  it('follows an account that moves, and never gets another one', async () => {
     const first = new FaultyDatabase(env.DB);
     const scene = await Scene.open();
     const { body } = await scene.must(200, await scene.token({ sub: 'grace' }));
@@ -258,7 +258,7 @@ describe('a token of the provider', () => {
     }
   });
 
-  it('is refused while its account is switched off', async () => {
+  it('is refused while its account is inactive', async () => {
     const scene = await Scene.open();
     const token = await scene.token();
     const { body } = await scene.must(200, token);
@@ -267,18 +267,21 @@ describe('a token of the provider', () => {
     expect((await scene.must(403, token)).body.code).toBe('account_inactive');
   });
 
-  it.each([{}, { DB_01: env.DB_01 }])('opens another account once its account is deleted (%#)', async (overrides) => {
-    const scene = await Scene.open(overrides);
-    const token = await scene.token();
-    const { body } = await scene.must(200, token);
-    await scene.must(201, token, 'POST', '/v1/agents', { name: 'Mailer' });
-    await scene.world.must(202, 'DELETE', `/v1/admin/users/${body.id}`, { token: scene.world.env.ADMIN_TOKEN ?? '' });
-    const { body: renewed } = await scene.must(200, token);
-    expect(renewed.id).not.toBe(body.id);
-    expect((await scene.must(200, token, 'GET', '/v1/agents')).body.data).toEqual([]);
-  });
+  it.each([{}, { DB_01: env.DB_01 }])(
+    'creates another account after its account is deleted (%#)',
+    async (overrides) => {
+      const scene = await Scene.open(overrides);
+      const token = await scene.token();
+      const { body } = await scene.must(200, token);
+      await scene.must(201, token, 'POST', '/v1/agents', { name: 'Mailer' });
+      await scene.world.must(202, 'DELETE', `/v1/admin/users/${body.id}`, { token: scene.world.env.ADMIN_TOKEN ?? '' });
+      const { body: renewed } = await scene.must(200, token);
+      expect(renewed.id).not.toBe(body.id);
+      expect((await scene.must(200, token, 'GET', '/v1/agents')).body.data).toEqual([]);
+    },
+  );
 
-  it('is of another person where another provider names the same subject', async () => {
+  it('belongs to another person if another provider names the same subject', async () => {
     const scene = await Scene.open();
     const { body } = await scene.must(200, await scene.token({ sub: 'eve' }));
     const issuer = 'https://elsewhere.example.com';
@@ -304,7 +307,7 @@ describe('a token of the provider', () => {
     expect(again.body.id).toBe(body.id);
   });
 
-  it('is the same person’s as another: requests that are sent again, limits', async () => {
+  it('shares repeated requests and limits with other tokens of the same person', async () => {
     await awaitWindow();
     const scene = await Scene.open({
       RATE_LIMITS: 'on',
@@ -329,7 +332,7 @@ describe('a token of the provider', () => {
     await scene.must(200, await scene.token({ sub: 'dot' }));
   });
 
-  it('leaves nothing of itself or its person in the log of the service', async () => {
+  it('is not logged, nor is anything about its person', async () => {
     const scene = await Scene.open();
     const logs = (['log', 'info', 'warn', 'error', 'debug'] as const).map((level) => vi.spyOn(console, level));
     const person = { sub: 'sub-of-ada', email: 'ada@example.com', name: 'Ada Lovelace' };
@@ -354,13 +357,13 @@ describe('a token of the provider', () => {
     }
   });
 
-  it('is no operator token', async () => {
+  it('is not an operator token', async () => {
     const scene = await Scene.open();
     const answer = await scene.must(403, await scene.token(), 'GET', '/v1/admin/users');
     expect(answer.body.code).toBe('wrong_credential');
   });
 
-  it('is outlived by no user token that it makes', async () => {
+  it('creates no user token that outlives it', async () => {
     const scene = await Scene.open();
     const token = await scene.token();
     const { exp } = decodeJwt(token);
@@ -371,7 +374,7 @@ describe('a token of the provider', () => {
     expect(body.errors[0].path).toBe('body.expires_at');
   });
 
-  it('writes nothing once its account is switched off, or it has expired, while a request is in flight', async () => {
+  it('writes nothing if its account becomes inactive, or it expires, while a request is in flight', async () => {
     const first = new FaultyDatabase(env.DB);
     const scene = await Scene.open({ DB: first.binding });
     const token = await scene.token();
@@ -402,7 +405,7 @@ describe('a token of the provider', () => {
     expect(pending.status).toBe('pending');
   });
 
-  it('with other scopes is given no answer of this one, whatever idempotency key it knows', async () => {
+  it('with other scopes does not get stored answers of this one, even with the same idempotency key', async () => {
     const scene = await Scene.open();
     const sub = crypto.randomUUID();
     const key = { 'Idempotency-Key': 'make-token' };
@@ -419,7 +422,7 @@ describe('a token of the provider', () => {
     ]);
   });
 
-  it('makes no new account when its own is deleted while a request is in flight', async () => {
+  it('creates no new account if its own is deleted while a request is in flight', async () => {
     const first = new FaultyDatabase(env.DB);
     const scene = await Scene.open({ DB: first.binding });
     const token = await scene.token();
@@ -450,7 +453,7 @@ describe('the scope claim', () => {
     await scene.must(account, token, 'GET', '/v1/me');
   });
 
-  it('limits what user tokens it can make', async () => {
+  it('limits the scopes of user tokens that it creates', async () => {
     const scene = await Scene.open();
     const token = await scene.token({ scope: 'account:write agents:read' });
     await scene.must(403, token, 'POST', '/v1/me/tokens', { scopes: ['agents:write'] });
@@ -528,14 +531,14 @@ describe('a forged or foreign token', () => {
     expect(scene.asked).toBe(0);
   });
 
-  it('is refused where no provider is set', async () => {
+  it('is refused if no provider is configured', async () => {
     const scene = await Scene.open({ OIDC_ISSUER: undefined, OIDC_AUDIENCE: undefined });
     expect((await scene.must(401, await scene.token())).cost.trips).toBe(0);
   });
 });
 
 describe('the keys of the provider', () => {
-  it('are asked for once in ten minutes', async () => {
+  it('are fetched once in ten minutes', async () => {
     const scene = await Scene.open();
     const token = await scene.token({ exp: scene.world.now / 1_000 + 3_600 });
     await scene.must(200, token);
@@ -547,7 +550,7 @@ describe('the keys of the provider', () => {
     expect(scene.asked).toBe(2);
   });
 
-  it('are asked for when a token names a new one, at most once in half a minute', async () => {
+  it('are fetched when a token names a new key, at most once in half a minute', async () => {
     const scene = await Scene.open();
     await scene.must(200, await scene.token());
     const unknown = await scene.token({}, { kid: 'second' }, others.privateKey);
@@ -563,7 +566,7 @@ describe('the keys of the provider', () => {
     await scene.must(401, await scene.token());
   });
 
-  it('serve for an hour while the provider is down, and no longer', async () => {
+  it('are used for an hour while the provider is down, and no longer', async () => {
     const scene = await Scene.open();
     const token = await scene.token({ exp: scene.world.now / 1_000 + 7_200 });
     await scene.must(200, token);
@@ -589,7 +592,7 @@ describe('the keys of the provider', () => {
     await scene.must(503, await scene.token());
   });
 
-  it('are not taken from an answer without an end', async () => {
+  it('are not read from an endless answer', async () => {
     const scene = await Scene.open();
     let given = 0;
     const endless = new ReadableStream({
@@ -654,7 +657,7 @@ describe('the keys of the provider', () => {
     await scene.must(401, await scene.token({}, { alg: 'HS256' }, secret));
   });
 
-  it('are asked for by one request of many that come at once', async () => {
+  it('are fetched by one of several concurrent requests', async () => {
     const scene = await Scene.open();
     await scene.must(200, await scene.token());
     scene.world.advance(MINUTE);
@@ -668,7 +671,7 @@ describe('the keys of the provider', () => {
     expect(scene.asked).toBe(3);
   });
 
-  it('are asked for by one request of many that come at once while none is known: the others wait for its answer', async () => {
+  it('are fetched by one of several concurrent requests while none are stored: the others wait', async () => {
     const scene = await Scene.open();
     for (const asked of [1, 2]) {
       const token = await scene.token();
@@ -707,7 +710,7 @@ describe('the keys of the provider', () => {
     expect(scene.asked).toBe(before + 2);
   });
 
-  it('are waited for a moment while the provider does not answer, and no longer', async () => {
+  it('are waited for only briefly while the provider does not answer', async () => {
     const scene = await Scene.open();
     const { world } = scene;
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -728,7 +731,7 @@ describe('the keys of the provider', () => {
     expect(scene.asked).toBe(1);
   });
 
-  it('are asked for anew where somebody died over it', async () => {
+  it('are fetched again after a crash during a fetch', async () => {
     const scene = await Scene.open();
     await env.DB.prepare('insert into provider_keys values (?, null, 0, ?, 1)').bind(ISSUER, scene.world.now).run();
     await scene.must(503, await scene.token());
@@ -737,7 +740,7 @@ describe('the keys of the provider', () => {
     expect(scene.asked).toBe(1);
   });
 
-  it('are asked for in five seconds altogether', async () => {
+  it('are fetched within five seconds altogether', async () => {
     const scene = await Scene.open();
     await scene.must(200, await scene.token());
     const [configuration, keys] = scene.world.internet.requests.map(({ options }) => options.signal);
@@ -745,7 +748,7 @@ describe('the keys of the provider', () => {
     expect(keys).toBe(configuration);
   });
 
-  it('are not given up for older ones by who asked in vain meanwhile', async () => {
+  it('are not replaced by older ones after a concurrent fetch fails', async () => {
     const scene = await Scene.open();
     const token = await scene.token({ exp: scene.world.now / 1_000 + 7_200 });
     await scene.must(200, token);
@@ -769,7 +772,7 @@ describe('the keys of the provider', () => {
     expect(JSON.parse(kept ?? '').keys.map(({ kid }: Json) => kid)).toEqual(['second']);
   });
 
-  it('are asked for without following anybody elsewhere', async () => {
+  it('are fetched without following redirects', async () => {
     const scene = await Scene.open();
     await scene.must(200, await scene.token());
     expect(scene.world.internet.requests.map(({ options }) => options.redirect)).toEqual(['manual', 'manual']);

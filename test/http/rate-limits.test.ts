@@ -37,7 +37,7 @@ const from = (address: string) => ({ headers: { 'CF-Connecting-IP': address } })
 const unknownKey = (kind: 'user' | 'agent' = 'user', shard = '00') =>
   makeCredential(kind, shard, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
 
-it('limits a credential, tells when to come back, and asks the database nothing more', async () => {
+it('limits a credential, answers Retry-After, and makes no more database queries', async () => {
   const world = makeLimited();
   const account = await unlimited.account();
   const agent = await account.agent();
@@ -59,7 +59,7 @@ it('limits a credential, tells when to come back, and asks the database nothing 
   }
 });
 
-it('limits no other credential with it', async () => {
+it('does not limit other credentials with it', async () => {
   const world = makeLimited();
   const account = await unlimited.account();
   await callFive(world, '/v1/me', { token: account.token });
@@ -67,7 +67,7 @@ it('limits no other credential with it', async () => {
   await world.must(200, 'GET', '/v1/me', { token: await account.limitedToken('account:read') });
 });
 
-it('limits an account as a whole, before anything is written, however many credentials it has', async () => {
+it('limits an account across its credentials, before anything is written', async () => {
   const world = makeLimited({ ACCOUNT_LIMITER: env.LIMITER_OF_3 });
   const account = await unlimited.account();
   const agent = await account.agent();
@@ -89,7 +89,7 @@ it('limits an account as a whole, before anything is written, however many crede
   await world.must(200, 'GET', '/v1/me', { token: (await unlimited.account()).token });
 });
 
-it('lets the people of an account stop its agents when these have used up its rate', async () => {
+it('lets the people of an account stop its agents after these have used up the limit', async () => {
   const world = makeLimited({ ACCOUNT_LIMITER: env.LIMITER_OF_3, CREDENTIAL_LIMITER: env.ACCOUNT_LIMITER });
   const account = await unlimited.account();
   const agent = await account.agent();
@@ -132,7 +132,7 @@ it.each([
   expect(statuses([await world.call('GET', '/v1/me', from(someAddress()))])).toEqual([401]);
 });
 
-it('lets those who authenticate go on from an address that failed', async () => {
+it('does not limit authenticated requests from an address with failures', async () => {
   const world = makeLimited();
   const account = await unlimited.account();
   const address = someAddress();
@@ -141,7 +141,7 @@ it('lets those who authenticate go on from an address that failed', async () => 
   await world.must(200, 'GET', '/v1/me', { token: account.token, ...from(address) });
 });
 
-it('limits a network of IPv6 as one', async () => {
+it('limits an IPv6 network as a whole', async () => {
   const world = makeLimited();
   const [one = 0, two = 0] = crypto.getRandomValues(new Uint16Array(2));
   const network = `2001:db8:${one.toString(16)}:${two.toString(16)}`;
@@ -151,7 +151,7 @@ it('limits a network of IPv6 as one', async () => {
   expect(statuses(answers)).toEqual([401, 401, 401, 429]);
 });
 
-it.each(['', ' ', 'a b'])('limits those who send the malformed idempotency key %j like others', async (key) => {
+it.each(['', ' ', 'a b'])('limits requests with the malformed idempotency key %j too', async (key) => {
   const world = makeLimited();
   const account = await unlimited.account();
   const address = someAddress();
@@ -168,7 +168,7 @@ it.each(['', ' ', 'a b'])('limits those who send the malformed idempotency key %
   }
 });
 
-it('counts a request that waits once', async () => {
+it('counts a long-polling request once', async () => {
   const world = makeLimited();
   const account = await unlimited.account();
   const { id } = await (await account.agent()).request();
@@ -176,7 +176,7 @@ it('counts a request that waits once', async () => {
   expect(world.pauses.length).toBeGreaterThan(5);
 });
 
-it('shows a limiter no credential', async () => {
+it('does not show credentials to a limiter', async () => {
   const keys: string[] = [];
   const watching = {
     limit: ({ key }: { key: string }) => {
@@ -193,7 +193,7 @@ it('shows a limiter no credential', async () => {
     expect(keys.join()).not.toContain(form);
 });
 
-it('serves on when a limiter fails', async () => {
+it('serves requests when a limiter fails', async () => {
   const broken = { limit: () => Promise.reject(new Error('broken')) };
   const { token } = await unlimited.account();
   const world = makeLimited({ CREDENTIAL_LIMITER: broken, ADDRESS_LIMITER: broken, ACCOUNT_LIMITER: broken });
@@ -201,7 +201,7 @@ it('serves on when a limiter fails', async () => {
   expect(statuses(await callFive(world, '/v1/me', {}))).toEqual([401, 401, 401, 401, 401]);
 });
 
-it('never asks the database about a malformed credential', async () => {
+it('makes no database query for a malformed credential', async () => {
   for (const token of ['x', 'csu_00', `${unknownKey()}0`, unknownKey().replace(/.$/, '!'), 'csa_zz'.padEnd(44, '0')]) {
     for (const path of ['/v1/me', '/v1/permissions', '/v1/admin/users']) {
       const answer = await unlimited.call('GET', path, { token });
@@ -210,14 +210,14 @@ it('never asks the database about a malformed credential', async () => {
   }
 });
 
-it('limits nobody where rate limits are off', async () => {
+it('limits nothing if rate limits are off', async () => {
   const world = new World(LIMITERS);
   const account = await world.account();
   expect(statuses(await callFive(world, '/v1/me', { token: account.token }))).toEqual([200, 200, 200, 200, 200]);
   expect(statuses(await callFive(world, '/v1/me', {}))).toEqual([401, 401, 401, 401, 401]);
 });
 
-it.each(['on', ''])('does not serve with RATE_LIMITS %j and a limiter too few', async (RATE_LIMITS) => {
+it.each(['on', ''])('does not serve with RATE_LIMITS %j and a missing limiter', async (RATE_LIMITS) => {
   for (const missing of Object.keys(LIMITERS)) {
     const { [missing as keyof typeof LIMITERS]: _, ...bound } = LIMITERS;
     expect((await new World({ RATE_LIMITS, ...bound }).call('GET', '/healthz')).status).toBe(503);
@@ -225,7 +225,7 @@ it.each(['on', ''])('does not serve with RATE_LIMITS %j and a limiter too few', 
   expect((await new World({ RATE_LIMITS, ...LIMITERS }).call('GET', '/healthz')).status).toBe(200);
 });
 
-it('tells clients what wrangler.toml allows', () => {
+it('answers with the limits of wrangler.toml', () => {
   const { ratelimits } = parse(env.WRANGLER) as unknown as {
     ratelimits: { name: string; simple: { limit: number; period: number } }[];
   };
@@ -254,7 +254,7 @@ it.each([
   expect(networkOf(address)).toBe(network);
 });
 
-it('limits an address that tries signatures of downloads', async () => {
+it('limits an address that guesses signatures of downloads', async () => {
   const world = makeLimited();
   const path = '/v1/downloads/export_01h455vb4pex5vsknk084sn02q?signature=guessed';
   expect(statuses(await callFive(world, path, from(someAddress())))).toEqual([403, 403, 403, 429, 429]);

@@ -14,14 +14,14 @@ async function makeRotation() {
   return { old, account, agent, approved, keys };
 }
 
-it('knows old credentials as long as the old secret is kept', async () => {
+it('accepts old credentials while the old secret is configured', async () => {
   const { account, agent } = await makeRotation();
   const both = new World({ ROOT_SECRET: `${NEW},${OLD}` });
   await both.must(200, 'GET', '/v1/me', { token: account.token });
   await both.must(200, 'GET', '/v1/permissions', { token: agent.key });
 });
 
-it('uses old tokens, and gives them again with the same value', async () => {
+it('accepts old tokens, and returns them with the same value', async () => {
   const { account, agent, approved } = await makeRotation();
   const both = new World({ ROOT_SECRET: `${NEW}, ${OLD}` });
   const { body } = await both.must(200, 'GET', `/v1/permissions/${approved.id}`, { token: agent.key });
@@ -55,7 +55,7 @@ it('makes new credentials and tokens with the newest secret', async () => {
   await later.must(200, 'POST', '/v1/tokens/use', { token: issued, body: { token: value } });
 });
 
-it('knows nothing of the old once the old secret is gone', async () => {
+it('accepts nothing old after the old secret is removed', async () => {
   const { account, agent, approved } = await makeRotation();
   const both = new World({ ROOT_SECRET: `${NEW},${OLD}` });
   const issued = (await both.must(201, 'POST', '/v1/me/tokens', { token: account.token })).body.token;
@@ -69,7 +69,7 @@ it('knows nothing of the old once the old secret is gone', async () => {
   expect([status, body.reason]).toEqual([409, 'unknown']);
 });
 
-it('takes cursors of the old secret as long as it is kept', async () => {
+it('accepts cursors of the old secret while it is configured', async () => {
   const { old, account, agent } = await makeRotation();
   old.advance(1);
   await agent.request();

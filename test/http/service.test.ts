@@ -19,7 +19,7 @@ function expectProblem({ status, headers, body }: Answer, wanted: number, code: 
 }
 
 describe('the health of the service', () => {
-  it('is told after a read of the database', async () => {
+  it('is answered after a read of the database', async () => {
     const answer = await new World().must(200, 'GET', '/healthz');
     expect(answer.body).toEqual({ status: 'ok' });
     expect(answer.cost.trips).toBe(1);
@@ -68,12 +68,12 @@ describe('the id of a request', () => {
     expect(answers[1]?.body.request_id).toBe(id);
   });
 
-  it.each(['', 'two words', 'x'.repeat(129), 'é', 'tab\there'])('is made when the client gives %j', async (id) => {
+  it.each(['', 'two words', 'x'.repeat(129), 'é', 'tab\there'])('is generated when the client gives %j', async (id) => {
     const { headers } = await new World().call('GET', '/healthz', { headers: { 'X-Request-Id': id } });
     expect(headers.get('X-Request-Id')).toMatch(/^req_[0-9a-hjkmnp-tv-z]{26}$/);
   });
 
-  it('is made anew for every request', async () => {
+  it('is different for every request', async () => {
     const world = new World();
     const ids = await Promise.all(
       Array.from({ length: 10 }, async () => (await world.call('GET', '/healthz')).headers.get('X-Request-Id')),
@@ -196,7 +196,7 @@ describe('a failure inside', () => {
     expect(answer.text).not.toMatch(/hidden_column|SQLITE|D1_|\bat \w+|\.ts/);
   });
 
-  it('of the network to the database is 503, and worth trying again', async () => {
+  it('of the network to the database is 503 with Retry-After', async () => {
     const database = new FaultyDatabase(env.DB);
     const world = new World({ DB: database.binding });
     const account = await world.account();
@@ -209,7 +209,7 @@ describe('a failure inside', () => {
   });
 });
 
-it('asks for a credential where one is missing or malformed, before it reads the database', async () => {
+it('refuses a missing or malformed credential before it reads the database', async () => {
   const world = new World();
   const headers = ['', 'Bearer', 'Bearer ', 'Basic YTpi', 'Bearer a b', 'Bearer csu_x', `Bearer ${'x'.repeat(5_000)}`];
   for (const Authorization of headers) {

@@ -24,7 +24,7 @@ describe('a number in base62', () => {
 describe('random base62', () => {
   const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
 
-  it('has the length that was asked for', () => {
+  it('has the requested length', () => {
     for (let length = 0; length < 70; length++) expect(randomBase62(length, random)).toHaveLength(length);
   });
 
@@ -36,7 +36,7 @@ describe('random base62', () => {
     for (const count of counts.values()) expect(Math.abs(count - 1_000)).toBeLessThan(220);
   });
 
-  it('drops the bytes that would favour a character, and asks for others', () => {
+  it('replaces the bytes that would make some characters more likely', () => {
     const supply = [255, 248, 0, 247, 61, 62];
     const text = randomBase62(4, (bytes) => Uint8Array.from(supply.splice(0, bytes)));
     expect(text).toBe('0zz0');

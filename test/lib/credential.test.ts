@@ -45,7 +45,7 @@ describe('a credential', () => {
     expect(parseCredential(credential)).toEqual({ kind, shard: 'a7' });
   });
 
-  it.each(VECTORS)('of kind %s on shard %s is told by its form: %s', (kind, shard, credential) => {
+  it.each(VECTORS)('of kind %s on shard %s is recognized by its form: %s', (kind, shard, credential) => {
     expect(parseCredential(credential)).toEqual({ kind, shard });
   });
 

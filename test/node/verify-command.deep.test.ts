@@ -56,7 +56,7 @@ describe('npm run verify on files', () => {
     writeFileSync(join(folder, 'jwks.json'), JSON.stringify({ keys: [KEY.jwk] }));
   });
 
-  it('proves, and says so in few lines', async () => {
+  it('proves an export, and prints a short report', async () => {
     const { code, stdout, stderr } = await run(['export.json', '--proof', 'proof.json', '--key', 'jwks.json']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain(`Log         countersign.test/${USER}`);
@@ -79,7 +79,7 @@ describe('npm run verify on files', () => {
     });
   });
 
-  it('lets no file speak for it', async () => {
+  it('escapes control characters of a file in its output', async () => {
     const id = '\x1b[2J\x9b1A\u202eno\nProven.\r\u2028';
     const rows = parts.rows.with(4, { ...parts.rows[4], id });
     writeFileSync(join(folder, 'export.json'), write({ ...parts, rows }).file);
@@ -89,7 +89,7 @@ describe('npm run verify on files', () => {
     for (const text of ['\x1b', '\x9b', '\u202e', '\r', '\u2028', '\nProven']) expect(stdout).not.toContain(text);
   });
 
-  it('has no verdict without the key', async () => {
+  it('does not prove anything without the key', async () => {
     const { code, report } = await runJson(['export.json', '--proof', 'proof.json']);
     expect(code).toBe(2);
     expect(report).toMatchObject({ verdict: 'unchecked', faults: [], key: null });
@@ -116,7 +116,7 @@ describe('npm run verify on files', () => {
     expect(stderr).toContain('Not checked: ');
   });
 
-  it('explains itself', async () => {
+  it('prints its help', async () => {
     const { code, stdout } = await run(['--help']);
     expect(code).toBe(0);
     expect(stdout).toContain('Exit codes: 0 proven, 1 wrong, 2 not checked.');
@@ -238,7 +238,7 @@ describe('npm run verify on a service', () => {
     expect((await verify('--checkpoints', notes)).report.faults[0].message).toContain('of another size: 17');
   });
 
-  it('says that without kept checkpoints the past is not compared', async () => {
+  it('reports that nothing was compared without kept checkpoints', async () => {
     const { code, report } = await verify();
     expect(code).toBe(0);
     expect(report.limits.join()).toContain('Whether the log was rewritten');
@@ -269,7 +269,7 @@ describe('npm run verify on a service', () => {
       { kind: 'history', message: expect.stringContaining('The log was rewritten') },
     ));
 
-  it('finds a log that got shorter', () =>
+  it('finds a log that shrank', () =>
     expectFault(
       () => {
         log = newLog(makeEntries(39));
@@ -286,7 +286,7 @@ describe('npm run verify on a service', () => {
       { kind: 'history', message: expect.stringContaining('The time of the log went backwards') },
     ));
 
-  it('finds a log that grew out of another, where only a consistency proof can tell', () =>
+  it('finds a log that does not extend a kept one, by a consistency proof', () =>
     expectFault(
       () => {
         log = newLog([...rewritten().entries, ...makeEntries(48).slice(40)]).erase([33, 48]);
@@ -338,7 +338,7 @@ describe('npm run verify on a service', () => {
     expect(report.faults[0]).toMatchObject({ kind: 'missing', sequence });
   });
 
-  it('finds that the file is of another head than the log', () =>
+  it('finds that the file has another head than the log', () =>
     expectFault(
       () => {
         lies.checkpoints = [rewritten()];
@@ -346,7 +346,7 @@ describe('npm run verify on a service', () => {
       { kind: 'history' },
     ));
 
-  it('finds that the proof is of another request', () =>
+  it('finds that the proof belongs to another request', () =>
     expectFault(
       () => {
         lies.export = () => log.export({ ...request, start_date: '2026-01-01' });
@@ -377,13 +377,13 @@ describe('npm run verify on a service', () => {
       expect(existsSync(kept)).toBe(false);
     });
 
-    it('says what an export without a proof for another reason says', async () => {
+    it('reports why an export has no proof', async () => {
       lies.refusal = { proof_url: null, proof_error: 'out_of_paper' };
       const { code, report } = await verify();
       expect([code, report.unchecked]).toEqual([2, [expect.stringContaining('without a proof: out_of_paper')]]);
     });
 
-    it('names entries that are gone without a signed record', async () => {
+    it('lists missing entries without a signed record', async () => {
       lies.refusal = refusal;
       lies.export = () => newLog(makeEntries(38)).erase([4, 6], [9, 9]).export(request);
       const { code, report } = await verify();
@@ -427,7 +427,7 @@ describe('npm run verify on a service', () => {
       ]);
     });
 
-    it('is wrong where it shows a head of a time that has not come', async () => {
+    it('is wrong if it shows a head with a time in the future', async () => {
       lies.checkpoints = [log.checkpoint(40, '2036-07-01T00:00:00.000Z')];
       lies.refusal = refusal;
       const { code, report } = await verify();
@@ -435,7 +435,7 @@ describe('npm run verify on a service', () => {
       expect(report.faults[0].message).toContain('a time in the future');
     });
 
-    it('and shows no head is wrong where one was kept, and cannot be checked otherwise', async () => {
+    it('and shows no head is wrong if one was kept, and cannot be checked otherwise', async () => {
       lies.checkpoints = [REFUSED];
       const { code, report } = await verify();
       expect([code, report.faults]).toEqual([2, []]);
@@ -460,7 +460,7 @@ describe('npm run verify on a service', () => {
     });
   });
 
-  it('takes entries that come meanwhile for what they are', async () => {
+  it('reports entries that are added during the run', async () => {
     const [shorter, longer] = [newLog(makeEntries(38)), newLog(makeEntries(40))];
     lies.checkpoints = [shorter];
     lies.export = () => {
@@ -480,7 +480,7 @@ describe('npm run verify on a service', () => {
     expect((await verify('--checkpoints', kept)).report).toMatchObject({ verdict: 'proven' });
   });
 
-  it('does not take the token of nobody', async () => {
+  it('does not accept an unknown token', async () => {
     const { code, report } = await runJson([origin, '--token', 'csu_x'], { COUNTERSIGN_TOKEN: '' });
     expect(code).toBe(2);
     expect(report.unchecked.join()).toContain('/v1/me was answered 404');

@@ -216,7 +216,7 @@ describe('a change of the file', () => {
   const { file, proof } = write(parts);
   const lines = file.toString().split('\n');
 
-  it('of any one bit is found, and the entry named', async () => {
+  it('of any one bit is found and attributed to its entry', async () => {
     const starts = lines.map((_, at) =>
       Buffer.byteLength(
         lines
@@ -248,7 +248,7 @@ describe('a change of the file', () => {
     }
   });
 
-  it('that cuts it anywhere is found', async () => {
+  it('that truncates it anywhere is found', async () => {
     for (let length = 0; length < file.length; length += depth.runs(305, 61)) {
       expect(firstFault(await verify(file.subarray(0, length), proof)), `at ${length}`).toBeDefined();
     }
@@ -256,7 +256,7 @@ describe('a change of the file', () => {
     expect(firstFault(cut)).toMatchObject({ sequence: 7 });
   });
 
-  it('in what no leaf covers is found', async () => {
+  it('outside of the leaves is found', async () => {
     const rows = structuredClone(parts.rows) as Any[];
     const judge = async () => firstFault(await verifyParts({ ...parts, rows }));
     rows[4].action = 'email.read';
@@ -397,7 +397,7 @@ describe('what was left out together with its proof', () => {
     return { ...parts, rows, tree, head: { ...parts.head, row_count: rows.length } };
   };
 
-  it('is missed between the first and the last, unless it is recorded as erased', async () => {
+  it('is noticed between the first and the last, unless it is recorded as erased', async () => {
     expect(firstFault(await verifyParts(without(sealed(20), [9])))).toMatchObject({ kind: 'missing', sequence: 9 });
     const log = sealed(20).erase([3, 4], [8, 9], [10, 11]);
     expectProven(await verifyParts(log.export()));
@@ -405,7 +405,7 @@ describe('what was left out together with its proof', () => {
     expect(firstFault(await verifyParts(without(log, [7])))).toMatchObject({ kind: 'missing', sequence: 7 });
   });
 
-  it('is missed neither before the first nor with a filter, and the report says so', async () => {
+  it('is not noticed before the first entry or with a filter, and the report says so', async () => {
     const late = await verifyParts(without(sealed(20), [1, 2, 20]));
     expectProven(late);
     expect(late.limits.join()).toContain('before 3 and after 19');
@@ -414,7 +414,7 @@ describe('what was left out together with its proof', () => {
     expect(filtered.limits.join()).toContain('had a filter (one agent)');
   });
 
-  it('was lost before its place was sealed', async () => {
+  it('was lost before its leaf was sealed', async () => {
     const log = sealed(8);
     const leaves = log.leaves.with(4, sha256(Buffer.of(0)));
     const parts = log.export();
@@ -430,7 +430,7 @@ describe('what was left out together with its proof', () => {
 });
 
 describe('a sealed log that is wrong in itself', () => {
-  it('is found by times that run backwards', async () => {
+  it('is found by times that go backwards', async () => {
     const entries = makeEntries(9);
     (entries[5] as JsonObject).created_at = '2026-01-01T00:00:04.999Z';
     expect(firstFault(await verifyParts(new SealedLog(entries, KEY).export()))).toMatchObject({
@@ -447,13 +447,13 @@ describe('a sealed log that is wrong in itself', () => {
     ['after a date of another offset', { end_date: '2026-01-01T02:00:05+02:00' }, 5],
     ['of another agent', { agent_id: makeEntry(1).agent_id }, 2],
     ['of another type', { event_types: ['approve', 'use', 'deny'] }, 4],
-  ])('shows an entry %s that nobody asked for', async (_, request, sequence) => {
+  ])('finds an entry %s that was not requested', async (_, request, sequence) => {
     const parts = sealed(9).export();
     const head = { ...parts.head, request: { ...parts.head.request, ...request } };
     expect(firstFault(await verifyParts({ ...parts, head }))).toMatchObject({ kind: 'added', sequence });
   });
 
-  it('takes dates as they may be written', async () => {
+  it('accepts dates in every valid form', async () => {
     for (const request of [
       { start_date: '2026-01-01', end_date: '2026-01-01' },
       { start_date: '2026-01-01t00:00:01z', end_date: '2026-01-01 00:00:09.0001Z' },
@@ -491,7 +491,7 @@ describe('the record of an erasure', () => {
   };
   const signed = (log: SealedLog) => log.record('agent_deleted', '2026-06-02T00:00:00.000Z', [[9, 9]]).erased[0]?.note;
 
-  it('counts when the log signed it, and is told by its reason', async () => {
+  it('counts if the log signed it, and is reported with its reason', async () => {
     const report = await verifyParts(erasure().export());
     expectProven(report);
     expect(report.proven.join()).toContain(
@@ -533,7 +533,7 @@ describe('the record of an erasure', () => {
     expect(firstFault(await verifyParts({ ...parts, head }))).toMatchObject({ kind: 'missing', sequence: 1 });
   });
 
-  it('by a key that nobody gave cannot be checked', async () => {
+  it('by a key that was not given cannot be checked', async () => {
     const report = await judge({ note: signed(new SealedLog(0, new LogKey())) ?? '' });
     expect(report.faults).toEqual([]);
     expect(report.unchecked).toEqual([
@@ -596,14 +596,14 @@ describe('a change of the proof', () => {
     expect(firstFault(await verifyParts({ ...parts, tree }))).toMatchObject({ kind: 'proof', sequence });
   });
 
-  it('that is one line without an end is not held in memory', async () => {
+  it('that is one endless line is not kept in memory', async () => {
     const endless = Buffer.alloc(2 ** 26 + 2 ** 20, 'a');
     const { faults } = await verify(file, endless);
     expect(faults[0]?.message).toContain('a line is too long');
     expect((await verify(endless, proof)).faults[0]?.message).toContain('a line is too long');
   });
 
-  it('that is made together with the file does not lead to the signed root', async () => {
+  it('that matches a changed file does not have the signed root', async () => {
     const forged = new SealedLog(
       log23((entry) => (entry.ip_address = '198.51.100.1')),
       KEY,
@@ -656,7 +656,7 @@ describe('the signature', () => {
     expect(report.key).toContain(String(KEY.jwk.kid));
   });
 
-  it('is not by a key that is not one of a log', async () => {
+  it('is not accepted from a key that is not for logs', async () => {
     const set = join(folder, 'jwks.json');
     for (const jwk of [
       { ...KEY.jwk, kid: 'token-1' },
@@ -686,7 +686,7 @@ describe('kept checkpoints', () => {
   const log = sealed(100);
   const kept = [0, 1, 7, 64, 64, 99, 100].map((size, at) => log.checkpoint(size, `2026-02-0${at + 1}T00:00:00.000Z`));
 
-  it('are shown to be the past of a full export', async () => {
+  it('are proven consistent with a full export', async () => {
     const report = await verifyParts(log.export(), { kept });
     expectProven(report);
     expect(report.proven.join()).toContain(
@@ -694,7 +694,7 @@ describe('kept checkpoints', () => {
     );
   });
 
-  it('show from when on a log was rewritten', async () => {
+  it('show since when a log was rewritten', async () => {
     const entries = makeEntries(100);
     (entries[69] as JsonObject).ip_address = '198.51.100.1';
     const report = await verifyParts(new SealedLog(entries, KEY).export(), { kept });
@@ -725,7 +725,7 @@ describe('kept checkpoints', () => {
     expect(old.limits.join()).toContain('a key that was not given');
   });
 
-  it('of a former host of the service are of the same log, and the report says so', async () => {
+  it('of an earlier host of the service count for the same log, and the report says so', async () => {
     const before = new SealedLog(makeEntries(100), KEY, `former.test/${USER}`);
     const names = [7, 64, 100].map((size) => before.checkpoint(size, '2026-02-01T00:00:00.000Z'));
     const report = await verifyParts(sealed(100).export(), { kept: [...names, ...kept] });
