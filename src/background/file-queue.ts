@@ -1,5 +1,5 @@
 import { exportProducers } from '../audit/exports/producer';
-import { reportProducer } from '../audit/reports/produce';
+import { reportProducers } from '../audit/reports/produce';
 import type { SealingContext } from '../audit/tree/seal';
 import { openSigner } from '../audit/tree/signer';
 import type { Cost } from '../db/database';
@@ -16,7 +16,7 @@ import { consume } from './consume';
 
 /** The producers of each kind of file. */
 function producersOf(sealing: SealingContext, runtime: Runtime): Record<FileKind, FileProducerFactory> {
-  return { export: exportProducers(sealing, runtime.now), report: reportProducer(sealing, runtime.now) };
+  return { export: exportProducers(sealing, runtime.now), report: reportProducers(sealing, runtime.now) };
 }
 
 /** Runs a job for each message of the queue. If the queue loses a message, the sweep sends another. */

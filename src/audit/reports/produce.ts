@@ -34,7 +34,7 @@ interface SavedState {
  * Makes the files of compliance reports, in these steps: find the entries and the log's sealed tree, count the entries in
  * slices, read the account, gather the facts, draw the sample, compose the content, and write it as JSON or PDF.
  */
-export function reportProducer(sealing: SealingContext, now: () => number): FileProducerFactory {
+export function reportProducers(sealing: SealingContext, now: () => number): FileProducerFactory {
   return {
     async open(order, saved) {
       const state = saved === null ? await startReport(sealing, now, order) : (saved as unknown as SavedState);
