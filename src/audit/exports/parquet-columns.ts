@@ -1,5 +1,5 @@
 import { zstdCompressSync } from 'node:zlib';
-import type { ColumnChunk, SchemaElement } from 'hyparquet';
+import type { ColumnChunk, ParquetType, SchemaElement, Statistics } from 'hyparquet';
 import type { ByteWriter } from 'hyparquet-writer';
 import { writeColumn } from 'hyparquet-writer/src/column.js';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
@@ -14,6 +14,8 @@ import type { ExportedEntry } from './source';
 const PAGE_SIZE = 32 * 1024;
 /** Bytes before each text of a page: its length. */
 const LENGTH_SIZE = 4;
+const INTEGER_SIZE = 8;
+const PAGE_INTEGERS = PAGE_SIZE / INTEGER_SIZE - 1;
 
 /** A column of the file. */
 export interface Column {
@@ -26,7 +28,7 @@ export interface Column {
 export function listColumns(account: Id<'user'>, withDetails: boolean): Column[] {
   const columns = [
     uniqueText('id', ({ id }) => id),
-    ascending({ name: 'sequence', type: 'INT64', repetition_type: 'REQUIRED' }, ({ sequence }) => sequence),
+    integer({ name: 'sequence', type: 'INT64', repetition_type: 'REQUIRED' }, ({ sequence }) => sequence),
     repeatedText('user_id', () => account),
     repeatedText('agent_id', ({ agentId }) => agentId),
     uniqueText('permission_request_id', ({ permission }) => permission),
@@ -35,7 +37,7 @@ export function listColumns(account: Id<'user'>, withDetails: boolean): Column[]
     repeatedText('resource', ({ resource }) => resource),
     repeatedText('ip_address', ({ ipAddress }) => ipAddress),
     repeatedText('user_agent', ({ userAgent }) => userAgent),
-    ascending(createdAtElement, ({ createdAt }) => createdAt),
+    integer(createdAtElement, ({ createdAt }) => createdAt),
   ];
   return withDetails ? [...columns, uniqueText('details', ({ details }) => details)] : columns;
 }
@@ -58,52 +60,76 @@ function textElement(name: string): SchemaElement {
   };
 }
 
-/** A column of integers that grow from entry to entry; each row group states its lowest and highest value. */
-function ascending(element: SchemaElement, read: (entry: ExportedEntry) => number): Column {
-  const valuesOf = (entries: readonly ExportedEntry[]) => entries.map((entry) => BigInt(read(entry)));
-  return { element, write: (writer, entries) => writeValues(writer, element, valuesOf(entries), 'PLAIN') };
+/** A column of integers; each row group states its lowest and highest value, so that readers can skip row groups. */
+function integer(element: SchemaElement, read: (entry: ExportedEntry) => number): Column {
+  return { element, write: (writer, entries) => writeIntegers(writer, element, entries.map(read)) };
 }
 
 /** A column of texts that occur many times: it has a dictionary where that makes it smaller. */
 function repeatedText(name: string, read: (entry: ExportedEntry) => string): Column {
   const element = textElement(name);
-  return { element, write: (writer, entries) => writeValues(writer, element, encodeRepeated(entries.map(read))) };
+  return { element, write: (writer, entries) => writeRepeated(writer, element, encodeRepeated(entries.map(read))) };
 }
 
 /** A column of texts that hardly ever occur twice. */
 function uniqueText(name: string, read: (entry: ExportedEntry) => string): Column {
-  return { element: textElement(name), write: (writer, entries) => writeTexts(writer, name, entries.map(read)) };
+  const element = textElement(name);
+  return { element, write: (writer, entries) => writeTexts(writer, element, entries.map(read)) };
 }
 
-function writeValues(
-  writer: ByteWriter,
-  element: SchemaElement,
-  values: Uint8Array[] | bigint[],
-  encoding?: 'PLAIN',
-): ColumnChunk {
+/** Leaves it to the library whether the column gets a dictionary. */
+function writeRepeated(writer: ByteWriter, element: SchemaElement, values: Uint8Array[]): ColumnChunk {
   const column = {
     columnName: element.name,
     element,
     schemaPath: [{ name: 'root' }, element],
     codec: 'ZSTD' as const,
     compressors: { ZSTD: compress },
-    stats: element.type === 'INT64',
+    stats: false,
     pageSize: PAGE_SIZE,
     dictionarySize: PAGE_SIZE,
     columnIndex: false,
     offsetIndex: false,
-    ...(encoding && { encoding }),
   };
   const pageData = { values, definitionLevels: [], repetitionLevels: [], maxDefinitionLevel: 0 };
   return writeColumn({ writer, column, pageData }).chunk;
 }
 
-/** Writes texts as they are, a page at a time: several times as fast as the library, which encodes each by itself. */
-function writeTexts(writer: ByteWriter, name: string, texts: readonly string[]): ColumnChunk {
+function writeTexts(writer: ByteWriter, element: SchemaElement, texts: readonly string[]): ColumnChunk {
+  const pages = cutPages(texts).map((page) => ({ bytes: encodePage(page), rows: page.length }));
+  return writePages(writer, element, pages);
+}
+
+function writeIntegers(writer: ByteWriter, element: SchemaElement, values: readonly number[]): ColumnChunk {
+  const pages: Page[] = [];
+  for (let start = 0; start < values.length; start += PAGE_INTEGERS) {
+    const page = values.slice(start, start + PAGE_INTEGERS);
+    pages.push({ bytes: encodeIntegers(page), rows: page.length });
+  }
+  return writePages(writer, element, pages, {
+    min_value: BigInt(Math.min(...values)),
+    max_value: BigInt(Math.max(...values)),
+    null_count: 0n,
+  });
+}
+
+/** Values of a column as they are (PLAIN), before compression. */
+interface Page {
+  bytes: Uint8Array;
+  rows: number;
+}
+
+/** Writes values as they are: several times as fast as the library, which copies each of them by itself. */
+function writePages(
+  writer: ByteWriter,
+  { name, type }: SchemaElement,
+  pages: readonly Page[],
+  statistics?: Statistics,
+): ColumnChunk {
   const start = writer.offset;
   let size = 0;
-  for (const page of cutPages(texts)) {
-    const bytes = encodePage(page);
+  let count = 0;
+  for (const { bytes, rows } of pages) {
     const compressed = compress(bytes);
     const headerStart = writer.offset;
     writePageHeader(writer, {
@@ -111,9 +137,9 @@ function writeTexts(writer: ByteWriter, name: string, texts: readonly string[]):
       uncompressed_page_size: bytes.length,
       compressed_page_size: compressed.length,
       data_page_header_v2: {
-        num_values: page.length,
+        num_values: rows,
         num_nulls: 0,
-        num_rows: page.length,
+        num_rows: rows,
         encoding: 'PLAIN',
         definition_levels_byte_length: 0,
         repetition_levels_byte_length: 0,
@@ -121,21 +147,37 @@ function writeTexts(writer: ByteWriter, name: string, texts: readonly string[]):
       },
     });
     size += writer.offset - headerStart + bytes.length;
+    count += rows;
     writer.appendBytes(compressed);
   }
   return {
     meta_data: {
-      type: 'BYTE_ARRAY',
+      type: type as ParquetType,
       encodings: ['PLAIN'],
       path_in_schema: [name],
       codec: 'ZSTD',
-      num_values: BigInt(texts.length),
+      num_values: BigInt(count),
       total_compressed_size: BigInt(writer.offset - start),
       total_uncompressed_size: BigInt(size),
       data_page_offset: BigInt(start),
+      ...(statistics && {
+        statistics,
+        encoding_stats: [{ page_type: 'DATA_PAGE_V2', encoding: 'PLAIN', count: pages.length }],
+      }),
     },
     file_offset: BigInt(start),
   };
+}
+
+/** Encodes safe integers as 64 bits, the lowest byte first. */
+function encodeIntegers(values: readonly number[]): Uint8Array {
+  const bytes = new Uint8Array(values.length * INTEGER_SIZE);
+  const view = new DataView(bytes.buffer);
+  for (const [i, value] of values.entries()) {
+    view.setUint32(i * INTEGER_SIZE, value % 2 ** 32, true);
+    view.setInt32(i * INTEGER_SIZE + 4, Math.floor(value / 2 ** 32), true);
+  }
+  return bytes;
 }
 
 /** Cuts texts into pages of about {@link PAGE_SIZE}; a longer text has a page of its own. */

@@ -212,7 +212,7 @@ class ProofProduction implements ProducerInput {
       leaf = sequence;
     }
     gaps.push({ start: leaf, end: isLast ? size : leaf });
-    const spans = gaps.map(coverLeaves);
+    const spans = gaps.map((gap) => (gap.start < gap.end ? coverLeaves(gap) : NO_LEAVES));
     const [nodes, leaves] = await Promise.all([hashRanges(spans.flat(), this.read), this.readLeaves(notes)]);
     const lines = writeLines(notes, leaves, spans, nodes);
     const isFirst = state.leaf === 0;
@@ -250,6 +250,8 @@ class ProofProduction implements ProducerInput {
     };
   }
 }
+
+const NO_LEAVES: LeafRange[] = [];
 
 type Reason = (typeof ERASURE_REASONS)[number];
 
