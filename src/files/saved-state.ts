@@ -63,7 +63,8 @@ export class StateStore {
 
   /**
    * Restores the state, and the bytes that no part holds yet.
-   * @returns null if the object is gone: the database was restored to an earlier time
+   * @returns null if the object is gone, because the database was restored to an earlier time, or if another version of the
+   *   service wrote it
    */
   async restore(): Promise<{ state: SavedState; rest: Uint8Array } | null> {
     if (this.key === null) return { state: initialState(), rest: new Uint8Array() };
@@ -119,11 +120,14 @@ export class StateStore {
   }
 }
 
+/** The version of the saved form. A state of another version is not read: its file starts over. */
+const VERSION = 2;
+
 const LENGTH_BYTES = 4;
 
 /** A state and the bytes after it as one object: the length of the JSON, the JSON, the bytes. */
 function encodeState(state: SavedState, rest: Uint8Array): Uint8Array {
-  const json = new TextEncoder().encode(JSON.stringify(state));
+  const json = new TextEncoder().encode(JSON.stringify({ ...state, version: VERSION }));
   const bytes = new Uint8Array(LENGTH_BYTES + json.length + rest.length);
   new DataView(bytes.buffer).setUint32(0, json.length);
   bytes.set(json, LENGTH_BYTES);
@@ -131,8 +135,9 @@ function encodeState(state: SavedState, rest: Uint8Array): Uint8Array {
   return bytes;
 }
 
-function decodeState(bytes: Uint8Array): { state: SavedState; rest: Uint8Array } {
+function decodeState(bytes: Uint8Array): { state: SavedState; rest: Uint8Array } | null {
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0);
   const json = bytes.subarray(LENGTH_BYTES, LENGTH_BYTES + length);
-  return { state: JSON.parse(new TextDecoder().decode(json)) as SavedState, rest: bytes.slice(LENGTH_BYTES + length) };
+  const { version, ...state } = JSON.parse(new TextDecoder().decode(json)) as SavedState & { version?: number };
+  return version === VERSION ? { state, rest: bytes.slice(LENGTH_BYTES + length) } : null;
 }

@@ -78,9 +78,9 @@ export class Upload {
     return new Uint8Array(await this.hash.stream.digest);
   }
 
-  /** The bytes that no part holds yet. */
+  /** The bytes that no part holds yet, without a copy: they change with the next write. */
   rest(): Uint8Array<ArrayBuffer> {
-    return this.part.slice(0, this.filled);
+    return this.part.subarray(0, this.filled);
   }
 
   private async uploadPart(): Promise<void> {

@@ -77,6 +77,7 @@ function insertEntries(database: DatabaseSync, tenant: LoadedTenant): void {
     const permission = history.permission[at] as number;
     const time = history.time[at] as number;
     const id = entryBytes(number, at + 1, time);
+    const isExpiry = EVENTS[history.event[at] as number] === 'expire';
     insert.run(
       number * LOG_SPAN + at + 1,
       id,
@@ -85,8 +86,9 @@ function insertEntries(database: DatabaseSync, tenant: LoadedTenant): void {
       history.event[at] as number,
       actionOf(history, permission),
       time,
-      '2001:db8::17',
-      'countersign-bench',
+      // What runs out is written down by the service itself.
+      isExpiry ? '' : '2001:db8::17',
+      isExpiry ? 'countersign' : 'countersign-bench',
       detailsOf(tenant, permission, history.event[at] as number),
       id.toReversed(),
     );

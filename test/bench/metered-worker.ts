@@ -1,12 +1,15 @@
 import { createApp } from '../../src/app';
 import { sealSlice } from '../../src/audit/tree/seal';
 import { openSigner } from '../../src/audit/tree/signer';
+import { tileFolder } from '../../src/audit/tree/storage';
 import { consumeFileQueue } from '../../src/background/file-queue';
 import { Cost } from '../../src/db/database';
 import { openShard } from '../../src/db/shards';
 import { type Env, type JobMessage, systemRuntime } from '../../src/env';
 import { SERVICE } from '../../src/ledger/authority';
 import { Ledger } from '../../src/ledger/ledger';
+import { TILE_WIDTH } from '../../src/lib/tiles';
+import type { Id } from '../../src/lib/typeid';
 import { expireSlice } from '../../src/permissions/expire';
 import { type EvaluatedRequest, evaluatePolicies } from '../../src/permissions/policies/evaluate';
 import type { Policy, PolicyRow } from '../../src/permissions/policies/policy';
@@ -21,7 +24,8 @@ const jobs: StatementCost[] = [];
  * The service with a meter between it and its database, which tells what each single statement of a request cost in
  * the header `X-Statements`. `POST /bench/expire` runs one slice of the sweep that writes down what has run out;
  * `POST /bench/evaluate` judges policies, as the API shows them, again and again; `GET /bench/jobs` tells how many rows the
- * jobs of the queue have read; `POST /bench/seal` seals a log; `POST /bench/read` and `/bench/store` do alone what the platform's part of an export is.
+ * jobs of the queue have read; `POST /bench/seal` seals a log; `POST /bench/read`, `/bench/tiles` and `/bench/store` do
+ * alone what D1 and R2 do for an export and its proof.
  */
 export default {
   async fetch(request, env, execution) {
@@ -43,6 +47,7 @@ const ROUTES: Record<string, (metered: Env, request: Request, env: Env) => Promi
   '/bench/jobs': countJobs,
   '/bench/seal': seal,
   '/bench/read': read,
+  '/bench/tiles': readTiles,
   '/bench/store': store,
 };
 
@@ -61,13 +66,14 @@ async function seal(_metered: Env, request: Request, env: Env): Promise<Response
 
 /** Reads every entry of an account through D1, and does nothing with them. */
 async function read(_metered: Env, request: Request, env: Env): Promise<Response> {
-  const { account, batch } = (await request.json()) as { account: number; batch: number };
+  const { account, batch, salts } = (await request.json()) as { account: number; batch: number; salts: boolean };
+  const salt = salts ? '|| hex(salt)' : '';
   const end = (account + 1) * 2 ** 32;
   let rows = 0;
   for (let pos = account * 2 ** 32; ; ) {
     const [found] = await env.DB.batch<{ pos: number }>([
       env.DB.prepare(
-        `select pos, json_array(agent, event, created_at, hex(id), hex(permission), action, ip_address, user_agent,
+        `select pos, json_array(agent, event, created_at, hex(id) || hex(permission) ${salt}, action, ip_address, user_agent,
            details) as row
          from audit_entries not indexed where pos > ? and pos < ? order by pos limit ?`,
       ).bind(pos, end, batch),
@@ -77,6 +83,21 @@ async function read(_metered: Env, request: Request, env: Env): Promise<Response
     rows += found.results.length;
     pos = last.pos;
   }
+}
+
+/** Reads the full leaf tiles of an account's tree, which hold the hashes that the proof of an export of all of it lists. */
+async function readTiles(_metered: Env, request: Request, env: Env): Promise<Response> {
+  const { id, entries, batch } = (await request.json()) as { id: string; entries: number; batch: number };
+  const count = Math.floor(entries / TILE_WIDTH);
+  const read = async (index: number) => {
+    const object = await env.FILES?.get(`${tileFolder(id as Id<'user'>)}0/${index}`);
+    if (!object) throw new Error(`no tile ${index}`);
+    await object.arrayBuffer();
+  };
+  for (let first = 0; first < count; first += batch) {
+    await Promise.all(Array.from({ length: Math.min(batch, count - first) }, (_, i) => read(first + i)));
+  }
+  return Response.json({ tiles: count });
 }
 
 /** Stores so many bytes in R2, in parts, and deletes them again. */

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -47,11 +47,8 @@ const MIN_PACE = 20_000;
  * Measures how an account goes to another shard while it is in use: how long a slice holds a database, how pages of an
  * account that stays fare meanwhile, for how long the account is held; and that nothing of it is lost.
  */
-export async function measureMoves(report: Report, folder: string): Promise<void> {
+export async function measureMoves(report: Report, state: string): Promise<void> {
   report.heading(`Moves: an account with ${ENTRIES} entries goes to another shard`);
-  const state = join(folder, 'moves');
-  rmSync(state, { recursive: true, force: true });
-  mkdirSync(state);
   const config = 'wrangler.bench.toml';
   const settings = readFileSync(join(ROOT, 'wrangler.toml'), 'utf8');
   writeFileSync(join(ROOT, config), addDatabases(settings, [{ binding: 'DB_01' }]));
@@ -74,7 +71,6 @@ export async function measureMoves(report: Report, folder: string): Promise<void
   } finally {
     rmSync(join(ROOT, config));
   }
-  rmSync(state, { recursive: true, force: true });
 }
 
 interface Scene {

@@ -1,19 +1,32 @@
 import { type Answer, Client, type StatementCost } from '../support/local/client.ts';
+import { startService } from '../support/local/service.ts';
 import type { Report } from './report.ts';
-import type { LoadedTenant } from './tenant.ts';
+import { enterprise, setScene } from './scene.ts';
 
 const MAX_WRITTEN_BY_ENTRY = 7;
 
 type Permission = { id: string; token: { id: string; value?: string } | null };
 
+const ENTRIES = 100_000;
+
 /**
- * Takes permissions through their life, in the large account, and measures each step: the whole request, and the
- * statement that appends the audit entry by itself. Needs the metered worker.
+ * Takes permissions through their life and measures each step: the whole request, and the statement that appends the
+ * audit entry by itself.
  */
-export async function measureOperations(report: Report, origin: string, { token, agents }: LoadedTenant) {
-  report.heading('State changes: rows of the whole request, and of the audit entry by itself');
+export async function measureOperations(report: Report, state: string): Promise<void> {
+  report.heading(`State changes, ${ENTRIES} entries: rows of the whole request, and of the audit entry by itself`);
+  const [{ token, agents }] = await setScene(state, [enterprise(ENTRIES, 200, 360)] as const);
+  const { origin, stop } = await startService(state, 'test/bench/metered-worker.ts');
+  try {
+    await takeThroughLife(report, origin, token, agents[0]?.key ?? '');
+  } finally {
+    await stop();
+  }
+}
+
+async function takeThroughLife(report: Report, origin: string, token: string, key: string): Promise<void> {
   const user = new Client(origin, token);
-  const agent = new Client(origin, agents[0]?.key ?? '');
+  const agent = new Client(origin, key);
   const request = () =>
     agent.expect<Permission>(201, 'POST', '/v1/permissions', {
       ...{ action: 'area-0.verb-0', resource: 'mailbox:support', scope: { max_recipients: 10 }, max_uses: 3 },
@@ -36,13 +49,20 @@ export async function measureOperations(report: Report, origin: string, { token,
   measure(report, 'revoke', await agent.expect(200, 'POST', '/v1/tokens/revoke', value));
 }
 
-/** Lets overdue requests run out and measures the sweep, by entry. Needs the metered worker. */
-export async function measureExpiry(report: Report, origin: string): Promise<void> {
-  const anybody = new Client(origin, '');
-  const swept = await anybody.expect(200, 'POST', '/bench/expire');
-  const count = findAppend(swept)?.changes;
-  if (!count) throw new Error('nothing had run out');
-  measure(report, 'expire', swept, count);
+/** Lets the sweep expire requests that nobody decided in time, and measures it by entry. */
+export async function measureExpiry(report: Report, state: string): Promise<void> {
+  report.heading(`The sweep that expires permissions, ${ENTRIES} entries: rows by entry`);
+  // Within five days, so that some of the requests have run out in the half hour since the last entry.
+  await setScene(state, [enterprise(ENTRIES, 200, 5)]);
+  const { origin, stop } = await startService(state, 'test/bench/metered-worker.ts');
+  try {
+    const swept = await new Client(origin, '').expect(200, 'POST', '/bench/expire');
+    const count = findAppend(swept)?.changes;
+    if (!count) throw new Error('nothing had run out');
+    measure(report, 'expire', swept, count);
+  } finally {
+    await stop();
+  }
 }
 
 /** The statement that appends audit entries. */

@@ -1,7 +1,8 @@
 import { Client } from '../support/local/client.ts';
+import { startService } from '../support/local/service.ts';
 import { measure } from './operations.ts';
 import type { Report } from './report.ts';
-import type { LoadedTenant } from './tenant.ts';
+import { enterprise, setScene } from './scene.ts';
 
 const POLICIES = 200;
 const EVALUATIONS = 2_000;
@@ -9,14 +10,26 @@ const MAX_WRITTEN = 32;
 const MAX_TRIPS = 2;
 const MAX_MILLISECONDS = 1;
 
+const ENTRIES = 100_000;
+
 /**
- * Gives the large account as many policies as it can hold, each of which has to be judged to the end, and measures a
- * request that one of them approves, and the judging by itself. Needs the metered worker.
+ * Gives an account as many policies as it can hold, each of which has to be judged to the end, and measures a request
+ * that one of them approves, and the judging by itself.
  */
-export async function measurePolicies(report: Report, origin: string, { token, agents }: LoadedTenant): Promise<void> {
-  report.heading(`A request that a policy approves, with ${POLICIES} policies`);
+export async function measurePolicies(report: Report, state: string): Promise<void> {
+  report.heading(`A request that a policy approves, with ${POLICIES} policies and ${ENTRIES} entries`);
+  const [{ token, agents }] = await setScene(state, [enterprise(ENTRIES, 200, 360)] as const);
+  const { origin, stop } = await startService(state, 'test/bench/metered-worker.ts');
+  try {
+    await measureApproval(report, origin, token, agents[0]?.key ?? '');
+  } finally {
+    await stop();
+  }
+}
+
+async function measureApproval(report: Report, origin: string, token: string, key: string): Promise<void> {
   const user = new Client(origin, token);
-  const agent = new Client(origin, agents[0]?.key ?? '');
+  const agent = new Client(origin, key);
   for (let at = 0; at < POLICIES; at++) {
     await user.expect(201, 'POST', '/v1/policies', {
       ...{ name: `Policy ${at}`, effect: 'approve', priority: at, actions: ['file.*', '*-0.verb-*'] },

@@ -1,6 +1,7 @@
-/** Prints figures as they come, each with its limit, and remembers whether one failed. */
+/** Prints figures as they come, each with its limit, and counts those that fail. */
 export class Report {
-  failed = false;
+  passed = 0;
+  failed = 0;
 
   heading(text: string): void {
     console.log(`\n${text}`);
@@ -21,8 +22,14 @@ export class Report {
     this.verdict(figure < limit, `${what}: ${figure} (below ${limit})`);
   }
 
+  /** Says how many of the lines with a limit passed. */
+  summary(): void {
+    console.log(`\n${this.passed} of ${this.passed + this.failed} lines pass`);
+  }
+
   verdict(holds: boolean, text: string): void {
-    this.failed ||= !holds;
+    if (holds) this.passed += 1;
+    else this.failed += 1;
     console.log(`  ${holds ? 'pass' : 'FAIL'}   ${text}`);
   }
 }

@@ -1,5 +1,3 @@
-import { mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from '../support/local/client.ts';
 import { databaseFile, fireCron, prepareState, type Service, startService } from '../support/local/service.ts';
@@ -27,11 +25,8 @@ const EACH_MINUTE = '* * * * *';
  * Measures the erasure of a million expired entries: how long a slice holds the database, what it writes, how pages of
  * another account fare meanwhile; and that accounts with nothing to erase cost the sweeps nothing.
  */
-export async function measureRetention(report: Report, folder: string): Promise<void> {
+export async function measureRetention(report: Report, state: string): Promise<void> {
   report.heading(`Retention: ${EXPIRED} expired entries`);
-  const state = join(folder, 'retention');
-  rmSync(state, { recursive: true, force: true });
-  mkdirSync(state);
   await prepareState(state);
   const { reader } = await setScene(state);
   const service = await startService(state, 'test/bench/sweep-worker.ts');
@@ -41,7 +36,6 @@ export async function measureRetention(report: Report, folder: string): Promise<
     await service.stop();
   }
   await measureIdleAccounts(report, state);
-  rmSync(state, { recursive: true, force: true });
 }
 
 /** An account whose entries have all expired, and another one that reads pages meanwhile. */

@@ -1,5 +1,5 @@
 import { Client } from '../support/local/client.ts';
-import { ADMIN_TOKEN } from '../support/local/service.ts';
+import { ADMIN_TOKEN, prepareState, startService } from '../support/local/service.ts';
 import { createTenant } from '../support/local/tenant.ts';
 import type { Report } from './report.ts';
 
@@ -10,8 +10,18 @@ type Permission = { id: string; token: { id: string; value?: string } | null };
  * database, authentication included. (That a credential was used is noted after a refusal, once a minute, which the
  * answer does not wait for.)
  */
-export async function measureRoundTrips(report: Report, origin: string): Promise<void> {
+export async function measureRoundTrips(report: Report, state: string): Promise<void> {
   report.heading('Round trips to the database');
+  await prepareState(state);
+  const { origin, stop } = await startService(state);
+  try {
+    await callEverything(report, origin);
+  } finally {
+    await stop();
+  }
+}
+
+async function callEverything(report: Report, origin: string): Promise<void> {
   const { id, token, agents } = await createTenant(origin, 'enterprise', 2);
   const [first, second] = agents as [(typeof agents)[number], (typeof agents)[number]];
   const operator = new Client(origin, ADMIN_TOKEN);

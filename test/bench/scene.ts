@@ -1,77 +1,75 @@
-import { databaseFile, startService } from '../support/local/service.ts';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from '../support/local/client.ts';
+import { databaseFile, prepareState, startService } from '../support/local/service.ts';
 import { createTenant } from '../support/local/tenant.ts';
-import { drawHistory, eraseSome, type History } from './history.ts';
+import { drawHistory, type History } from './history.ts';
 import { loadHistories } from './load.ts';
-import { seededRandom } from './random.ts';
+import { type Random, seededRandom } from './random.ts';
 import type { LoadedTenant } from './tenant.ts';
 
 const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+export const DAY = 24 * HOUR;
 
-/** The accounts of the benchmark, all in one database. */
-export interface Scene {
-  /** Plan pro: half of its entries are older than its plan keeps, and not swept; some are erased, one agent is gone. */
-  retained: LoadedTenant;
-  /** Plan enterprise: a million entries over a year, as many as a report can be on. */
-  large: LoadedTenant;
-  /** Another large account beside it. */
-  neighbour: LoadedTenant;
-  /** Plan free: one agent with a million requests within a year, all but the last seven days of its entries erased. */
-  busy: LoadedTenant;
-  /** The time from which the plan pro keeps entries. */
-  retainedFrom: number;
+/** Actions of the benchmark's accounts. */
+export const ACTIONS = Array.from({ length: 300 }, (_, at) => `area-${at % 17}.verb-${at}`);
+
+/** An account to make, and the history to load into it. */
+export interface TenantPlan {
+  plan: string;
+  agents: number;
+  draw: (random: Random, now: number) => History;
 }
 
-/** Makes the accounts through the API, and their histories straight in the database. */
-export async function setScene(state: string, note: (text: string) => void): Promise<Scene> {
-  const service = await startService(state);
-  const retained = await createTenant(service.origin, 'pro', 20);
-  const large = await createTenant(service.origin, 'enterprise', 200);
-  const neighbour = await createTenant(service.origin, 'team', 30);
-  const busy = await createTenant(service.origin, 'free', 1);
-  await service.stop();
+/** Runs a measurement in a folder that nothing else uses, and deletes the folder afterwards. */
+export async function inFreshState<T>(
+  folder: string,
+  name: string,
+  measure: (state: string) => Promise<T>,
+): Promise<T> {
+  const state = join(folder, name);
+  mkdirSync(state);
+  try {
+    return await measure(state);
+  } finally {
+    rmSync(state, { recursive: true, force: true });
+  }
+}
 
+/** Makes accounts through the API in an empty database, then writes their histories straight into its file. */
+export async function setScene<const P extends readonly TenantPlan[]>(
+  state: string,
+  plans: P,
+): Promise<{ [I in keyof P]: LoadedTenant }> {
+  await prepareState(state);
+  const service = await startService(state);
+  const tenants = [];
+  for (const { plan, agents } of plans) tenants.push(await createTenant(service.origin, plan, agents));
+  await service.stop();
   const random = seededRandom(20_260_131);
   const now = Date.now();
-  const actions = Array.from({ length: 300 }, (_, at) => `area-${at % 17}.verb-${at}`);
-  // Half an hour of requests and tokens has run out since, and waits for the sweep.
-  const to = now - HOUR / 2;
-  const history = {
-    retained: drawHistory(random, { entries: 250_000, agents: 21, actions, from: now - 180 * DAY, to }),
-    large: drawHistory(random, { entries: 1_000_000, agents: 200, actions, from: now - 360 * DAY, to }),
-    neighbour: drawHistory(random, {
-      ...{ entries: 400_000, agents: 30, from: now - 360 * DAY, to },
-      actions: [...actions, 'abroad.only'],
-    }),
-    // 3.75 million entries are a little over a million requests.
-    busy: drawHistory(random, { entries: 3_750_000, agents: 1, actions, from: firstDay(now), to }),
+  const histories = tenants.map((tenant, i) => ({ tenant, history: (plans[i] as TenantPlan).draw(random, now) }));
+  return loadHistories(databaseFile(state), histories) as { [I in keyof P]: LoadedTenant };
+}
+
+/** An account of plan enterprise whose entries are spread over some days and end half an hour ago. */
+export function enterprise(entries: number, agents: number, days: number): TenantPlan {
+  return {
+    plan: 'enterprise',
+    agents,
+    draw: (random, now) =>
+      drawHistory(random, { entries, agents, actions: ACTIONS, from: now - days * DAY, to: now - HOUR / 2 }),
   };
-  eraseSome(random, history.retained);
-  const retainedFrom = now - 90 * DAY;
-  eraseAround(history.retained, retainedFrom);
-  eraseBefore(history.busy, now - 7 * DAY);
-  note(`histories drawn: ${history.large.agent.length} permissions in the large account`);
-
-  const loaded = loadHistories(databaseFile(state), [
-    { tenant: retained, history: history.retained },
-    { tenant: large, history: history.large },
-    { tenant: neighbour, history: history.neighbour },
-    { tenant: busy, history: history.busy },
-  ]);
-  const [first, second, third, fourth] = loaded as [LoadedTenant, LoadedTenant, LoadedTenant, LoadedTenant];
-  return { retained: first, large: second, neighbour: third, busy: fourth, retainedFrom };
 }
 
-/** The start of the first of the last 365 days, today included. */
-function firstDay(now: number): number {
-  return (Math.floor(now / DAY) - 364) * DAY;
-}
-
-function eraseBefore({ time, erased }: History, border: number): void {
-  for (const [at, instant] of time.entries()) if (instant < border) erased[at] = 1;
-}
-
-/** Retention moves on while the benchmark runs: no entry may cross its border meanwhile. */
-function eraseAround({ time, erased }: History, border: number): void {
-  for (const [at, instant] of time.entries()) if (Math.abs(instant - border) < HOUR) erased[at] = 1;
+/** Seals the log of an account, so that a measurement of reports or exports does not include it; takes seconds. */
+export async function sealLog(state: string, tenant: LoadedTenant): Promise<number> {
+  const service = await startService(state, 'test/bench/metered-worker.ts');
+  const started = performance.now();
+  try {
+    await new Client(service.origin, tenant.token).expect(200, 'POST', '/bench/seal', { account: tenant.number });
+  } finally {
+    await service.stop();
+  }
+  return (performance.now() - started) / 1_000;
 }

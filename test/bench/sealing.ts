@@ -1,5 +1,3 @@
-import { mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { databaseFile, fireCron, prepareState, startService } from '../support/local/service.ts';
 import type { Report } from './report.ts';
@@ -14,10 +12,8 @@ const MIN_RUN = 2;
 const EACH_MINUTE = '* * * * *';
 
 /** Measures the sealing of many logs that went on in the same minute, their first heads included. */
-export async function measureSealing(report: Report, folder: string): Promise<void> {
+export async function measureSealing(report: Report, state: string): Promise<void> {
   report.heading(`Sealing of ${LOGS} logs with ${ENTRIES} new entries each`);
-  const state = join(folder, 'sealing');
-  mkdirSync(state);
   await prepareState(state);
   use(state, (database) => database.exec(LOAD));
   const seconds = await sealAll(state);
@@ -29,7 +25,6 @@ export async function measureSealing(report: Report, folder: string): Promise<vo
     left === 0 && seconds <= MAX_SECONDS,
     `sealed in ${seconds.toFixed(0)} s, ${left} left (at most ${MAX_SECONDS} s)`,
   );
-  rmSync(state, { recursive: true, force: true });
 }
 
 /** Runs the sweep until it finds nothing more; tells how long that took, in seconds. */

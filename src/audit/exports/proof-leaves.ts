@@ -7,6 +7,8 @@ import { type ProofRecord, readProofRecords } from './notes';
 /** Maximum leaf tiles that a batch reads. */
 const TILE_LIMIT = 64;
 
+const NO_LEAVES: LeafRange[] = [];
+
 export interface LeavesProgress {
   /** The first leaf that is not written yet. */
   leaf: number;
@@ -45,7 +47,7 @@ export class ProofLeaves {
       leaf = sequence;
     }
     gaps.push({ start: leaf, end: ended ? size : leaf });
-    const spans = gaps.map(coverLeaves);
+    const spans = gaps.map((gap) => (gap.start < gap.end ? coverLeaves(gap) : NO_LEAVES));
     const [nodes, leafOf] = await Promise.all([hashRanges(spans.flat(), this.read), this.readLeaves(notes)]);
     const lines = writeLines(notes, leafOf, spans, nodes);
     const separator = progress.leaf === 0 ? '\n' : ',\n';

@@ -1,0 +1,90 @@
+import { startService } from '../support/local/service.ts';
+import { type AuditSubject, measureAudit, measureAuditDetail } from './audit-reads.ts';
+import { drawHistory, eraseSome, type History } from './history.ts';
+import { measurePermissionLists } from './permission-reads.ts';
+import { seededRandom } from './random.ts';
+import type { Report } from './report.ts';
+import { ACTIONS, DAY, enterprise, setScene, type TenantPlan } from './scene.ts';
+import { measureStatistics } from './statistics-reads.ts';
+
+const HOUR = DAY / 24;
+
+/** Half of its entries are older than its plan keeps, and not swept; some are erased, one agent is deleted. */
+const RETAINED: TenantPlan = {
+  plan: 'pro',
+  agents: 20,
+  draw: (random, now) => {
+    const period = { from: now - 180 * DAY, to: now - HOUR / 2 };
+    const history = drawHistory(random, { entries: 250_000, agents: 21, actions: ACTIONS, ...period });
+    eraseSome(random, history);
+    eraseAround(history, now - 90 * DAY);
+    return history;
+  },
+};
+
+const NEIGHBOUR: TenantPlan = {
+  plan: 'team',
+  agents: 30,
+  draw: (random, now) => {
+    const period = { from: now - 360 * DAY, to: now - HOUR / 2 };
+    return drawHistory(random, { entries: 400_000, agents: 30, actions: [...ACTIONS, 'abroad.only'], ...period });
+  },
+};
+
+/** One agent with a million requests within a year; only the entries of the last seven days are left. */
+const BUSY: TenantPlan = {
+  plan: 'free',
+  agents: 1,
+  draw: (random, now) => {
+    // 3.75 million entries are a little over a million requests.
+    const period = { from: firstDay(now), to: now - HOUR / 2 };
+    const history = drawHistory(random, { entries: 3_750_000, agents: 1, actions: ACTIONS, ...period });
+    eraseBefore(history, now - 7 * DAY);
+    return history;
+  },
+};
+
+/** Measures lists, single entries and statistics. Nothing is written meanwhile, so that they share their accounts. */
+export async function measureReads(report: Report, state: string): Promise<void> {
+  const plans = [RETAINED, enterprise(1_000_000, 200, 360), NEIGHBOUR, BUSY] as const;
+  const keptFrom = Date.now() - 90 * DAY;
+  const [retained, large, neighbour, busy] = await setScene(state, plans);
+  const random = seededRandom(4_711);
+  const { origin, stop } = await startService(state);
+  try {
+    const subject: AuditSubject = {
+      name: 'plan enterprise, 1,000,000 entries',
+      tenant: large,
+      foreign: neighbour,
+      keptFrom: 0,
+      queriesPerCombination: 16,
+    };
+    await measureAudit(report, random, origin, subject);
+    await measureAudit(report, random, origin, {
+      name: 'plan pro, 250,000 entries, half of them beyond retention',
+      tenant: retained,
+      foreign: large,
+      keptFrom,
+      queriesPerCombination: 8,
+    });
+    await measureAuditDetail(report, random, origin, subject);
+    await measurePermissionLists(report, random, origin, large);
+    await measureStatistics(report, origin, busy);
+  } finally {
+    await stop();
+  }
+}
+
+/** The start of the first of the last 365 days, today included. */
+function firstDay(now: number): number {
+  return (Math.floor(now / DAY) - 364) * DAY;
+}
+
+function eraseBefore({ time, erased }: History, border: number): void {
+  for (const [at, instant] of time.entries()) if (instant < border) erased[at] = 1;
+}
+
+/** Retention moves on while the benchmark runs: no entry may cross its border meanwhile. */
+function eraseAround({ time, erased }: History, border: number): void {
+  for (const [at, instant] of time.entries()) if (Math.abs(instant - border) < HOUR) erased[at] = 1;
+}
