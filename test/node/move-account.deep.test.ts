@@ -112,7 +112,7 @@ it('orders a move in the database of the shard where the account is, and waits u
 }, async () => {
   const { said, complained, code } = await moveAccount([user, '01', '--remote'], SIGNED_IN);
   expect({ complained, code }).toEqual({ complained: '', code: 0 });
-  expect(said).toBe(`${user} moves with the next sweeps …\n${user} is on shard 01.\n`);
+  expect(said).toBe(`The next sweeps move ${user} …\n${user} is on shard 01.\n`);
   expect(api.asked.filter((asked) => /insert|update|delete/.test(asked))).toEqual([
     expect.stringContaining(`${IDS.first} insert into moves (account, id, direction, shard, created_at) select number`),
   ]);

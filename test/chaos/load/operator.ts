@@ -41,7 +41,7 @@ export async function moveAccounts(
     ])) {
       const said = await moveAccount(project, id, shard, signal);
       // It says otherwise where the account is there already.
-      if (!said.includes('moves with')) continue;
+      if (!said.includes('next sweeps move')) continue;
       ordered += 1;
       break;
     }
