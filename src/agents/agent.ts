@@ -71,11 +71,11 @@ export function isAgent(account: number, id: Id<'agent'>) {
 }
 
 /** The number of the account that an agent belongs to, as SQL; NULL if it is not this account's. */
-export function agentOwner(account: number, id: Id<'agent'>): SQL<number> {
+export function agentOwnerSql(account: number, id: Id<'agent'>): SQL<number> {
   return sql<number>`(select ${agents.account} from ${agents} where ${isAgent(account, id)})`;
 }
 
 /** An agent's number, as SQL; NULL, which NOT NULL columns refuse, if the account has no such agent. */
-export function agentNumber(account: number, id: Id<'agent'>): SQL<number> {
+export function agentNumberSql(account: number, id: Id<'agent'>): SQL<number> {
   return sql<number>`(select ${agents.number} from ${agents} where ${isAgent(account, id)})`;
 }

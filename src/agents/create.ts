@@ -11,7 +11,7 @@ import { EXAMPLE } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
-import { Agent, agentFields, agentNumber, exampleAgent, presentAgent } from './agent';
+import { Agent, agentFields, agentNumberSql, exampleAgent, presentAgent } from './agent';
 import { agentKey, issueAgentKey } from './agent-key';
 
 export const MAX_AGENTS = 10_000;
@@ -76,7 +76,7 @@ export async function createAgent(
       record: userActivity(context, 'agent.created', row.id),
       changes: (write) => [
         write.insert(agents).values({ ...row, account: owner }),
-        write.insert(agentKeys).values({ hash, agent: agentNumber(account, row.id), createdAt: now }),
+        write.insert(agentKeys).values({ hash, agent: agentNumberSql(account, row.id), createdAt: now }),
       ],
       answer: { value: created, subject: row.id },
     });

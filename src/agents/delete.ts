@@ -9,7 +9,7 @@ import { noQuery } from '../http/input';
 import { answer, noContent, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { type Id, idBytes } from '../lib/typeid';
-import { agentNumber, agentOwner, isAgent } from './agent';
+import { agentNumberSql, agentOwnerSql, isAgent } from './agent';
 
 /**
  * Deletes an agent and its keys, and revokes the exports and reports that may hold its entries.
@@ -22,11 +22,11 @@ export async function deleteAgent(context: UserContext, { id }: { id: Id<'agent'
   const account = context.principal.account.number;
   await context.ledger
     .change({
-      record: userActivity(context, 'agent.deleted', id, { account: agentOwner(account, id) }),
+      record: userActivity(context, 'agent.deleted', id, { account: agentOwnerSql(account, id) }),
       changes: (write) => [
-        write.insert(erasures).values({ kind: 'agent', number: agentNumber(account, id), subject: idBytes(id) }),
-        ...revokeAgentFiles(write, account, agentNumber(account, id), context.runtime.now()),
-        write.delete(agentKeys).where(eq(agentKeys.agent, agentNumber(account, id))),
+        write.insert(erasures).values({ kind: 'agent', number: agentNumberSql(account, id), subject: idBytes(id) }),
+        ...revokeAgentFiles(write, account, agentNumberSql(account, id), context.runtime.now()),
+        write.delete(agentKeys).where(eq(agentKeys.agent, agentNumberSql(account, id))),
         write.delete(agents).where(isAgent(account, id)),
       ],
       answer: null,

@@ -13,7 +13,7 @@ import { countField } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { DAY, HOUR } from '../lib/time';
 import type { Id } from '../lib/typeid';
-import { agentNumber, isAgent } from './agent';
+import { agentNumberSql, isAgent } from './agent';
 
 const MAX_DAYS = 365;
 const MAX_HOURS = 720;
@@ -108,7 +108,7 @@ export async function getAgentStatistics(
     .select({ count: sql<number>`count(*)`.as('count') })
     .from(sql`permissions indexed by permissions_overdue`)
     .where(
-      sql`status = 0 and expires_at <= ${now} and agent = ${agentNumber(account, id)}
+      sql`status = 0 and expires_at <= ${now} and agent = ${agentNumberSql(account, id)}
         and created_at >= ${from * length}`,
     );
   const [[counts], [late]] = await reader.load([counters, overdue]);

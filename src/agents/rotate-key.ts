@@ -15,7 +15,7 @@ import { displayPrefix } from '../lib/credential';
 import { lazy } from '../lib/lazy';
 import { formatTime, SECOND } from '../lib/time';
 import type { Id } from '../lib/typeid';
-import { agentNumber, agentOwner, isAgent } from './agent';
+import { agentNumberSql, agentOwnerSql, isAgent } from './agent';
 import { agentKey, issueAgentKey } from './agent-key';
 
 const KeyRotation = lazy(() =>
@@ -62,14 +62,14 @@ export async function rotateAgentKey(
   { id, ...input }: { id: Id<'agent'> } & z.output<ReturnType<typeof KeyRotation>>,
 ): Promise<RotatedKey> {
   const account = context.principal.account.number;
-  const number = agentNumber(account, id);
+  const number = agentNumberSql(account, id);
   const { key, prefix, hash } = await issueAgentKey(context);
   const now = context.runtime.now();
   const grace = input.revoke_immediately ? 0 : input.grace_period * SECOND;
   const rotated = { id, api_key: key, api_key_prefix: prefix, old_key_expires_at: formatTime(now + grace) };
   await context.ledger
     .change({
-      record: userActivity(context, 'agent.key_rotated', id, { account: agentOwner(account, id) }),
+      record: userActivity(context, 'agent.key_rotated', id, { account: agentOwnerSql(account, id) }),
       changes: (write) => [
         grace === 0
           ? write.delete(agentKeys).where(eq(agentKeys.agent, number))

@@ -10,7 +10,7 @@ import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
-import { Agent, agentFields, agentOwner, isAgent, presentAgent } from './agent';
+import { Agent, agentFields, agentOwnerSql, isAgent, presentAgent } from './agent';
 
 const AgentUpdate = lazy(() =>
   atLeastOneField(
@@ -39,7 +39,7 @@ export async function updateAgent(
     isActive: fields.is_active,
     updatedAt: context.runtime.now(),
   };
-  const changed = { account: agentOwner(account, id), changes: Object.keys(fields) };
+  const changed = { account: agentOwnerSql(account, id), changes: Object.keys(fields) };
   const [[row]] = await context.ledger
     .change({
       record: userActivity(context, 'agent.updated', id, changed),

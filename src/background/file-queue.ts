@@ -1,4 +1,4 @@
-import { exportProducers } from '../audit/exports/producer';
+import { exportProducers } from '../audit/exports/produce';
 import { reportProducers } from '../audit/reports/produce';
 import type { SealingContext } from '../audit/tree/seal';
 import { openSigner } from '../audit/tree/signer';

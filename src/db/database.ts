@@ -31,7 +31,7 @@ export class Cost {
   }
 }
 
-/** A statement that changes rows. It runs as part of a batch of the ledger. */
+/** A statement that changes rows. {@link Database.run} runs it as part of a batch. */
 export type Statement = BatchItem<'sqlite'>;
 
 /** A select statement. {@link Reader.load} runs it. */
@@ -51,7 +51,7 @@ export class ConstraintError extends Error {
   }
 }
 
-/** Read access to a database. All changes go through the ledger. */
+/** Read access to a database. Features write through the ledger. */
 export interface Reader {
   select: DrizzleD1Database['select'];
   /** Runs select statements in one round trip, on one consistent state of the database. */

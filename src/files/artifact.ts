@@ -28,22 +28,22 @@ export interface ArtifactContext {
 const MIN_BATCH_ROWS = 64;
 
 /** The artifact that a job works on: the file, or its proof once the file is stored. */
-export function artifactOf(context: ArtifactContext, { file: stored, notes }: SavedState): Artifact {
+export function artifactOf(context: ArtifactContext, { file: stored, proofRecords: records }: SavedState): Artifact {
   const { bucket, reader, sizes, loadAsset, file } = context;
   const producers = context.producers[file.kind];
   // Each attempt reads half as many rows at a time, in case a batch was too large for the memory.
   const batchRows = Math.max(Math.min(MIN_BATCH_ROWS, sizes.batchRows), sizes.batchRows >> (file.attempts - 1));
   const input: ProducerInput = { reader, file, batchRows, loadAsset };
   if (!stored) return { key: fileKey(file), open: (saved) => producers.open(input, saved), initialState };
-  const readNotes = async (index: number) => {
-    const object = await bucket.get(notes[index] ?? '');
-    if (!object) throw new Error('the notes of a file are gone');
+  const readRecords = async (index: number) => {
+    const object = await bucket.get(records[index] ?? '');
+    if (!object) throw new Error('the proof records of a file are gone');
     return new Uint8Array(await object.arrayBuffer());
   };
-  const provable: ProvableFile = { ...stored, notes: notes.length, readProofRecords: readNotes };
+  const provable: ProvableFile = { ...stored, recordObjects: records.length, readProofRecords: readRecords };
   return {
     key: proofKey(file),
     open: async (saved) => (await producers.proof?.open(input, provable, saved)) ?? null,
-    initialState: (restarts) => initialProofState(stored, notes, restarts),
+    initialState: (restarts) => initialProofState(stored, records, restarts),
   };
 }

@@ -13,6 +13,15 @@ import { abortUpload, arePartsRefused, fileKey, isNoSuchUpload } from './storage
 import { cleanCompletedFile } from './sweep';
 import { Upload } from './upload';
 
+// From a request to a file:
+//
+// 1. `request.ts` inserts the file's row, in the transaction of the request, and sends a queue message.
+// 2. `background/file-queue.ts` calls `processFile`, here, for each message.
+// 3. `lease.ts` claims the file, and `saved-state.ts` restores how far the job before came.
+// 4. `artifact.ts` says what to make: first the file itself, then in a later job its proof. Both take the same steps. A
+//    producer of the feature (`audit/exports/produce.ts`) gives the bytes, and `upload.ts` stores them in R2.
+// 5. After some slices the state is saved, and another message continues. When all bytes are stored the result is recorded.
+
 /** How a job is divided. */
 export interface JobSizes {
   /** Bytes of a part of an upload, at least 5 MiB in R2. */
@@ -141,7 +150,7 @@ async function uploadArtifact(
       state.rows = rowsBefore + producer.rows;
       state.producer = ended ? null : producer.save();
       const notes = producer.takeProofRecords?.();
-      if (notes && notes.length > 0) state.notes.push(await store.saveNotes(notes));
+      if (notes && notes.length > 0) state.proofRecords.push(await store.saveProofRecords(notes));
       if (ended) return await endUpload(job, state, upload);
       await store.save(state, upload.rest());
       if (slice === sizes.slices) return 'more';
@@ -198,7 +207,11 @@ async function completeUpload({ bucket, store }: Job, { key }: Artifact, { parts
 }
 
 /** Records a stored file: completes it, or continues with its proof. */
-async function recordFile(job: Job, { rows, uploaded: size, notes }: SavedState, known: Uint8Array | null) {
+async function recordFile(
+  job: Job,
+  { rows, uploaded: size, proofRecords: notes }: SavedState,
+  known: Uint8Array | null,
+) {
   const { producers, file, store, lease } = job;
   const digest = { rows, size, sha256: toHex(known ?? (await hashFile(job, size))) };
   if (!producers[file.kind].proof?.isWanted(file)) return completeFile(job, digest, null);

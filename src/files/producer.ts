@@ -34,7 +34,7 @@ export interface StoredFile {
 /** A stored file, with the records that its producer made for the proof. */
 export interface ProvableFile extends StoredFile {
   /** The number of groups of proof records. */
-  notes: number;
+  recordObjects: number;
   readProofRecords(index: number): Promise<Uint8Array>;
 }
 

@@ -3,14 +3,14 @@ import type { Json } from '../lib/json';
 import type { FileRow } from './file-records';
 import { type Lease, LeaseLost } from './lease';
 import type { StoredFile } from './producer';
-import { abortUpload, notesKey, stateKey } from './storage';
+import { abortUpload, proofRecordsKey, stateKey } from './storage';
 
 /** How far a job is: what it saves after a slice, and continues from. */
 export interface SavedState {
   /** The file once all of it is stored, while its proof is made; null while the file itself is made. */
   file: StoredFile | null;
-  /** The keys of the notes that the file's producer took for the proof, in order. */
-  notes: string[];
+  /** The keys of the file's proof records, in order. */
+  proofRecords: string[];
   /** What {@link Producer.save} returned; null before the first byte and after the last. */
   producer: Json;
   /** Whether all bytes are uploaded. */
@@ -26,12 +26,12 @@ export interface SavedState {
 
 /** The state before a file's first byte. */
 export function initialState(restarts = 0): SavedState {
-  return { ...NOTHING, parts: [], notes: [], file: null, restarts };
+  return { ...NOTHING, parts: [], proofRecords: [], file: null, restarts };
 }
 
 /** The state before the first byte of a stored file's proof. */
 export function initialProofState(file: StoredFile, notes: string[], restarts = 0): SavedState {
-  return { ...NOTHING, parts: [], notes, file, restarts };
+  return { ...NOTHING, parts: [], proofRecords: notes, file, restarts };
 }
 
 const NOTHING = { producer: null, isUploaded: false, rows: 0, uploaded: 0 };
@@ -93,11 +93,11 @@ export class StateStore {
     if (superseded !== null) await bucket.delete(superseded);
   }
 
-  /** Stores notes for the proof, and returns their key. */
-  async saveNotes(notes: Uint8Array): Promise<string> {
+  /** Stores proof records, and returns their key. */
+  async saveProofRecords(records: Uint8Array): Promise<string> {
     const { bucket, runtime } = this.context;
-    const key = notesKey(this.file, runtime.random(KEY_BYTES));
-    await bucket.put(key, notes);
+    const key = proofRecordsKey(this.file, runtime.random(KEY_BYTES));
+    await bucket.put(key, records);
     return key;
   }
 

@@ -24,9 +24,9 @@ export function proofKey(file: Named): string {
   return `${folder(file)}proof`;
 }
 
-/** A key for notes that a file's producer takes for the proof. As random as {@link stateKey}. */
-export function notesKey(file: Named, random: Uint8Array): string {
-  return `${folder(file)}notes-${toHex(random)}`;
+/** A key for the proof records that a file's producer makes. As random as {@link stateKey}. */
+export function proofRecordsKey(file: Named, random: Uint8Array): string {
+  return `${folder(file)}records-${toHex(random)}`;
 }
 
 /** A key for a saved state. It is random, so that two attempts never overwrite each other's object. */
@@ -43,7 +43,7 @@ export async function deleteObjects(bucket: R2Bucket, file: Named & Pick<FileRow
   await deleteAll(bucket, file, () => true);
 }
 
-/** Deletes the saved states and notes of a completed file. */
+/** Deletes the saved states and proof records of a completed file. */
 export async function deleteWorkingObjects(bucket: R2Bucket, file: Named): Promise<void> {
   await deleteAll(bucket, file, (key) => key !== fileKey(file) && key !== proofKey(file));
 }

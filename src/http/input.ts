@@ -225,3 +225,6 @@ function fieldErrors(place: Place, known: string, issue: z.core.$ZodIssue): Fiel
   const message = `is not a ${NOUNS[place]} of this endpoint, which takes ${known || `no ${NOUNS[place]}s`}`;
   return issue.keys.slice(0, MAX_ERRORS).map((key) => ({ path: `${path}.${key}`, message }));
 }
+
+/** The body of an operation that takes no fields. */
+export const NoFields = lazy(() => z.strictObject({}).meta({ id: 'NoFields', examples: [{}] }));

@@ -68,5 +68,5 @@ function describeRequest(c: HonoContext<AppEnv>): LogFields {
 }
 
 function logFlushFailure(error: unknown): void {
-  logFailure('activity_note_failed', error);
+  logFailure('last_used_not_recorded', error);
 }

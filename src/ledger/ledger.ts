@@ -84,7 +84,7 @@ export interface Transition<C extends Batch> {
    */
   changes: (write: StateWriter) => C;
   entries: readonly [Entry, ...Entry[]];
-  /** The answer to store for a retry with the same idempotency key; null for requests that take no such key. */
+  /** The answer to store for a retry with the same idempotency key; null for anything but a POST. */
   answer: Answer | null;
 }
 
@@ -126,6 +126,8 @@ export class Ledger {
 
   /**
    * Commits a state change together with its audit entries, counters and marks.
+   *
+   * `webhooks/dispatch/deliver.ts` describes the way of the entries from here to a delivered webhook.
    * @returns the results of the changes, or null if the transition lost: a guard matched no row, and nothing was written
    * @throws AnsweredBefore, CredentialEnded or LogFull; nothing was written
    */

@@ -8,7 +8,7 @@ import { answer, noContent, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import type { Id } from '../lib/typeid';
 import { closeFeed } from '../outbox/feed';
-import { isWebhook, webhookNumber, webhookOwner } from './webhook';
+import { isWebhook, webhookNumberSql, webhookOwnerSql } from './webhook';
 
 /**
  * Deletes a webhook. Workers stop sending to it, and the sweep erases its deliveries.
@@ -18,9 +18,9 @@ export async function deleteWebhook(context: UserContext, { id }: { id: Id<'webh
   const account = context.principal.account.number;
   await context.ledger
     .change({
-      record: userActivity(context, 'webhook.deleted', id, { account: webhookOwner(account, id) }),
+      record: userActivity(context, 'webhook.deleted', id, { account: webhookOwnerSql(account, id) }),
       changes: (write) => [
-        write.insert(erasures).values({ kind: 'webhook', number: webhookNumber(account, id) }),
+        write.insert(erasures).values({ kind: 'webhook', number: webhookNumberSql(account, id) }),
         write.delete(webhooks).where(isWebhook(account, id)),
         closeFeed(write, account),
       ],

@@ -3,19 +3,18 @@ import { webhooks } from '../db/schema';
 import { userAccess } from '../http/access';
 import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
-import { body, noQuery } from '../http/input';
+import { body, NoFields, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { DAY } from '../lib/time';
 import { makeSecret } from './secret';
 import {
   isWebhook,
   loadedWebhook,
-  NoFields,
   presentWebhook,
   type WebhookRow,
   WebhookWithSecret,
   webhookOfPath,
-  webhookOwner,
+  webhookOwnerSql,
 } from './webhook';
 
 /** How long the old secret signs messages beside the new one, in milliseconds. */
@@ -36,7 +35,7 @@ export async function rotateSecret(
   const rotated = { ...presentWebhook({ ...row, updatedAt: now }), secret };
   await ledger
     .change({
-      record: userActivity(context, 'webhook.secret_rotated', row.id, { account: webhookOwner(account, row.id) }),
+      record: userActivity(context, 'webhook.secret_rotated', row.id, { account: webhookOwnerSql(account, row.id) }),
       changes: (write) => [
         write
           .update(webhooks)

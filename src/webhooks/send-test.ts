@@ -1,12 +1,12 @@
 import { Hono } from 'hono';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
-import { body, noQuery } from '../http/input';
+import { body, NoFields, noQuery } from '../http/input';
 import { accepted, answer, operation } from '../http/operation';
 import { createDelivery } from './deliveries/create';
 import { Delivery } from './deliveries/delivery';
 import { writePayload } from './payload';
-import { loadedWebhook, NoFields, type WebhookRow, webhookOfPath } from './webhook';
+import { loadedWebhook, type WebhookRow, webhookOfPath } from './webhook';
 
 /**
  * Sends the event `webhook.test` to a webhook, whatever its filters.

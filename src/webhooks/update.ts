@@ -21,7 +21,7 @@ import {
   requireTarget,
   Webhook,
   webhookFields,
-  webhookOwner,
+  webhookOwnerSql,
 } from './webhook';
 
 const WebhookUpdate = lazy(() =>
@@ -58,7 +58,7 @@ export async function updateWebhook(
     ...(fields.is_active === true && enabledColumns(account)),
     ...(fields.is_active === false && disabledColumns(now)),
   };
-  const changed = { account: webhookOwner(account, id), changes: Object.keys(fields) };
+  const changed = { account: webhookOwnerSql(account, id), changes: Object.keys(fields) };
   const [[row]] = await context.ledger
     .change({
       record: userActivity(context, 'webhook.updated', id, changed),

@@ -48,9 +48,6 @@ export const webhookFields = lazy(() => ({
   is_active: z.boolean(),
 }));
 
-/** The body of an operation that takes no fields. */
-export const NoFields = lazy(() => z.strictObject({}).meta({ id: 'NoFields', examples: [{}] }));
-
 export const exampleWebhook = {
   id: exampleId('webhook'),
   url: 'https://hooks.example.com/countersign',
@@ -130,12 +127,12 @@ export function isWebhook(account: number | SQL<number>, id: Id<'webhook'>) {
 }
 
 /** The number of the account, as SQL; NULL if the webhook does not belong to it. */
-export function webhookOwner(account: number, id: Id<'webhook'>): SQL<number> {
+export function webhookOwnerSql(account: number, id: Id<'webhook'>): SQL<number> {
   return sql<number>`(select account from ${webhooks} where ${isWebhook(account, id)})`;
 }
 
 /** The number of a webhook, as SQL; NULL if the account has no such webhook. */
-export function webhookNumber(account: number, id: Id<'webhook'>): SQL<number> {
+export function webhookNumberSql(account: number, id: Id<'webhook'>): SQL<number> {
   return sql<number>`(select number from ${webhooks} where ${isWebhook(account, id)})`;
 }
 

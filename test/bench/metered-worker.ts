@@ -1,5 +1,5 @@
 import { createApp } from '../../src/app';
-import { sealSlice } from '../../src/audit/tree/seal';
+import { sealAccount } from '../../src/audit/tree/seal';
 import { openSigner } from '../../src/audit/tree/signer';
 import { tileFolder } from '../../src/audit/tree/storage';
 import { consumeFileQueue } from '../../src/background/file-queue';
@@ -59,7 +59,7 @@ async function seal(_metered: Env, request: Request, env: Env): Promise<Response
   await env.DB.prepare('insert or ignore into trees (account) values (?)').bind(account).run();
   const trees = { reader: database, ledger: new Ledger(database, SERVICE), bucket: env.FILES };
   const sealing = { ...trees, signer: await openSigner(env) };
-  while (await sealSlice(sealing, account, systemRuntime.now()));
+  while (await sealAccount(sealing, account, systemRuntime.now()));
   const size = await env.DB.prepare('select size from trees where account = ?').bind(account).first<number>('size');
   return Response.json({ size });
 }

@@ -3,8 +3,11 @@ import { MAX_TOKENS } from '../../src/accounts/tokens/user-token';
 import { MAX_AGENTS } from '../../src/agents/create';
 import { MAX_DAYS } from '../../src/audit/reports/create';
 import { TASKS } from '../../src/background/tasks';
+import { ACTIVITY_ACTIONS } from '../../src/db/schema';
+import recoverProgram from '../../src/dev/recover.ts?raw';
 import api from '../../src/docs/guides/api.md?raw';
 import operations from '../../src/docs/guides/operations.md?raw';
+import policyGuide from '../../src/docs/guides/policies.md?raw';
 import webhookGuide from '../../src/docs/guides/webhooks.md?raw';
 import { PROBLEMS } from '../../src/errors';
 import { FILE_LIFETIME, FILE_RECORD_LIFETIME, MAX_PROCESSING } from '../../src/files/file';
@@ -146,4 +149,16 @@ it('lists the background tasks with their schedules', () => {
   const tasks = tableOf(operations, 'Background tasks').map(([name, schedule]) => [name, schedule]);
   const expected = TASKS.map(({ name, schedule }) => [`\`${name}\``, schedule.replace('_', ' ')]);
   expect(tasks.toSorted()).toEqual(expected.toSorted());
+});
+
+it('lists the operators of a condition in the guide policies', () => {
+  const [, text = ''] = policyGuide.split('\n| condition | holds when the value is |\n');
+  const [table = ''] = text.split('\n\n');
+  const operators = [...table.matchAll(/"(\w+)":/g)].map(([, operator]) => operator);
+  expect(new Set(operators)).toEqual(new Set(Object.keys(schemas.PolicyCondition?.properties)));
+});
+
+it('gives the recovery program every action of account activity, in the stored order', () => {
+  const [, list = ''] = /const ACTIONS = \[([^\]]*)\]/.exec(recoverProgram) ?? [];
+  expect([...list.matchAll(/'([\w.]+)'/g)].map(([, action]) => action)).toEqual([...ACTIVITY_ACTIONS]);
 });

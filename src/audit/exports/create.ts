@@ -63,7 +63,7 @@ export async function createExport(
     id: newId(runtime, 'export'),
     format,
     request: request as unknown as JsonObject,
-    agent: agent_id === undefined ? null : agentNumber(principal.account.number, agent_id),
+    agent: agent_id === undefined ? null : agentFilterSql(principal.account.number, agent_id),
     keptFrom: oldestKept(principal.account, now),
     createdAt: now,
   };
@@ -73,7 +73,7 @@ export async function createExport(
 }
 
 /** The number of an agent of the account; 0, which no agent has, if there is no such agent. */
-function agentNumber(account: number, id: string) {
+function agentFilterSql(account: number, id: string) {
   const agent = parseId('agent', id);
   if (!agent) return 0;
   return sql<number>`coalesce((select number from ${agents} where account = ${account} and id = ${idBytes(agent)}), 0)`;

@@ -2,7 +2,7 @@ import type { ProvableFile } from '../../files/producer';
 import { toHex } from '../../lib/bytes';
 import { coverLeaves, HASH_LENGTH, type Hash, type LeafRange } from '../../lib/merkle';
 import { hashRanges, type ReadTile, TILE_WIDTH } from '../../lib/tiles';
-import { type ProofRecord, readProofRecords } from './notes';
+import { type ProofRecord, readProofRecords } from './proof-records';
 
 /** Maximum leaf tiles that a batch reads. */
 const TILE_LIMIT = 64;
@@ -12,8 +12,8 @@ const NO_LEAVES: LeafRange[] = [];
 export interface LeavesProgress {
   /** The first leaf that is not written yet. */
   leaf: number;
-  /** The first note that is not written yet: the number of its object, and its index in there. */
-  note: [object: number, index: number];
+  /** The first record that is not written yet: the number of its object, and its index in there. */
+  record: [object: number, index: number];
 }
 
 /**
@@ -23,7 +23,7 @@ export interface LeavesProgress {
 export class ProofLeaves {
   /** Lines written since this object was created. */
   lines = 0;
-  private notes: ProofRecord[] | null = null;
+  private records: ProofRecord[] | null = null;
 
   constructor(
     private readonly read: ReadTile,
@@ -38,44 +38,44 @@ export class ProofLeaves {
   /** Writes the leaves up to the last of a batch of entries; after the last entry, the rest of the tree. */
   async next(): Promise<{ text: string; ended: boolean }> {
     const { progress, size } = this;
-    const notes = await this.nextNotes();
-    const ended = notes.length === 0;
+    const records = await this.nextRecords();
+    const ended = records.length === 0;
     const gaps: LeafRange[] = [];
     let leaf = progress.leaf;
-    for (const { sequence } of notes) {
+    for (const { sequence } of records) {
       gaps.push({ start: leaf, end: sequence - 1 });
       leaf = sequence;
     }
     gaps.push({ start: leaf, end: ended ? size : leaf });
     const spans = gaps.map((gap) => (gap.start < gap.end ? coverLeaves(gap) : NO_LEAVES));
-    const [nodes, leafOf] = await Promise.all([hashRanges(spans.flat(), this.read), this.readLeaves(notes)]);
-    const lines = writeLines(notes, leafOf, spans, nodes);
+    const [nodes, leafOf] = await Promise.all([hashRanges(spans.flat(), this.read), this.readLeaves(records)]);
+    const lines = writeLines(records, leafOf, spans, nodes);
     const separator = progress.leaf === 0 ? '\n' : ',\n';
     progress.leaf = ended ? size : leaf;
     this.lines += lines.length;
     return { text: lines.length > 0 ? separator + lines.join(',\n') : '', ended };
   }
 
-  /** The notes of the entries to write next, which lie in few tiles; none once all are written. */
-  private async nextNotes(): Promise<ProofRecord[]> {
+  /** The records of the entries to write next, which lie in few tiles; none once all are written. */
+  private async nextRecords(): Promise<ProofRecord[]> {
     const { progress, file } = this;
-    const [object, index] = progress.note;
-    if (object === file.notes) return [];
-    this.notes ??= readProofRecords(await file.readProofRecords(object));
-    const rest = this.notes.slice(index, index + this.batchRows);
+    const [object, index] = progress.record;
+    if (object === file.recordObjects) return [];
+    this.records ??= readProofRecords(await file.readProofRecords(object));
+    const rest = this.records.slice(index, index + this.batchRows);
     const tiles = new Set<number>();
-    const count = rest.findIndex((note) => tiles.add(tileOf(note)).size > TILE_LIMIT);
-    const notes = count < 0 ? rest : rest.slice(0, count);
-    const end = index + notes.length;
-    const isOver = end === this.notes.length;
-    if (isOver) this.notes = null;
-    progress.note = isOver ? [object + 1, 0] : [object, end];
-    return notes;
+    const count = rest.findIndex((record) => tiles.add(tileOf(record)).size > TILE_LIMIT);
+    const records = count < 0 ? rest : rest.slice(0, count);
+    const end = index + records.length;
+    const isOver = end === this.records.length;
+    if (isOver) this.records = null;
+    progress.record = isOver ? [object + 1, 0] : [object, end];
+    return records;
   }
 
   /** Reads the leaf hashes of entries, and returns a function that gives each in hexadecimal by its sequence. */
-  private async readLeaves(notes: readonly ProofRecord[]): Promise<(sequence: number) => string> {
-    const indexes = [...new Set(notes.map(tileOf))];
+  private async readLeaves(records: readonly ProofRecord[]): Promise<(sequence: number) => string> {
+    const indexes = [...new Set(records.map(tileOf))];
     const tiles = await Promise.all(indexes.map((index) => this.read({ level: 0, index })));
     const texts = new Map(indexes.map((index, i) => [index, (tiles[i] as Uint8Array).toHex()]));
     return (sequence) => {
@@ -91,7 +91,7 @@ function tileOf({ sequence }: Pick<ProofRecord, 'sequence'>): number {
 
 /** The lines of a proof: each gap before its entry, and one after the last. */
 function writeLines(
-  notes: readonly ProofRecord[],
+  records: readonly ProofRecord[],
   leafOf: (sequence: number) => string,
   spans: readonly LeafRange[][],
   nodes: readonly Hash[],
@@ -100,8 +100,8 @@ function writeLines(
   let used = 0;
   for (const [i, gap] of spans.entries()) {
     for (const { start, end } of gap) lines.push(`[${start + 1},${end},"${toHex(nodes[used++] as Hash)}"]`);
-    const note = notes[i];
-    if (note) lines.push(`[${note.sequence},"${note.salt}","${leafOf(note.sequence)}"]`);
+    const record = records[i];
+    if (record) lines.push(`[${record.sequence},"${record.salt}","${leafOf(record.sequence)}"]`);
   }
   return lines;
 }

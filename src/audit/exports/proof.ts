@@ -56,7 +56,7 @@ async function initialState(
     head: tree.head.note,
     frontier: toHex(tree.frontier),
     erasures: { hidden: 0, erasure: 0, hasRecords: false },
-    leaves: { leaf: 0, note: [0, 0] },
+    leaves: { leaf: 0, record: [0, 0] },
   };
 }
 

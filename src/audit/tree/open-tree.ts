@@ -6,7 +6,7 @@ import { type ReadTile, readOnce } from '../../lib/tiles';
 import type { SignedHead } from './checkpoint';
 import { extendTree } from './extend-tree';
 import { requireNotHeld, selectHold } from './restoration/hold';
-import { type SealingContext, sealSlice } from './seal';
+import { type SealingContext, sealAccount } from './seal';
 import { LogInconsistent, tileReader } from './storage';
 import { findPublishedHead, readTrustedHead, requireConsistency, resignIfKeyRetired, type TrustContext } from './trust';
 import { findUnsealedTrees, logEnd } from './unsealed-trees';
@@ -97,7 +97,7 @@ export async function openSealedTree(
   const { reader } = sealing;
   try {
     for (let slice = 1; slice <= MAX_SLICES; slice++) {
-      if (await sealSlice(sealing, number, now())) continue;
+      if (await sealAccount(sealing, number, now())) continue;
       const [[row], [held]] = await reader.load([selectTree(reader, number), selectHold(reader, number)]);
       // A restoration that began meanwhile rejects what was sealed, and moves it away.
       requireNotHeld(held, now());

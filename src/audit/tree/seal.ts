@@ -55,7 +55,7 @@ export async function sealTrees(context: SealingContext, now: number): Promise<b
  * @returns whether there is more to seal
  * @throws LogInconsistent; Error if it cannot be sealed this time
  */
-export async function sealSlice(context: SealingContext, account: number, now: number): Promise<boolean> {
+export async function sealAccount(context: SealingContext, account: number, now: number): Promise<boolean> {
   const [tree] = await findUnsealedTrees(context.reader, eq(trees.account, account));
   if (!tree || tree.end === tree.size) return false;
   requireNotHeld(tree, now);

@@ -46,6 +46,9 @@ export const Condition = lazy(() =>
 
 export type Condition = z.output<ReturnType<typeof Condition>>;
 
+/** The operators of a condition. */
+const OPERATORS = ['min', 'max', 'equals', 'in'] as const satisfies readonly (keyof Condition)[];
+
 const conditions = lazy(() =>
   jsonObject('The conditions on keys of the scope; empty for none.', 16 * 1024)
     .superRefine((value, refinement) => {
@@ -53,7 +56,7 @@ const conditions = lazy(() =>
         const { error } = Condition().safeParse(condition);
         for (const issue of error?.issues ?? []) {
           const [name] = issue.code === 'unrecognized_keys' ? issue.keys : [];
-          const message = name === undefined ? issue.message : `takes min, max, equals and in, not ${name}`;
+          const message = name === undefined ? issue.message : `takes ${OPERATORS.join(', ')}, not ${name}`;
           refinement.addIssue({ code: 'custom', path: [key, ...issue.path], message });
         }
         // Reports only the first invalid condition, because validating an invalid one is slow.
@@ -178,7 +181,7 @@ export function isPolicy(account: number, id: Id<'policy'>) {
 }
 
 /** The number of the account that a policy belongs to, as SQL; NULL if it is not this account's. */
-export function policyOwner(account: number, id: Id<'policy'>): SQL<number> {
+export function policyOwnerSql(account: number, id: Id<'policy'>): SQL<number> {
   return sql<number>`(select account from ${policies} where ${isPolicy(account, id)})`;
 }
 

@@ -10,7 +10,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { pathId } from '../../http/path-id';
 import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
-import { isPolicy, Policy, policyFields, policyOwner, presentPolicy } from './policy';
+import { isPolicy, Policy, policyFields, policyOwnerSql, presentPolicy } from './policy';
 
 const PolicyUpdate = lazy(() =>
   atLeastOneField(z.strictObject(policyFields()).partial()).meta({
@@ -42,7 +42,7 @@ export async function updatePolicy(
     isActive: fields.is_active,
     updatedAt: context.runtime.now(),
   };
-  const changed = { account: policyOwner(account, id), changes: Object.keys(fields) };
+  const changed = { account: policyOwnerSql(account, id), changes: Object.keys(fields) };
   const [[row]] = await context.ledger
     .change({
       record: userActivity(context, 'policy.updated', id, changed),

@@ -12,7 +12,8 @@ import { sendBatch, type WebhookHealth } from './send-batch';
 //
 // 1. `ledger/marks.ts` marks the account's feed as due, in the transaction that appends the audit entry. The request then
 //    sends a queue message (`outbox/enqueue.ts`), which `background/webhook-queue.ts` handles in steps 2 to 4.
-// 2. `fan-out.ts` creates a delivery for each event and each webhook that wants it, and enqueues a message for each webhook.
+// 2. `fan-out.ts` finds the events that wait (`pending-events.ts`), creates a delivery of each for every webhook that wants it,
+//    and enqueues a message for each webhook.
 // 3. `claim.ts` gives the webhook to one worker, with the deliveries that are due.
 // 4. `deliver.ts`, this file, does the rest, with types that keep the order: ClaimedWebhook → PreparedAttempt →
 //    CompletedAttempt → DeliveryUpdate.

@@ -161,7 +161,7 @@ describe('a finding', () => {
     await agent.approved();
     for (const report_type of ['soc2_type2', 'eu_ai_act']) {
       const text = sentences(await makeReport(account, { report_type }));
-      expect(text).toContain('that checks the signature and the expiry alone does not learn of them');
+      expect(text).toContain('that checks only the signature and the expiry does not see them');
       expect(text).not.toMatch(/hash alone|no standing permission|People took|could not be used/);
     }
     expect(sentences(await makeReport(account))).toContain('a hash and the first 12 characters');

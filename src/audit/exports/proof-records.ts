@@ -26,15 +26,15 @@ export class ProofRecordBuffer {
     }
   }
 
-  /** Takes the notes of entries before a sequence, in the form that {@link readProofRecords} reads. */
+  /** Takes the proof records of entries before a sequence, in the form that {@link readProofRecords} reads. */
   take(before: number): Uint8Array {
     const view = new DataView(this.bytes.buffer);
     let taken = this.count;
     while (taken > 0 && view.getUint32((taken - 1) * RECORD_LENGTH) >= before) taken -= 1;
-    const notes = this.bytes.slice(0, taken * RECORD_LENGTH);
+    const records = this.bytes.slice(0, taken * RECORD_LENGTH);
     this.bytes.copyWithin(0, taken * RECORD_LENGTH, this.count * RECORD_LENGTH);
     this.count -= taken;
-    return notes;
+    return records;
   }
 
   private makeRoom(count: number): void {

@@ -8,8 +8,8 @@ import { csvFormat } from './csv';
 import type { Encoder } from './encoder';
 import { type ExportFormat, exportRequest, hasProof } from './export';
 import { jsonFormat } from './json';
-import { ProofRecordBuffer } from './notes';
 import { openProof } from './proof';
+import { ProofRecordBuffer } from './proof-records';
 import { EntrySource } from './source';
 import { TextFileEncoder } from './text';
 
@@ -55,7 +55,7 @@ async function openEncoder({ file }: ProducerInput, account: Id<'user'>, saved: 
 
 class ExportProducer implements Producer {
   private readonly source: EntrySource;
-  private readonly notes: ProofRecordBuffer | null;
+  private readonly records: ProofRecordBuffer | null;
 
   constructor(
     private readonly input: ProducerInput,
@@ -64,7 +64,7 @@ class ExportProducer implements Producer {
     private readonly encoder: Encoder,
   ) {
     this.source = new EntrySource(input.reader, input.file);
-    this.notes = hasProof(input.file) ? new ProofRecordBuffer() : null;
+    this.records = hasProof(input.file) ? new ProofRecordBuffer() : null;
   }
 
   get rows(): number {
@@ -80,14 +80,14 @@ class ExportProducer implements Producer {
     const limit = Math.min(this.input.batchRows, this.encoder.wanted);
     const { entries, next } = await this.source.read(this.span, limit);
     this.span = { low: next, high: this.span.high };
-    this.notes?.add(entries);
+    this.records?.add(entries);
     const chunks = this.encoder.add(entries);
     const ended = next >= this.span.high;
     return { chunks: ended ? [...chunks, ...this.encoder.end()] : chunks, ended };
   }
 
   takeProofRecords(): Uint8Array {
-    return this.notes?.take(this.reached - logStart({ number: this.input.file.account })) ?? new Uint8Array();
+    return this.records?.take(this.reached - logStart({ number: this.input.file.account })) ?? new Uint8Array();
   }
 
   save(): Json {
