@@ -119,7 +119,10 @@ export interface ProblemOptions {
   members?: Record<string, string>;
 }
 
-/** An error that the client sees as a problem document (RFC 9457). Independent of HTTP; `http/problem.ts` makes the response. */
+/**
+ * An error that the client sees as a problem document (RFC 9457). Independent of HTTP; `http/problem.ts` makes the
+ * response.
+ */
 export class Problem extends Error {
   constructor(
     readonly code: ProblemCode,

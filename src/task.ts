@@ -19,7 +19,7 @@ export interface Task {
  */
 export type Slice = () => Promise<boolean>;
 
-/** What a task works with. */
+/** The database, bindings and clock that a task works with on one shard. */
 export interface TaskContext {
   /** The two characters of the shard. */
   shard: string;

@@ -55,7 +55,8 @@ export default defineConfig(({ mode }) => {
             exclude: [...exclude, 'test/node/**'],
             provide: { depth },
             setupFiles: ['test/support/setup.ts'],
-            // To start a runtime and load all modules takes seconds: the files share one for each core. The setup empties it.
+            // To start a runtime and load all modules takes seconds: the files share one for each core. The setup
+            // empties it.
             isolate: false,
             // Generous, so that a busy machine fails no test.
             testTimeout: 120_000,

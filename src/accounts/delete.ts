@@ -25,8 +25,8 @@ const LONGEST_SEALING = 20 * MINUTE;
 /**
  * Deletes an account and the links to its identities at the identity provider.
  *
- * Its credentials are refused at once, because every lookup of a credential joins the account's row. The sweep erases the
- * rest. Somebody who signs in again with the same identity gets a new account.
+ * Its credentials are refused at once, because every lookup of a credential joins the account's row. The sweep erases
+ * the rest. Somebody who signs in again with the same identity gets a new account.
  * @throws Problem `unavailable` while the account moves to another shard
  */
 export async function deleteAccount(

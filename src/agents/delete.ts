@@ -14,8 +14,8 @@ import { agentNumberSql, agentOwnerSql, isAgent } from './agent';
 /**
  * Deletes an agent and its keys, and revokes the exports and reports that may hold its entries.
  *
- * Its permissions, tokens, audit entries, statistics and stored answers are invisible at once, because every query joins
- * the agent's row. The sweep erases them later.
+ * Its permissions, tokens, audit entries, statistics and stored answers are invisible at once, because every query
+ * joins the agent's row. The sweep erases them later.
  * @throws Problem `not_found`
  */
 export async function deleteAgent(context: UserContext, { id }: { id: Id<'agent'> }): Promise<void> {

@@ -10,8 +10,8 @@ const IN_PERMISSION = {
 } as const;
 
 /**
- * One member of an entry's details, as SQL. For details deeper than 1,000 levels, which SQLite's JSON functions refuse by
- * failing the statement, the value comes from the permission.
+ * One member of an entry's details, as SQL. For details deeper than 1,000 levels, which SQLite's JSON functions refuse
+ * by failing the statement, the value comes from the permission.
  * @param entry the alias of `audit_entries` in the statement
  */
 export function selectDetail(name: keyof typeof IN_PERMISSION, entry = 'audit_entries'): SQL {

@@ -44,8 +44,8 @@ export function selectPositions(account: LogAccount, filter: EntryFilter, order:
 }
 
 /**
- * Selects the bounds of the filter as positions, in one row: `low` inclusive, `high` exclusive. Selects no row if the log
- * is empty.
+ * Selects the bounds of the filter as positions, in one row: `low` inclusive, `high` exclusive. Selects no row if the
+ * log is empty.
  */
 export function selectPositionRange(account: LogAccount, filter: Omit<EntryFilter, 'agent' | 'permission'>): SQL {
   return sql`
@@ -74,7 +74,9 @@ function chooseRange({ agent, permission, event, action }: EntryFilter): { range
     : { range: sql`audit_entries not indexed where true`, hasEvent: false };
 }
 
-/** Selects the positions and times of the first and the last entry of the log, in one row; no row if the log is empty. */
+/**
+ * Selects the positions and times of the first and the last entry of the log, in one row; no row if the log is empty.
+ */
 function selectLog(account: LogAccount): SQL {
   const start = logStart(account);
   const ofAccount = sql`pos > ${start} and pos < ${start + LOG_SPAN}`;
@@ -117,8 +119,8 @@ function isPermissionOf(
 
 /**
  * The position of the first entry at or after a time, or one past the last entry, as SQL: a binary search over the log,
- * whose times never decrease. `older` says whether the entry in the middle is before the time. If that entry was erased,
- * the next remaining entry stands for it.
+ * whose times never decrease. `older` says whether the entry in the middle is before the time. If that entry was
+ * erased, the next remaining entry stands for it.
  */
 function positionAt(time: number): SQL {
   const older = (low: SQL, high: SQL) => sql`(

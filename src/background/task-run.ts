@@ -17,8 +17,8 @@ export class TaskRun {
   ) {}
 
   /**
-   * Runs one slice. A task that fails is over until the next run. A task that is over logs one line, if it failed or wrote
-   * anything.
+   * Runs one slice. A task that fails is over until the next run. A task that is over logs one line, if it failed or
+   * wrote anything.
    * @param total counts the cost of the whole cron job
    */
   async runSlice(total: Cost, runtime: Runtime): Promise<void> {

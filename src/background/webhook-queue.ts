@@ -15,8 +15,8 @@ import { consume, type RemainingWork, type WaitUntil } from './consume';
 const PRESENTERS: Record<FileKind, FilePresenter> = { export: presentExport, report: presentReport };
 
 /**
- * How long the queue waits for all webhooks of an account together while no receiver answers, in milliseconds. The webhooks
- * share it equally, so that one account does not delay the messages of others, however many webhooks it has.
+ * How long the queue waits for all webhooks of an account together while no receiver answers, in milliseconds. The
+ * webhooks share it equally, so that one account does not delay the messages of others, however many webhooks it has.
  */
 const MAX_ACCOUNT_WAIT = 250;
 

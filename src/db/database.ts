@@ -84,8 +84,8 @@ interface Prepared {
 const inertClient = { prepare: () => null } as unknown as D1Database;
 
 /**
- * The database of one shard. {@link Database.build} builds statements and {@link Database.run} runs them, a batch at a time,
- * so that each round trip is counted and each batch is a transaction.
+ * The database of one shard. {@link Database.build} builds statements and {@link Database.run} runs them, a batch at a
+ * time, so that each round trip is counted and each batch is a transaction.
  */
 export class Database implements Reader {
   readonly build: DrizzleD1Database = drizzle(inertClient);

@@ -3,8 +3,8 @@ import { type SQL, sql } from 'drizzle-orm';
 const MAX_TERMS = 3;
 
 /**
- * Merges sorted selects into one sorted select. SQLite evaluates it lazily: it reads the rows that are requested, and one
- * more of each select. Larger merges are nested, because D1 allows five terms in a compound select.
+ * Merges sorted selects into one sorted select. SQLite evaluates it lazily: it reads the rows that are requested, and
+ * one more of each select. Larger merges are nested, because D1 allows five terms in a compound select.
  * @param arms at least one select of one column, named like `key`, that an index sorts
  */
 export function mergeSorted(arms: SQL[], key: string, order: 'asc' | 'desc'): SQL {

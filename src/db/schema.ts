@@ -5,8 +5,8 @@ import type { JsonObject } from '../lib/json';
 import { PLANS } from '../lib/plans';
 import { bytesColumn, codeColumn, idColumn } from './columns';
 
-// Times are milliseconds since the epoch. The columns `account` and `agent` contain the numbers of rows, which are internal
-// to one shard; the API shows identifiers only.
+// Times are milliseconds since the epoch. The columns `account` and `agent` contain the numbers of rows, which are
+// internal to one shard; the API shows identifiers only.
 
 export const PERMISSION_STATUSES = ['pending', 'approved', 'denied', 'expired'] as const;
 export const TOKEN_STATUSES = ['active', 'used', 'expired', 'revoked'] as const;
@@ -28,7 +28,9 @@ export const accounts = sqliteTable(
     /** The own setting of an enterprise account; null if the plan decides. */
     auditRetentionDays: integer('audit_retention_days'),
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
-    /** The highest sequence that was ever erased from the log, and the time of its entry: the log continues from there. */
+    /**
+     * The highest sequence that was ever erased from the log, and the time of its entry: the log continues from there.
+     */
     erasedSequence: integer('erased_sequence').notNull().default(0),
     erasedAt: integer('erased_at').notNull().default(0),
     /** When the oldest audit entry or activity record may reach the retention limit; null if there is none. */
@@ -63,8 +65,8 @@ export const userTokens = sqliteTable(
 );
 
 /**
- * People who sign in with the identity provider, and the shards of their accounts. On the first shard only, because a JWT
- * does not name a shard.
+ * People who sign in with the identity provider, and the shards of their accounts. On the first shard only, because a
+ * JWT does not name a shard.
  */
 export const identities = sqliteTable(
   'identities',
@@ -174,7 +176,9 @@ export const permissions = sqliteTable(
   ],
 );
 
-/** The number of pending permissions per agent and, under agent 0, per account. Triggers on `permissions` maintain it. */
+/**
+ * The number of pending permissions per agent and, under agent 0, per account. Triggers on `permissions` maintain it.
+ */
 export const pendingPermissions = sqliteTable(
   'pending_permissions',
   {
@@ -213,8 +217,8 @@ export const policies = sqliteTable(
 );
 
 /**
- * The audit logs of all accounts. `pos` is account number × 2³² + sequence, so that one integer orders the entries of every
- * account and no index needs an account column.
+ * The audit logs of all accounts. `pos` is account number × 2³² + sequence, so that one integer orders the entries of
+ * every account and no index needs an account column.
  */
 export const auditEntries = sqliteTable(
   'audit_entries',
@@ -242,8 +246,8 @@ export const auditEntries = sqliteTable(
 );
 
 /**
- * The Merkle tree of each account's log, sealed up to `size` leaves: sequence n is leaf n − 1. R2 has the full tiles; the
- * partial tiles are here.
+ * The Merkle tree of each account's log, sealed up to `size` leaves: sequence n is leaf n − 1. R2 has the full tiles;
+ * the partial tiles are here.
  */
 export const trees = sqliteTable(
   'trees',
@@ -264,7 +268,9 @@ export const trees = sqliteTable(
     publishedAt: integer('published_at').notNull().default(0),
     /** When to seal or publish next; null if there is nothing to do. */
     dueAt: integer('due_at'),
-    /** Until when nothing is sealed because objects of the tree in R2 are being set aside. Each hold has a unique time. */
+    /**
+     * Until when nothing is sealed because objects of the tree in R2 are being set aside. Each hold has a unique time.
+     */
     heldUntil: integer('held_until').notNull().default(0),
   },
   (table) => [index('trees_due').on(table.dueAt).where(sql`due_at is not null`)],
@@ -316,7 +322,9 @@ export const ACTIVITY_ACTIONS = [
 
 export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number];
 
-/** What users and the operator changed. Identifiers begin with the time, so that one index serves order and time range. */
+/**
+ * The changes that users and the operator made. Identifiers begin with the time, so that one index serves order and time range.
+ */
 export const activity = sqliteTable(
   'activity',
   {
@@ -394,7 +402,10 @@ export const storedAnswers = sqliteTable(
     answer: bytesColumn().notNull(),
     /** Numbers in the answer's body that were computed by the transaction itself, by field. */
     settled: text({ mode: 'json' }).$type<Record<string, number>>(),
-    /** The identifier of the agent that the answer is about, or else of the account. The answer is erased together with it. */
+    /**
+     * The identifier of the agent that the answer is about, or else of the account. The answer is erased together with
+     * it.
+     */
     subject: bytesColumn().notNull(),
     createdAt: integer('created_at').notNull(),
   },
@@ -474,7 +485,9 @@ export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** URLs to which events are sent. A number is never used again: deliveries of a deleted webhook still wait for erasure. */
+/**
+ * URLs to which events are sent. A number is never used again: deliveries of a deleted webhook still wait for erasure.
+ */
 export const webhooks = sqliteTable(
   'webhooks',
   {
@@ -601,8 +614,8 @@ export interface FailedAttempt {
 export const MOVE_DIRECTIONS = ['out', 'in'] as const;
 
 /**
- * Accounts that move to another shard: one row on each of the two shards. Until an account is on hold, triggers record its
- * changes in `move_changes`; from then on, they refuse every change except the mover's own.
+ * Accounts that move to another shard: one row on each of the two shards. Until an account is on hold, triggers record
+ * its changes in `move_changes`; from then on, they refuse every change except the mover's own.
  */
 export const moves = sqliteTable('moves', {
   /** The account's number on this shard. */

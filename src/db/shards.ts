@@ -3,7 +3,9 @@ import { type Cost, Database } from './database';
 
 const FIRST_SHARD = '00';
 
-/** Opens the database of a shard; null if there is none. A shard's name is the two characters that credentials contain. */
+/**
+ * Opens the database of a shard; null if there is none. A shard's name is the two characters that credentials contain.
+ */
 export function openShard(env: Env, shard: string, cost: Cost): Database | null {
   const client = shard === FIRST_SHARD ? env.DB : env[`DB_${shard}`];
   return client ? new Database(client, cost) : null;

@@ -37,9 +37,9 @@ export class Api {
   /**
    * Sends a request and returns the answer, whatever its status.
    *
-   * Repeats the request after `Retry-After`: without limit while the service answers 429, and for a minute while it answers
-   * 503, for example because another program has locked the database. A POST has an idempotency key, so that it takes effect
-   * only once.
+   * Repeats the request after `Retry-After`: without limit while the service answers 429, and for a minute while it
+   * answers 503, for example because another program has locked the database. A POST has an idempotency key, so that it
+   * takes effect only once.
    */
   async ask<T>(method: string, path: string, body?: object): Promise<Answer<T>> {
     const headers = {

@@ -16,7 +16,10 @@ function findFaults(): string[] {
   return [...compareDatabases(migrated, described), ...findRowidTables(migrated)];
 }
 
-/** Compares the schema with the migrations. drizzle-kit does so when it generates a migration, here in a copy of the folder. */
+/**
+ * Compares the schema with the migrations. drizzle-kit does so when it generates a migration, here in a copy of the
+ * folder.
+ */
 function findPendingMigration(): string | null {
   const folder = mkdtempSync(join(tmpdir(), 'migrations-'));
   try {
@@ -83,8 +86,8 @@ function describeDatabase(database: DatabaseSync): string[] {
 }
 
 /**
- * Finds tables that need WITHOUT ROWID, which drizzle-kit cannot express. Without it, SQLite stores the primary key twice,
- * unless it is a single integer.
+ * Finds tables that need WITHOUT ROWID, which drizzle-kit cannot express. Without it, SQLite stores the primary key
+ * twice, unless it is a single integer.
  */
 function findRowidTables(database: DatabaseSync): string[] {
   return database

@@ -43,7 +43,10 @@ function runTool(script: string, options: string[], folder: string): string {
   return status === 0 ? '' : `${stdout}${stderr}\n${script} rejected the OpenAPI document.`;
 }
 
-/** Checks the document with a linter, and by compiling a client with the types generated from it. Returns the first failure. */
+/**
+ * Checks the document with a linter, and by compiling a client with the types generated from it. Returns the first
+ * failure.
+ */
 function findFault(document: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
   try {

@@ -13,8 +13,8 @@ const CONTINUES = 'The service continues the move. Run this again to wait for it
 const PAUSE = 10_000;
 
 /**
- * Orders a move of an account to another shard, and waits for its end. The sweep of the deployment does the work, so this
- * program may be stopped and run again. Ordering a move to the current shard cancels a move that is not complete.
+ * Orders a move of an account to another shard, and waits for its end. The sweep of the deployment does the work, so
+ * this program may be stopped and run again. Ordering a move to the current shard cancels a move that is not complete.
  */
 async function moveAccount(words: string[], signal: AbortSignal): Promise<void> {
   const place = words.includes('--remote') ? '--remote' : '--local';

@@ -11,8 +11,8 @@ type Row = Record<string, unknown>;
 type PrintedResult = { results?: Row[] }[] | { error: { text?: string; notes?: { text?: string }[] } };
 
 /**
- * Runs one statement in a D1 database, and returns its rows. Repeats it while another process has locked a local database,
- * so the statement must be safe to repeat.
+ * Runs one statement in a D1 database, and returns its rows. Repeats it while another process has locked a local
+ * database, so the statement must be safe to repeat.
  * @param binding the binding of the database in the configuration
  * @throws UserError with wrangler's output
  */

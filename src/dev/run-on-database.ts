@@ -17,8 +17,8 @@ export interface FinishedRun {
 /**
  * Runs a wrangler command on a D1 database.
  *
- * Repeats it for a minute while another process, such as the running service, has locked the local SQLite file. The command
- * must therefore be safe to repeat, even after it took effect.
+ * Repeats it for a minute while another process, such as the running service, has locked the local SQLite file. The
+ * command must therefore be safe to repeat, even after it took effect.
  * @param variables as for {@link runWrangler}
  * @throws UserError if the file is still locked after a minute
  */

@@ -4,7 +4,9 @@ import type { Deployment } from './project.ts';
 import { UserError } from './user-error.ts';
 import { runWrangler } from './wrangler.ts';
 
-/** Milliseconds within which the service must answer, and milliseconds for which it may answer without being healthy. */
+/**
+ * Milliseconds within which the service must answer, and milliseconds for which it may answer without being healthy.
+ */
 const START_LIMIT = 60_000;
 const UNHEALTHY_LIMIT = 3_000;
 
@@ -16,8 +18,8 @@ export interface Server {
 }
 
 /**
- * Starts the service on a port of this machine and waits until it is healthy. Its earlier output is shown only if it fails,
- * because wrangler prints hints that `npm start` already follows.
+ * Starts the service on a port of this machine and waits until it is healthy. Its earlier output is shown only if it
+ * fails, because wrangler prints hints that `npm start` already follows.
  * @param variables override those in .dev.vars
  * @throws UserError if it ends, or does not become healthy
  */

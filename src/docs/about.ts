@@ -1,7 +1,7 @@
 import { SCOPES } from '../http/context';
 import type { Tag } from '../http/operation';
 
-/** What the API is about, and what holds for all of it. */
+/** The description of the API, and of what holds for every operation. */
 export const INFO = {
   title: 'Countersign',
   version: '1.0.0',

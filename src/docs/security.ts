@@ -1,6 +1,6 @@
 import type { AllowedCaller } from '../http/operation';
 
-/** What credentials there are. All of them are presented as `Authorization: Bearer <credential>`. */
+/** The kinds of credentials. Each is sent as `Authorization: Bearer <credential>`. */
 export const SECURITY_SCHEMES = {
   userToken: {
     type: 'http',

@@ -52,8 +52,8 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
     build.run(sql`delete from webhooks where account = ${next.number}`),
     build.delete(webhookFeeds).where(eq(webhookFeeds.account, next.number)),
     build.delete(fileOutcomes).where(eq(fileOutcomes.account, next.number)),
-    // The task clean_files deletes the files, and those in progress once their leases have ended. Files that it looks at
-    // within the hour keep that time: a worker may still be writing to them after its lease.
+    // The task clean_files deletes the files, and those in progress once their leases have ended. Files that it looks
+    // at within the hour keep that time: a worker may still be writing to them after its lease.
     build.run(sql`
       update files set status = ${expired}, due_at = iif(status = ${processing}, due_at, ${now})
       where account = ${next.number} and (status = ${processing} or status = ${completed} or due_at > ${now + HOUR})`),

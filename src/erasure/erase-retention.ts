@@ -38,8 +38,8 @@ interface AccountSlice {
 /**
  * Erases audit entries whose retention period is over, the oldest of each account first.
  *
- * Entries that are not sealed yet, or that an export or report in progress needs, are kept until they are free. A settled
- * permission is erased with the last of its entries. Activity records have the same retention period.
+ * Entries that are not sealed yet, or that an export or report in progress needs, are kept until they are free. A
+ * settled permission is erased with the last of its entries. Activity records have the same retention period.
  */
 export class Retention {
   /** Entries, and activity records, that one slice erases in all accounts together. */
@@ -160,8 +160,8 @@ function slicesStillDue(parts: AccountSlice[], signed: (string | null)[], now: n
 }
 
 /**
- * Deletes permissions whose last entry is erased, if no other entry can follow: not pending, and without an active token.
- * A token that was used in part and has expired gets no further entry either.
+ * Deletes permissions whose last entry is erased, if no other entry can follow: not pending, and without an active
+ * token. A token that was used in part and has expired gets no further entry either.
  */
 function deletePermissions(slice: SQL, now: number): SQL {
   return sql`
@@ -196,8 +196,8 @@ const isCovered = sql`
   where other.id > start and other.id <= start + (select ranges ->> '$[0][1]' from erased_entries where id = start)`;
 
 /**
- * Stores how far the erasure has come, and when the account is due next: at once (behind the accounts that are waiting), at
- * the end of the retention period of its oldest entry or activity record, or not until it has a new one.
+ * Stores how far the erasure has come, and when the account is due next: at once (behind the accounts that are
+ * waiting), at the end of the retention period of its oldest entry or activity record, or not until it has a new one.
  */
 function reschedule(slice: SQL, now: number): SQL {
   const never = number(Number.MAX_SAFE_INTEGER);

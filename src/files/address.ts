@@ -4,7 +4,7 @@ import { equalBytes } from '../lib/bytes';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 
-/** What a signed download address contains. */
+/** The content of a signed download address. */
 export interface SignedAddress {
   /** The identifier of an export or a report. */
   id: string;

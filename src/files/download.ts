@@ -52,8 +52,8 @@ async function findDownload(c: RequestContext, first: OpenedShard, address: Sign
 /**
  * Finds the file of a signed address on one shard. If the account is not there, returns the shard to which it moved, or
  * null if it did not.
- * @throws Problem `download_expired` if the address or the file has expired, `account_inactive`, `not_found` if the file
- *   is gone, `unavailable` while the account moves
+ * @throws Problem `download_expired` if the address or the file has expired, `account_inactive`, `not_found` if the
+ *   file is gone, `unavailable` while the account moves
  */
 async function findFile(
   { reader, ledger }: OpenedShard,

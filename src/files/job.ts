@@ -20,13 +20,16 @@ import { Upload } from './upload';
 // 3. `lease.ts` claims the file, and `saved-state.ts` restores how far the job before came.
 // 4. `artifact.ts` says what to make: first the file itself, then in a later job its proof. Both take the same steps. A
 //    producer of the feature (`audit/exports/produce.ts`) gives the bytes, and `upload.ts` stores them in R2.
-// 5. After some slices the state is saved, and another message continues. When all bytes are stored the result is recorded.
+// 5. After some slices the state is saved, and another message continues. When all bytes are stored the result is
+//    recorded.
 
 /** How a job is divided. */
 export interface JobSizes {
   /** Bytes of a part of an upload, at least 5 MiB in R2. */
   part: number;
-  /** Rows and bytes of a slice, after which the state is saved. It ends later if too many bytes would be saved with it. */
+  /**
+   * Rows and bytes of a slice, after which the state is saved. It ends later if too many bytes would be saved with it.
+   */
   sliceRows: number;
   sliceBytes: number;
   /** Slices of a job, after which a new message continues with CPU time of its own. */
@@ -76,8 +79,8 @@ interface Job extends JobContext, ArtifactContext {
 class UploadBroken extends Error {}
 
 /**
- * Works on a file, and then on its proof, for some slices. Two jobs never work on the same file, and a job that crashes at
- * any point is continued by the next one.
+ * Works on a file, and then on its proof, for some slices. Two jobs never work on the same file, and a job that crashes
+ * at any point is continued by the next one.
  * @returns whether the caller has to enqueue another job
  */
 export async function processFile(context: JobContext, key: FileKey): Promise<boolean> {
@@ -258,8 +261,8 @@ async function failFile({ runtime, lease, file }: Job): Promise<void> {
 /**
  * Starts an artifact over with a new upload; fails the file if that was done too often.
  *
- * The upload may be over because the database was restored to an earlier time. Or a job uploaded a part once more after it
- * had lost its lease: the bytes are the same, but R2 gives them another ETag, and the upload can never be completed.
+ * The upload may be over because the database was restored to an earlier time. Or a job uploaded a part once more after
+ * it had lost its lease: the bytes are the same, but R2 gives them another ETag, and the upload can never be completed.
  */
 async function restart(job: Job, state: SavedState, cause: unknown): Promise<boolean> {
   const { bucket, file, lease, store } = job;

@@ -73,7 +73,10 @@ export interface FileOwner {
   account: { id: Id<'user'> };
 }
 
-/** Returns the fields of a file as of `now`, with the address of its proof and its SHA-256; both are null until it is completed. */
+/**
+ * Returns the fields of a file as of `now`, with the address of its proof and its SHA-256; both are null until it is
+ * completed.
+ */
 export async function presentFile(config: Config, { account, shard }: FileOwner, row: PresentedFile, now: number) {
   const status = statusAt(row, now);
   const address = {

@@ -38,7 +38,7 @@ export interface ProvableFile extends StoredFile {
   readProofRecords(index: number): Promise<Uint8Array>;
 }
 
-/** What a producer works with. */
+/** The file to produce, and the sources to produce it from. */
 export interface ProducerInput {
   reader: Reader;
   file: FileRow;
@@ -58,7 +58,7 @@ export interface Producer {
   readonly rows: number;
   /** The position in the database up to which the rows are in the bytes so far. */
   readonly reached: number;
-  /** What another producer needs to continue after the bytes so far. */
+  /** Returns the state from which another producer continues after the bytes so far. */
   save(): Json;
   /** Returns the proof records of the rows since the last call; may be empty. */
   takeProofRecords?(): Uint8Array;

@@ -11,7 +11,7 @@ export interface SavedState {
   file: StoredFile | null;
   /** The keys of the file's proof records, in order. */
   proofRecords: string[];
-  /** What {@link Producer.save} returned; null before the first byte and after the last. */
+  /** The result of {@link Producer.save}; null before the first byte and after the last. */
   producer: Json;
   /** Whether all bytes are uploaded. */
   isUploaded: boolean;
@@ -40,8 +40,8 @@ const NOTHING = { producer: null, isUploaded: false, rows: 0, uploaded: 0 };
 const KEY_BYTES = 8;
 
 /**
- * Saves and restores a job's state. The state itself is an object in R2; the file's row holds its key and the identifier
- * of the upload. Each is written under the lease.
+ * Saves and restores a job's state. The state itself is an object in R2; the file's row holds its key and the
+ * identifier of the upload. Each is written under the lease.
  */
 export class StateStore {
   uploadId: string | null;
@@ -63,8 +63,8 @@ export class StateStore {
 
   /**
    * Restores the state, and the bytes that no part holds yet.
-   * @returns null if the object is gone, because the database was restored to an earlier time, or if another version of the
-   *   service wrote it
+   * @returns null if the object is gone, because the database was restored to an earlier time, or if another version of
+   *   the service wrote it
    */
   async restore(): Promise<{ state: SavedState; rest: Uint8Array } | null> {
     if (this.key === null) return { state: initialState(), rest: new Uint8Array() };
@@ -102,8 +102,8 @@ export class StateStore {
   }
 
   /**
-   * Creates an upload and records its identifier before it has a part. An upload without parts holds nothing, so one whose
-   * identifier is lost in a crash leaves nothing behind.
+   * Creates an upload and records its identifier before it has a part. An upload without parts holds nothing, so one
+   * whose identifier is lost in a crash leaves nothing behind.
    * @throws LeaseLost
    */
   async createUpload(objectKey: string): Promise<string> {

@@ -26,8 +26,8 @@ export interface CleaningContext {
 }
 
 /**
- * Enqueues processing files that no job holds, or whose lease expires soon, so that interrupted work continues as soon as
- * its lease has expired. A message for a file that a job holds does nothing.
+ * Enqueues processing files that no job holds, or whose lease expires soon, so that interrupted work continues as soon
+ * as its lease has expired. A message for a file that a job holds does nothing.
  */
 export async function resumeFiles(
   reader: Reader,
@@ -54,8 +54,8 @@ export async function resumeFiles(
 }
 
 /**
- * Cleans up after some files: deletes the working objects of completed ones, all objects of expired and failed ones, and
- * in the end the record.
+ * Cleans up after some files: deletes the working objects of completed ones, all objects of expired and failed ones,
+ * and in the end the record.
  * @returns whether there may be more
  */
 export async function cleanFiles(context: CleaningContext, now: number): Promise<boolean> {

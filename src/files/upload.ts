@@ -13,8 +13,8 @@ export interface UploadHolder {
 }
 
 /**
- * Cuts a stream of bytes into parts of one size, as R2 requires, and uploads each. A part depends only on its place in the
- * stream, so uploading it again uploads the same bytes.
+ * Cuts a stream of bytes into parts of one size, as R2 requires, and uploads each. A part depends only on its place in
+ * the stream, so uploading it again uploads the same bytes.
  */
 export class Upload {
   /** The bytes that no part holds yet. */

@@ -77,8 +77,8 @@ export function sharedAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>
 }
 
 /**
- * Authenticates the caller and sets the context for the handler. A request whose idempotency key has a stored answer gets
- * that answer instead.
+ * Authenticates the caller and sets the context for the handler. A request whose idempotency key has a stored answer
+ * gets that answer instead.
  * @param authorize throws a Problem for a principal who may not call the operation
  */
 function accountAccess<P extends Principal, Q extends Query>(

@@ -36,19 +36,24 @@ export async function bearerCredential(c: RequestContext): Promise<string> {
   return match?.[1] ?? failAuthentication(c, 'Send a credential as `Authorization: Bearer <credential>`.');
 }
 
-/** Whether a credential is the operator token. Compares digests, so that the time taken reveals nothing about the token. */
+/**
+ * Whether a credential is the operator token. Compares digests, so that the time taken reveals nothing about the token.
+ */
 export async function isOperatorToken(c: RequestContext, credential: string): Promise<boolean> {
   return equalBytes(await sha256(credential), await sha256(c.var.config.adminToken));
 }
 
-/** Whether a credential has the form of a user token, an agent key or a JWT. Any other is refused without a database query. */
+/**
+ * Whether a credential has the form of a user token, an agent key or a JWT. Any other is refused without a database
+ * query.
+ */
 export function isWellFormed(c: RequestContext, credential: string): boolean {
   return parseCredential(credential) !== null || isIdentityToken(c, credential);
 }
 
 /**
- * Finds the caller who presents a credential. Takes one round trip; two if the account was moved to another shard, none if
- * the credential is malformed.
+ * Finds the caller who presents a credential. Takes one round trip; two if the account was moved to another shard, none
+ * if the credential is malformed.
  * @param queries run in the same round trip
  * @param mayCreateAccount whether a person who signs in for the first time with the identity provider gets an account
  * @throws Problem `unauthorized` for a credential that is unknown, expired or malformed; `account_inactive`,
@@ -93,8 +98,8 @@ export async function authenticate(
 }
 
 /**
- * Finds a credential on the shard that it names, or on the shard to which its account was moved; null if it is unknown. An
- * account may have moved several times, so each shard may name another one.
+ * Finds a credential on the shard that it names, or on the shard to which its account was moved; null if it is unknown.
+ * An account may have moved several times, so each shard may name another one.
  */
 async function findCaller(
   c: RequestContext,

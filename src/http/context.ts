@@ -103,7 +103,9 @@ export interface Shard {
 export type UserContext = Context<UserPrincipal>;
 export type AgentContext = Context<AgentPrincipal>;
 
-/** A runtime whose clock always returns its first reading, so that all rows that a request writes have the same time. */
+/**
+ * A runtime whose clock always returns its first reading, so that all rows that a request writes have the same time.
+ */
 export function withFixedClock(runtime: Runtime): Runtime {
   let time: number | undefined;
   const now = () => {
@@ -128,7 +130,10 @@ export interface SentAnswer {
   location: string | null;
 }
 
-/** The Hono environment: the bindings of the deployment, and the variables that the first middlewares set on every request. */
+/**
+ * The Hono environment: the bindings of the deployment, and the variables that the first middlewares set on every
+ * request.
+ */
 export interface AppEnv {
   Bindings: Env;
   Variables: {

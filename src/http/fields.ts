@@ -5,8 +5,8 @@ import { DAY, parseDate, parseDateTime } from '../lib/time';
 import { idPattern, type Prefix, parseId } from '../lib/typeid';
 import { exampleId } from './examples';
 
-// The fields of requests. A field states what it accepts in its Zod checks, and again in `meta` for the OpenAPI document
-// if Zod cannot describe the check there. The checks of a field stop at the first failure.
+// The fields of requests. A field states what it accepts in its Zod checks, and again in `meta` for the OpenAPI
+// document if Zod cannot describe the check there. The checks of a field stop at the first failure.
 
 const NO_NUL = '^[^\\u0000]*$';
 const NO_NUL_NOT_BLANK = '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$';

@@ -87,8 +87,8 @@ export type BodyReader = (c: Pick<RequestContext, 'req'>) => Promise<unknown>;
 
 /**
  * Reads the body as JSON, once; later calls return the same value or fail with the same error.
- * @throws Problem 413 over 1 MiB; 415 for another content type; 400 for bytes that are not UTF-8, text that is not JSON, or
- *   a body that exceeds {@link BODY_LIMITS}
+ * @throws Problem 413 over 1 MiB; 415 for another content type; 400 for bytes that are not UTF-8, text that is not
+ *   JSON, or a body that exceeds {@link BODY_LIMITS}
  */
 export const readJson: BodyReader = (c) => readOnce(c, readJsonText);
 

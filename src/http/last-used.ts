@@ -4,7 +4,9 @@ import { agents, userTokens } from '../db/schema';
 import { MINUTE } from '../lib/time';
 import type { Id } from '../lib/typeid';
 
-/** Makes the statement that records the use of a user token; null if the last use was recorded less than a minute ago. */
+/**
+ * Makes the statement that records the use of a user token; null if the last use was recorded less than a minute ago.
+ */
 export function recordTokenUse(
   { build }: Database,
   account: number,

@@ -39,8 +39,8 @@ export interface Success<T = unknown> {
 }
 
 /**
- * One middleware's part of an operation's description. The parts of all middlewares of a route make up the description in
- * the OpenAPI document (see `docs/document.ts`), so that it cannot differ from what runs.
+ * One middleware's part of an operation's description. The parts of all middlewares of a route make up the description
+ * in the OpenAPI document (see `docs/document.ts`), so that it cannot differ from what runs.
  */
 export interface Description {
   id?: string;

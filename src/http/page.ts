@@ -82,7 +82,7 @@ export async function openPage<Position extends string>(
   };
 }
 
-/** What a cursor is bound to. */
+/** The list, owner and filters that a cursor is valid for. */
 interface CursorBinding extends List {
   filters: Record<string, unknown>;
 }

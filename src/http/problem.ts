@@ -17,8 +17,8 @@ const MAX_PATH = 200;
 const MAX_MESSAGE = 400;
 
 /**
- * Makes the response to a problem: a problem document (RFC 9457) of at most {@link MAX_BYTES}. Long texts are shortened,
- * and errors that do not fit are omitted.
+ * Makes the response to a problem: a problem document (RFC 9457) of at most {@link MAX_BYTES}. Long texts are
+ * shortened, and errors that do not fit are omitted.
  */
 export function problemResponse(problem: Problem, c: HonoContext<AppEnv>): Response {
   c.set('problem', problem.code);

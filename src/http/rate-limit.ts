@@ -45,8 +45,8 @@ export async function limitAccount(c: RequestContext, { kind, account }: Princip
 /**
  * Counts a request that failed authentication against the network that it came from.
  *
- * It runs after authentication, because the platform cannot check a limit without counting, and authenticated requests must
- * not count. So a well-formed unknown credential costs one database query first.
+ * It runs after authentication, because the platform cannot check a limit without counting, and authenticated requests
+ * must not count. So a well-formed unknown credential costs one database query first.
  * @throws Problem `rate_limited`
  */
 export async function limitAddress(c: RequestContext): Promise<void> {

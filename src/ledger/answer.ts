@@ -15,8 +15,8 @@ export interface Answer {
 /** Stores the answers to requests that have an idempotency key. */
 export interface AnswerStore {
   /**
-   * Gives the statements that store an answer. They run before the change, in its transaction. The last of them fails if
-   * the same request was answered before, and so aborts the change.
+   * Gives the statements that store an answer. They run before the change, in its transaction. The last of them fails
+   * if the same request was answered before, and so aborts the change.
    */
   store(build: DrizzleD1Database, answer: Answer): Promise<Statement[]>;
 }

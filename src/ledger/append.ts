@@ -62,8 +62,8 @@ export class LogFull extends Error {}
 const writtenAt = sql`max(draft.at, coalesce(head.created_at, 0), coalesce(accounts.erased_at, 0))`;
 
 /**
- * The number of entries in a log, as SQL: the distance from the first to the last. Only where that reaches the maximum are
- * the erased entries of deleted agents subtracted.
+ * The number of entries in a log, as SQL: the distance from the first to the last. Only where that reaches the maximum
+ * are the erased entries of deleted agents subtracted.
  */
 const logLength = sql`(
   select iif(head.pos - first.pos + 1 < ${MAX_LOG_LENGTH}, head.pos - first.pos + 1, head.pos - first.pos + 1 - (
@@ -81,8 +81,8 @@ const logLength = sql`(
  * Appends entries to their accounts' logs, or aborts the transaction.
  *
  * Three NOT NULL columns enforce the conditions: `id` is NULL if the credential is not valid at the time of the entry,
- * `agent` if the transition lost or the agent is deleted, `action` if the log is full. The statement itself computes the
- * sequence, the account's highest + 1, and the time, which never decreases: no gaps, and no lock.
+ * `agent` if the transition lost or the agent is deleted, `action` if the log is full. The statement itself computes
+ * the sequence, the account's highest + 1, and the time, which never decreases: no gaps, and no lock.
  */
 export function appendEntries(drafts: SQL, authority: Authority): SQL {
   const hasRoom = sql`draft.event not in ${UNBOUNDED_EVENTS} or coalesce(${logLength}, 0) < ${MAX_LOG_LENGTH}`;

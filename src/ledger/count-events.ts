@@ -10,8 +10,8 @@ const unit = (name: 'day' | 'hour', length: number) =>
 /**
  * Adds the entries of a transition to their agents' statistics, per UTC day and hour.
  *
- * Requests and their decisions count in the hour of the request; tokens in the hour in which they were issued, first used
- * or revoked. The statement runs after the changes of the same transaction, so it sees the permission's new state.
+ * Requests and their decisions count in the hour of the request; tokens in the hour in which they were issued, first
+ * used or revoked. The statement runs after the changes of the same transaction, so it sees the permission's new state.
  * @param drafts the entries as a subquery, see `draftRows`
  */
 export function countEvents(drafts: SQL): SQL {

@@ -79,8 +79,8 @@ export interface StateWriter {
 /** A state change and its audit entries. */
 export interface Transition<C extends Batch> {
   /**
-   * Guarded statements: each matches a row only in the state that it leaves, and sets the row's `last_entry` to the last
-   * of the row's entries. An entry whose row does not name it aborts the whole transition.
+   * Guarded statements: each matches a row only in the state that it leaves, and sets the row's `last_entry` to the
+   * last of the row's entries. An entry whose row does not name it aborts the whole transition.
    */
   changes: (write: StateWriter) => C;
   entries: readonly [Entry, ...Entry[]];
@@ -107,7 +107,9 @@ export interface InternalWrite<C extends Batch, Q extends readonly Query[]> {
 
 declare const build: DrizzleD1Database;
 
-/** Columns whose NOT NULL constraint fails for a credential that has ended: see `appendEntries` and `guardCredential`. */
+/**
+ * Columns whose NOT NULL constraint fails for a credential that has ended: see `appendEntries` and `guardCredential`.
+ */
 const CREDENTIAL_ENDED = ['audit_entries.id', 'guards.condition'];
 
 /** Writes to one shard. Each method is one transaction; a state change cannot be written without its audit entry. */
@@ -128,7 +130,8 @@ export class Ledger {
    * Commits a state change together with its audit entries, counters and marks.
    *
    * `webhooks/dispatch/deliver.ts` describes the way of the entries from here to a delivered webhook.
-   * @returns the results of the changes, or null if the transition lost: a guard matched no row, and nothing was written
+   * @returns the results of the changes, or null if the transition lost: a guard matched no row, and nothing was
+   *   written
    * @throws AnsweredBefore, CredentialEnded or LogFull; nothing was written
    */
   async commit<const C extends Batch>({ changes, entries, answer }: Transition<C>): Promise<BatchResponse<C> | null> {
@@ -192,8 +195,8 @@ export class Ledger {
   }
 
   /**
-   * Deletes permissions whose agent or account has been deleted. Nobody can read them, and there is no log for an entry of
-   * them any more.
+   * Deletes permissions whose agent or account has been deleted. Nobody can read them, and there is no log for an entry
+   * of them any more.
    */
   async discardOrphans(rows: { account: number; id: Id<'perm'> }[]): Promise<void> {
     const keys = JSON.stringify(rows.map(({ account, id }) => [account, toHex(idBytes(id))]));

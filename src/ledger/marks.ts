@@ -44,8 +44,8 @@ export const retentionPeriod = sql`(coalesce(
 ) * ${sql.raw(String(DAY))})`;
 
 /**
- * Marks accounts with the time at which their oldest record will exceed its retention period. Writes nothing for an account
- * that is already marked.
+ * Marks accounts with the time at which their oldest record will exceed its retention period. Writes nothing for an
+ * account that is already marked.
  * @param accounts account numbers, as SQL
  * @param at when the new entry or activity record was made, in milliseconds since the epoch
  */

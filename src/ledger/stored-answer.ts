@@ -35,8 +35,8 @@ export function findStoredAnswer(reader: Reader, key: AnswerKey, now: number) {
 }
 
 /**
- * Gives the statements that store an answer: the first deletes an answer that is no longer found, the second violates the
- * primary key if another answer is.
+ * Gives the statements that store an answer: the first deletes an answer that is no longer found, the second violates
+ * the primary key if another answer is.
  */
 export function storeAnswer(
   build: DrizzleD1Database,

@@ -23,8 +23,8 @@ const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
 /**
- * Finds the first limit that a JSON text exceeds, without parsing it; null if it exceeds none. Reads each character at most
- * once and uses no recursion. Does not check that the text is valid JSON.
+ * Finds the first limit that a JSON text exceeds, without parsing it; null if it exceeds none. Reads each character at
+ * most once and uses no recursion. Does not check that the text is valid JSON.
  */
 export function findExceededLimit(text: string, limits: JsonLimits): ExceededLimit | null {
   let level = 0;

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
- * The fields of a log line: identifiers and numbers of the service, and words of this program. Of the client's data only
- * `X-Request-Id` is logged: no secrets, names, addresses, headers, queries or bodies.
+ * The fields of a log line: identifiers and numbers of the service, and words of this program. Of the client's data
+ * only `X-Request-Id` is logged: no secrets, names, addresses, headers, queries or bodies.
  */
 export type LogFields = Record<string, string | number | boolean | null | undefined>;
 

@@ -1,7 +1,8 @@
 import { concatBytes } from './bytes';
 
-// Merkle trees as in RFC 9162 section 2.1, with SHA-256. A node covers the leaves [start, end), counted from 0. It is complete
-// if these are 2^level leaves from a multiple of 2^level on. A complete node never changes when the tree grows.
+// Merkle trees as in RFC 9162 section 2.1, with SHA-256. A node covers the leaves [start, end), counted from 0. It is
+// complete if these are 2^level leaves from a multiple of 2^level on. A complete node never changes when the tree
+// grows.
 
 /** 32 bytes. */
 export type Hash = Uint8Array;
@@ -44,7 +45,10 @@ export async function hashComplete(hashes: readonly Hash[]): Promise<Hash> {
   return level[0] as Hash;
 }
 
-/** The hash of a range of leaves (section 2.1.1). It must start at a multiple of the smallest power of two that covers it. */
+/**
+ * The hash of a range of leaves (section 2.1.1). It must start at a multiple of the smallest power of two that covers
+ * it.
+ */
 export async function hashRange({ start, end }: LeafRange, nodes: CompleteNodes): Promise<Hash> {
   const count = end - start;
   if (count === 0) return hashBytes(new Uint8Array());
@@ -113,7 +117,9 @@ export async function rootOfInclusion(
   return root;
 }
 
-/** The nodes of the consistency proof between two sizes of a tree (section 2.1.4.1); none if `from` is 0 or equals `to`. */
+/**
+ * The nodes of the consistency proof between two sizes of a tree (section 2.1.4.1); none if `from` is 0 or equals `to`.
+ */
 export function consistencyPath(from: number, to: number): LeafRange[] {
   if (from === 0 || from === to) return [];
   const path: LeafRange[] = [];

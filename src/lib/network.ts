@@ -1,6 +1,6 @@
 /**
- * The network of one subscriber: the IPv4 address (also of an IPv4-mapped IPv6 address), or the first 64 bits of an IPv6
- * address (RFC 4291 section 2.5.4). Any other text is returned unchanged.
+ * The network of one subscriber: the IPv4 address (also of an IPv4-mapped IPv6 address), or the first 64 bits of an
+ * IPv6 address (RFC 4291 section 2.5.4). Any other text is returned unchanged.
  */
 export function networkOf(address: string): string {
   const groups = readGroups(address);
@@ -21,7 +21,10 @@ function readGroups(address: string): string[] | null {
   return [...groups, ...Array<string>(missing).fill('0'), ...after];
 }
 
-/** IPv4 ranges that are not public (IANA's registry of special-purpose addresses, RFC 6890): first address and prefix bits. */
+/**
+ * IPv4 ranges that are not public (IANA's registry of special-purpose addresses, RFC 6890): first address and prefix
+ * bits.
+ */
 const SPECIAL_IPV4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -40,8 +43,8 @@ const SPECIAL_IPV4 = [
 ] as const;
 
 /**
- * Whether an IP address belongs to the public internet. For IPv6, only the global unicast range `2000::/3` does, without
- * Teredo, 6to4, benchmarking and documentation.
+ * Whether an IP address belongs to the public internet. For IPv6, only the global unicast range `2000::/3` does,
+ * without Teredo, 6to4, benchmarking and documentation.
  */
 export function isPublicAddress(address: string): boolean {
   const ipv4 = readIpv4(address);

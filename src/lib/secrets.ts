@@ -1,6 +1,9 @@
 import { concatBytes } from './bytes';
 
-/** The purpose of a derived key. Keys of different purposes are independent: a leak of one reveals nothing about another. */
+/**
+ * The purpose of a derived key. Keys of different purposes are independent: a leak of one reveals nothing about
+ * another.
+ */
 export type KeyLabel =
   | 'credential-hash'
   | 'cursor'
@@ -17,7 +20,9 @@ const NONCE_LENGTH = 12;
 /** Returns a number of random bytes. */
 type RandomBytes = (bytes: number) => Uint8Array;
 
-/** The root secrets of the deployment, newest first. All other keys are derived from them: the newest signs, all verify. */
+/**
+ * The root secrets of the deployment, newest first. All other keys are derived from them: the newest signs, all verify.
+ */
 export class Keyring {
   private constructor(private readonly roots: readonly Uint8Array[]) {}
 

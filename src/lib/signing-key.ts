@@ -30,7 +30,9 @@ export function deriveTokenKeys(keyring: Keyring): Promise<SigningKeys> {
   return deriveKeys(keyring, 'token-signing', '');
 }
 
-/** The keys that sign tree heads: one for each root secret, newest first. Their ids are `log-` and the JWK thumbprint. */
+/**
+ * The keys that sign tree heads: one for each root secret, newest first. Their ids are `log-` and the JWK thumbprint.
+ */
 export function deriveLogKeys(keyring: Keyring): Promise<SigningKeys> {
   return deriveKeys(keyring, 'log-signing', 'log-');
 }

@@ -1,6 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from './json';
 
-/** Converts a value that may contain bigints, byte strings and dates to JSON: each of them becomes an object of one member. */
+/**
+ * Converts a value that may contain bigints, byte strings and dates to JSON: each of them becomes an object of one
+ * member.
+ */
 export function toTaggedJson(value: unknown): Json {
   if (typeof value === 'bigint') return { $bigint: String(value) };
   if (value instanceof Uint8Array) return { $bytes: value.toBase64() };

@@ -1,7 +1,8 @@
 import { completeNodes, HASH_LENGTH, type Hash, hashComplete, hashRange, type LeafRange } from './merkle';
 
-// A Merkle tree is stored as tiles of 256 hashes (https://c2sp.org/tlog-tiles). The tiles of level 0 contain leaf hashes; each
-// hash of a higher level is the root of a full tile below. Full tiles never change; the partial tiles are the frontier.
+// A Merkle tree is stored as tiles of 256 hashes (https://c2sp.org/tlog-tiles). The tiles of level 0 contain leaf
+// hashes; each hash of a higher level is the root of a full tile below. Full tiles never change; the partial tiles are
+// the frontier.
 
 const TILE_HEIGHT = 8;
 /** The number of hashes in a full tile. */

@@ -14,8 +14,8 @@ export interface OutgoingMessage {
 }
 
 /**
- * Sends a message that makes a worker deliver: `background/webhook-queue.ts` handles it. A failure is only logged, because the
- * sweep finds whatever got no message.
+ * Sends a message that makes a worker deliver: `background/webhook-queue.ts` handles it. A failure is only logged,
+ * because the sweep finds whatever got no message.
  * @param isSlow whether the webhook is new, or its last attempt failed or was slow
  * @param delay milliseconds until a consumer gets the message
  */

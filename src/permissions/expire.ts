@@ -22,8 +22,8 @@ interface ExpiryContext {
 }
 
 /**
- * Expires a slice of the overdue requests that nobody decided, and of the overdue tokens that nobody used. Each gets one
- * `expire` entry. (A token that was used needs no entry: it is expired by its time alone.)
+ * Expires a slice of the overdue requests that nobody decided, and of the overdue tokens that nobody used. Each gets
+ * one `expire` entry. (A token that was used needs no entry: it is expired by its time alone.)
  * @returns whether there may be more
  */
 export async function expireSlice(context: ExpiryContext): Promise<boolean> {

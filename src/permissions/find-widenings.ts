@@ -4,9 +4,10 @@ import { equalJson, isJsonObject, type Json, type JsonObject } from '../lib/json
 /**
  * Lists the places where a granted scope allows more than the requested scope.
  *
- * A scope states upper limits. A number may only be lower. An array may only lose members, but not all of them; order is
- * free and duplicates count. An object is compared member by member. Any other value must be equal. At the top level the
- * grant may add keys, which are additional limits, but not remove any. The recursion is no deeper than the granted scope.
+ * A scope states upper limits. A number may only be lower. An array may only lose members, but not all of them; order
+ * is free and duplicates count. An object is compared member by member. Any other value must be equal. At the top level
+ * the grant may add keys, which are additional limits, but not remove any. The recursion is no deeper than the granted
+ * scope.
  */
 export function findWidenings(requested: JsonObject, granted: JsonObject, path = 'body.scope'): FieldError[] {
   return compareMembers(requested, granted, path);

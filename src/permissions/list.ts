@@ -54,8 +54,8 @@ function hasAgent(row: { [C in keyof PermissionRow]: PermissionRow[C] | null }):
 }
 
 /**
- * Selects the ids of the matching permissions, newest first. Each index orders by status, then by id: the page merges one
- * index range for each status, so its cost does not depend on how many permissions match.
+ * Selects the ids of the matching permissions, newest first. Each index orders by status, then by id: the page merges
+ * one index range for each status, so its cost does not depend on how many permissions match.
  */
 function selectIds(
   principal: Principal,

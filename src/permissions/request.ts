@@ -46,8 +46,8 @@ export const MAX_PENDING = 10_000;
 export const MAX_PENDING_OF_AGENT = 1_000;
 
 /**
- * Creates a permission. If an active policy applies, it decides at once; otherwise the permission waits for a person until
- * it expires.
+ * Creates a permission. If an active policy applies, it decides at once; otherwise the permission waits for a person
+ * until it expires.
  * @throws Problem `conflict` if the agent or the account has the maximum number of pending requests, or the log is full
  */
 export async function requestPermission(

@@ -68,7 +68,8 @@ export function readRow(value: Json): Row {
 }
 
 /**
- * The leaf hash of an entry (RFC 9162 section 2.1.1): the hash of 0x00 and the canonical JSON of the entry with its salt.
+ * The leaf hash of an entry (RFC 9162 section 2.1.1): the hash of 0x00 and the canonical JSON of the entry with its
+ * salt.
  * @param salt 32 hexadecimal characters
  * @throws TypeError if the entry has no canonical JSON
  */

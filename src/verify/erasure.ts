@@ -38,8 +38,8 @@ function isSequence(value: Json | undefined): value is number {
 }
 
 /**
- * Checks who signed the erasure records of a proof, and adds the result to the report. A record without a signature of the
- * log's key counts for nothing: somebody who deleted the entries could have written it.
+ * Checks who signed the erasure records of a proof, and adds the result to the report. A record without a signature of
+ * the log's key counts for nothing: somebody who deleted the entries could have written it.
  */
 export function checkErasures(report: Report, erasures: Erasure[], checkpoint: Checkpoint, keys: VerifierKey[]): void {
   const unknown: Erasure[] = [];

@@ -34,7 +34,8 @@ export interface ExportOptions {
 }
 
 /**
- * Checks an export file against its proof, and the proof against its checkpoint. Does not check the checkpoint's signature.
+ * Checks an export file against its proof, and the proof against its checkpoint. Does not check the checkpoint's
+ * signature.
  * @throws Fault if the proof cannot be read
  */
 export async function checkExport(file: string, proof: string, options: ExportOptions = {}): Promise<ExportCheck> {

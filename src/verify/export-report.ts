@@ -33,7 +33,7 @@ export function reportExport(check: ExportCheck, complete: boolean): Report {
   };
 }
 
-/** What the export does not show because of the dates and filters of the request. */
+/** The entries that the export leaves out because of the dates and filters of the request. */
 function listOmissions({ head, first, last, filtered }: ExportCheck, complete: boolean): string[] {
   if (complete) return [];
   const { start_date, end_date, agent_id, event_types } = head.request;

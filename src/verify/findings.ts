@@ -1,6 +1,6 @@
 /**
- * The kinds of faults: of one entry (`changed`, `missing`, `added`, `swapped`), of the file, the proof or a checkpoint, of the
- * log's history, or a log that the service itself refuses.
+ * The kinds of faults: of one entry (`changed`, `missing`, `added`, `swapped`), of the file, the proof or a checkpoint,
+ * of the log's history, or a log that the service itself refuses.
  */
 export type FaultKind =
   | 'changed'

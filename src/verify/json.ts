@@ -9,8 +9,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Parses JSON that all parsers read alike (I-JSON, RFC 7493): no duplicate names in an object, and no number that a double
- * cannot represent exactly.
+ * Parses JSON that all parsers read alike (I-JSON, RFC 7493): no duplicate names in an object, and no number that a
+ * double cannot represent exactly.
  * @throws SyntaxError
  */
 export function parseJson(text: string): Json {
@@ -54,8 +54,8 @@ function decimal(number: string): string | null {
 }
 
 /**
- * The canonical form of a JSON value (RFC 8785). Strings and numbers are serialized as ECMAScript does (section 3.2.2), and
- * names are sorted by their UTF-16 code units (3.2.3).
+ * The canonical form of a JSON value (RFC 8785). Strings and numbers are serialized as ECMAScript does (section 3.2.2),
+ * and names are sorted by their UTF-16 code units (3.2.3).
  * @throws TypeError for values outside of I-JSON: lone surrogates, and numbers that are not finite
  */
 export function canonicalJson(value: Json): string {

@@ -13,8 +13,8 @@ export interface KeptCheckpoint extends Checkpoint {
 const SIZE_NAME = /^\d{16}$/;
 
 /**
- * The checkpoints that the auditor kept, sorted by size. They are stored in a file with one answer of the API per line, or in
- * a folder of notes, each named by the size of the log in 16 digits.
+ * The checkpoints that the auditor kept, sorted by size. They are stored in a file with one answer of the API per line,
+ * or in a folder of notes, each named by the size of the log in 16 digits.
  */
 export class KeptCheckpoints {
   private readonly path: string;

@@ -17,7 +17,10 @@ export function hashNode(left: Buffer, right: Buffer): Buffer {
   return sha256(Buffer.concat([NODE, left, right]));
 }
 
-/** A tree that grows by appending complete subtrees. Holds the hashes of its largest complete subtrees, from left to right. */
+/**
+ * A tree that grows by appending complete subtrees. Holds the hashes of its largest complete subtrees, from left to
+ * right.
+ */
 export class TreeFrontier {
   size = 0;
   private readonly subtrees: { size: number; hash: Buffer }[] = [];
@@ -79,7 +82,9 @@ export interface TreeHead {
   root: Buffer;
 }
 
-/** Verifies the consistency proof between two trees: the second is an extension of the first (RFC 9162 section 2.1.4.2). */
+/**
+ * Verifies the consistency proof between two trees: the second is an extension of the first (RFC 9162 section 2.1.4.2).
+ */
 export function verifyConsistency(first: TreeHead, second: TreeHead, path: Buffer[]): boolean {
   if (first.size > second.size) return false;
   if (first.size === second.size) return path.length === 0 && first.root.equals(second.root);

@@ -7,7 +7,8 @@ import type { JsonObject } from './json.ts';
 const MAX_MEMORY_MB = 2_048;
 
 /**
- * Reads the rows of a Parquet file. A worker thread decodes them, so that it can be stopped if a damaged file makes it hang.
+ * Reads the rows of a Parquet file. A worker thread decodes them, so that it can be stopped if a damaged file makes it
+ * hang.
  * @param groupTimeoutMs time limit for decoding a row group
  */
 export async function* readParquet(path: string, groupTimeoutMs: number): AsyncGenerator<JsonObject> {

@@ -30,7 +30,8 @@ const CLOCK_SKEW = 60_000;
 const MAX_GAPS = 5;
 
 /**
- * Checks a log that the service refuses: whether the kept checkpoints, or the head that the service shows, contradict it.
+ * Checks a log that the service refuses: whether the kept checkpoints, or the head that the service shows, contradict
+ * it.
  * @throws Fault if the service shows no head, although one was kept
  * @throws CannotCheck if the service shows no head, and none was kept
  */

@@ -1,9 +1,14 @@
 import { count, type Fault, type Report } from './findings.ts';
 
-/** Characters that move the cursor, change the direction of text or start a new line. A file could use them to fake output. */
+/**
+ * Characters that move the cursor, change the direction of text or start a new line. A file could use them to fake
+ * output.
+ */
 const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/** Escapes the control characters in a text that may contain data of a file, so that it is safe to print on one line. */
+/**
+ * Escapes the control characters in a text that may contain data of a file, so that it is safe to print on one line.
+ */
 export function escapeControls(text: string): string {
   return text.replace(CONTROL_CHARACTERS, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }

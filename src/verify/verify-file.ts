@@ -54,7 +54,9 @@ async function openKept(path: string): Promise<KeptCheckpoints> {
   return await KeptCheckpoints.open(path);
 }
 
-/** Checks the signature of the checkpoint, and adds the result to the report. Returns the keys; none if there were none. */
+/**
+ * Checks the signature of the checkpoint, and adds the result to the report. Returns the keys; none if there were none.
+ */
 async function checkSignature(report: Report, checkpoint: Checkpoint, source?: string): Promise<VerifierKey[]> {
   const published = source ?? publishedKeysUrl(checkpoint.origin);
   try {

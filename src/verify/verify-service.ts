@@ -34,8 +34,8 @@ const POLL_INTERVAL = 1_000;
 const MAX_WAIT = 30 * 60 * 1_000;
 
 /**
- * Verifies the whole current log of an account, and that it is consistent with the kept checkpoints. If the service itself
- * refuses the log, checks what it still shows.
+ * Verifies the whole current log of an account, and that it is consistent with the kept checkpoints. If the service
+ * itself refuses the log, checks what it still shows.
  */
 export async function verifyService({ address, token, key, checkpoints, onProgress }: LiveOptions): Promise<Report> {
   const service = new Service(address, token);
@@ -82,7 +82,10 @@ interface LiveCheck {
   kept: KeptCheckpoints | null;
 }
 
-/** Checks the export's head against those of the service and the kept ones, and keeps the newest head if there is no fault. */
+/**
+ * Checks the export's head against those of the service and the kept ones, and keeps the newest head if there is no
+ * fault.
+ */
 async function checkHeads(report: Report, check: ExportCheck, circumstances: LiveCheck): Promise<void> {
   const { service, keys, before, kept } = circumstances;
   const { checkpoint } = check.head;

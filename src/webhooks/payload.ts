@@ -31,8 +31,8 @@ export function writePayload(event: WebhookEvent, at: number, data: Json | objec
 }
 
 /**
- * The payload of a delivery; null if the account's plan no longer keeps its audit entry. The payload of an audit entry is
- * not stored, because entries never change.
+ * The payload of a delivery; null if the account's plan no longer keeps its audit entry. The payload of an audit entry
+ * is not stored, because entries never change.
  */
 export function payloadOf(row: PayloadRow, account: Parameters<typeof retentionDays>[0], now: number): string | null {
   if (row.payload !== null) return row.payload;

@@ -212,8 +212,8 @@ async function sealAndSweep(world: World): Promise<void> {
 }
 
 /**
- * The rows of every table, without the activity records, which keep the agent's id, the log's tree and its gaps, and the
- * account's counter of pending permissions.
+ * The rows of every table, without the activity records, which keep the agent's id, the log's tree and its gaps, and
+ * the account's counter of pending permissions.
  */
 async function countHistory(): Promise<Record<string, number>> {
   const { activity: _, trees: __, erased_entries: ___, pending_permissions: ____, ...rows } = await countRows(env.DB);

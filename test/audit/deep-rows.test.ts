@@ -9,7 +9,10 @@ import { type Json, type TestAccount, World } from '../support/world';
 
 // Rows that were stored before the depth of `scope` and `conditions` was limited.
 
-/** The depth that a scope of 2 KiB can have. SQLite's JSON functions accept 1,000 levels, including the details around it. */
+/**
+ * The depth that a scope of 2 KiB can have. SQLite's JSON functions accept 1,000 levels, including the details around
+ * it.
+ */
 const SCOPE_LEVELS = 1_015;
 /** More than JSON.stringify accepts if a name in the value is a whole number. */
 const CONDITION_LEVELS = 6_000;

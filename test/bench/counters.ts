@@ -16,8 +16,8 @@ export interface Counters {
 export type Buckets = Map<number, Counters>;
 
 /**
- * Counts a history by agent: requests, and what has become of them, in the bucket of the request; tokens where they were
- * issued, first used and revoked.
+ * Counts a history by agent: requests, and what has become of them, in the bucket of the request; tokens where they
+ * were issued, first used and revoked.
  * @param length of a bucket, in milliseconds
  * @param first the first bucket that counts
  */

@@ -108,7 +108,10 @@ async function measureSpeed(report: Report, state: string, tenant: LoadedTenant)
   return files;
 }
 
-/** The seconds that D1 takes to read the rows of an export, and R2 to store its file, and to read and store for its proof. */
+/**
+ * The seconds that D1 takes to read the rows of an export, and R2 to store its file, and to read and store for its
+ * proof.
+ */
 async function measurePlatform(service: Service, tenant: LoadedTenant, { size, proof }: Made, proofFile: string) {
   const client = new Client(service.origin, tenant.token);
   const post = (path: string, body: object) => timed(() => client.expect(200, 'POST', path, body));

@@ -21,9 +21,9 @@ const app = createApp(systemRuntime);
 const jobs: StatementCost[] = [];
 
 /**
- * The service with a meter between it and its database, which tells what each single statement of a request cost in
- * the header `X-Statements`. `POST /bench/expire` runs one slice of the sweep that writes down what has run out;
- * `POST /bench/evaluate` judges policies, as the API shows them, again and again; `GET /bench/jobs` tells how many rows the
+ * The service with a meter between it and its database, which tells what each single statement of a request cost in the
+ * header `X-Statements`. `POST /bench/expire` runs one slice of the sweep that writes down what has run out; `POST
+ * /bench/evaluate` judges policies, as the API shows them, again and again; `GET /bench/jobs` tells how many rows the
  * jobs of the queue have read; `POST /bench/seal` seals a log; `POST /bench/read`, `/bench/tiles` and `/bench/store` do
  * alone what D1 and R2 do for an export and its proof.
  */
@@ -85,7 +85,9 @@ async function read(_metered: Env, request: Request, env: Env): Promise<Response
   }
 }
 
-/** Reads the full leaf tiles of an account's tree, which hold the hashes that the proof of an export of all of it lists. */
+/**
+ * Reads the full leaf tiles of an account's tree, which hold the hashes that the proof of an export of all of it lists.
+ */
 async function readTiles(_metered: Env, request: Request, env: Env): Promise<Response> {
   const { id, entries, batch } = (await request.json()) as { id: string; entries: number; batch: number };
   const count = Math.floor(entries / TILE_WIDTH);

@@ -137,9 +137,9 @@ const WAYS: Record<string, (attacker: Attacker, round: number, url: (name: strin
 };
 
 /**
- * Measures how late another account hears of an event, by a webhook that has answered before and by a new one, while all
- * webhooks of one account hang that did not hang before. The local service has one consumer a queue, so that what holds
- * a queue holds everybody.
+ * Measures how late another account hears of an event, by a webhook that has answered before and by a new one, while
+ * all webhooks of one account hang that did not hang before. The local service has one consumer a queue, so that what
+ * holds a queue holds everybody.
  */
 export async function measureFirstHang(
   report: Report,

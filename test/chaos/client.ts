@@ -83,8 +83,8 @@ export class Client {
   }
 
   /**
-   * Calls with an idempotency key until an answer comes, now and then twice at the same time. Null where the answer tells
-   * nothing of an attempt before it that was lost.
+   * Calls with an idempotency key until an answer comes, now and then twice at the same time. Null where the answer
+   * tells nothing of an attempt before it that was lost.
    */
   async insist<T>(method: string, path: string, body: object, twice = false): Promise<Outcome<T>> {
     const key = randomUUID();

@@ -147,7 +147,10 @@ async function giveUpWith(plan: Plan): Promise<number> {
   return calls;
 }
 
-/** Lets calls fail, each in a run of its own: all of them in an exhaustive run, or a sample that each mode takes elsewhere. */
+/**
+ * Lets calls fail, each in a run of its own: all of them in an exhaustive run, or a sample that each mode takes
+ * elsewhere.
+ */
 async function failCalls(
   calls: number,
   mode: OutageMode,

@@ -100,7 +100,9 @@ function makeCall(route: string, credential: string) {
 
 const outcome = ({ status, body }: Answer) => [status, body?.code];
 
-/** Lets a credential end between authentication and write: nothing is written, and the answer is that of an ended one. */
+/**
+ * Lets a credential end between authentication and write: nothing is written, and the answer is that of an ended one.
+ */
 async function expectNothingWritten(route: string, { credential, end }: Ending) {
   let before: unknown;
   database.before(2, async () => {

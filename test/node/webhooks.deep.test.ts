@@ -155,7 +155,8 @@ describe('beside a running service', () => {
     }
     expect(memoryOf(service) - before).toBeLessThan(64 * MB);
     for (const deadline = Date.now() + 5_000; !receiver.written.has(name) && Date.now() < deadline; ) await pause(20);
-    // The rest is what the two kernels hold for a connection that nobody reads; compressed, a thousandth of what it makes.
+    // The rest is what the two kernels hold for a connection that nobody reads; compressed, a thousandth of what it
+    // makes.
     expect(receiver.written.get(name)).toBeLessThan(name === 'bombs' ? 2 * MB : 16 * MB);
   });
 

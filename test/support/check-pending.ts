@@ -1,4 +1,6 @@
-/** Counters of pending permissions that differ from the permissions, as a check of the tables: what it is, and its SQL. */
+/**
+ * Counters of pending permissions that differ from the permissions, as a check of the tables: what it is, and its SQL.
+ */
 export const PENDING_CHECK: [fault: string, sql: string] = [
   'a count of pending permissions that differs from them',
   `select account as subject from pending_permissions as counted where count <> (

@@ -5,8 +5,8 @@ const SPAN = 2 ** 32;
 const DELIVERY_LIFE = 30 * 86_400_000;
 
 /**
- * Compares the deliveries of all webhooks with the logs, and checks that a worker will find whatever is pending. Reads the
- * tables, not the service.
+ * Compares the deliveries of all webhooks with the logs, and checks that a worker will find whatever is pending. Reads
+ * the tables, not the service.
  * @param now milliseconds since the epoch
  * @returns the faults, in words
  */
@@ -75,8 +75,8 @@ export async function checkWebhooks(database: D1Database, now: number): Promise<
 }
 
 /**
- * Finds entries that do not have one delivery for each active webhook whose filters match, and none for others. Valid as long
- * as no test changes the filters of a webhook.
+ * Finds entries that do not have one delivery for each active webhook whose filters match, and none for others. Valid
+ * as long as no test changes the filters of a webhook.
  */
 async function findWrongDeliveries(database: D1Database, now: number): Promise<string[]> {
   const { results } = await database

@@ -22,7 +22,8 @@ const HOURS_KEPT = 30;
 
 /**
  * Compares the trees, logs, states, statistics, files and deliveries of all accounts with one another, at any moment:
- * whatever work was interrupted, and wherever. Reads the tables and the bucket, and of the service its public keys alone.
+ * whatever work was interrupted, and wherever. Reads the tables and the bucket, and of the service its public keys
+ * alone.
  * @returns what disagrees, in words; nothing when all is well
  */
 export async function checkEverything(world: World, bucket: TestBucket): Promise<string[]> {

@@ -55,7 +55,9 @@ export async function sha256(bytes: Uint8Array): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', Uint8Array.from(bytes))).toHex();
 }
 
-/** Reads a file of any format as rows in the form of the API's entries, by readers that share nothing with the service. */
+/**
+ * Reads a file of any format as rows in the form of the API's entries, by readers that share nothing with the service.
+ */
 export async function parseFile(format: string, bytes: Uint8Array): Promise<Json[]> {
   if (format === 'json') return JSON.parse(new TextDecoder().decode(bytes));
   if (format === 'csv') {

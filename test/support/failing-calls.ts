@@ -11,7 +11,9 @@ export const MODES: OutageMode[] = ['before', 'after', 'kill before', 'kill afte
 /** What a test with all of its failures may take. */
 export const FAULTS_TIMEOUT = { timeout: depth.isExhaustive ? 120 * MINUTE : 2 * MINUTE };
 
-/** The step from one call that fails to the next: 1 in an exhaustive run, `stride` in a deep one, more in a shallow one. */
+/**
+ * The step from one call that fails to the next: 1 in an exhaustive run, `stride` in a deep one, more in a shallow one.
+ */
 export function strideOf(stride: number): number {
   return depth.isExhaustive ? 1 : stride * depth.runs(SHALLOW, 1);
 }

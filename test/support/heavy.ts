@@ -65,7 +65,10 @@ const REST = 8 * 1024;
 const VALUES = Object.entries(heavyValues(MEBIBYTE - REST));
 /** Within what free-form data may have, so that more looks at them than at their size. */
 const FREE_FORM_VALUES = Object.entries(heavyValues(16 * 1024));
-/** All values at all places are too many for a test: a deep run takes every second one for the whole body, and every sixth for a field. */
+/**
+ * All values at all places are too many for a test: a deep run takes every second one for the whole body, and every
+ * sixth for a field.
+ */
 const STRIDES = { body: depth.runs(8, 2), field: depth.runs(36, 6) };
 
 /** Stand for heavy values in a body, which would be as heavy to the test: see {@link writeHeavy}. */
@@ -76,7 +79,9 @@ export function writeHeavy(text: string): string {
   return text.replace(/"@heavy: ([^"@]+)@"/, (mark, name) => VALUES.find(([other]) => other === name)?.[1] ?? mark);
 }
 
-/** JSON texts of bodies of 1 MiB in which one value is heavy: the whole, all that is unknown, or a field that there is. */
+/**
+ * JSON texts of bodies of 1 MiB in which one value is heavy: the whole, all that is unknown, or a field that there is.
+ */
 export function* heavyBodies(schema: JsonSchema, resolve: Resolve, valid: object): Generator<[string, string]> {
   const small = JSON.stringify({ ...valid, x: 0 });
   // Another choice for each operation.

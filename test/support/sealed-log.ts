@@ -258,7 +258,9 @@ export class SealedLog {
   }
 }
 
-/** The tree of a proof: of the entries that stand in the file the leaves, of the others the largest complete subtrees. */
+/**
+ * The tree of a proof: of the entries that stand in the file the leaves, of the others the largest complete subtrees.
+ */
 export function cover(leaves: Buffer[], exported: Set<number>, first = 1): Json[] {
   if (leaves.length === 0) return [];
   const last = first + leaves.length - 1;

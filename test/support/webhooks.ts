@@ -43,7 +43,9 @@ export async function readWebhook(account: TestAccount, webhook: { id: string })
   return (await account.must(200, 'GET', `/v1/webhooks/${webhook.id}`)).body;
 }
 
-/** Reads a message as the reference library of the Standard Webhooks specification does, which throws for a forged one. */
+/**
+ * Reads a message as the reference library of the Standard Webhooks specification does, which throws for a forged one.
+ */
 export function verify(secret: string, { headers, body }: Received, now: number): Json {
   const clock = vi.spyOn(Date, 'now').mockReturnValue(now);
   try {

@@ -69,7 +69,8 @@ describe('a worker records each batch of 100 while it sends the next', () => {
       expect([mode, await countStates()]).toEqual([mode, { succeeded: 210 }]);
       const sent = world.internet.sentTo(webhook.host).map(({ headers }) => headers.get('webhook-id'));
       expect(new Set(sent).size).toBe(210);
-      // Attempts that could not be recorded are recorded with the next batch: only those of the last batch are made twice.
+      // Attempts that could not be recorded are recorded with the next batch: only those of the last batch are made
+      // twice.
       expect(sent.length).toBeLessThanOrEqual(call < CALLS ? 210 : 220);
     }
   });

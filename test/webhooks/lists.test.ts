@@ -14,8 +14,8 @@ type State = 'new' | 'retried' | 'canceled' | 'succeeded' | 'failed';
 type History = [state: State, count: number][];
 
 /**
- * Makes a webhook with a number of deliveries in each state, oldest first, one a millisecond. Retries are due in a day, the
- * oldest last. Canceled deliveries had one attempt before the webhook was disabled.
+ * Makes a webhook with a number of deliveries in each state, oldest first, one a millisecond. Retries are due in a day,
+ * the oldest last. Canceled deliveries had one attempt before the webhook was disabled.
  */
 async function makeHistory(parts: History) {
   const world = new World();

@@ -68,8 +68,8 @@ const account = { account: 'account' } as const;
 const agent = { agent: 'agent' } as const;
 
 /**
- * Tables that are copied while the account is in use, because they may be large. Triggers record changes of these tables
- * under their names. Nothing on the new shard looks at the copies until {@link LAST_TABLES} are there too.
+ * Tables that are copied while the account is in use, because they may be large. Triggers record changes of these
+ * tables under their names. Nothing on the new shard looks at the copies until {@link LAST_TABLES} are there too.
  */
 export const TRACKED_TABLES: readonly MovedTable[] = [
   { table: userTokens, of: ownAccount, key: ['id'], kinds: account },
@@ -100,7 +100,8 @@ export const TRACKED_TABLES: readonly MovedTable[] = [
 /** Small tables that are copied while the account is held, because background tasks look for work in them. */
 export const LAST_TABLES: readonly MovedTable[] = [
   { table: trees, of: ownAccount, key: ['account'], kinds: account },
-  // These rows no longer name their account, so all are copied. On the new shard the ones of other accounts erase nothing.
+  // These rows no longer name their account, so all are copied. On the new shard the ones of other accounts erase
+  // nothing.
   ...MOVED_NUMBERS.map((kind) => ({
     table: erasures,
     of: () => sql`kind = ${codeOf(ERASURE_KINDS, kind)}`,
@@ -133,8 +134,8 @@ export const LAST_TABLES: readonly MovedTable[] = [
 /**
  * Selects rows of an account after a key, as {@link CopiedRow}s; all of them without a limit.
  *
- * Nested tables take two selects, for the rest of one parent and for the parents after it: with a bound on the whole key,
- * SQLite would start from the first row of the table each time.
+ * Nested tables take two selects, for the rest of one parent and for the parents after it: with a bound on the whole
+ * key, SQLite would start from the first row of the table each time.
  */
 export function selectRows(moved: MovedTable, owner: MovedAccount, after: string | null, limit?: number): SQL {
   const { of, isNested, key, start } = moved;

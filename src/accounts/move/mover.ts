@@ -78,16 +78,16 @@ const webhookErasure = codeOf(ERASURE_KINDS, 'webhook');
 /**
  * Moves accounts from one shard to other shards. A row in `moves` orders a move.
  *
- * 1. The account stays in use while its rows are copied, slice by slice. Triggers record in `move_changes` which of them
- *    change meanwhile, and these are copied again.
- * 2. When few changes are left the account is held: requests are answered 503, and triggers refuse every write. The last
- *    changes and the small tables are copied.
+ * 1. The account stays in use while its rows are copied, slice by slice. Triggers record in `move_changes` which of
+ *    them change meanwhile, and these are copied again.
+ * 2. When few changes are left the account is held: requests are answered 503, and triggers refuse every write. The
+ *    last changes and the small tables are copied.
  * 3. One transaction deletes the account from this shard and redirects its credentials to the other shard, where the
  *    account is then released. Its remaining rows here are erased like those of a deleted account.
  *
- * Safe to stop at any point and to run concurrently: each step is a numbered turn, and a transaction whose turn was taken
- * by somebody else writes nothing. Deleting the row in `moves` before step 3 abandons the move; the other shard then
- * erases its copy.
+ * Safe to stop at any point and to run concurrently: each step is a numbered turn, and a transaction whose turn was
+ * taken by somebody else writes nothing. Deleting the row in `moves` before step 3 abandons the move; the other shard
+ * then erases its copy.
  */
 export class Mover {
   private readonly size: SliceSize;
@@ -404,7 +404,9 @@ async function eraseCopy(database: Database, arrival: Move): Promise<void> {
   ]);
 }
 
-/** Erases copied rows of agents and webhooks that were deleted meanwhile. The keys are JSON arrays from `move_changes`. */
+/**
+ * Erases copied rows of agents and webhooks that were deleted meanwhile. The keys are JSON arrays from `move_changes`.
+ */
 function eraseDeleted({ build }: Database, agentsGone: string, webhooksGone: string, account: number): Statement[] {
   const numbers = (kind: NumberedKind, keys: string) => sql`
     select becomes from ${moveNumbers} where account = ${account} and kind = ${codeOf(MOVED_NUMBERS, kind)}

@@ -24,8 +24,8 @@ export async function takeTurn(database: Database, { account, turns }: Move, cha
 }
 
 /**
- * Runs work on a move. The work stops if another worker took the same turn, or reserved the account's number on the other
- * shard.
+ * Runs work on a move. The work stops if another worker took the same turn, or reserved the account's number on the
+ * other shard.
  * @returns what the work returns; false if it was stopped
  */
 export async function stopAtLostTurn(work: () => Promise<boolean>): Promise<boolean> {

@@ -17,8 +17,8 @@ import {
 
 /**
  * Creates a user token with the given scopes and expiry, by default those of the calling credential.
- * @throws Problem `insufficient_scope` for a scope that the caller lacks; `invalid_request` for an expiry in the past or
- *   after the caller's own; `conflict` if the account has the maximum number of tokens
+ * @throws Problem `insufficient_scope` for a scope that the caller lacks; `invalid_request` for an expiry in the past
+ *   or after the caller's own; `conflict` if the account has the maximum number of tokens
  */
 export async function createUserToken(context: UserContext, input: UserTokenInput): Promise<CreatedUserToken> {
   const { account, scopes, shard, expiresAt } = context.principal;

@@ -116,7 +116,7 @@ export interface IssuedToken {
 /** Defaults for tokens that the operator creates: every scope, no expiry. */
 export const OPERATOR_TOKEN_DEFAULTS = { scopes: SCOPES, expiresAt: null };
 
-/** What a new user token is made from. */
+/** The input for a new user token. */
 interface TokenIssue {
   /** The name of the account's shard. */
   shard: string;

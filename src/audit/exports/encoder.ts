@@ -13,6 +13,6 @@ export interface Encoder {
   readonly rows: number;
   /** The first entry that was added and is not in the bytes yet; undefined if there is none. */
   readonly held: ExportedEntry | undefined;
-  /** What another encoder needs to continue after the bytes so far. */
+  /** Returns the state from which another encoder continues after the bytes so far. */
   save(): Json;
 }

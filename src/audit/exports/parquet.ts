@@ -39,7 +39,7 @@ export class ParquetEncoding implements Encoder {
       const { groups, rows, offset } = fromTaggedJson(saved) as Saved;
       this.writer.row_groups = groups;
       this.writer.num_rows = rows;
-      // What the writer began the file with is in the bytes before.
+      // The beginning of the file is in the bytes before.
       this.bytes.index = 0;
       this.bytes.offset = offset;
     }

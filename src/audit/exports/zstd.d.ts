@@ -1,4 +1,4 @@
-/** What Workers have of Node's zlib and exports need. */
+/** The part of Node's zlib in Workers that exports use. */
 declare module 'node:zlib' {
   export function zstdCompressSync(input: Uint8Array): Uint8Array;
 }

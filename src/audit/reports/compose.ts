@@ -13,7 +13,10 @@ import { reportRequest } from './report';
 import { formatCount, formatNumber } from './wording';
 import { type Findings, writeFindings } from './write-findings';
 
-/** Writes the content of a report: its own description, the figures, the controls with their findings, and the exceptions. */
+/**
+ * Writes the content of a report: its own description, the figures, the controls with their findings, and the
+ * exceptions.
+ */
 export function composeReport(
   file: FileRow,
   owner: FileAccount,

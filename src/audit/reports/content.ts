@@ -30,7 +30,7 @@ export interface Control {
   id: string;
   title: string;
   evidence: Finding[];
-  /** What the control asks for and the log cannot show. */
+  /** The part of the control for which the log has no evidence. */
   not_covered: string;
 }
 
@@ -87,7 +87,10 @@ export interface LogTree {
   root_hash: string;
 }
 
-/** The content of a compliance report: the JSON form as it is, and the input of the PDF. Times are ISO 8601, days YYYY-MM-DD. */
+/**
+ * The content of a compliance report: the JSON form as it is, and the input of the PDF. Times are ISO 8601, days
+ * YYYY-MM-DD.
+ */
 export interface ReportContent {
   report_id: string;
   report_type: ReportType;

@@ -8,7 +8,7 @@ export interface ControlDefinition {
   evidence: FindingName[];
   /** Findings that illustrate the design of the control: the one with the most entries is added to the evidence. */
   illustrations?: FindingName[];
-  /** What the control asks for and the log cannot show. */
+  /** The part of the control for which the log has no evidence. */
   not_covered: string;
 }
 

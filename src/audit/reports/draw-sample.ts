@@ -21,8 +21,8 @@ export const MAX_DRAWS = BATCH * MAX_BATCHES;
 const DRAW_BYTES = 6;
 
 /**
- * Draws a sample that anybody can draw again: draw n, from 0, is the first 48 bits of SHA-256(`<report id>:<n>`) modulo the
- * number of positions. Positions already drawn, erased entries and entries of deleted agents are skipped.
+ * Draws a sample that anybody can draw again: draw n, from 0, is the first 48 bits of SHA-256(`<report id>:<n>`) modulo
+ * the number of positions. Positions already drawn, erased entries and entries of deleted agents are skipped.
  * @param seed the report's id
  * @returns the entries in the order in which they were drawn
  */

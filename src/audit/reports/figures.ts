@@ -5,7 +5,9 @@ import type { Counts } from './content';
 /** A person's decision counts as quick when it comes within this time of the request, in milliseconds. */
 export const QUICK_DECISION = 5 * SECOND;
 
-/** A denial counts as retried when one of the agent's next requests for the action repeats it: of this many requests. */
+/**
+ * A denial counts as retried when one of the agent's next requests for the action repeats it: of this many requests.
+ */
 export const RETRY_REQUESTS = 5;
 
 /** How many entries of each topic are kept as examples: the first ones. */
@@ -32,7 +34,7 @@ export interface TopicRule {
   unmarked?: true;
 }
 
-/** What the report has a sentence about, with entries as examples. */
+/** The topics that the report states with example entries. */
 const TOPIC_RULES = {
   request: { events: ['request'] },
   personApproval: { events: ['approve'], by: 'person' },

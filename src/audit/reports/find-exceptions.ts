@@ -51,7 +51,10 @@ function findUnrestrictedPolicies({ configuration, decisionsBy }: PeriodFacts): 
     });
 }
 
-/** Policies that were deleted or changed since the period began: they may have decided by other rules than the current ones. */
+/**
+ * Policies that were deleted or changed since the period began: they may have decided by other rules than the current
+ * ones.
+ */
 function findChangedPolicies({ configuration, deciders, decisionsBy, period }: PeriodFacts): ReportException[] {
   const current = new Map<string, CurrentPolicy>(configuration.policies.map((policy) => [policy.id, policy]));
   const changed = deciders.filter(

@@ -10,7 +10,7 @@ import type { Configuration, RegisteredAgent } from './read-account';
 /** A key counts as stale after this time. */
 const KEY_LIFE_DAYS = 90;
 
-/** What the findings and exceptions of a report are written from. */
+/** The facts from which the findings and exceptions of a report are written. */
 export interface PeriodFacts {
   /** The first and the last day, and the start of the first day in milliseconds. */
   period: { start: string; end: string; from: number };
@@ -55,7 +55,9 @@ interface FactSources {
   span: PositionRange;
 }
 
-/** Combines the figures with what was read from the account, and looks up the ids of all entries that are referred to. */
+/**
+ * Combines the figures with what was read from the account, and looks up the ids of all entries that are referred to.
+ */
 export async function gatherFacts(reader: Reader, sources: FactSources): Promise<PeriodFacts> {
   const { period, asOf, figures, activity, until, requestedAt, logStart, span } = sources;
   const { policies, agents } = sources.configuration;

@@ -16,10 +16,12 @@ import { gatherFacts, type PeriodFacts } from './gather-facts';
 import { type Configuration, readActivity, readConfiguration } from './read-account';
 import { coverageEnd, reportRequest } from './report';
 
-/** How many batches of entries one slice counts. It can be several, as the database returns one row for many entries. */
+/**
+ * How many batches of entries one slice counts. It can be several, as the database returns one row for many entries.
+ */
 const SLICE_BATCHES = 4;
 
-/** What is saved between slices. */
+/** The state that is saved between slices. */
 interface SavedState {
   owner: FileAccount;
   /** All positions of the log that the report covers. */
@@ -31,8 +33,8 @@ interface SavedState {
 }
 
 /**
- * Makes the files of compliance reports, in these steps: find the entries and the log's sealed tree, count the entries in
- * slices, read the account, gather the facts, draw the sample, compose the content, and write it as JSON or PDF.
+ * Makes the files of compliance reports, in these steps: find the entries and the log's sealed tree, count the entries
+ * in slices, read the account, gather the facts, draw the sample, compose the content, and write it as JSON or PDF.
  */
 export function reportProducers(sealing: SealingContext, now: () => number): FileProducerFactory {
   return {

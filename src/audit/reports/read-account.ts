@@ -18,7 +18,9 @@ export interface RegisteredAgent {
   name: string;
   isActive: boolean;
   createdAt: number;
-  /** When the key was made that was current at the end of the period; if that is not known, the earliest possible time. */
+  /**
+   * When the key was made that was current at the end of the period; if that is not known, the earliest possible time.
+   */
   keyCreatedAt: number | null;
 }
 
@@ -40,7 +42,9 @@ export interface Configuration {
   policies: CurrentPolicy[];
 }
 
-/** Reads the agents of a report's account, and the policies that existed when the report was requested, oldest first. */
+/**
+ * Reads the agents of a report's account, and the policies that existed when the report was requested, oldest first.
+ */
 export async function readConfiguration(reader: Reader, file: FileRow): Promise<Configuration> {
   const [agentRows, policyRows] = await reader.load([
     reader
@@ -75,8 +79,8 @@ export async function readConfiguration(reader: Reader, file: FileRow): Promise<
 }
 
 /**
- * Replaces the creation times of keys that were made after the period by those of the keys that were current at its end.
- * The database no longer has these keys; the account activity has the times of the rotations.
+ * Replaces the creation times of keys that were made after the period by those of the keys that were current at its
+ * end. The database no longer has these keys; the account activity has the times of the rotations.
  */
 async function withKeysAtPeriodEnd(reader: Reader, file: FileRow, rows: RegisteredAgent[]): Promise<RegisteredAgent[]> {
   const until = coverageEnd(file);

@@ -48,7 +48,10 @@ export function truncate(text: string, length: number): string {
 
 const QUOTED_CHARACTERS = 80;
 
-/** Quotes a name inside a sentence. The name cannot close the quotation marks or hide or reorder the rest of the sentence. */
+/**
+ * Quotes a name inside a sentence. The name cannot close the quotation marks or hide or reorder the rest of the
+ * sentence.
+ */
 export function quoteName(name: string): string {
   const plain = name
     .replace(/\s+/g, ' ')

@@ -7,7 +7,9 @@ export type Findings = ReturnType<typeof writeFindings>;
 
 export type FindingName = keyof Findings;
 
-/** Writes every finding with its figures. Findings about the configuration and the account activity refer to no entries. */
+/**
+ * Writes every finding with its figures. Findings about the configuration and the account activity refer to no entries.
+ */
 export function writeFindings(facts: PeriodFacts) {
   return { ...describeDesign(facts), ...describeOperation(facts), ...describeChanges(facts) };
 }

@@ -77,8 +77,8 @@ export async function signHead(signer: LogSigner, head: Head): Promise<SignedHea
 const NOTE = /^(\S+)\n(0|[1-9]\d{0,15})\n([A-Za-z0-9+/]{43}=)\ntime (\S+)\n\n— (\S+) \S+\n$/;
 
 /**
- * Parses the note of a head of an account's log, without verifying its signature. The log's name may contain a former host
- * of the service.
+ * Parses the note of a head of an account's log, without verifying its signature. The log's name may contain a former
+ * host of the service.
  * @returns null for any other note, such as the head of another log
  */
 export function parseHead(account: Id<'user'>, note: string): SignedHead | null {

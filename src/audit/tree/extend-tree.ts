@@ -27,8 +27,8 @@ export interface ExtendedTree {
 }
 
 /**
- * Extends a tree in memory by unsealed entries, and checks that the result is consistent with the newest head in R2. Reads
- * the tree again if that head is of a longer tree: another sealer read the log later, or sealed more of it.
+ * Extends a tree in memory by unsealed entries, and checks that the result is consistent with the newest head in R2.
+ * Reads the tree again if that head is of a longer tree: another sealer read the log later, or sealed more of it.
  * @param chooseSize the size to extend it to; never more than the entries that were read
  * @throws LogInconsistent; Error if the tree is held or removed meanwhile, or other sealers are faster each time
  */

@@ -61,8 +61,8 @@ export async function openTree(
 }
 
 /**
- * Opens a tree whose newest head is in R2 but not yet in the database: its sealer is still running, or crashed. Hashes the
- * entries in between, and takes a few round trips to the database.
+ * Opens a tree whose newest head is in R2 but not yet in the database: its sealer is still running, or crashed. Hashes
+ * the entries in between, and takes a few round trips to the database.
  * @throws LogInconsistent
  */
 async function openPublishedTree(

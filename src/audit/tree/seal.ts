@@ -24,11 +24,11 @@ export interface SealingContext extends TrustContext {
 }
 
 /**
- * Seals the unsealed entries of the logs that are due, some thousand entries at most: hashes them, stores the tiles that
- * become full, signs the heads and publishes them from time to time.
+ * Seals the unsealed entries of the logs that are due, some thousand entries at most: hashes them, stores the tiles
+ * that become full, signs the heads and publishes them from time to time.
  *
- * Sealers may run at the same time and crash at any point. What they store in R2 depends only on the log, and the tree's
- * row changes last.
+ * Sealers may run at the same time and crash at any point. What they store in R2 depends only on the log, and the
+ * tree's row changes last.
  * @returns whether there may be more to seal
  */
 export async function sealTrees(context: SealingContext, now: number): Promise<boolean> {
@@ -82,8 +82,9 @@ async function sealTree(context: SealingContext, unsealed: UnsealedTree, now: nu
 }
 
 /**
- * Signs the head of a tree, unless it is signed already, and puts it into R2 if the newest head there is an hour old. That
- * head's time is read from R2: an attacker who can write to the database must not decide which heads are published.
+ * Signs the head of a tree, unless it is signed already, and puts it into R2 if the newest head there is an hour old.
+ * That head's time is read from R2: an attacker who can write to the database must not decide which heads are
+ * published.
  * @returns the head, and when to publish it: null if it is in R2, or the log is empty
  */
 async function publishHead(

@@ -19,7 +19,9 @@ export interface TreeGrowth {
   from: TreeVersion;
   head: SignedHead;
   frontier: Uint8Array;
-  /** When the head is to be published in R2, in milliseconds since the epoch; null if it is there, or the log is empty. */
+  /**
+   * When the head is to be published in R2, in milliseconds since the epoch; null if it is there, or the log is empty.
+   */
   publishAt: number | null;
 }
 
@@ -33,8 +35,8 @@ export interface TreePostponement {
 const STATEMENT_TREES = 16;
 
 /**
- * Records how trees have grown, each only if its row is still at the version that was read. A tree is due at once if its
- * log has more entries, and otherwise when its head is to be published.
+ * Records how trees have grown, each only if its row is still at the version that was read. A tree is due at once if
+ * its log has more entries, and otherwise when its head is to be published.
  */
 export async function recordGrowth(ledger: Ledger, growths: readonly TreeGrowth[], now: number): Promise<void> {
   const parts = Array.from({ length: Math.ceil(growths.length / STATEMENT_TREES) }, (_, i) =>

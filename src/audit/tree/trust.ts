@@ -6,8 +6,8 @@ import { isSameTree, parseHead, type SignedHead, signHead } from './checkpoint';
 import type { LogSigner } from './signer';
 import { findNewestHead, headKey, LogInconsistent, readHead } from './storage';
 
-// Threat model: an attacker can write to the database, but has neither the signing key nor R2. A row of `trees` is therefore
-// never trusted: its head is read from the signed note, and must be consistent with the newest head in R2.
+// Threat model: an attacker can write to the database, but has neither the signing key nor R2. A row of `trees` is
+// therefore never trusted: its head is read from the signed note, and must be consistent with the newest head in R2.
 
 /** The bucket with the published heads, and the signer of heads. */
 export interface TrustContext {
@@ -62,8 +62,8 @@ function parseFrontier({ size, frontier }: StoredTree): TreeFrontier {
 }
 
 /**
- * Returns the stored head if a known key signed its note. Otherwise it is signed again, but only if it is published or the
- * log is empty: the head of an empty log is always the same.
+ * Returns the stored head if a known key signed its note. Otherwise it is signed again, but only if it is published or
+ * the log is empty: the head of an empty log is always the same.
  * @throws LogInconsistent
  */
 async function findSignedHead(

@@ -16,7 +16,9 @@ export async function registerAgents(origin: string, user: Api): Promise<Actor[]
   return actors;
 }
 
-/** Rotates the key of an agent and revokes the old one immediately. Returns how the service answers each of them then. */
+/**
+ * Rotates the key of an agent and revokes the old one immediately. Returns how the service answers each of them then.
+ */
 export async function rotateKey(
   origin: string,
   user: Api,

@@ -39,8 +39,8 @@ export function claimedScope(c: RequestContext, credential: string): string | nu
 }
 
 /**
- * Finds the person who presents a JWT of the identity provider. Takes one round trip if the account is on the first shard,
- * else two.
+ * Finds the person who presents a JWT of the identity provider. Takes one round trip if the account is on the first
+ * shard, else two.
  * @param mayCreateAccount whether a person without an account gets one; else they are refused
  * @throws Problem `unauthorized`, `account_inactive`, `unavailable`
  */
@@ -123,8 +123,8 @@ async function chooseShard(c: RequestContext): Promise<string> {
 }
 
 /**
- * Creates the account of a person, on the least full shard. The directory is written first and decides the identifier and
- * the shard, so that concurrent requests create the same account.
+ * Creates the account of a person, on the least full shard. The directory is written first and decides the identifier
+ * and the shard, so that concurrent requests create the same account.
  */
 async function createAccount(
   c: RequestContext,

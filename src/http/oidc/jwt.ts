@@ -25,8 +25,8 @@ const MAX_SUBJECT_LENGTH = 255;
 export type Claims = JWTPayload & { sub: string; exp: number };
 
 /**
- * Reads the subject of a JWT without verifying it, to look up the account; null for a text that cannot be an access token
- * of the issuer.
+ * Reads the subject of a JWT without verifying it, to look up the account; null for a text that cannot be an access
+ * token of the issuer.
  */
 export function readSubject(token: string, { issuer }: OidcConfig): string | null {
   if (token.length > MAX_LENGTH || !FORM.test(token)) return null;

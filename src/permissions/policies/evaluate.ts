@@ -23,8 +23,8 @@ export interface Evaluation {
 }
 
 /**
- * Evaluates an account's policies for a request. Any denial that applies wins; otherwise the approval of highest priority,
- * of equal ones the oldest; otherwise the request waits for a person.
+ * Evaluates an account's policies for a request. Any denial that applies wins; otherwise the approval of highest
+ * priority, of equal ones the oldest; otherwise the request waits for a person.
  */
 export function evaluatePolicies(policies: PolicyRow[], request: EvaluatedRequest): Evaluation {
   const applying = policies.filter((policy) => policy.isActive && applies(policy, request)).sort(byPrecedence);

@@ -88,8 +88,8 @@ export const Introspection = lazy(() => z.union([ActiveToken(), InactiveToken()]
 export type Introspection = z.output<ReturnType<typeof Introspection>>;
 
 /**
- * Says whether a token is active, with its claims (RFC 7662, with the authorization details of RFC 9396 section 9.2). This
- * does not count as a use.
+ * Says whether a token is active, with its claims (RFC 7662, with the authorization details of RFC 9396 section 9.2).
+ * This does not count as a use.
  */
 export async function introspectToken(
   { principal, runtime, config }: Context,

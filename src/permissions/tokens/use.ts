@@ -170,8 +170,8 @@ async function takeUse({ ledger, runtime }: Context, { row, entry, expected }: T
 }
 
 /**
- * The guard of a use: finds the permission only while its token is neither revoked nor expired and its agent is active. A
- * constraint of the table refuses a use beyond the maximum.
+ * The guard of a use: finds the permission only while its token is neither revoked nor expired and its agent is active.
+ * A constraint of the table refuses a use beyond the maximum.
  */
 function isUsable(now: number) {
   return and(

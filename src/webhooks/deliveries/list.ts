@@ -25,8 +25,9 @@ const DeliveryList = lazy(() =>
 const SCANNED = 1_000;
 
 /**
- * Selects the ids of a page, newest first. Indexes find the pending and the failed deliveries. The succeeded ones are found
- * by scanning a limited number of deliveries: the last one scanned is always selected, so that the next page continues there.
+ * Selects the ids of a page, newest first. Indexes find the pending and the failed deliveries. The succeeded ones are
+ * found by scanning a limited number of deliveries: the last one scanned is always selected, so that the next page
+ * continues there.
  */
 function selectPage(webhook: number, status: Status | undefined, older: SQL, limit: number): SQL {
   const newest = sql`${older} order by deliveries.id desc limit ${limit}`;

@@ -4,7 +4,8 @@ import type { InternalWriter } from '../../ledger/ledger';
 import { DELIVERY_LIFETIME } from '../../outbox/feed';
 
 // A pending delivery is in one index until its first attempt, and in two after an attempt that failed: a delivery that
-// succeeds at once is written to one index only. SQLite uses an index only for a condition that is spelled as in the index.
+// succeeds at once is written to one index only. SQLite uses an index only for a condition that is spelled as in the
+// index.
 
 /** Deliveries that wait for their first attempt. They are due from their creation on. */
 export const FROM_FIRST_ATTEMPTS = sql`deliveries indexed by deliveries_fresh where status = 0 and attempts = 0`;

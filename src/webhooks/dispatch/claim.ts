@@ -16,7 +16,7 @@ import { CLAIM_DURATION, PAGE_SIZE, SLOW_BATCH_SIZE } from './limits';
 const DISABLED_ACCOUNT_DELAY = 5 * MINUTE;
 const LEASE_BYTES = 8;
 
-/** What a worker needs to deliver to webhooks. */
+/** The services and settings that a worker uses to deliver. */
 export interface DispatchContext {
   shard: string;
   reader: Reader;
@@ -45,8 +45,8 @@ export type DueDelivery = ReturnType<typeof findDueDeliveries>['_']['result'][nu
 /**
  * Claims a webhook for one worker, with its first due deliveries.
  *
- * The claim expires after 26 s, so that a crash delays deliveries and loses none. Two workers never hold the same webhook:
- * the UPDATE takes only a webhook without a claim, or with one that has expired.
+ * The claim expires after 26 s, so that a crash delays deliveries and loses none. Two workers never hold the same
+ * webhook: the UPDATE takes only a webhook without a claim, or with one that has expired.
  * @returns null if another worker has claimed it, its account is disabled, or it is disabled and has nothing to cancel
  */
 export async function claimWebhook(

@@ -10,10 +10,10 @@ import { sendBatch, type WebhookHealth } from './send-batch';
 
 // From a commit to a delivery:
 //
-// 1. `ledger/marks.ts` marks the account's feed as due, in the transaction that appends the audit entry. The request then
-//    sends a queue message (`outbox/enqueue.ts`), which `background/webhook-queue.ts` handles in steps 2 to 4.
-// 2. `fan-out.ts` finds the events that wait (`pending-events.ts`), creates a delivery of each for every webhook that wants it,
-//    and enqueues a message for each webhook.
+// 1. `ledger/marks.ts` marks the account's feed as due, in the transaction that appends the audit entry. The request
+//    then sends a queue message (`outbox/enqueue.ts`), which `background/webhook-queue.ts` handles in steps 2 to 4.
+// 2. `fan-out.ts` finds the events that wait (`pending-events.ts`), creates a delivery of each for every webhook that
+//    wants it, and enqueues a message for each webhook.
 // 3. `claim.ts` gives the webhook to one worker, with the deliveries that are due.
 // 4. `deliver.ts`, this file, does the rest, with types that keep the order: ClaimedWebhook → PreparedAttempt →
 //    CompletedAttempt → DeliveryUpdate.
@@ -28,7 +28,7 @@ import { sendBatch, type WebhookHealth } from './send-batch';
 /** The greatest delay of a queue message. The sweep finds what is due later. */
 const MAX_MESSAGE_DELAY = 10 * MINUTE;
 
-/** What is left when a worker has finished with a webhook. */
+/** The pending work when a worker has finished with a webhook. */
 interface Finished {
   isSlow: boolean;
   /** When the next delivery is due; null if there is none. */
@@ -51,8 +51,8 @@ export async function deliver(context: DispatchContext, claimed: ClaimedWebhook)
 }
 
 /**
- * Sends due deliveries in batches, page by page, until none is left or the worker has to stop. Records each batch while it
- * sends the next.
+ * Sends due deliveries in batches, page by page, until none is left or the worker has to stop. Records each batch while
+ * it sends the next.
  * @returns null if the webhook was deleted, reset or claimed by another worker meanwhile
  */
 async function sendDue(context: DispatchContext, claimed: ClaimedWebhook, deadline: number): Promise<Finished | null> {
@@ -82,7 +82,7 @@ async function sendDue(context: DispatchContext, claimed: ClaimedWebhook, deadli
 
 interface Recording {
   mayGoOn: boolean;
-  /** What could not be recorded: it is recorded with the next batch. */
+  /** Updates that could not be recorded. They are recorded with the next batch. */
   unrecorded: DeliveryUpdate[];
 }
 
@@ -106,8 +106,8 @@ async function release(context: DispatchContext, claimed: ClaimedWebhook): Promi
 }
 
 /**
- * Enqueues a message for the next delivery. A worker that sent nothing enqueues none for a later time: the message for it is
- * on its way, and otherwise each message would enqueue another one.
+ * Enqueues a message for the next delivery. A worker that sent nothing enqueues none for a later time: the message for
+ * it is on its way, and otherwise each message would enqueue another one.
  */
 async function reschedule(
   { shard, runtime, config }: DispatchContext,

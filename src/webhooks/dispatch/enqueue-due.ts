@@ -8,7 +8,7 @@ import { CLAIM_DURATION } from './limits';
 /** Messages of one slice: a queue takes 100 at once. */
 const MESSAGES = 100;
 
-/** What the sweep needs to enqueue messages. */
+/** The database and queues from which the sweep enqueues messages. */
 export interface SweepContext {
   shard: string;
   reader: Reader;
@@ -18,8 +18,8 @@ export interface SweepContext {
 }
 
 /**
- * Enqueues messages for a slice of the accounts with pending events. Each is due again when a claim would expire, so that
- * an account that always fails does not keep others waiting.
+ * Enqueues messages for a slice of the accounts with pending events. Each is due again when a claim would expire, so
+ * that an account that always fails does not keep others waiting.
  * @returns whether there may be more
  */
 export async function enqueuePendingEvents({ shard, ledger, queues, now }: SweepContext): Promise<boolean> {
@@ -44,8 +44,8 @@ export async function enqueuePendingEvents({ shard, ledger, queues, now }: Sweep
 }
 
 /**
- * Enqueues messages for a slice of the webhooks that have a due delivery, and releases expired claims: their workers have
- * crashed.
+ * Enqueues messages for a slice of the webhooks that have a due delivery, and releases expired claims: their workers
+ * have crashed.
  * @returns whether there may be more
  */
 export async function enqueueDueDeliveries({ shard, ledger, queues, now }: SweepContext): Promise<boolean> {
@@ -80,8 +80,8 @@ interface Place {
 /**
  * Enqueues messages for what becomes due before a claim made now would expire, each delayed until then.
  *
- * What a crashed worker has claimed, or a queue has lost, is thus taken up as soon as it is due, and not by the next sweep a
- * minute later. A message does nothing if another one was handled before.
+ * What a crashed worker has claimed, or a queue has lost, is thus taken up as soon as it is due, and not by the next
+ * sweep a minute later. A message does nothing if another one was handled before.
  */
 export class UpcomingDeliveries {
   private last: Place | null = null;

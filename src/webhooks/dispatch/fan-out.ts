@@ -37,7 +37,7 @@ export type FilePresenter = (
   now: number,
 ) => Promise<object>;
 
-/** What a worker needs to create deliveries. */
+/** The services and settings that a worker uses to create deliveries. */
 export interface FanOutContext extends DispatchContext {
   config: Config;
   presenters: Record<FileKind, FilePresenter>;
@@ -177,9 +177,9 @@ async function createDeliveries(
 }
 
 /**
- * Selects the drafts as rows of the table of deliveries, in the order of its columns. Leaves out the drafts of entries if
- * another worker has advanced the feed, the drafts of files that have their deliveries, and those whose webhook was disabled
- * or whose agent was deleted meanwhile.
+ * Selects the drafts as rows of the table of deliveries, in the order of its columns. Leaves out the drafts of entries
+ * if another worker has advanced the feed, the drafts of files that have their deliveries, and those whose webhook was
+ * disabled or whose agent was deleted meanwhile.
  */
 function selectDrafts(runtime: Runtime, account: number, position: number, drafts: readonly DeliveryDraft[]): SQL {
   const now = runtime.now();

@@ -11,7 +11,7 @@ const USER_AGENT = 'Countersign-Webhooks/1.0';
 
 const UNREADABLE_SECRET = 'The secret of the webhook can no longer be read. Rotate it.';
 
-/** What all attempts of one claim have in common. */
+/** The part that all attempts of one claim share. */
 export interface Target {
   url: string;
   /** The signing keys; or why nothing may be sent to the URL. */

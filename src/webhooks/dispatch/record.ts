@@ -45,8 +45,8 @@ export interface Remaining {
  * Records the last batch of attempts on the deliveries that were read together, and the webhook's health. Disables the
  * webhook if the batch gives a reason to.
  *
- * The claim is renewed if more deliveries are due. It is released if none is, if `isOver`, or if the webhook was disabled
- * meanwhile: the next worker then cancels its deliveries.
+ * The claim is renewed if more deliveries are due. It is released if none is, if `isOver`, or if the webhook was
+ * disabled meanwhile: the next worker then cancels its deliveries.
  * @param isOver whether this worker has to stop
  * @param limit how many further deliveries to read
  * @returns null if the webhook was deleted, reset or claimed by another worker meanwhile
@@ -94,8 +94,8 @@ export async function recordLastBatch(
 }
 
 /**
- * Updates deliveries that are still pending: others were completed or canceled meanwhile. The webhook's number comes from
- * the JSON rows: as a parameter it would make SQLite scan all deliveries of the webhook.
+ * Updates deliveries that are still pending: others were completed or canceled meanwhile. The webhook's number comes
+ * from the JSON rows: as a parameter it would make SQLite scan all deliveries of the webhook.
  */
 function updateDeliveries(
   write: Pick<InternalWriter, 'update'>,

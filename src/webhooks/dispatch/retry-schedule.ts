@@ -33,7 +33,7 @@ export interface DeliveryUpdate {
   completedAt: number | null;
 }
 
-/** Decides what an attempt makes of its delivery: succeeded, pending until the next retry, or failed. */
+/** Decides the new status of a delivery after an attempt: succeeded, pending until the next retry, or failed. */
 export function updateDelivery(runtime: Runtime, { delivery, outcome }: CompletedAttempt): DeliveryUpdate {
   const { id, failures } = delivery;
   const now = runtime.now();

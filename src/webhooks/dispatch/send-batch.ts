@@ -26,8 +26,9 @@ export interface CompletedBatch extends WebhookHealth {
 /**
  * Sends deliveries to one webhook, six at a time.
  *
- * It starts no further delivery once the webhook is to be disabled or the time is over. A webhook that is not marked slow
- * gets no more from this worker after an attempt that fails or is slow: the consumer of the slow queue sends the rest.
+ * It starts no further delivery once the webhook is to be disabled or the time is over. A webhook that is not marked
+ * slow gets no more from this worker after an attempt that fails or is slow: the consumer of the slow queue sends the
+ * rest.
  * @param deadline the planned end, in milliseconds since the epoch; deliveries may start up to OVERTIME later
  */
 export async function sendBatch(

@@ -8,7 +8,7 @@ import type { PreparedAttempt } from './prepare';
 export const MAX_ANSWER_BYTES = 16 * 1024;
 
 const NOT_SECURE = 'A secure connection could not be made: check the certificate, the port and the host name.';
-/** What Cloudflare answers in place of a receiver whose TLS handshake failed, or whose certificate is not valid. */
+/** Cloudflare's status codes for a receiver whose TLS handshake failed, or whose certificate is not valid. */
 const CLOUDFLARE_NOT_SECURE = [525, 526];
 
 /** An attempt that was made. */
@@ -18,7 +18,7 @@ export interface CompletedAttempt {
   outcome: Outcome | null;
 }
 
-/** What came of an attempt. */
+/** The outcome of an attempt. */
 export interface Outcome {
   /** When it began. */
   at: number;

@@ -15,7 +15,8 @@ const compressors = { ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompress
 type Row = Record<string, unknown>;
 
 /**
- * Compares every finished file that can be read with the entries of the API: each cell of exports, the counts of reports.
+ * Compares every finished file that can be read with the entries of the API: each cell of exports, the counts of
+ * reports.
  * @returns how many were compared
  */
 export async function checkFiles(

@@ -6,7 +6,10 @@ import type { Findings } from '../findings.ts';
 import type { Memory } from '../memory.ts';
 import type { StoredAccount } from '../stored.ts';
 
-/** The log of an account as the verifier sees it, compared with every checkpoint that was shown meanwhile, or the bucket kept. */
+/**
+ * The log of an account as the verifier sees it, compared with every checkpoint that was shown meanwhile, or the bucket
+ * kept.
+ */
 export async function checkTree(
   findings: Findings,
   { id, token, traits, checkpoints: seen }: Memory,

@@ -6,8 +6,8 @@ import type { Mailbox, Receiver } from '../receiver.ts';
 import type { StoredAccount } from '../stored.ts';
 
 /**
- * Compares what arrived with the log: each entry at least once, under one id, with what the API shows of it, and nothing
- * else. A webhook that was switched off was told nothing of then, and everything since it was switched on.
+ * Compares what arrived with the log: each entry at least once, under one id, with what the API shows of it, and
+ * nothing else. A webhook that was switched off was told nothing of then, and everything since it was switched on.
  */
 export function checkWebhooks(
   findings: Findings,

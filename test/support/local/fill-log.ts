@@ -3,7 +3,10 @@ import { databaseFile } from './service.ts';
 
 const LOG_SPAN = 2 ** 32;
 
-/** Writes entries of the newest agent straight into the database of a service that is stopped, and marks its webhooks due. */
+/**
+ * Writes entries of the newest agent straight into the database of a service that is stopped, and marks its webhooks
+ * due.
+ */
 export function fillLog(state: string, entries: number): void {
   const database = new DatabaseSync(databaseFile(state));
   const account = Number(database.prepare('select max(number) as number from accounts').get()?.number);

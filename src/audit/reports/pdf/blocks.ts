@@ -42,8 +42,8 @@ export interface Column {
 }
 
 /**
- * A table as wide as the page. Its head is repeated on every page. Rows do not break across pages unless one of them might
- * be higher than a page.
+ * A table as wide as the page. Its head is repeated on every page. Rows do not break across pages unless one of them
+ * might be higher than a page.
  * @param caption a title above the column heads; it is part of the table, so it never stays alone at the end of a page
  */
 export function ruledTable(columns: Column[], rows: Content[][], caption?: string): Content {
@@ -116,7 +116,8 @@ const PAGE_CHARACTERS = 1_800;
 
 /**
  * Whether content certainly fits on one page, so that it may be kept together. The library would cut off unbreakable
- * content that is higher than a page. Characters outside the Basic Multilingual Plane count as the code that may replace them.
+ * content that is higher than a page. Characters outside the Basic Multilingual Plane count as the code that may
+ * replace them.
  */
 export function fitsOnPage(content: Content[]): boolean {
   return JSON.stringify(content).replace(/[\u{10000}-\u{10ffff}]/gu, '[U+1F600]').length <= PAGE_CHARACTERS;

@@ -52,7 +52,10 @@ export function monthlyChart(months: string[], series: Series[]): Content {
   };
 }
 
-/** The top of the scale: the first of 4, 8, 12, 16, 20, 40, 80, 120, … that is at least `value`. Its quarters are round numbers. */
+/**
+ * The top of the scale: the first of 4, 8, 12, 16, 20, 40, 80, 120, … that is at least `value`. Its quarters are round
+ * numbers.
+ */
 function scaleTop(value: number): number {
   for (let power = 1; ; power *= 10) {
     const top = [4, 8, 12, 16, 20].map((factor) => factor * power).find((one) => one >= value);

@@ -23,7 +23,9 @@ export function composePages(report: ReportContent): Content[] {
   return [...titlePage(report), ...contentsPage(), ...sections];
 }
 
-/** The definition of the PDF around its pages. It depends on the report alone, so the same report gives the same bytes. */
+/**
+ * The definition of the PDF around its pages. It depends on the report alone, so the same report gives the same bytes.
+ */
 export function defineDocument(report: ReportContent, content: Content): Definition {
   const createdAt = new Date(report.generated_at);
   const title = `Compliance report ${report.framework}, ${report.period.start} to ${report.period.end}`;

@@ -5,7 +5,7 @@ import { type Column, omittedNote, ruledTable, sectionHeading } from './blocks';
 import { monthlyChart } from './chart';
 import { COLORS } from './style';
 
-/** What the report covers and how its figures were computed. */
+/** The section that says what the report covers and how its figures were computed. */
 export function scopeSection(report: ReportContent, number: number): Content[] {
   const paragraphs = (texts: string[]) => texts.map((text): Content => ({ text, style: 'paragraph' }));
   return [

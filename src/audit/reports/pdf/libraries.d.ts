@@ -1,6 +1,6 @@
 /**
- * The part of pdfmake that the reports use. (@types/pdfmake does not declare the printer, and it brings browser types that
- * conflict with those of Workers.)
+ * The part of pdfmake that the reports use. (@types/pdfmake does not declare the printer, and it brings browser types
+ * that conflict with those of Workers.)
  */
 declare module 'pdfmake/js/Printer.js' {
   export type Sides = [left: number, top: number, right: number, bottom: number];

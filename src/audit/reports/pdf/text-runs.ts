@@ -13,8 +13,8 @@ export interface Run {
 const ASCII = /^[\x20-\x7e]*$/;
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 /**
- * Characters that show nothing and could make two names look alike. Some of them count as letters or symbols: the fillers
- * of Hangul and the empty Braille pattern.
+ * Characters that show nothing and could make two names look alike. Some of them count as letters or symbols: the
+ * fillers of Hangul and the empty Braille pattern.
  */
 const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
 /** Zero-width joiner and non-joiner, which Arabic script needs inside words. */
@@ -73,7 +73,9 @@ function replaceHidden(text: string, coverage: Coverage): string {
   return visible;
 }
 
-/** Chooses a font for every UTF-16 unit. A mark or joiner takes the font of the letter before it if that font has it. */
+/**
+ * Chooses a font for every UTF-16 unit. A mark or joiner takes the font of the letter before it if that font has it.
+ */
 function chooseFonts(text: string, coverage: Coverage): Family[] {
   const fonts: Family[] = [];
   for (const character of text) {

@@ -86,11 +86,11 @@ function locatedTree(loaded: { shard: Shard; loaded: TreeRow[] | undefined }[]):
 }
 
 /**
- * Moves away the tiles and heads in R2 that were written after the time to which the database was restored, so that the log
- * can be signed again. Objects that the log needs at its present size stay in place. Tiles are moved before heads, so the log
- * stays inconsistent until the last of these heads is moved.
- * @throws Problem `invalid_request` for a time in the future; `conflict` if R2 shows that a restoration to that time does not
- *   explain the difference; `unavailable` if the log is sealed at the same time
+ * Moves away the tiles and heads in R2 that were written after the time to which the database was restored, so that the
+ * log can be signed again. Objects that the log needs at its present size stay in place. Tiles are moved before heads,
+ * so the log stays inconsistent until the last of these heads is moved.
+ * @throws Problem `invalid_request` for a time in the future; `conflict` if R2 shows that a restoration to that time
+ *   does not explain the difference; `unavailable` if the log is sealed at the same time
  */
 export async function setAsideStaleObjects(
   { config, runtime }: OperatorContext,
@@ -124,8 +124,8 @@ export async function setAsideStaleObjects(
 }
 
 /**
- * Checks that the database could not know these objects at the time to which it was restored. Otherwise somebody who can
- * write to it might have shortened the log, to get another history signed.
+ * Checks that the database could not know these objects at the time to which it was restored. Otherwise somebody who
+ * can write to it might have shortened the log, to get another history signed.
  * @throws Problem `conflict`
  */
 async function requireNewer(
@@ -153,7 +153,8 @@ async function requireNewer(
 }
 
 /**
- * Holds the tree: for a while nobody seals it, and sealers that have begun cannot record what they sealed. Then it is due.
+ * Holds the tree: for a while nobody seals it, and sealers that have begun cannot record what they sealed. Then it is
+ * due.
  * @throws Problem `unavailable` if it is sealed further meanwhile, or gone
  */
 async function hold({ ledger }: Shard, { number, size, heldUntil }: TreeRow, now: number): Promise<void> {

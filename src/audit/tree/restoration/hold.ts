@@ -4,7 +4,8 @@ import { trees } from '../../../db/schema';
 import { formatTime, MINUTE } from '../../../lib/time';
 import { CLOCK_SKEW } from '../trust';
 
-// While a restoration moves objects of a tree in R2, it holds the tree: nothing of it is sealed. A hold expires by itself.
+// While a restoration moves objects of a tree in R2, it holds the tree: nothing of it is sealed. A hold expires by
+// itself.
 
 /** How long a request holds a tree, in milliseconds. */
 export const HOLD_DURATION = 2 * MINUTE;

@@ -22,7 +22,9 @@ export interface StaleTiles {
   heads: StaleTile[];
 }
 
-/** Finds the objects in R2 that only a tree longer than `size` has. Lists R2 once for every thousand tiles of the tree. */
+/**
+ * Finds the objects in R2 that only a tree longer than `size` has. Lists R2 once for every thousand tiles of the tree.
+ */
 export async function findStaleTiles(bucket: R2Bucket, account: Id<'user'>, size: number): Promise<StaleTiles> {
   const folder = tileFolder(account);
   const isBeyond = (key: string) => {
@@ -58,8 +60,8 @@ export async function sealingTime(bucket: R2Bucket, account: Id<'user'>, { key }
 }
 
 /**
- * Moves objects to `trees/<account>/set-aside/<moment>/`, where nothing reads them, each under its former path and the time
- * at which it was written. Nothing is overwritten, so it may crash at any point and be repeated.
+ * Moves objects to `trees/<account>/set-aside/<moment>/`, where nothing reads them, each under its former path and the
+ * time at which it was written. Nothing is overwritten, so it may crash at any point and be repeated.
  * @param moment milliseconds since the epoch
  * @param mayDelete asked before each deletion
  * @returns how many were moved, in order: fewer than all if it may no longer delete
