@@ -18,7 +18,7 @@ const AgentList = lazy(() =>
     ...pageParameters(20, 100),
     active: queryBoolean
       .optional()
-      .meta({ description: 'Only agents that are switched on (`true`) or off (`false`).' }),
+      .meta({ description: 'Only active agents (`true`) or inactive ones (`false`).' }),
   }),
 );
 

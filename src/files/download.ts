@@ -80,7 +80,7 @@ async function findFile(
   if (found.isMoving) throw unavailable();
   if (!file) throw notFound('file');
   if (!found.isActive) {
-    throw new Problem('account_inactive', 'The account is switched off; the operator can switch it on again.');
+    throw new Problem('account_inactive', 'The account is inactive. The operator can activate it again.');
   }
   const size = document === 'file' ? file.size : file.proofSize;
   if (file.status !== 'completed' || size === null || file.sha256 === null) throw downloadExpired();

@@ -38,7 +38,7 @@ function findUnrestrictedPolicies({ configuration, decisionsBy }: PeriodFacts): 
         policy.effect === 'approve' && policy.isUnrestricted && (policy.isActive || decisions.entries > 0),
     )
     .map(({ policy: { id, name, isActive }, decisions }) => {
-      const state = isActive ? '' : ' It has been switched off since.';
+      const state = isActive ? '' : ' It is inactive now.';
       return {
         kind: 'policy_approves_everything',
         severity: 'high',

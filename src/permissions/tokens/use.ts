@@ -197,7 +197,7 @@ const EXPLANATIONS: Record<Refusal, string> = {
   revoked: 'The token was revoked. Ask for permission again.',
   unknown: 'The account has no such token.',
   mismatch: 'The token is for another action or resource.',
-  agent_inactive: "The token's agent is switched off.",
+  agent_inactive: "The token's agent is inactive.",
 };
 
 function notActive(reason: Refusal): Problem {

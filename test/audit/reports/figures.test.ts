@@ -408,7 +408,7 @@ describe('the exceptions', () => {
     await account.must(200, 'PUT', `/v1/policies/${policy}`, { is_active: false });
     const { exceptions } = await makeReport(account, { period: PERIOD });
     expect(exceptions[0]).toMatchObject({ kind: 'policy_approves_everything', entries: 1 });
-    expect(exceptions[0].text).toContain('switched off since');
+    expect(exceptions[0].text).toContain('inactive now');
   });
 
   it('list policies that were deleted or changed after they decided', async () => {
