@@ -25,7 +25,7 @@ export interface Env {
   [shard: `DB_${string}`]: D1Database | undefined;
 }
 
-/** Notifies the consumer that a file has work to do. The work itself is recorded in the database. */
+/** Notifies the consumer that there is work to do on a file. The work itself is recorded in the database. */
 export interface JobMessage {
   shard: string;
   /** The number of the account. */

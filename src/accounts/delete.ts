@@ -19,7 +19,7 @@ export const AccountErasure = lazy(() =>
   z.object({ status: z.literal('erasing') }).meta({ id: 'AccountErasure', examples: [{ status: 'erasing' }] }),
 );
 
-/** The longest time that a worker can still be sealing the log, in milliseconds. */
+/** The longest time for which a worker can go on sealing the log after the deletion, in milliseconds. */
 const LONGEST_SEALING = 20 * MINUTE;
 
 /**
@@ -27,7 +27,7 @@ const LONGEST_SEALING = 20 * MINUTE;
  *
  * Its credentials are refused at once, because every lookup of a credential joins the account's row. The sweep erases
  * the rest. Somebody who signs in again with the same identity gets a new account.
- * @throws Problem `unavailable` while the account moves to another shard
+ * @throws Problem `unavailable` if the account moves to another shard meanwhile
  */
 export async function deleteAccount(
   { shards, runtime }: OperatorContext,

@@ -16,9 +16,7 @@ import { Agent, presentAgent } from './agent';
 const AgentList = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
-    active: queryBoolean
-      .optional()
-      .meta({ description: 'Only active agents (`true`) or inactive ones (`false`).' }),
+    active: queryBoolean.optional().meta({ description: 'Only active agents (`true`) or inactive ones (`false`).' }),
   }),
 );
 

@@ -52,7 +52,7 @@ export const EventType = lazy(() =>
 
 export type EventType = z.output<ReturnType<typeof EventType>>;
 
-/** The details of an event; a field that does not apply is null. */
+/** The details of an event. A nullable field that does not apply is null, an optional one is absent. */
 const AuditDetails = lazy(() =>
   z
     .object({

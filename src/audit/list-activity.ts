@@ -23,7 +23,7 @@ const ActivityList = lazy(() =>
     ...pageParameters(50, 1_000),
     action: ActivityAction().optional().meta({ description: 'Only actions of this kind.' }),
     target: queryText.optional().meta({ description: 'Only actions on the object with this id.' }),
-    actor: queryText.optional().meta({ description: 'Only actions by the credential with this id.' }),
+    actor: queryText.optional().meta({ description: 'Only actions by this actor.' }),
     ...dateRange(),
   }),
 );
@@ -34,7 +34,7 @@ export const Activity = lazy(() =>
     .object({
       id: idField('act'),
       actor: z.string().nullable().meta({
-        description: 'Id of the user token or agent, or `operator`; null for a signed address.',
+        description: 'Id of the user token or agent, or `operator`; null for a download by its signed URL.',
       }),
       action: ActivityAction(),
       target: z.string().meta({ description: 'Id of the object, which remains when the object is deleted.' }),

@@ -44,8 +44,8 @@ export function selectPositions(account: LogAccount, filter: EntryFilter, order:
 }
 
 /**
- * Selects the bounds of the filter as positions, in one row: `low` inclusive, `high` exclusive. Selects no row if the
- * log is empty.
+ * Selects the filter's times and positions as bounds, in one row: `low` inclusive, `high` exclusive. Selects no row if
+ * the log is empty.
  */
 export function selectPositionRange(account: LogAccount, filter: Omit<EntryFilter, 'agent' | 'permission'>): SQL {
   return sql`
@@ -102,7 +102,7 @@ function selectBounds(account: LogAccount, { agent, permission, action, from, to
   return sql`select ${low} as low, iif(${fits}, ${high}, 0) as high, ${number} as agent from log`;
 }
 
-/** Whether a permission has this agent and action, by one of its entries: all of them have the same. */
+/** Whether a permission has this agent and action. Looks at one of its entries: all of them have the same. */
 function isPermissionOf(
   permission: Id<'perm'>,
   number: SQL,

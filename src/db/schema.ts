@@ -323,7 +323,8 @@ export const ACTIVITY_ACTIONS = [
 export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number];
 
 /**
- * The changes that users and the operator made. Identifiers begin with the time, so that one index serves order and time range.
+ * The changes that users and the operator made. Identifiers begin with the time, so that one index serves order and
+ * time range.
  */
 export const activity = sqliteTable(
   'activity',

@@ -18,7 +18,7 @@ export interface Server {
 }
 
 /**
- * Starts the service on a port of this machine and waits until it is healthy. Its earlier output is shown only if it
+ * Starts the service on a port of this machine and waits until it is healthy. Output before that is shown only if it
  * fails, because wrangler prints hints that `npm start` already follows.
  * @param variables override those in .dev.vars
  * @throws UserError if it ends, or does not become healthy

@@ -6,13 +6,13 @@ import { noQuery } from '../http/input';
 import { file, operation, redirect } from '../http/operation';
 
 const PAGE_HEADERS = {
-  // A page names its files by their version, so that it has to be the newest.
+  // A page names the version of the files that it loads, so an outdated page must not be used.
   'Cache-Control': 'no-cache',
   'Content-Security-Policy': [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    // The style sheet holds its icons.
+    // The style sheet contains its icons as data: URLs.
     "img-src 'self' data:",
     "connect-src 'self'",
     "base-uri 'none'",

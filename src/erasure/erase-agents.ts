@@ -9,7 +9,7 @@ import { STORED_ANSWER_SLICE } from '../ledger/stored-answer';
 import { formatHexId } from '../lib/typeid';
 import { rangesOf, type SequenceRanges, type SignErasure } from './erasure-record';
 
-/** Maximum rows that one statement deletes: D1 answers no other request meanwhile. */
+/** Maximum permissions, statistics or deliveries that one statement deletes: D1 answers nothing else meanwhile. */
 export const DELETE_LIMIT = 200;
 
 /** Agents that one slice looks at, so that many small ones are erased together. */
@@ -40,11 +40,11 @@ interface AgentErasureRecord {
 /**
  * Erases the permissions, audit entries, statistics, deliveries and stored answers of deleted agents, slice by slice.
  *
- * An entry is erased only after it has been sealed, so that the tree can prove its absence later. The logs of deleted
- * accounts are never sealed again, so their entries do not wait.
+ * An entry is erased only after it has been sealed: the tree keeps its hash, so the gap that it leaves shows. The logs
+ * of deleted accounts are never sealed again, so their entries do not wait.
  */
 export class AgentErasure {
-  /** The last deletion for which there was nothing to do. This run does not look at it again. */
+  /** The last deletion of a slice with nothing to erase. This run skips it and all before it in the order. */
   private lastIdle: number | null = null;
 
   private readonly size = new SliceSize();
@@ -140,7 +140,7 @@ export class AgentErasure {
 
   private erase(next: DeletedAgent[], records: AgentErasureRecord[], now: number) {
     const positions = next.flatMap(({ entries }) => JSON.parse(entries) as number[]);
-    // Other rows are deleted when the slice has room for them, and at once for agents without entries.
+    // Other rows are deleted when the slice has room for them, and at once for agents without entries to erase now.
     const rest = positions.length < this.size.rows / 2 ? next : next.filter(({ entries }) => entries === '[]');
     return this.database.run([
       ...(positions.length > 0 ? this.eraseEntries(positions, records, now) : []),

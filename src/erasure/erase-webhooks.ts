@@ -11,9 +11,9 @@ const webhookKind = codeOf(ERASURE_KINDS, 'webhook');
 
 /**
  * Erases a slice of the deliveries of deleted webhooks. Safe to stop at any point and to repeat.
- * @returns whether there is more to erase
+ * @returns whether there may be more to erase
  */
-export async function eraseWebhooks(database: Database): Promise<boolean> {
+export async function eraseWebhookDeliveries(database: Database): Promise<boolean> {
   const [next] = await database.load([
     database.select({ id: erasures.id }).from(erasures).where(eq(erasures.kind, 'webhook')).limit(WEBHOOKS),
   ]);

@@ -4,7 +4,7 @@ import { deleteExpiredCredentials, deleteOldAnswers, deleteOldDeliveries, delete
 import { eraseAccounts } from './erase-accounts';
 import { AgentErasure } from './erase-agents';
 import { BACKLOG_AGE, Retention } from './erase-retention';
-import { eraseWebhooks } from './erase-webhooks';
+import { eraseWebhookDeliveries } from './erase-webhooks';
 import type { SignErasure } from './erasure-record';
 
 /**
@@ -31,7 +31,7 @@ export function erasureTasks(createSigner: (env: Env) => SignErasure): readonly 
   };
   return [
     { name: 'erase_accounts', schedule: 'every_minute', start: deleteOld(eraseAccounts) },
-    { name: 'erase_webhooks', schedule: 'every_minute', start: deleteOld(eraseWebhooks) },
+    { name: 'erase_webhooks', schedule: 'every_minute', start: deleteOld(eraseWebhookDeliveries) },
     // From both ends, so that an agent with a large history does not keep agents with small ones waiting.
     { name: 'erase_oldest_agents', schedule: 'every_minute', start: eraseAgents('oldest') },
     { name: 'erase_newest_agents', schedule: 'every_minute', start: eraseAgents('newest') },

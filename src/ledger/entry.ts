@@ -13,7 +13,7 @@ export interface Origin {
 /** The origin of events that no request caused, such as an expiry. */
 export const SERVICE_ORIGIN: Origin = { ipAddress: '', userAgent: 'countersign' };
 
-/** The details of an audit entry; null where a field does not apply. */
+/** The details of an audit entry. A nullable field that does not apply is null, an optional one is absent. */
 export interface EntryDetails {
   action: string;
   resource: string;

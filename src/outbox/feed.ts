@@ -6,7 +6,7 @@ import type { InternalWriter } from '../ledger/ledger';
 import { DAY } from '../lib/time';
 
 // An account with an active webhook has a feed: the position in its log up to which deliveries have been created. The
-// ledger marks the feed as due when it appends entries; this file marks it when a file is finished.
+// ledger marks the feed as due when it appends entries; this module marks it when an export or a report is finished.
 
 /** How long deliveries are kept, in milliseconds. */
 export const DELIVERY_LIFETIME = 30 * DAY;
@@ -36,7 +36,7 @@ export function recordFileOutcomes(
   ];
 }
 
-/** The highest number of an account's file outcomes that have no deliveries yet, as SQL; 0 if there are none. */
+/** The highest ordinal among an account's file outcomes that have no deliveries yet, as SQL; 0 if there are none. */
 export function newestOutcome(account: number | SQL): SQL<number> {
   return sql<number>`(
     select coalesce(max(${fileOutcomes.ordinal}), 0) from ${fileOutcomes} where ${fileOutcomes.account} = ${account}
@@ -78,7 +78,7 @@ export function openFeed(
   ];
 }
 
-/** Closes the feed of an account that has no active webhook left. Events write nothing for it from then on. */
+/** Closes the feed of an account if it has no active webhook left. Events write nothing for it from then on. */
 export function closeFeed(write: Pick<InternalWriter, 'delete'>, account: number): Statement {
   return write
     .delete(webhookFeeds)

@@ -6,7 +6,7 @@ import type { PermissionRow } from './permission';
 /** The part of a permission that its audit entries repeat. */
 export type EntrySubject = Pick<PermissionRow, 'account' | 'id' | 'action' | 'resource'>;
 
-/** The details of an entry beyond the permission's action and resource; a missing field is null. */
+/** The details beyond action and resource. A nullable field left out becomes null, an optional one stays out. */
 export type PermissionEntryDetails = Pick<EntryDetails, 'scope'> & Partial<Omit<EntryDetails, 'action' | 'resource'>>;
 
 /** Drafts the audit entry of an event on a permission or its token, at the present time. */

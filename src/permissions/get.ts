@@ -31,7 +31,7 @@ const PAUSES = [0.5 * SECOND, SECOND, 2 * SECOND, 3 * SECOND, 4 * SECOND];
 const LAST_PAUSE = 5 * SECOND;
 
 interface WaitingContext extends Context {
-  /** The running clock; that of `runtime` stands still. */
+  /** The running clock. The clock of the context's `runtime` stands still while the request is handled. */
   clock: Pick<Runtime, 'now' | 'sleep'>;
   /** Authenticates the caller again, who may have lost access during the wait, and reads the permission again. */
   reload: () => Promise<PermissionRow | undefined>;

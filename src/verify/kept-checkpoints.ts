@@ -6,7 +6,7 @@ import { parseJson } from './json.ts';
 
 /** A checkpoint that the auditor kept. */
 export interface KeptCheckpoint extends Checkpoint {
-  /** The file and line, for messages. */
+  /** The file, and the line if it has several checkpoints, for messages. */
   where: string;
 }
 

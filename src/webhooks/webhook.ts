@@ -121,7 +121,7 @@ export function presentWebhook(row: ShownRow): Webhook {
   };
 }
 
-/** Selects a webhook of an account. */
+/** The condition that finds a webhook of an account. */
 export function isWebhook(account: number | SQL<number>, id: Id<'webhook'>) {
   return and(eq(webhooks.account, account), eq(webhooks.id, id));
 }
@@ -161,7 +161,7 @@ export async function agentsOfBody(c: RequestContext, reader: Reader, owner: SQL
   const named: unknown[] = isJsonObject(body) && Array.isArray(body.agent_ids) ? body.agent_ids : [];
   const ids = named.slice(0, MAX_AGENTS).flatMap((id) => (typeof id === 'string' ? (parseId('agent', id) ?? []) : []));
   if (ids.length === 0) return null;
-  // As one parameter: D1 takes 100 a statement.
+  // As one parameter, because D1 allows at most 100 per statement.
   const wanted = sql`(select unhex(value) from json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}))`;
   const isWanted = and(eq(agents.account, owner), sql`${agents.id} in ${wanted}`);
   return { query: reader.select({ id: agents.id }).from(agents).where(isWanted) };

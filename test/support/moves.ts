@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { Cost, Database } from '../../src/db/database';
 import { eraseAccounts } from '../../src/erasure/erase-accounts';
-import { eraseWebhooks } from '../../src/erasure/erase-webhooks';
+import { eraseWebhookDeliveries } from '../../src/erasure/erase-webhooks';
 import { idBytes, parseId } from '../../src/lib/typeid';
 import { openErasure } from './agent-erasure';
 import { DATABASES } from './shards';
@@ -53,7 +53,7 @@ export async function eraseRest(client: D1Database, now: number): Promise<void> 
   while (await eraseAccounts(database, now));
   const erasure = openErasure(client, 'oldest', now);
   while (await erasure.eraseSlice());
-  while (await eraseWebhooks(database));
+  while (await eraseWebhookDeliveries(database));
 }
 
 /** What a shard holds that no account of it needs, in words. */

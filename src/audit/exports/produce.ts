@@ -36,7 +36,7 @@ export function exportProducers(sealing: SealingContext, now: () => number): Fil
 
 async function initialState({ reader, file }: ProducerInput): Promise<Saved> {
   const { span, owner } = await findFileRange(reader, file, exportRequest(file));
-  // The requested agent does not exist.
+  // 0 stands for a requested agent that does not exist.
   const isEmpty = file.agent === 0;
   return { account: owner.id, span: isEmpty ? { low: 0, high: 0 } : span, encoder: null };
 }

@@ -29,7 +29,7 @@ export interface ExportedEntry {
   salt: string;
 }
 
-/** An entry as the query returns it. `ids` is both identifiers and the salt, in hexadecimal. */
+/** An entry as the query returns it. `ids` is its id, its permission's id and, if wanted, the salt, in hexadecimal. */
 type Row = [
   pos: number,
   agent: number,
@@ -116,7 +116,7 @@ export class EntrySource {
   }
 }
 
-/** Selects the entries sorted, each read once: one range of an index, or a merge of several. */
+/** Selects the entries in order, without a sort: a range of the table, or one index range per event type, merged. */
 function selectEntries(file: FileRow, low: number, high: number): SQL {
   const { event_types, include_details } = exportRequest(file);
   const ids = hasProof(file) ? sql`hex(id) || hex(permission) || hex(salt)` : sql`hex(id) || hex(permission)`;
@@ -141,7 +141,7 @@ function selectEntries(file: FileRow, low: number, high: number): SQL {
 
 const RESOURCE = '"resource":"';
 
-/** The resource in an entry's details, which the ledger writes as their second member. */
+/** The resource in an entry's details. The ledger writes it as the second member, after the action. */
 function resourceOf(details: string): string {
   // Without escapes it is found without parsing the JSON: the action before it never has quotes or escapes.
   const start = details.indexOf(RESOURCE);

@@ -1,6 +1,6 @@
 import type { ReportType } from './report';
 
-/** The number of requests and tokens, of one agent, one month or the whole period. */
+/** The number of entries, requests and tokens, of one agent, one month or the whole period. */
 export interface Counts {
   entries: number;
   requests: number;
@@ -16,7 +16,7 @@ export interface Counts {
 export interface EntryReferences {
   /** How many entries there are. */
   entries: number;
-  /** All of them, or the first few where `entries` is higher. */
+  /** Their ids; if there are many, those of the first few, or of the first and the last. */
   entry_ids: string[];
 }
 
@@ -46,7 +46,7 @@ export interface AgentFigures {
   counts: Counts;
 }
 
-/** How many requests one policy decided, or everybody who holds a user token of the account. */
+/** How many requests a decider decided: one policy, or all holders of the account's user tokens together. */
 export interface DeciderFigures {
   decided_by: string;
   kind: 'person' | 'policy';
@@ -94,7 +94,7 @@ export interface LogTree {
 export interface ReportContent {
   report_id: string;
   report_type: ReportType;
-  /** The framework's name for people. */
+  /** The framework's name, for people to read. */
   framework: string;
   account: { id: string; name: string | null; plan: string };
   period: { start: string; end: string };

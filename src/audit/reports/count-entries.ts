@@ -65,7 +65,7 @@ export class EntryCounter {
     return rows;
   }
 
-  /** Selects entries with their month, decider and mark; `entry` is the alias of each one. */
+  /** Selects entries with their month, decider and mark. The table's alias is `entry`. */
   private selectMarked(low: number, high: number): SQL {
     const { range } = this;
     // The first 48 bits of a permission's id are the time of the request (RFC 9562 section 5.7).

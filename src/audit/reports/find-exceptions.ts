@@ -109,7 +109,7 @@ function findDominantDecider({ deciders, decisionsBy }: PeriodFacts): ReportExce
   return [{ kind: 'one_decider', severity: 'medium', text, ...decisions }];
 }
 
-function findStaleKeys({ staleKeys, asOf }: PeriodFacts): ReportException[] {
+function findStaleKeys({ agentsWithStaleKeys: staleKeys, asOf }: PeriodFacts): ReportException[] {
   if (staleKeys.length === 0) return [];
   const text =
     `${formatCount(staleKeys.length, 'active agent')} had, ${asOf}, a current key made more than 90 days before: ` +

@@ -22,15 +22,17 @@ export interface PeriodFacts {
   deciders: DeciderFigures[];
   /** The entries of one or more topics together. */
   entriesOf: (...topics: Topic[]) => EntryReferences;
-  /** All entries of the period, by the first and the last. */
+  /** The number of entries in the period, and the ids of the first and the last. */
   firstAndLast: EntryReferences;
-  /** All decisions of one or more accounts or policies, by the first and the last of each. */
+  /** How many decisions these accounts or policies took; the first and last of each, at most {@link EXAMPLES}. */
   decisionsBy: (...deciders: string[]) => EntryReferences;
   configuration: Configuration;
   activity: ReportContent['activity'];
-  /** Active agents whose key was older than {@link KEY_LIFE_DAYS} days at the end of the period. */
-  staleKeys: RegisteredAgent[];
-  /** Active agents that were registered before the end of the period and have no entry in it. */
+  /** Active agents whose key was older than {@link KEY_LIFE_DAYS} days at the time that `asOf` names. */
+  agentsWithStaleKeys: RegisteredAgent[];
+  /**
+   * Active agents that were registered before the end of the period and have no entry in it; none if it is not covered.
+   */
   quietAgents: RegisteredAgent[];
   /** The sequences of the first and the last entry; null if there is no entry. */
   sequences: { first: number; last: number } | null;
@@ -93,7 +95,9 @@ export async function gatherFacts(reader: Reader, sources: FactSources): Promise
     decisionsBy: (...deciders) => refer(merge(deciders.map(decisionsOf))),
     configuration,
     activity,
-    staleKeys: due.filter(({ keyCreatedAt }) => keyCreatedAt !== null && keyCreatedAt < until - KEY_LIFE_DAYS * DAY),
+    agentsWithStaleKeys: due.filter(
+      ({ keyCreatedAt }) => keyCreatedAt !== null && keyCreatedAt < until - KEY_LIFE_DAYS * DAY,
+    ),
     quietAgents: sources.isCovered ? due.filter(({ number }) => !figures.agents[number]) : [],
     sequences: figures.reach && { first: figures.reach.first - logStart, last: figures.reach.last - logStart },
     samplePopulation: { first: span.low - logStart, size: span.high - span.low },

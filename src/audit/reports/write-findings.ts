@@ -15,7 +15,14 @@ export function writeFindings(facts: PeriodFacts) {
 }
 
 /** The findings about how the service and the account are set up. */
-function describeDesign({ configuration, staleKeys, summary, sequences, firstAndLast, asOf }: PeriodFacts) {
+function describeDesign({
+  configuration,
+  agentsWithStaleKeys: staleKeys,
+  summary,
+  sequences,
+  firstAndLast,
+  asOf,
+}: PeriodFacts) {
   const { agents, policies } = configuration;
   const active = policies.filter(({ isActive }) => isActive);
   const approving = active.filter(({ effect }) => effect === 'approve');

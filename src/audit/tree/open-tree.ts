@@ -9,7 +9,7 @@ import { requireNotHeld, selectHold } from './restoration/hold';
 import { type SealingContext, sealAccount } from './seal';
 import { LogInconsistent, tileReader } from './storage';
 import { findPublishedHead, readTrustedHead, requireConsistency, resignIfKeyRetired, type TrustContext } from './trust';
-import { findUnsealedTrees, logEnd } from './unsealed-trees';
+import { findUnsealedTrees, lastSequence } from './unsealed-trees';
 
 /** The columns of a tree that is joined to its account. A tree without a row is empty. */
 export const treeColumns = {
@@ -18,7 +18,7 @@ export const treeColumns = {
   frontier: trees.frontier,
   note: trees.note,
   publishedSize: sql<number>`coalesce(${trees.publishedSize}, 0)`,
-  end: logEnd(accounts.number),
+  end: lastSequence(accounts.number),
 };
 
 /** Selects the row of an account's tree. */
@@ -103,7 +103,7 @@ export async function openSealedTree(
       requireNotHeld(held, now());
       const tree = await openTree(sealing, { number, id }, row, now());
       if (tree.head.size >= snapshot) return tree;
-      // Without a row nothing is sealed. With one, another sealer was first, and sealed less.
+      // Inconsistent: the tree has no row, or the log ends before the snapshot. Otherwise another sealer sealed less.
       if (!row?.frontier || row.end < snapshot) return 'inconsistent';
     }
     return 'later';

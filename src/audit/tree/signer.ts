@@ -42,7 +42,7 @@ export class LogSigner {
     return `${text}\n— ${name} ${signed}\n`;
   }
 
-  /** Whether a note has exactly one signature, by one of the keys and under the name that it states. */
+  /** Whether a note has exactly one signature, made by one of the keys for the name on the signature line. */
   async hasSigned(note: string): Promise<boolean> {
     const [, text, name, encoded] = SIGNATURE.exec(note) ?? [];
     if (text === undefined || name === undefined || encoded === undefined) return false;

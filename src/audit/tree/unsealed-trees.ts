@@ -11,7 +11,7 @@ export const TREE_LIMIT = 64;
 const ENTRY_LIMIT = 16_384;
 const TREE_ENTRY_LIMIT = 2_048;
 
-/** A tree's row, and the entries of its log that are not sealed yet. */
+/** A tree's row, how far to seal it (`reach`), and the unsealed entries, by position, of all trees read with it. */
 export type UnsealedTree = Awaited<ReturnType<typeof findUnsealedTrees>>[number];
 
 /** Reads the trees that match and have been due the longest, and an equal share of unsealed entries for each. */
@@ -36,7 +36,7 @@ export async function findUnsealedTrees(reader: Reader, which: SQL | undefined) 
   const share = sql`min(${TREE_ENTRY_LIMIT}, ${ENTRY_LIMIT} / ${chosen.count})`;
   const [rows, entries] = await reader.load([
     reader
-      .select({ ...getTableColumns(trees), accountId: accounts.id, end: logEnd(trees.account) })
+      .select({ ...getTableColumns(trees), accountId: accounts.id, end: lastSequence(trees.account) })
       .from(trees)
       .innerJoin(accounts, eq(accounts.number, trees.account))
       .where(isChosen),
@@ -56,8 +56,8 @@ export async function findUnsealedTrees(reader: Reader, which: SQL | undefined) 
   return rows.map((row) => ({ ...row, reach: Math.min(row.end, row.size + limit), entries: byPosition }));
 }
 
-/** The sequence of an account's newest entry, as SQL. */
-export function logEnd(account: Parameters<typeof newestPosition>[0]): SQL<number> {
+/** The sequence (not the position) of an account's newest entry, erased ones included, as SQL. */
+export function lastSequence(account: Parameters<typeof newestPosition>[0]): SQL<number> {
   return sql<number>`${newestPosition(account)} - ${account} * ${LOG_SPAN_SQL}`;
 }
 

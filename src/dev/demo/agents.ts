@@ -17,7 +17,7 @@ export async function registerAgents(origin: string, user: Api): Promise<Actor[]
 }
 
 /**
- * Rotates the key of an agent and revokes the old one immediately. Returns how the service answers each of them then.
+ * Rotates the key of an agent and revokes the old one immediately. Returns the status that each key gets then.
  */
 export async function rotateKey(
   origin: string,

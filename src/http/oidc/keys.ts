@@ -13,7 +13,7 @@ import { type Claims, verifyJwt } from './jwt';
 import { fetchKeys } from './provider';
 import { claimKeyRefresh, saveKeyRefresh } from './provider-keys';
 
-/** Age at which the keys are fetched again. A key that the provider withdrew is trusted no longer than this. */
+/** Age at which the keys are fetched again. While the provider answers, a withdrawn key is trusted no longer. */
 const REFRESH_AFTER = 10 * MINUTE;
 /** Age up to which keys are used while the provider does not answer. */
 const USABLE_FOR = HOUR;
@@ -33,7 +33,7 @@ export function findProviderKeys(reader: Reader, issuer: string) {
 /**
  * Verifies a JWT with the provider's keys. Fetches and stores new keys if the stored ones are old or lack its key.
  * @returns its claims; null if it is not valid
- * @throws Problem `unavailable` if no usable keys can be fetched
+ * @throws Problem `unavailable` if there are no usable keys, neither stored nor fetched
  */
 export async function verifyByProvider(
   c: RequestContext,
