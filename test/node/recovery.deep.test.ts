@@ -542,7 +542,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     ] as const)
       await work(owner, agent);
     await service.triggerCrons();
-    expect(refusals().slice(before).join()).toContain('was kept is gone');
+    expect(refusals().slice(before).join()).toContain('is gone');
     await service.stop();
     expect(await recover('restart-trees')).toEqual([
       expect.stringMatching(/^Shard 00: \d+ tree\(s\) start again with the next sweeps\.$/),
