@@ -14,8 +14,9 @@ const FORMATS = ['csv', 'json', 'parquet'] as const;
 type Format = (typeof FORMATS)[number];
 
 const ENTRIES = 250_000;
-/** Entries in the exports whose memory is compared; one has a tenth of them, the other all. */
-const MEMORY_ENTRIES = 500_000;
+/** Of the exports whose memory is compared, one has a tenth of these, which already fills parts of uploads; one has all. */
+const MEMORY_ENTRIES = 1_000_000;
+const ROUNDS = 3;
 /** Of the speed that D1 and R2 alone would have. */
 const MIN_RATIO = 0.5;
 const MAX_READ = 1.1;
@@ -79,33 +80,53 @@ export async function measureExports(report: Report, state: string): Promise<voi
   });
 }
 
-/** Makes an export of each format, and has D1 and R2 do their part of it alone right after it. */
+/**
+ * Makes exports of each format, and has D1 and R2 do their part of each alone right after it. The middle one of some
+ * rounds counts, as other work on the machine may slow down one half of a round more than the other.
+ */
 async function measureSpeed(report: Report, state: string, tenant: LoadedTenant): Promise<Map<Format, string>> {
   const files = new Map<Format, string>();
   for (const format of FORMATS) {
-    const service = await startService(state, METERED);
-    try {
-      const made = await runExport(service, tenant, { format });
-      const file = join(state, `export.${format}`);
-      await fetchFile(service, made.download, file);
-      if (statSync(file).size !== made.size) throw new Error('the download has another size');
-      files.set(format, file);
-      const { read, stored, proven } = await measurePlatform(service, tenant, made, join(state, 'proof'));
-      const limit = read + stored + proven;
-      const ratio = limit / made.seconds;
-      const name = made.proof === null ? format : `${format} with its proof`;
-      report.verdict(
-        ratio >= MIN_RATIO && made.rows === ENTRIES,
-        `${name}: ${ratio.toFixed(2)} of the speed of D1 and R2 alone (at least ${MIN_RATIO}); ${made.rows} rows, ${megabytes(made.size)} MB`,
-      );
-      report.note(
-        `${format}: ${Math.round(made.rows / made.seconds)} rows/s; ${made.seconds.toFixed(1)} s, D1 and R2 alone ${limit.toFixed(1)} s: reading ${read.toFixed(1)}, the file ${stored.toFixed(1)}, the proof ${proven.toFixed(1)}`,
-      );
-    } finally {
-      await service.stop();
-    }
+    const file = join(state, `export.${format}`);
+    const rounds: Round[] = [];
+    for (let round = 0; round < ROUNDS; round++) rounds.push(await runRound(state, tenant, format, file));
+    files.set(format, file);
+    const middle = rounds.toSorted((a, b) => a.ratio - b.ratio)[Math.floor(ROUNDS / 2)] as Round;
+    const { made, read, stored, proven, ratio } = middle;
+    const name = made.proof === null ? format : `${format} with its proof`;
+    const all = rounds.map((round) => round.ratio.toFixed(2)).join(', ');
+    report.verdict(
+      ratio >= MIN_RATIO && made.rows === ENTRIES,
+      `${name}: ${ratio.toFixed(2)} of the speed of D1 and R2 alone, the middle one of ${all} (at least ${MIN_RATIO}); ${made.rows} rows, ${megabytes(made.size)} MB`,
+    );
+    report.note(
+      `${format}: ${Math.round(made.rows / made.seconds)} rows/s; ${made.seconds.toFixed(1)} s; D1 and R2 alone: reading ${read.toFixed(1)}, the file ${stored.toFixed(1)}, the proof ${proven.toFixed(1)} s`,
+    );
   }
   return files;
+}
+
+/** An export, and the seconds that D1 and R2 alone took for the same. */
+interface Round {
+  made: Made;
+  read: number;
+  stored: number;
+  proven: number;
+  ratio: number;
+}
+
+async function runRound(state: string, tenant: LoadedTenant, format: Format, file: string): Promise<Round> {
+  const service = await startService(state, METERED);
+  try {
+    const made = await runExport(service, tenant, { format });
+    await fetchFile(service, made.download, file);
+    if (statSync(file).size !== made.size) throw new Error('the download has another size');
+    const platform = await measurePlatform(service, tenant, made, join(state, 'proof'));
+    const ratio = (platform.read + platform.stored + platform.proven) / made.seconds;
+    return { made, ...platform, ratio };
+  } finally {
+    await service.stop();
+  }
 }
 
 /**
@@ -141,7 +162,7 @@ async function measureMemory(report: Report, state: string, tenant: LoadedTenant
     const [tenth = 0, all = 0] = peaks;
     report.verdict(
       all <= tenth * MAX_GROWTH,
-      `${format}, a heap of ${SMALL_HEAP} MB: workerd holds ${tenth} MB at most with a tenth of the rows, ${all} MB with all (at most ${MAX_GROWTH} times)`,
+      `${format}, a heap of ${SMALL_HEAP} MB, ${MEMORY_ENTRIES} entries: workerd holds ${tenth} MB at most with a tenth of the rows, ${all} MB with all (at most ${MAX_GROWTH} times)`,
     );
   }
 }

@@ -41,3 +41,9 @@ export function median(figures: readonly number[]): number {
   const upper = sorted[middle] ?? 0;
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
 }
+
+/** The figure that a part of all figures, from 0 to 1, does not exceed. */
+export function quantile(figures: readonly number[], part: number): number {
+  const sorted = figures.toSorted((a, b) => a - b);
+  return sorted[Math.floor(part * (sorted.length - 1))] ?? 0;
+}

@@ -32,9 +32,3 @@ export async function requestPermission(service: Service, tenant: Tenant): Promi
 export function permissionOf(body: string): string {
   return (JSON.parse(body) as { data: { permission_request_id: string } }).data.permission_request_id;
 }
-
-/** The figure below which such a part of some lies, as a whole number. */
-export function quantile(figures: readonly number[], part: number): number {
-  const sorted = figures.toSorted((a, b) => a - b);
-  return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0);
-}

@@ -3,8 +3,8 @@ import { Client } from '../support/local/client.ts';
 import { type Service, startService } from '../support/local/service.ts';
 import { createTenant, type Tenant } from '../support/local/tenant.ts';
 import type { Receiver } from './receiver.ts';
-import type { Report } from './report.ts';
-import { permissionOf, quantile, registerWebhooks, requestPermission } from './webhook-events.ts';
+import { quantile, type Report } from './report.ts';
+import { permissionOf, registerWebhooks, requestPermission } from './webhook-events.ts';
 
 /** Accounts, and the webhooks of each that answer, and that hang. */
 const ACCOUNTS = 2;
@@ -85,7 +85,8 @@ export async function measureIsolation(
         if (rounds >= 0) side.latencies.push(...latencies);
       }
     }
-    const show = ({ latencies }: Side) => `p50 ${quantile(latencies, 0.5)} ms, p99 ${quantile(latencies, 0.99)} ms`;
+    const show = ({ latencies }: Side) =>
+      `p50 ${quantile(latencies, 0.5).toFixed(0)} ms, p99 ${quantile(latencies, 0.99).toFixed(0)} ms`;
     const ratio = quantile(beside.latencies, 0.99) / quantile(alone.latencies, 0.99);
     report.verdict(
       ratio < LIMIT && hanging.length > 0,

@@ -4,8 +4,8 @@ import { fillLog } from '../support/local/fill-log.ts';
 import { prepareState, type Service, startService, sweep } from '../support/local/service.ts';
 import { createTenant, type Tenant } from '../support/local/tenant.ts';
 import { Receiver } from './receiver.ts';
-import type { Report } from './report.ts';
-import { permissionOf, quantile, registerWebhooks, requestPermission } from './webhook-events.ts';
+import { quantile, type Report } from './report.ts';
+import { permissionOf, registerWebhooks, requestPermission } from './webhook-events.ts';
 import { measureFirstHang, measureIsolation } from './webhook-isolation.ts';
 
 const ENTRIES = 10_000;
@@ -89,7 +89,9 @@ async function measureLatency(report: Report, folder: string, receiver: Receiver
     const tenant = await createTenant(service.origin, 'team', 1);
     await registerWebhooks(service, tenant, receiver, 1);
     const latencies = await measureArrival(service, tenant, receiver);
-    report.note(`from commit to arrival: p50 ${quantile(latencies, 0.5)} ms, p99 ${quantile(latencies, 0.99)} ms`);
+    report.note(
+      `from commit to arrival: p50 ${quantile(latencies, 0.5).toFixed(0)} ms, p99 ${quantile(latencies, 0.99).toFixed(0)} ms`,
+    );
   } finally {
     await service.stop();
   }
