@@ -1,11 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm';
 
+/** Selects that one `union all` merges. D1 allows five. */
 const MAX_TERMS = 3;
 
 /**
- * Merges sorted selects into one sorted select. SQLite evaluates it lazily: it reads the rows that are requested, and
- * one more of each select. Larger merges are nested, because D1 allows five terms in a compound select.
- * @param arms at least one select of one column, named like `key`, that an index sorts
+ * Returns a select that merges selects, sorted by their only column. SQLite evaluates it lazily: it reads the rows that
+ * are requested, and one more of each select. More than three selects are merged in groups.
+ * @param arms at least one select, of a column that an index sorts in this order
+ * @param key the name of the column
  */
 export function mergeSorted(arms: SQL[], key: string, order: 'asc' | 'desc'): SQL {
   const sorted = sql.raw(`order by ${key} ${order}`);

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { numberList } from '../db/columns';
 import type { Database } from '../db/database';
 import { webhooks } from '../db/schema';
 import { STORED_ANSWER_LIFETIME, STORED_ANSWER_SLICE } from '../ledger/stored-answer';
@@ -77,7 +78,7 @@ export async function deleteOldDeliveries(database: Database, now: number): Prom
       .limit(WEBHOOKS),
   ]);
   if (due.length === 0) return false;
-  const numbers = sql`(select value from json_each(${JSON.stringify(due.map(({ number }) => number))}))`;
+  const numbers = numberList(due.map(({ number }) => number));
   const oldest = sql`(select created_at from deliveries where webhook = webhooks.number order by id limit 1)`;
   await database.run([
     build.run(sql`delete from deliveries where (webhook, id) in (

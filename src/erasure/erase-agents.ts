@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { codeOf } from '../db/columns';
+import { codeOf, numberList } from '../db/columns';
 import type { Batch, Database } from '../db/database';
 import { mergeSorted } from '../db/merge-sorted';
 import { ERASURE_KINDS, ERASURE_REASONS, EVENT_TYPES } from '../db/schema';
@@ -174,8 +174,8 @@ export class AgentErasure {
   }
 
   private eraseOtherRows(next: DeletedAgent[]) {
-    const gone = sqlList(next.map(({ number }) => number));
-    const deletions = sqlList(next.map(({ id }) => id));
+    const gone = numberList(next.map(({ number }) => number));
+    const deletions = numberList(next.map(({ id }) => id));
     const answers = sql`
       select principal, key from stored_answers indexed by stored_answers_by_subject
       where subject in (select subject from erasures where id in ${deletions}) limit ${STORED_ANSWER_SLICE}`;
@@ -213,9 +213,4 @@ function insertErasureRecords(entries: SQL, records: AgentErasureRecord[], now: 
     select value ->> 0, value ->> 1, ${codeOf(ERASURE_REASONS, 'agent_deleted')}, value ->> 2, ${now}, value ->> 3
     from json_each(${JSON.stringify(rows)})
     where value ->> 0 in ${entries} and value ->> 1 in (select number from accounts)`;
-}
-
-/** A list of numbers as SQL, of any length. */
-export function sqlList(numbers: number[]): SQL {
-  return sql`(select value from json_each(${JSON.stringify(numbers)}))`;
 }

@@ -1,9 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { accounts, agentKeys, agents, guards, userTokens } from '../db/schema';
 
-/** Who writes. A credential is checked once more in the transaction that writes. */
+/** By whose authority the ledger writes. A credential is checked once more in the transaction that writes. */
 export type Authority =
-  /** The service itself, the operator, or a signed address: nothing in the database revokes these. */
+  /** The service itself, the operator, or a signed download address: nothing in the database revokes these. */
   { kind: 'service' } | Credential;
 
 /** An authenticated credential. It can end before its request is committed. */
@@ -12,7 +12,7 @@ export type Credential = CredentialReference & {
   now: () => number;
 };
 
-/** Identifies a credential in the database: by its hash or, for a JWT, by its expiry time. */
+/** What is checked again: that the database still has the hash, or for a JWT that it has not expired (ms). */
 export type CredentialReference = { account: number } & (
   | { kind: 'user_token'; hash: Uint8Array }
   | { kind: 'agent_key'; hash: Uint8Array }
@@ -27,7 +27,7 @@ export const SERVICE: Authority = { kind: 'service' };
  */
 export class CredentialEnded extends Error {}
 
-/** Whether a credential is valid at a time, as an SQL condition on the account's row of `accounts`. */
+/** Whether a credential is valid at a time, as an SQL condition on the row of its account in `accounts`. */
 export function isValidAt(credential: Credential, time: number | SQL): SQL {
   return sql`(${accounts.isActive} and ${isLiveAt(credential, time)})`;
 }
@@ -48,7 +48,7 @@ function isLiveAt(credential: Credential, time: number | SQL): SQL {
   }
 }
 
-/** A statement that aborts its transaction unless the credential is valid at the time of its request. */
+/** Returns a statement that aborts its transaction unless the credential is valid at the time of its request. */
 export function guardCredential(credential: Credential): SQL {
   return sql`
     insert into ${guards} (condition) select null where not exists (
