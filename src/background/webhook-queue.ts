@@ -11,19 +11,19 @@ import { deliver } from '../webhooks/dispatch/deliver';
 import { type FilePresenter, fanOut } from '../webhooks/dispatch/fan-out';
 import { consume, type RemainingWork, type WaitUntil } from './consume';
 
-/** How files of each kind are shown in the payload of their events. */
+/** The functions that show files of each kind in the payload of their events. */
 const PRESENTERS: Record<FileKind, FilePresenter> = { export: presentExport, report: presentReport };
 
 /**
- * How long the queue waits for all webhooks of an account together while no receiver answers, in milliseconds. The
+ * Milliseconds that the queue waits for all webhooks of an account together while none of their receivers answers. The
  * webhooks share it equally, so that one account does not delay the messages of others, however many webhooks it has.
  */
 const MAX_ACCOUNT_WAIT = 250;
 
 /**
- * Handles the messages of a queue of webhooks: creates deliveries, and makes the attempts that are due. The sweep finds
- * whatever the queue loses.
- * @param waitUntil takes over attempts to which no receiver answers, so that a slow receiver delays no other message
+ * Handles the messages of the two webhook queues: creates the deliveries of pending events, and makes the attempts that
+ * are due. If a queue loses a message, a task of every minute sends another.
+ * @param waitUntil takes over attempts that no receiver answers, so that a slow receiver delays no other message
  */
 export async function consumeWebhookQueue(
   batch: MessageBatch<WebhookMessage>,

@@ -7,8 +7,6 @@ import { DELETE_LIMIT } from './erase-agents';
 /** Webhooks that one slice looks at. */
 const WEBHOOKS = 50;
 
-const webhookKind = codeOf(ERASURE_KINDS, 'webhook');
-
 /**
  * Erases a slice of the deliveries of deleted webhooks. Safe to stop at any point and to repeat.
  * @returns whether there may be more to erase
@@ -23,7 +21,7 @@ export async function eraseWebhookDeliveries(database: Database): Promise<boolea
   await database.run([
     build.run(sql`delete from deliveries where (webhook, id) in (
       select webhook, id from deliveries where webhook in ${gone} limit ${DELETE_LIMIT})`),
-    build.run(sql`delete from erasures where kind = ${webhookKind} and number in ${gone}
+    build.run(sql`delete from erasures where kind = ${codeOf(ERASURE_KINDS, 'webhook')} and number in ${gone}
       and not exists (select 1 from deliveries where webhook = erasures.number)`),
   ]);
   return true;
