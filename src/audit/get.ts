@@ -10,7 +10,7 @@ import type { Id } from '../lib/typeid';
 import { AuditEntry, entryAgent, entryColumns, isKeptEntry, presentEntry } from './entry';
 
 /**
- * Finds an audit entry of the account, unless it is past the retention of the plan.
+ * Returns an audit entry of the account, unless it is past the account's retention period.
  * @throws Problem `not_found`
  */
 export async function getAuditEntry(
