@@ -10,8 +10,10 @@ import { findLastSigned, type TrustContext } from './trust';
 type TreeContext = Pick<Context, 'principal' | 'config' | 'reader' | 'runtime'>;
 
 /**
- * Opens the account's tree for a request, and makes the response from it.
- * @throws Problem `log_refused` if the log contradicts its signed heads; `unavailable` if R2 does not respond
+ * Opens the Merkle tree over the log of the request's account, and makes the response from it.
+ * @param row the row of `selectTree`
+ * @throws Problem `log_refused` if the log contradicts its signed heads; `unavailable` if the tree cannot be read, as
+ *   when R2 does not respond; any Problem of `answer`
  */
 export async function answerFromTree<T>(
   context: TreeContext,
@@ -22,8 +24,10 @@ export async function answerFromTree<T>(
 }
 
 /**
- * Returns the newest head of the account's log; of an inconsistent log the last one that was signed.
- * @throws Problem `log_refused` if that is unknown; `unavailable` if R2 does not respond
+ * Returns the newest signed head of the account's log; if the log contradicts its signed heads, the last one that is
+ * known.
+ * @param row the row of `selectTree`
+ * @throws Problem `log_refused` if none is known; `unavailable` if the tree cannot be read
  */
 export async function getSignedHead(context: TreeContext, row: TreeRow | undefined): Promise<SignedHead> {
   return withProblems(context, async (trust) => {
@@ -48,7 +52,7 @@ function openAccountTree(
   return openTree({ ...trust, reader }, principal.account, row, runtime.now());
 }
 
-/** Logs why a tree cannot be read, and turns the error into a problem. */
+/** Gives access to the signer; logs why a tree cannot be read, and turns the error into a problem. */
 async function withProblems<T>(
   { principal, config }: TreeContext,
   answer: (trust: TrustContext) => Promise<T>,

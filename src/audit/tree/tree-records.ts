@@ -6,11 +6,12 @@ import type { InternalWriter, Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import type { SignedHead } from './checkpoint';
 
-/** A tree's row as a sealer read it. The sealer's write takes effect only if the row still has this version. */
+/** What identifies the state of a tree's row that a sealer read. Its write takes effect only on the same state. */
 export interface TreeVersion {
   account: number;
-  /** Leaves under the head. */
+  /** The number of leaves under the head. */
   size: number;
+  /** Until when a restoration holds the tree. */
   heldUntil: number;
 }
 
@@ -18,10 +19,9 @@ export interface TreeVersion {
 export interface TreeGrowth {
   from: TreeVersion;
   head: SignedHead;
+  /** The partial tiles, as `TreeFrontier.bytes` returns them. */
   frontier: Uint8Array;
-  /**
-   * When the head is to be published in R2, in milliseconds since the epoch; null if it is there, or the log is empty.
-   */
+  /** When to publish the head in R2, in milliseconds since the epoch; null if it is there, or the log is empty. */
   publishAt: number | null;
 }
 
@@ -31,12 +31,12 @@ export interface TreePostponement {
   until: number;
 }
 
-/** Maximum trees in one statement, which binds some ten thousand bytes for each. */
+/** Maximum trees in one statement, which binds up to some ten thousand bytes for each. */
 const STATEMENT_TREES = 16;
 
 /**
- * Records how trees have grown, each only if its row is still at the version that was read. A tree is due at once if
- * its log has more entries, and otherwise when its head is to be published.
+ * Records how trees have grown, each only if its row is still at the version that was read. A tree is then due at once
+ * if its log has more entries, and otherwise when its head is to be published.
  */
 export async function recordGrowth(ledger: Ledger, growths: readonly TreeGrowth[], now: number): Promise<void> {
   const parts = Array.from({ length: Math.ceil(growths.length / STATEMENT_TREES) }, (_, i) =>
@@ -82,7 +82,6 @@ function updateTrees(write: InternalWriter, growths: readonly TreeGrowth[], now:
       sealedAt: sql`sealed.sealed_at`,
       note: sql`sealed.note`,
       publishedSize: sql`iif(sealed.publish_at is null, sealed.size, ${trees.publishedSize})`,
-      // Only for people who inspect the table. The service reads this time from the head in R2.
       publishedAt: sql`iif(sealed.publish_at is null, ${now}, ${trees.publishedAt})`,
       dueAt: sql`iif(${hasMore}, ${now}, sealed.publish_at)`,
     })

@@ -4,18 +4,21 @@ import { trees } from '../../../db/schema';
 import { formatTime, MINUTE } from '../../../lib/time';
 import { CLOCK_SKEW } from '../trust';
 
-// While a restoration moves objects of a tree in R2, it holds the tree: nothing of it is sealed. A hold expires by
-// itself.
+// A restoration lets a log continue whose database was restored to an earlier time. While it moves objects of the log's
+// tree in R2, it holds the tree: nothing of the log is sealed. A hold expires by itself.
 
-/** How long a request holds a tree, in milliseconds. */
+/** How long one request of a restoration holds a tree, in milliseconds. */
 export const HOLD_DURATION = 2 * MINUTE;
 
-/** When a hold that begins now ends. It is later than the end of the one before, so that no two ends are the same. */
+/**
+ * When a hold that begins now ends.
+ * @param heldUntil the end of the hold before: if that still lasts, the new end is later, so that the two differ
+ */
 export function endOfHold(heldUntil: number, now: number): number {
   return isHeld(heldUntil, now) ? Math.max(now + HOLD_DURATION, heldUntil + 1) : now + HOLD_DURATION;
 }
 
-/** Selects the hold of an account's tree. */
+/** Selects the end of the last hold of an account's tree. */
 export function selectHold(reader: Reader, account: number) {
   return reader.select({ heldUntil: trees.heldUntil }).from(trees).where(eq(trees.account, account));
 }
@@ -25,7 +28,7 @@ export function requireNotHeld(tree: { heldUntil: number } | undefined, now: num
   if (tree && isHeld(tree.heldUntil, now)) throw new Error(`the tree is held until ${formatTime(tree.heldUntil)}`);
 }
 
-/** The condition that a tree is not held. */
+/** The SQL condition that a tree is not held. */
 export function notHeld(now: number): SQL {
   return not(between(trees.heldUntil, now + 1, latestEnd(now)));
 }

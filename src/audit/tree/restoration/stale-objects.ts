@@ -4,28 +4,28 @@ import type { Id } from '../../../lib/typeid';
 import { parseHead } from '../checkpoint';
 import { headFolder, headKey, putOnce, tileFolder, treeFolder } from '../storage';
 
-/** Objects that are copied at the same time. */
+/** Objects that are moved at the same time. */
 const GROUP_SIZE = 50;
 
-/** A tile or a head in R2 of a longer tree than the database has. */
-export interface StaleTile {
+/** A tile or head in R2 that belongs to a longer tree than the database has. */
+export interface StaleObject {
   key: string;
-  /** Milliseconds since the epoch. */
+  /** When it was written to R2, in milliseconds since the epoch. */
   writtenAt: number;
 }
 
-/** The objects in R2 of a longer tree. */
-export interface StaleTiles {
-  /** Full tiles with leaves after the last one. The tiles before are the same in every extension of the tree. */
-  tiles: StaleTile[];
+/** The objects in R2 that belong to a longer tree than the database has. */
+export interface StaleObjects {
+  /** Full tiles with leaves beyond the tree. All other tiles are the same in every extension of the tree. */
+  tiles: StaleObject[];
   /** Published heads, the smallest first. */
-  heads: StaleTile[];
+  heads: StaleObject[];
 }
 
 /**
- * Finds the objects in R2 that only a tree longer than `size` has. Lists R2 once for every thousand tiles of the tree.
+ * Finds the objects in R2 that only a tree longer than `size` has. Lists R2 once for every thousand tiles or heads.
  */
-export async function findStaleTiles(bucket: R2Bucket, account: Id<'user'>, size: number): Promise<StaleTiles> {
+export async function findStaleObjects(bucket: R2Bucket, account: Id<'user'>, size: number): Promise<StaleObjects> {
   const folder = tileFolder(account);
   const isBeyond = (key: string) => {
     const [level, index] = key.slice(folder.length).split('/').map(Number);
@@ -43,8 +43,8 @@ async function list(
   prefix: string,
   after: string,
   isWanted: (key: string) => boolean,
-): Promise<StaleTile[]> {
-  const found: StaleTile[] = [];
+): Promise<StaleObject[]> {
+  const found: StaleObject[] = [];
   for (let startAfter = after; ; ) {
     const { objects, truncated } = await bucket.list({ prefix, startAfter });
     for (const { key, uploaded } of objects) if (isWanted(key)) found.push({ key, writtenAt: uploaded.getTime() });
@@ -53,8 +53,8 @@ async function list(
   }
 }
 
-/** When a published head was sealed by its note, in milliseconds since the epoch; null if it is gone or not a head. */
-export async function sealingTime(bucket: R2Bucket, account: Id<'user'>, { key }: StaleTile): Promise<number | null> {
+/** When a head was sealed, by its note, in milliseconds since the epoch; null if the object is gone or not a head. */
+export async function sealingTime(bucket: R2Bucket, account: Id<'user'>, { key }: StaleObject): Promise<number | null> {
   const object = await bucket.get(key);
   return (object && parseHead(account, await object.text())?.sealedAt) ?? null;
 }
@@ -62,19 +62,19 @@ export async function sealingTime(bucket: R2Bucket, account: Id<'user'>, { key }
 /**
  * Moves objects to `trees/<account>/set-aside/<moment>/`, where nothing reads them, each under its former path and the
  * time at which it was written. Nothing is overwritten, so it may crash at any point and be repeated.
- * @param moment milliseconds since the epoch
- * @param mayDelete asked before each deletion
- * @returns how many were moved, in order: fewer than all if it may no longer delete
+ * @param moment names the folder, in milliseconds since the epoch
+ * @param mayDelete asked before the copied objects of a group are deleted
+ * @returns how many were moved, in order: fewer than all once `mayDelete` has returned false
  */
 export async function setAside(
   bucket: R2Bucket,
   account: Id<'user'>,
-  objects: readonly StaleTile[],
+  objects: readonly StaleObject[],
   moment: number,
   mayDelete: () => boolean,
 ): Promise<number> {
   const folder = treeFolder(account);
-  const copy = async ({ key, writtenAt }: StaleTile) => {
+  const copy = async ({ key, writtenAt }: StaleObject) => {
     const object = await bucket.get(key);
     if (!object) return;
     const path = `${formatTime(moment)}/${key.slice(folder.length)}/${formatTime(writtenAt)}`;
