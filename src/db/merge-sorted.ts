@@ -12,9 +12,8 @@ const MAX_TERMS = 3;
 export function mergeSorted(arms: SQL[], key: string, order: 'asc' | 'desc'): SQL {
   const sorted = sql.raw(`order by ${key} ${order}`);
   if (arms.length <= MAX_TERMS) return sql`${sql.join(arms, sql.raw(' union all '))} ${sorted}`;
-  const groups: SQL[] = [];
-  for (let i = 0; i < arms.length; i += MAX_TERMS) {
-    groups.push(sql`select * from (${mergeSorted(arms.slice(i, i + MAX_TERMS), key, order)})`);
-  }
+  const groups = Array.from({ length: Math.ceil(arms.length / MAX_TERMS) }, (_, i) => {
+    return sql`select * from (${mergeSorted(arms.slice(i * MAX_TERMS, (i + 1) * MAX_TERMS), key, order)})`;
+  });
   return mergeSorted(groups, key, order);
 }

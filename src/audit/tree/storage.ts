@@ -81,12 +81,8 @@ export async function findNewestHead(
   atLeast: number,
 ): Promise<SignedHead | null> {
   let last: string | undefined;
-  for (;;) {
-    const startAfter = last ?? headKey(account, Math.max(0, atLeast - 1));
-    const { objects, truncated } = await bucket.list({ prefix: headFolder(account), startAfter });
-    last = objects.at(-1)?.key ?? last;
-    if (!truncated) break;
-  }
+  const before = headKey(account, Math.max(0, atLeast - 1));
+  for await (const { key } of listObjects(bucket, headFolder(account), before)) last = key;
   if (last === undefined) return null;
   const head = await readHead(bucket, account, last);
   if (!head) throw new Error(`${last} is listed but not there`);
@@ -103,6 +99,16 @@ export async function readHead(bucket: R2Bucket, account: Id<'user'>, key: strin
   const head = parseHead(account, await object.text());
   if (!head) throw new LogInconsistent(`${key} is not a head of the log`);
   return head;
+}
+
+/** Lists the objects whose keys begin with a prefix and come after a key, in the order of their keys. */
+export async function* listObjects(bucket: R2Bucket, prefix: string, after: string): AsyncGenerator<R2Object> {
+  for (let startAfter = after; ; ) {
+    const { objects, truncated } = await bucket.list({ prefix, startAfter });
+    yield* objects;
+    startAfter = objects.at(-1)?.key ?? startAfter;
+    if (!truncated) return;
+  }
 }
 
 /** Writes an object unless its key exists already. Returns the bytes of the existing object; null if it was written. */

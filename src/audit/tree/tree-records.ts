@@ -6,14 +6,8 @@ import type { InternalWriter, Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import type { SignedHead } from './checkpoint';
 
-/** What identifies the state of a tree's row that a sealer read. Its write takes effect only on the same state. */
-export interface TreeVersion {
-  account: number;
-  /** The number of leaves under the head. */
-  size: number;
-  /** Until when a restoration holds the tree. */
-  heldUntil: number;
-}
+/** The columns of a tree's row that a sealer's write compares: it takes effect only if all are as they were read. */
+type TreeVersion = Pick<typeof trees.$inferSelect, 'account' | 'size' | 'heldUntil'>;
 
 /** The new head and frontier of a tree that a sealer has extended. */
 export interface TreeGrowth {
@@ -31,7 +25,7 @@ export interface TreePostponement {
   until: number;
 }
 
-/** Maximum trees in one statement, which binds up to some ten thousand bytes for each. */
+/** Maximum trees in one statement, which may bind some ten thousand bytes for each. */
 const STATEMENT_TREES = 16;
 
 /**

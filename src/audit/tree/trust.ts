@@ -124,8 +124,8 @@ export async function requireConsistency(published: SignedHead, read: ReadTile):
 }
 
 /**
- * Returns the last signed head of an inconsistent log that is known: the stored one if a known key signed its note and
- * it is larger than any published one; null if there is neither.
+ * Returns the last known signed head of an inconsistent log: the stored one, if it is larger than the newest published
+ * one and a known key signed it, else the published one; null if there is neither.
  */
 export async function findLastSigned(
   { bucket, signer }: TrustContext,

@@ -2,7 +2,7 @@ import { extendsBeyond } from '../../../lib/tiles';
 import { formatTime } from '../../../lib/time';
 import type { Id } from '../../../lib/typeid';
 import { parseHead } from '../checkpoint';
-import { headFolder, headKey, putOnce, tileFolder, treeFolder } from '../storage';
+import { headFolder, headKey, listObjects, putOnce, tileFolder, treeFolder } from '../storage';
 
 /** Objects that are moved at the same time. */
 const GROUP_SIZE = 50;
@@ -31,26 +31,18 @@ export async function findStaleObjects(bucket: R2Bucket, account: Id<'user'>, si
     const [level, index] = key.slice(folder.length).split('/').map(Number);
     return extendsBeyond({ level: level as number, index: index as number }, size);
   };
+  const list = async (prefix: string, after: string, isWanted: (key: string) => boolean) => {
+    const found: StaleObject[] = [];
+    for await (const { key, uploaded } of listObjects(bucket, prefix, after)) {
+      if (isWanted(key)) found.push({ key, writtenAt: uploaded.getTime() });
+    }
+    return found;
+  };
   const [tiles, heads] = await Promise.all([
-    list(bucket, folder, folder, isBeyond),
-    list(bucket, headFolder(account), headKey(account, size), () => true),
+    list(folder, folder, isBeyond),
+    list(headFolder(account), headKey(account, size), () => true),
   ]);
   return { tiles, heads };
-}
-
-async function list(
-  bucket: R2Bucket,
-  prefix: string,
-  after: string,
-  isWanted: (key: string) => boolean,
-): Promise<StaleObject[]> {
-  const found: StaleObject[] = [];
-  for (let startAfter = after; ; ) {
-    const { objects, truncated } = await bucket.list({ prefix, startAfter });
-    for (const { key, uploaded } of objects) if (isWanted(key)) found.push({ key, writtenAt: uploaded.getTime() });
-    startAfter = objects.at(-1)?.key ?? startAfter;
-    if (!truncated) return found;
-  }
 }
 
 /** When a head was sealed, by its note, in milliseconds since the epoch; null if the object is gone or not a head. */
