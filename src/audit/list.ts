@@ -51,7 +51,7 @@ type Input = z.output<ReturnType<typeof AuditList>>;
 
 /**
  * Lists the matching entries of the account's audit log, as far back as its retention period. A page leaves out entries
- * of deleted agents, and may so have fewer entries than its limit, or none.
+ * of deleted agents, and so may have fewer entries than its limit, or none.
  * @throws Problem `invalid_request` for parameters that contradict each other; `invalid_cursor`
  */
 export async function listAuditEntries(context: UserContext, input: Input): Promise<Page<AuditEntry>> {

@@ -15,7 +15,7 @@ import { type Answer, AnsweredBefore, type AnswerStore } from './stored-answer';
 
 type Schema = typeof schema;
 
-/** Tables whose rows the service also changes by itself. Such a change has neither audit entry nor activity record. */
+/** Tables that may change without an audit entry or an activity record. */
 type InternalTable = Schema[
   | 'deliveries'
   | 'erasedEntries'
@@ -115,8 +115,7 @@ export class Ledger {
    * Commits a state change with its audit entries and statistics, and marks the accounts for background work.
    *
    * `webhooks/dispatch/deliver.ts` describes the way of the entries from here to a delivered webhook.
-   * @returns the results of the changes; null if nothing was written, because a guard matched no row or the agent was
-   *   deleted
+   * @returns the results of the changes; null if nothing was written, because a guard failed or the agent was deleted
    * @throws AnsweredBefore, CredentialEnded, LogFull, or ConstraintError for another constraint; nothing was written
    */
   async commit<const C extends Batch>({ changes, entries, answer }: Transition<C>): Promise<BatchResponse<C> | null> {

@@ -7,7 +7,7 @@ import { type EntryRow, logStart, presentEntry } from '../entry';
 import type { SignedHead } from './checkpoint';
 import { entryLeafInput, MISSING_LEAF_INPUT } from './leaf';
 import { LogInconsistent, tileReader } from './storage';
-import { findPublishedHead, readTrustedHead, requireConsistency, type TrustContext } from './trust';
+import { findPublishedHead, type ReadingContext, readTrustedHead, requireConsistency } from './trust';
 import { findUnsealedTrees, type UnsealedTree } from './unsealed-trees';
 
 /** Maximum times that a tree is read: more than once only while other sealers extend it. */
@@ -35,7 +35,7 @@ export interface ExtendedTree {
  * @throws LogInconsistent; Error if the tree is held or deleted meanwhile, or other sealers are faster each time
  */
 export async function extendTree(
-  context: TrustContext & { reader: Reader },
+  context: ReadingContext,
   tree: UnsealedTree,
   now: number,
   chooseSize: (tree: UnsealedTree, published: SignedHead | null) => number,

@@ -8,7 +8,13 @@ import { extendTree } from './extend-tree';
 import { requireNotHeld, selectHold } from './restoration/hold';
 import { type SealingContext, sealAccount } from './seal';
 import { LogInconsistent, tileReader } from './storage';
-import { findPublishedHead, readTrustedHead, requireConsistency, resignIfKeyRetired, type TrustContext } from './trust';
+import {
+  findPublishedHead,
+  type ReadingContext,
+  readTrustedHead,
+  requireConsistency,
+  resignIfKeyRetired,
+} from './trust';
 import { findUnsealedTrees, lastSequence } from './unsealed-trees';
 
 /** The columns of a tree that is left-joined to its account. A tree without a row is empty. */
@@ -47,7 +53,7 @@ export interface Tree {
  * @throws LogInconsistent; Error if the account is deleted
  */
 export async function openTree(
-  context: TrustContext & { reader: Reader },
+  context: ReadingContext,
   { number, id }: Pick<AccountRef, 'number' | 'id'>,
   row: TreeRow | undefined,
   now: number,
@@ -66,11 +72,7 @@ export async function openTree(
  * the entries in between, and takes a few more round trips to the database.
  * @throws LogInconsistent
  */
-async function openPublishedTree(
-  context: TrustContext & { reader: Reader },
-  account: number,
-  now: number,
-): Promise<Tree> {
+async function openPublishedTree(context: ReadingContext, account: number, now: number): Promise<Tree> {
   const [tree] = await findUnsealedTrees(context.reader, eq(trees.account, account));
   if (!tree) throw new LogInconsistent('the row of the tree is gone');
   const extended = await extendTree(context, tree, now, (_, published) => published?.size ?? 0);

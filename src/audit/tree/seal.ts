@@ -1,5 +1,4 @@
 import { and, eq, isNotNull, lte } from 'drizzle-orm';
-import type { Reader } from '../../db/database';
 import { trees } from '../../db/schema';
 import type { Ledger } from '../../ledger/ledger';
 import { logFailure } from '../../lib/log';
@@ -9,7 +8,7 @@ import { type ExtendedTree, extendTree } from './extend-tree';
 import { notHeld, requireNotHeld } from './restoration/hold';
 import { LogInconsistent, putHead, putTile } from './storage';
 import { postponeTrees, recordGrowth, type TreeGrowth, type TreePostponement } from './tree-records';
-import { resignIfKeyRetired, type TrustContext } from './trust';
+import { type ReadingContext, resignIfKeyRetired } from './trust';
 import { findUnsealedTrees, TREE_LIMIT, type UnsealedTree } from './unsealed-trees';
 
 /** Milliseconds until the next try, after a tree could not be sealed, or its log was inconsistent. */
@@ -18,9 +17,8 @@ const INCONSISTENT_RETRY_DELAY = HOUR;
 /** Milliseconds from the time of a published head to the publication of the next one. */
 const PUBLICATION_INTERVAL = HOUR;
 
-/** What a sealer works with. */
-export interface SealingContext extends TrustContext {
-  reader: Reader;
+/** What sealing a tree needs. */
+export interface SealingContext extends ReadingContext {
   ledger: Ledger;
 }
 
@@ -89,7 +87,7 @@ async function sealTree(context: SealingContext, unsealed: UnsealedTree, now: nu
  * @returns the head, and when to publish it: null if it is in R2, or the log is empty
  */
 async function publishHead(
-  { bucket, signer }: TrustContext,
+  { bucket, signer }: SealingContext,
   { tree, before, published, frontier }: ExtendedTree,
   now: number,
 ): Promise<{ head: SignedHead; publishAt: number | null }> {

@@ -1,3 +1,4 @@
+import type { Reader } from '../../db/database';
 import { equalBytes } from '../../lib/bytes';
 import { hashRanges, type ReadTile, TreeFrontier } from '../../lib/tiles';
 import { formatTime, MINUTE } from '../../lib/time';
@@ -9,10 +10,15 @@ import { findNewestHead, headKey, LogInconsistent, readHead } from './storage';
 // Threat model: an attacker can write to the database, but has neither the signing key nor R2. A row of `trees` is
 // therefore never trusted: its head is read from the signed note, and must be consistent with the newest head in R2.
 
-/** The bucket with the published heads, and the signer of heads. */
+/** The bucket with the published heads and the tiles, and the signer of heads. */
 export interface TrustContext {
   bucket: R2Bucket;
   signer: LogSigner;
+}
+
+/** What reading a tree needs. */
+export interface ReadingContext extends TrustContext {
+  reader: Reader;
 }
 
 /** A tree as its row in the database describes it. */

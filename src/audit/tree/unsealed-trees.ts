@@ -18,7 +18,7 @@ const TREE_ENTRY_LIMIT = 2_048;
  */
 export type UnsealedTree = Awaited<ReturnType<typeof findUnsealedTrees>>[number];
 
-/** Reads the matching trees that have been due the longest, and the first unsealed entries of each, the same number. */
+/** Reads the matching trees that have been due the longest, and for each an equal share of unsealed entries at most. */
 export async function findUnsealedTrees(reader: Reader, which: SQL | undefined) {
   // Both queries have to select the same trees: an entry that is not found counts as removed from the log.
   const isChosen = inArray(
