@@ -26,7 +26,7 @@ export const entryColumns = {
 };
 
 /** Joins an entry with its agent. Entries of a deleted agent match none: the API hides them until they are erased. */
-export const entryAgent = eq(agents.number, auditEntries.agent);
+export const isAgentOfEntry = eq(agents.number, auditEntries.agent);
 
 /** An entry as {@link entryColumns} selects it, with the id of its agent. */
 export type EntryRow = Omit<typeof auditEntries.$inferSelect, 'agent' | 'action' | 'salt'> & { agentId: Id<'agent'> };

@@ -7,7 +7,7 @@ import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import type { Id } from '../lib/typeid';
-import { AuditEntry, entryAgent, entryColumns, isKeptEntry, presentEntry } from './entry';
+import { AuditEntry, entryColumns, isAgentOfEntry, isKeptEntry, presentEntry } from './entry';
 
 /**
  * Returns an audit entry of the account, unless it is past the account's retention period.
@@ -21,7 +21,7 @@ export async function getAuditEntry(
     reader
       .select(entryColumns)
       .from(auditEntries)
-      .innerJoin(agents, entryAgent)
+      .innerJoin(agents, isAgentOfEntry)
       .where(isKeptEntry(account, id, runtime.now())),
   ]);
   if (!row) throw notFound('audit entry');

@@ -18,8 +18,8 @@ import {
   AuditEntry,
   type EntryRow,
   EventType,
-  entryAgent,
   entryColumns,
+  isAgentOfEntry,
   logStart,
   oldestKept,
   presentEntry,
@@ -79,7 +79,7 @@ export async function listAuditEntries(context: UserContext, input: Input): Prom
       .select(entryColumns)
       .from(sql`(${positions}) as page`)
       .crossJoin(auditEntries)
-      .leftJoin(agents, entryAgent)
+      .leftJoin(agents, isAgentOfEntry)
       .where(eq(auditEntries.pos, sql`page.pos`)),
   ]);
   // Sorted here, because SQLite would read each row again to sort the join.

@@ -6,7 +6,7 @@ import { openShard } from '../db/shards';
 import type { Env, JobMessage, Runtime } from '../env';
 import { parseFileId } from '../files/file';
 import { JOB_SIZES, type JobSizes, processFile } from '../files/job';
-import { SERVICE } from '../ledger/authority';
+import { SERVICE_AUTHORITY } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { enqueueWebhook } from '../outbox/enqueue';
 import { requireBinding } from '../task';
@@ -36,7 +36,11 @@ async function runJob({ shard, account, id }: JobMessage, cost: Cost, env: Env, 
   if (!key || !database) return false;
   const { WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
   let isPending = false;
-  const shared = { reader: database, ledger: new Ledger(database, SERVICE), bucket: requireBinding(env, 'FILES') };
+  const shared = {
+    reader: database,
+    ledger: new Ledger(database, SERVICE_AUTHORITY),
+    bucket: requireBinding(env, 'FILES'),
+  };
   const sealing = { ...shared, signer: await openSigner(env) };
   const context = {
     ...shared,

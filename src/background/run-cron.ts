@@ -2,7 +2,7 @@ import { moveTasks } from '../accounts/move/tasks';
 import { Cost } from '../db/database';
 import { listShards, openShard } from '../db/shards';
 import type { Env, Runtime } from '../env';
-import { SERVICE } from '../ledger/authority';
+import { SERVICE_AUTHORITY } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { SECOND } from '../lib/time';
 import type { Task } from '../task';
@@ -54,7 +54,7 @@ async function startRuns(cron: string, env: Env, runtime: Runtime, cost: Cost): 
   const due = TASKS.filter(({ schedule }) => SCHEDULES[schedule] === cron);
   const { tasksOf, isHeld } = await moveTasks(shards);
   return shards.flatMap(({ name, database }) => {
-    const context = { shard: name, database, ledger: new Ledger(database, SERVICE), env, runtime };
+    const context = { shard: name, database, ledger: new Ledger(database, SERVICE_AUTHORITY), env, runtime };
     // While an account is held at the end of its move, other tasks would find half of it.
     const tasks: Task[] = [...tasksOf(name), ...(isHeld(name) ? [] : due)];
     return tasks.map((task) => new TaskRun({ cron, shard: name, task: task.name }, task.start(context)));

@@ -4,7 +4,7 @@ import type { Cost } from '../db/database';
 import type { FileKind } from '../db/schema';
 import { openShard } from '../db/shards';
 import { type Env, type Runtime, readConfig, type WebhookMessage } from '../env';
-import { SERVICE } from '../ledger/authority';
+import { SERVICE_AUTHORITY } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { claimWebhook } from '../webhooks/dispatch/claim';
 import { deliver } from '../webhooks/dispatch/deliver';
@@ -52,7 +52,7 @@ async function handleMessage(
   const context = {
     shard,
     reader: database,
-    ledger: new Ledger(database, SERVICE),
+    ledger: new Ledger(database, SERVICE_AUTHORITY),
     runtime: { ...runtime, fetch },
     config: settings.config,
     presenters: PRESENTERS,

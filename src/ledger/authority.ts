@@ -19,7 +19,7 @@ export type CredentialReference = { account: number } & (
   | { kind: 'identity_token'; expiresAt: number }
 );
 
-export const SERVICE: Authority = { kind: 'service' };
+export const SERVICE_AUTHORITY: Authority = { kind: 'service' };
 
 /**
  * The credential ended between authentication and commit: it was deleted or has expired, or its agent or account was

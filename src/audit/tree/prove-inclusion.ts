@@ -12,7 +12,7 @@ import { lazy } from '../../lib/lazy';
 import { hashBytes, inclusionPath, rootOfInclusion } from '../../lib/merkle';
 import { hashRanges } from '../../lib/tiles';
 import { parseId } from '../../lib/typeid';
-import { type AuditEntry, entryAgent, entryColumns, isKeptEntry, presentEntry } from '../entry';
+import { type AuditEntry, entryColumns, isAgentOfEntry, isKeptEntry, presentEntry } from '../entry';
 import { answerFromTree } from './answer-from-tree';
 import { Checkpoint, exampleCheckpoint, hashField, presentHead } from './checkpoint';
 import { entryLeafInput } from './leaf';
@@ -67,7 +67,7 @@ export async function proveInclusion(context: UserContext, id: string): Promise<
     reader
       .select({ ...entryColumns, salt: auditEntries.salt })
       .from(auditEntries)
-      .innerJoin(agents, entryAgent)
+      .innerJoin(agents, isAgentOfEntry)
       .where(isKeptEntry(account, entry, runtime.now())),
     selectTree(reader, account.number),
   ]);

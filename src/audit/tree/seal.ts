@@ -5,9 +5,9 @@ import { logFailure } from '../../lib/log';
 import { HOUR, MINUTE } from '../../lib/time';
 import { type SignedHead, signHead } from './checkpoint';
 import { type ExtendedTree, extendTree } from './extend-tree';
-import { notHeld, requireNotHeld } from './restoration/hold';
+import { isNotHeld, requireNotHeld } from './restoration/hold';
 import { LogInconsistent, putHead, putTile } from './storage';
-import { postponeTrees, recordGrowth, type TreeGrowth, type TreePostponement } from './tree-records';
+import { postponeTrees, recordTreeGrowth, type TreeGrowth, type TreePostponement } from './tree-records';
 import { type ReadingContext, resignIfKeyRetired } from './trust';
 import { findUnsealedTrees, TREE_LIMIT, type UnsealedTree } from './unsealed-trees';
 
@@ -31,7 +31,7 @@ export interface SealingContext extends ReadingContext {
  * @returns whether there may be more to seal
  */
 export async function sealTrees(context: SealingContext, now: number): Promise<boolean> {
-  const isDue = and(isNotNull(trees.dueAt), lte(trees.dueAt, now), notHeld(now));
+  const isDue = and(isNotNull(trees.dueAt), lte(trees.dueAt, now), isNotHeld(now));
   const due = await findUnsealedTrees(context.reader, isDue);
   const growths: TreeGrowth[] = [];
   const postponements: TreePostponement[] = [];
@@ -44,7 +44,7 @@ export async function sealTrees(context: SealingContext, now: number): Promise<b
       }
     }),
   );
-  if (growths.length > 0) await recordGrowth(context.ledger, growths, now);
+  if (growths.length > 0) await recordTreeGrowth(context.ledger, growths, now);
   if (postponements.length > 0) await postponeTrees(context.ledger, postponements);
   return due.length === TREE_LIMIT || due.some(({ reach, end }) => reach < end);
 }
@@ -60,7 +60,7 @@ export async function sealAccount(context: SealingContext, account: number, now:
   requireNotHeld(tree, now);
   try {
     const growth = await sealTree(context, tree, now);
-    await recordGrowth(context.ledger, [growth], now);
+    await recordTreeGrowth(context.ledger, [growth], now);
     return growth.head.size < tree.end;
   } catch (error) {
     if (error instanceof LogInconsistent) await postponeTrees(context.ledger, [postpone(tree, error, now)]);

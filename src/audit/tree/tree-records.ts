@@ -32,7 +32,7 @@ const STATEMENT_TREES = 16;
  * Records how trees have grown, each only if its row is still at the version that was read. A tree is then due at once
  * if its log has more entries, and otherwise when its head is to be published.
  */
-export async function recordGrowth(ledger: Ledger, growths: readonly TreeGrowth[], now: number): Promise<void> {
+export async function recordTreeGrowth(ledger: Ledger, growths: readonly TreeGrowth[], now: number): Promise<void> {
   const parts = Array.from({ length: Math.ceil(growths.length / STATEMENT_TREES) }, (_, i) =>
     growths.slice(i * STATEMENT_TREES, (i + 1) * STATEMENT_TREES),
   );

@@ -5,7 +5,7 @@ import { accounts, agents, auditEntries, erasures, trees } from '../../db/schema
 import { LOG_SPAN_SQL } from '../../ledger/append';
 import { formatId, type Id } from '../../lib/typeid';
 import { newestPosition } from '../../outbox/feed';
-import { entryAgent, entryColumns } from '../entry';
+import { entryColumns, isAgentOfEntry } from '../entry';
 
 /** Maximum trees that are read at a time, entries of all of them together, and entries of one. */
 export const TREE_LIMIT = 64;
@@ -48,7 +48,7 @@ export async function findUnsealedTrees(reader: Reader, which: SQL | undefined) 
       .select({ ...entryColumns, agent: auditEntries.agent, salt: auditEntries.salt })
       .from(chosen)
       .crossJoin(auditEntries)
-      .leftJoin(agents, entryAgent)
+      .leftJoin(agents, isAgentOfEntry)
       .where(sql`${auditEntries.pos} > ${start} and ${auditEntries.pos} <= ${start} + ${share}`),
   ]);
   const orphans = entries.filter((row) => row.agentId === null).map(({ agent }) => agent);

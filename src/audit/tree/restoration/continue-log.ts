@@ -20,7 +20,7 @@ import { LogSigner } from '../signer';
 import { LogInconsistent } from '../storage';
 import { readTrustedHead } from '../trust';
 import { endOfHold, HOLD_DURATION } from './hold';
-import { findStaleObjects, type StaleObject, type StaleObjects, sealingTime, setAside } from './stale-objects';
+import { findStaleObjects, type StaleObject, type StaleObjects, sealingTime, setAsideObjects } from './stale-objects';
 
 /** Maximum objects that one request moves: each takes two of the 1,000 calls to R2 that a Worker may make. */
 const MOVE_LIMIT = 300;
@@ -117,7 +117,7 @@ export async function setAsideStaleObjects(
   await hold(shard, row, began);
   // After the hold the log may be sealed again, and a later deletion could delete the new objects.
   const mayDelete = () => runtime.now() < began + DELETION_TIMEOUT;
-  const move = (some: readonly StaleObject[]) => setAside(bucket, row.id, some, restoredTo, mayDelete);
+  const move = (some: readonly StaleObject[]) => setAsideObjects(bucket, row.id, some, restoredTo, mayDelete);
   const movedTiles = await move(tiles.slice(0, MOVE_LIMIT));
   const movedHeads = movedTiles < tiles.length ? 0 : await move(heads.slice(0, MOVE_LIMIT - movedTiles));
   const has_more = movedTiles < tiles.length || movedHeads < heads.length;

@@ -29,7 +29,7 @@ export function requireNotHeld(tree: { heldUntil: number } | undefined, now: num
 }
 
 /** The SQL condition that a tree is not held. */
-export function notHeld(now: number): SQL {
+export function isNotHeld(now: number): SQL {
   return not(between(trees.heldUntil, now + 1, latestEnd(now)));
 }
 

@@ -58,7 +58,7 @@ export async function sealingTime(bucket: R2Bucket, account: Id<'user'>, { key }
  * @param mayDelete asked before the copied objects of a group are deleted
  * @returns how many were moved, in order: fewer than all once `mayDelete` has returned false
  */
-export async function setAside(
+export async function setAsideObjects(
   bucket: R2Bucket,
   account: Id<'user'>,
   objects: readonly StaleObject[],
