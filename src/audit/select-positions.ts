@@ -52,7 +52,9 @@ export function selectPositionRange(account: LogAccount, filter: Pick<EntryFilte
     select low, high from bounds`;
 }
 
-/** Chooses the index that has the matching entries of each event type as one range; null for a filter on times only. */
+/**
+ * The index that has the matching entries of each event type as one range; null for a filter on times and positions.
+ */
 function chooseIndex({ agent, permission, event, action }: EntryFilter): SQL | null {
   if (permission !== undefined) {
     return sql`audit_entries indexed by audit_by_permission where permission = ${permission && idBytes(permission)}`;

@@ -17,8 +17,8 @@ export class TaskRun {
   ) {}
 
   /**
-   * Runs one slice, and sets `hasMore`. After a failure there is no more. A run that ends logs one line, if it failed or
-   * wrote anything.
+   * Runs one slice, and sets `hasMore`. After a failure there is no more. A run that ends logs one line, if it failed
+   * or wrote anything.
    * @param total counts the cost of the whole cron job, this slice included
    */
   async runSlice(total: Cost, runtime: Runtime): Promise<void> {

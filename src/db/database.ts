@@ -62,7 +62,7 @@ type LoadedRows<Q extends readonly (Query | null)[]> = {
   [I in keyof Q]: NonNullable<Q[I]>['_']['result'] | (null extends Q[I] ? undefined : never);
 };
 
-/** Runs the queries that are not null in one round trip, and returns the rows of each in its place. */
+/** Runs the queries that are not null in one round trip, and returns the rows of each; undefined for null. */
 export async function loadNonNull<const Q extends readonly (Query | null)[]>(
   reader: Reader,
   queries: Q,
@@ -102,7 +102,8 @@ export class Database implements Reader {
    * Runs the statements as one transaction in one round trip. (Drizzle's own batch cannot bind the parameters of raw
    * statements, and does not report the rows that were read.)
    * @throws ConstraintError if a statement violates a constraint
-   * @throws Problem `unavailable` if the database fails; the batch may have been committed nevertheless
+   * @throws Problem `unavailable` if the account is held for its move, or if the database fails: then the batch may
+   *   have been committed nevertheless
    */
   async run<const Q extends Batch>(statements: Q): Promise<BatchResponse<Q>> {
     const prepared = [...statements, ...this.piggybacked.splice(0)].map((statement) =>

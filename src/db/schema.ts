@@ -132,7 +132,7 @@ export const agentKeys = sqliteTable(
   ],
 );
 
-/** Permission requests and, once approved, their tokens. A token's identifier has the same 128 bits as its request's. */
+/** Permission requests and, once approved, their tokens. The identifiers of both have the same 128 bits. */
 export const permissions = sqliteTable(
   'permissions',
   {
@@ -335,8 +335,8 @@ export const activity = sqliteTable(
     account: integer().notNull(),
     id: idColumn('act')().notNull(),
     /**
-     * The id of the user token, or of the account for a person who signed in with the identity provider; `operator`; null
-     * for a download by signed address.
+     * The id of the user token, or of the account for a person who signed in with the identity provider; `operator`;
+     * null for a download by signed address.
      */
     actor: text(),
     action: codeColumn(ACTIVITY_ACTIONS)().notNull(),
@@ -386,7 +386,7 @@ export const agentStatistics = sqliteTable(
 
 export const ERASURE_KINDS = ['agent', 'account', 'webhook', 'tree'] as const;
 
-/** Deleted agents, accounts and webhooks, and trees of deleted accounts, whose data is still to be erased. */
+/** Agents, accounts, webhooks and trees that were deleted or moved away, and whose data is still to be erased. */
 export const erasures = sqliteTable('erasures', {
   id: integer().primaryKey(),
   kind: codeColumn(ERASURE_KINDS)().notNull(),
@@ -465,7 +465,7 @@ export const files = sqliteTable(
     completedAt: integer('completed_at'),
     expiresAt: integer('expires_at'),
     downloadedAt: integer('downloaded_at'),
-    /** A random value that the current job drew; null if none works on it. No other job takes the file before `due_at`. */
+    /** A random value of the job that works on it; null if none does. No other job takes the file before `due_at`. */
     lease: bytesColumn(),
     /** How many jobs have started since the last progress. */
     attempts: integer().notNull().default(0),
@@ -495,7 +495,7 @@ export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** URLs to which events are sent. Numbers are never reused, because deliveries of a deleted webhook wait for erasure. */
+/** URLs to which events are sent. Numbers are never reused: deliveries of a deleted webhook still wait for erasure. */
 export const webhooks = sqliteTable(
   'webhooks',
   {

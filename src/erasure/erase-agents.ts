@@ -41,7 +41,7 @@ export class AgentErasure {
 
   private readonly size = new SliceSize();
 
-  /** @param first the order of agents: two erasures work from both ends, so that small agents do not wait for a large one */
+  /** @param first the order: two erasures work from both ends, so that small agents do not wait for a large one */
   constructor(
     private readonly database: Database,
     private readonly sign: SignErasure,

@@ -13,7 +13,7 @@ import type { SignErasure } from './erasure-record';
 const ACCOUNTS = 50;
 /** Maximum erasure records that one slice deletes. Each may be several thousand bytes. */
 const RECORDS = 10;
-/** Milliseconds until entries that cannot be erased yet are looked at again: unsealed ones, or ones that a file needs. */
+/** Milliseconds until the next look at entries that cannot be erased yet: unsealed ones, or ones that a file needs. */
 const RETRY_DELAY = 5 * MINUTE;
 
 /**
@@ -30,7 +30,7 @@ interface AccountSlice {
   number: number;
   /** The account's id in hexadecimal. */
   id: string;
-  /** The position (account number × 2³² + sequence) and the time of the last entry to erase; null if there is none. */
+  /** The position (account number × 2³² + sequence) and time of the last entry to erase; null if there is none. */
   pos: number | null;
   at: number | null;
   /** The id of the last activity record to erase, in hexadecimal. */
@@ -74,7 +74,7 @@ export class RetentionErasure {
     return true;
   }
 
-  /** Signs the record of everything that retention will have erased in an account; null if this slice has no entries. */
+  /** Signs the record of all that retention will have erased in an account; null if the slice has no entries. */
   private async signRecord({ number, id, pos }: AccountSlice, erasedAt: number): Promise<string | null> {
     if (pos === null) return null;
     const ranges: [number, number][] = [[1, pos - number * LOG_SPAN]];

@@ -15,7 +15,7 @@ export const LOG_SPAN = 2 ** 32;
 /** {@link LOG_SPAN} as an SQL literal, so that a division by it yields an integer: D1 binds numbers as REAL. */
 export const LOG_SPAN_SQL = sql.raw(String(LOG_SPAN));
 
-/** Events that a full log refuses. Each other event happens at most once to a permission or to its token. */
+/** Events that a full log refuses. Every other event happens to a permission at most once. */
 const REFUSED_WHEN_FULL = sql`(${codeOf(EVENT_TYPES, 'request')}, ${codeOf(EVENT_TYPES, 'use')})`;
 
 /**
@@ -53,7 +53,7 @@ export function draftRows(entries: readonly Entry[]): SQL {
 
 /**
  * Number of entries with which an account's log is full. A full log refuses requests and uses; open requests can still
- * be decided, tokens be revoked, and both expire, with one more entry each.
+ * be decided, tokens be revoked, and both expire.
  */
 export const MAX_LOG_LENGTH = 5_000_000;
 

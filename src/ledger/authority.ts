@@ -12,7 +12,10 @@ export type Credential = CredentialReference & {
   now: () => number;
 };
 
-/** What is checked again: that the database still has the hash, or for a JWT that it has not expired (ms). */
+/**
+ * What the check needs: the hash, which the database must still have, or the expiry time of a JWT in milliseconds since
+ * the epoch.
+ */
 export type CredentialReference = { account: number } & (
   | { kind: 'user_token'; hash: Uint8Array }
   | { kind: 'agent_key'; hash: Uint8Array }

@@ -55,7 +55,9 @@ function nextOutcomeNumber(account: SQL): SQL {
   ))`;
 }
 
-/** The position of an account's newest entry, even if it is erased, as SQL; before the first entry, that of sequence 0. */
+/**
+ * The position of an account's newest entry, even if it is erased, as SQL; before the first entry, that of sequence 0.
+ */
 export function newestPosition(account: number | Column): SQL<number> {
   const start = sql`${account} * ${LOG_SPAN_SQL}`;
   const end = sql`${start} + ${LOG_SPAN_SQL}`;

@@ -8,7 +8,7 @@ import { formatTime, parseDateTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import type { LogSigner } from './signer';
 
-/** The head of the Merkle tree over an account's log: its root hash at one size, which depends on all of its entries. */
+/** The head of the Merkle tree over an account's log: its root hash at one size, which commits to all entries. */
 interface Head {
   account: Id<'user'>;
   /** The number of entries under it: those with the sequences from 1 to this. */
@@ -74,7 +74,7 @@ export async function signHead(signer: LogSigner, head: Head): Promise<SignedHea
   return { ...head, note: await signer.sign(origin, text) };
 }
 
-/** The lines of a signed head: origin (the log's name), size, root, time, and signature (tlog-checkpoint, "Note text"). */
+/** The lines of a signed head: origin (the log's name), size, root, time, signature (tlog-checkpoint, "Note text"). */
 const NOTE = /^(\S+)\n(0|[1-9]\d{0,15})\n([A-Za-z0-9+/]{43}=)\ntime (\S+)\n\n— (\S+) \S+\n$/;
 
 /**

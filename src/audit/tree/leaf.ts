@@ -12,5 +12,5 @@ export function entryLeafInput(entry: AuditEntry, salt: Uint8Array): Uint8Array 
   return leafInput(new TextEncoder().encode(text));
 }
 
-/** The bytes whose hash is the leaf of an entry that is gone before it was sealed: the service never deletes such. */
+/** The same for an entry that was deleted before it was sealed, which the service itself never does. */
 export const MISSING_LEAF_INPUT = leafInput(new Uint8Array());

@@ -26,8 +26,8 @@ export interface SealingContext extends ReadingContext {
  * Seals unsealed entries of the logs that are due: hashes them into the Merkle tree, stores the tiles that become full
  * in R2, signs the heads, and publishes a head in R2 every hour. At most 64 logs and 16,384 entries at a time.
  *
- * Sealers may run at the same time and crash at any point. The tiles that they store depend only on the log, a published
- * head is never replaced, and the tree's row changes last.
+ * Sealers may run at the same time and crash at any point. The tiles that they store depend only on the log, a
+ * published head is never replaced, and the tree's row changes last.
  * @returns whether there may be more to seal
  */
 export async function sealTrees(context: SealingContext, now: number): Promise<boolean> {
@@ -81,9 +81,9 @@ async function sealTree(context: SealingContext, unsealed: UnsealedTree, now: nu
 }
 
 /**
- * Signs the head of a tree, unless it is signed already, and puts it into R2 if the newest head there is an hour old, or
- * none is there. That head's time is read from R2: an attacker who can write to the database must not decide which heads
- * are published.
+ * Signs the head of a tree, unless it is signed already, and puts it into R2 if the newest head there is an hour old,
+ * or none is there. That head's time is read from R2: an attacker who can write to the database must not decide which
+ * heads are published.
  * @returns the head, and when to publish it: null if it is in R2, or the log is empty
  */
 async function publishHead(

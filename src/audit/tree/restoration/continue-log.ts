@@ -87,8 +87,9 @@ function requireLocatedTree(loaded: { shard: Shard; loaded: TreeRow[] | undefine
 }
 
 /**
- * Moves away tiles and heads in R2, 300 at most, that only a longer log has than the restored database, so that the log
- * can be signed again. Tiles are moved before heads: the log stays inconsistent until the last of these heads is moved.
+ * Moves away up to 300 tiles and heads in R2 that belong to a longer log than the restored database has, so that the
+ * log can be signed again. Tiles are moved before heads: the log stays inconsistent until the last of these heads is
+ * moved.
  * @returns zero objects if R2 has none of a longer log, or the log is on another shard than the restored one
  * @throws Problem `invalid_request` for a time in the future; `conflict` if a restoration to that time does not explain
  *   the objects in R2, or the head in the database was never signed; `unavailable` if the log is sealed or its account
@@ -126,8 +127,8 @@ export async function setAsideStaleObjects(
 }
 
 /**
- * Checks that these objects are newer than the time to which the database was restored. Otherwise somebody who can write
- * to the database might have shortened the log, to get another history signed.
+ * Checks that the restored database could not know these objects: they are written at most {@link ROW_DELAY} before it
+ * does. Otherwise somebody who can write to it might have shortened the log, to get another history signed.
  * @throws Problem `conflict`
  */
 async function requireNewer(
@@ -155,8 +156,8 @@ async function requireNewer(
 }
 
 /**
- * Holds the tree: for a while nobody seals the log, and sealers that have begun cannot record what they sealed. Then the
- * tree is due.
+ * Holds the tree: for a while nobody seals the log, and sealers that have begun cannot record what they sealed. Then
+ * the tree is due.
  * @throws Problem `unavailable` if the log is sealed further meanwhile, or its account deleted
  */
 async function hold({ ledger }: Shard, { number, size, heldUntil }: TreeRow, now: number): Promise<void> {

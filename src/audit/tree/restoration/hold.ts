@@ -4,8 +4,8 @@ import { trees } from '../../../db/schema';
 import { formatTime, MINUTE } from '../../../lib/time';
 import { CLOCK_SKEW } from '../trust';
 
-// A restoration lets a log continue whose database was restored to an earlier time. While it moves objects of the log's
-// tree in R2, it holds the tree: nothing of the log is sealed. A hold expires by itself.
+// After a database was restored to an earlier time, a restoration lets a log of it continue. While it moves objects of
+// the log's tree in R2, it holds the tree: nothing of the log is sealed. A hold expires by itself.
 
 /** How long one request of a restoration holds a tree, in milliseconds. */
 export const HOLD_DURATION = 2 * MINUTE;
