@@ -52,9 +52,7 @@ export function selectPositionRange(account: LogAccount, filter: Pick<EntryFilte
     select low, high from bounds`;
 }
 
-/**
- * The index that has the matching entries of each event type as one range; null for a filter on times and positions.
- */
+/** The index that has the matching entries of an event type as one range; null without any filter that needs one. */
 function chooseIndex({ agent, permission, event, action }: EntryFilter): SQL | null {
   if (permission !== undefined) {
     return sql`audit_entries indexed by audit_by_permission where permission = ${permission && idBytes(permission)}`;

@@ -2,10 +2,11 @@ import { type SQL, sql } from 'drizzle-orm';
 import { codeOf, numberList } from '../db/columns';
 import type { Batch, Database } from '../db/database';
 import { STATISTICS_UNITS, webhooks } from '../db/schema';
-import { STORED_ANSWER_LIFETIME, STORED_ANSWER_SLICE } from '../ledger/stored-answer';
+import { STORED_ANSWER_LIFETIME } from '../ledger/stored-answer';
 import { DAY, HOUR } from '../lib/time';
 import { idBytes, smallestIdAt } from '../lib/typeid';
 import { DELIVERY_LIFETIME } from '../outbox/feed';
+import { STORED_ANSWER_LIMIT } from './erase-agents';
 
 /** Maximum rows that one statement deletes. */
 const SLICE = 500;
@@ -32,9 +33,9 @@ export function deleteOldAnswers(database: Database, now: number): Promise<boole
   const old = sql`
     delete from stored_answers where (principal, key) in (
       select principal, key from stored_answers indexed by stored_answers_by_age
-      where created_at <= ${now - STORED_ANSWER_LIFETIME} limit ${STORED_ANSWER_SLICE}
+      where created_at <= ${now - STORED_ANSWER_LIFETIME} limit ${STORED_ANSWER_LIMIT}
     )`;
-  return runDeletions(database, [old], STORED_ANSWER_SLICE);
+  return runDeletions(database, [old], STORED_ANSWER_LIMIT);
 }
 
 /** Deletes statistics that are older than every period that a client can request. */

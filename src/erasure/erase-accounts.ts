@@ -2,9 +2,8 @@ import { asc, eq, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../db/columns';
 import type { Database } from '../db/database';
 import { ERASURE_KINDS, erasures, FILE_STATUSES } from '../db/schema';
-import { STORED_ANSWER_SLICE } from '../ledger/stored-answer';
 import { HOUR } from '../lib/time';
-import { DELETE_LIMIT } from './erase-agents';
+import { DELETE_LIMIT, STORED_ANSWER_LIMIT } from './erase-agents';
 
 const processing = codeOf(FILE_STATUSES, 'processing');
 
@@ -48,7 +47,7 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
       select id from erased_entries indexed by erased_entries_by_account where account = ${account} limit ${DELETE_LIMIT})`),
     run(sql`delete from stored_answers where (principal, key) in (
       select principal, key from stored_answers indexed by stored_answers_by_subject
-      where subject = ${subject} limit ${STORED_ANSWER_SLICE})`),
+      where subject = ${subject} limit ${STORED_ANSWER_LIMIT})`),
     run(sql`delete from erasures where id = ${id}
       and not exists (select 1 from stored_answers indexed by stored_answers_by_subject where subject = ${subject})
       and not exists (select 1 from agents where account = ${account})

@@ -5,12 +5,14 @@ import { mergeSorted } from '../db/merge-sorted';
 import { ERASURE_KINDS, ERASURE_REASONS, EVENT_TYPES } from '../db/schema';
 import { SliceSize } from '../db/slice-size';
 import { LOG_SPAN, LOG_SPAN_SQL } from '../ledger/append';
-import { STORED_ANSWER_SLICE } from '../ledger/stored-answer';
 import { formatHexId } from '../lib/typeid';
 import { rangesOf, type SignErasure } from './erasure-record';
 
 /** Maximum permissions, statistics or deliveries that one statement deletes: D1 answers nothing else meanwhile. */
 export const DELETE_LIMIT = 200;
+
+/** Maximum stored answers that one statement deletes: fewer, because each may be large. */
+export const STORED_ANSWER_LIMIT = 100;
 
 /** Agents that one slice looks at, so that many small ones are erased together. */
 const AGENTS = 50;
@@ -67,9 +69,8 @@ export class AgentErasure {
 
   /** Finds the next agents, and shares the slice out evenly among those that have sealed entries. */
   private async findNext(): Promise<DeletedAgent[]> {
-    const order = this.first === 'oldest' ? sql`asc` : sql`desc`;
-    const beyond =
-      this.lastIdle === null ? sql`` : sql`and id ${this.first === 'oldest' ? sql`>` : sql`<`} ${this.lastIdle}`;
+    const [order, after] = this.first === 'oldest' ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`];
+    const beyond = this.lastIdle === null ? sql`` : sql`and id ${after} ${this.lastIdle}`;
     const events = EVENT_TYPES.keys().toArray();
     const [next] = await this.database.load([
       this.database
@@ -167,7 +168,7 @@ export class AgentErasure {
     const deletions = numberList(next.map(({ id }) => id));
     const answers = sql`
       select principal, key from stored_answers indexed by stored_answers_by_subject
-      where subject in (select subject from erasures where id in ${deletions}) limit ${STORED_ANSWER_SLICE}`;
+      where subject in (select subject from erasures where id in ${deletions}) limit ${STORED_ANSWER_LIMIT}`;
     const { build } = this.database;
     return [
       build.run(sql`delete from permissions where (account, id) in (

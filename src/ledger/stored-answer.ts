@@ -9,9 +9,6 @@ import type { Id } from '../lib/typeid';
 /** How long a stored answer is replayed, in milliseconds. Later it is deleted. */
 export const STORED_ANSWER_LIFETIME = DAY;
 
-/** Maximum answers that one statement deletes: fewer than of other rows, because an answer may be large. */
-export const STORED_ANSWER_SLICE = 100;
-
 /** An idempotency key and its owner, given as SQL while the caller is not known yet. */
 export interface AnswerKey {
   /** The identifier of the user token, account or agent that sent the key, or `operator`, as bytes. */

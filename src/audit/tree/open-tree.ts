@@ -5,7 +5,7 @@ import type { AccountRef } from '../../http/context';
 import { type ReadTile, readOnce } from '../../lib/tiles';
 import type { SignedHead } from './checkpoint';
 import { extendTree } from './extend-tree';
-import { requireNotHeld, selectHold } from './restoration/hold';
+import { requireNotHeld } from './restoration/hold';
 import { type SealingContext, sealAccount } from './seal';
 import { LogInconsistent, tileReader } from './storage';
 import {
@@ -24,6 +24,7 @@ export const treeColumns = {
   frontier: trees.frontier,
   note: trees.note,
   publishedSize: sql<number>`coalesce(${trees.publishedSize}, 0)`,
+  heldUntil: sql<number>`coalesce(${trees.heldUntil}, 0)`,
   end: lastSequence(accounts.number),
 };
 
@@ -101,9 +102,9 @@ export async function openSealedTree(
   try {
     for (let slice = 1; slice <= MAX_SLICES; slice++) {
       if (await sealAccount(sealing, number, now())) continue;
-      const [[row], [held]] = await reader.load([selectTree(reader, number), selectHold(reader, number)]);
+      const [[row]] = await reader.load([selectTree(reader, number)]);
       // A restoration that began meanwhile discards what was sealed: it moves those objects away.
-      requireNotHeld(held, now());
+      if (row) requireNotHeld(row, now());
       const tree = await openTree(sealing, { number, id }, row, now());
       if (tree.head.size >= snapshot) return tree;
       // Inconsistent: the tree has no row, or the log ends before the snapshot. Otherwise another sealer sealed less.

@@ -61,11 +61,10 @@ const NOTHING: LogContinuation = { set_aside: 0, has_more: false };
 /** The query for the tree of the account in the path, which runs on each shard. A tree without a row is empty. */
 function treeInPath(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
-  const heldUntil = sql<number>`coalesce(${trees.heldUntil}, 0)`;
   return (
     id && {
       query: reader
-        .select({ ...treeColumns, heldUntil, id: accounts.id, number: accounts.number })
+        .select({ ...treeColumns, id: accounts.id, number: accounts.number })
         .from(accounts)
         .leftJoin(trees, eq(trees.account, accounts.number))
         .where(eq(accounts.id, id)),

@@ -1,5 +1,4 @@
-import { between, eq, not, type SQL } from 'drizzle-orm';
-import type { Reader } from '../../../db/database';
+import { between, not, type SQL } from 'drizzle-orm';
 import { trees } from '../../../db/schema';
 import { formatTime, MINUTE } from '../../../lib/time';
 import { CLOCK_SKEW } from '../trust';
@@ -18,14 +17,9 @@ export function endOfHold(heldUntil: number, now: number): number {
   return isHeld(heldUntil, now) ? Math.max(now + HOLD_DURATION, heldUntil + 1) : now + HOLD_DURATION;
 }
 
-/** Selects the end of the last hold of an account's tree. */
-export function selectHold(reader: Reader, account: number) {
-  return reader.select({ heldUntil: trees.heldUntil }).from(trees).where(eq(trees.account, account));
-}
-
 /** @throws Error while the tree is held */
-export function requireNotHeld(tree: { heldUntil: number } | undefined, now: number): void {
-  if (tree && isHeld(tree.heldUntil, now)) throw new Error(`the tree is held until ${formatTime(tree.heldUntil)}`);
+export function requireNotHeld({ heldUntil }: { heldUntil: number }, now: number): void {
+  if (isHeld(heldUntil, now)) throw new Error(`the tree is held until ${formatTime(heldUntil)}`);
 }
 
 /** The SQL condition that a tree is not held. */
