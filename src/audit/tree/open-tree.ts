@@ -51,7 +51,7 @@ export interface Tree {
  * Opens an account's tree for reading, after checking it against its signed note and the newest head in R2.
  * @param row the row of {@link selectTree}
  * @param now milliseconds since the epoch
- * @throws LogInconsistent; Error if the account is deleted
+ * @throws LogInconsistent; Error if the account is deleted, or the tree cannot be read this time
  */
 export async function openTree(
   context: ReadingContext,
@@ -71,7 +71,7 @@ export async function openTree(
 /**
  * Opens a tree whose newest head is in R2 but not yet in the database: its sealer is still running, or crashed. Hashes
  * the entries in between, and takes a few more round trips to the database.
- * @throws LogInconsistent
+ * @throws as {@link extendTree}
  */
 async function openPublishedTree(context: ReadingContext, account: number, now: number): Promise<Tree> {
   const [tree] = await findUnsealedTrees(context.reader, eq(trees.account, account));
