@@ -13,8 +13,9 @@ export const dateRange = lazy(() => ({
 }));
 
 /**
- * Refuses a range that starts after it ends. The midnight that ends the day of a bare `end_date` is after that day.
- * @param place where the request has the dates
+ * Refuses a range that starts after it ends. As a date is shorthand for its whole day, a start at the midnight that
+ * ends the day of `end_date` is refused too; equal times are allowed.
+ * @param place which part of the request has the dates
  * @throws Problem `invalid_request`
  */
 export function requireDateOrder(

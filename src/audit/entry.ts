@@ -7,7 +7,6 @@ import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
 import { idField, integerField, jsonField, objectField, timeField } from '../http/response-fields';
 import { LOG_SPAN } from '../ledger/append';
-import type { JsonObject } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { retentionDays } from '../lib/plans';
 import { DAY, formatTime } from '../lib/time';
@@ -26,20 +25,11 @@ export const entryColumns = {
   agentId: aliased(agents.id, 'agent_id'),
 };
 
-/** Joins an entry with its agent. Entries of a deleted agent have none, and are hidden until they are erased. */
-export const entryAgent = eq(agents.number, auditEntries.agent);
+/** Joins an entry with its agent. Entries of a deleted agent match none: the API hides them until they are erased. */
+export const isAgentOfEntry = eq(agents.number, auditEntries.agent);
 
-export interface EntryRow {
-  pos: number;
-  id: Id<'audit'>;
-  permission: Id<'perm'>;
-  event: EventType;
-  createdAt: number;
-  ipAddress: string;
-  userAgent: string;
-  details: JsonObject;
-  agentId: Id<'agent'>;
-}
+/** An entry as {@link entryColumns} selects it, with the id of its agent. */
+export type EntryRow = Omit<typeof auditEntries.$inferSelect, 'agent' | 'action' | 'salt'> & { agentId: Id<'agent'> };
 
 export const EventType = lazy(() =>
   choice(EVENT_TYPES).meta({
@@ -50,9 +40,7 @@ export const EventType = lazy(() =>
   }),
 );
 
-export type EventType = z.output<ReturnType<typeof EventType>>;
-
-/** The details of an event. A nullable field that does not apply is null, an optional one is absent. */
+/** The details of an entry. A nullable field that does not apply is null, an optional one is absent. */
 const AuditDetails = lazy(() =>
   z
     .object({
@@ -124,6 +112,7 @@ export const AuditEntry = lazy(() =>
 
 export type AuditEntry = z.output<ReturnType<typeof AuditEntry>>;
 
+/** Makes the API's form of an entry. */
 export function presentEntry(account: Pick<AccountRef, 'number' | 'id'>, row: EntryRow): AuditEntry {
   return {
     id: row.id,
@@ -139,7 +128,7 @@ export function presentEntry(account: Pick<AccountRef, 'number' | 'id'>, row: En
   };
 }
 
-/** The condition that finds an entry of the account, unless it is past the retention of the plan. */
+/** The condition that finds an entry of the account, unless it is past the account's retention period. */
 export function isKeptEntry(account: AccountRef, id: Id<'audit'>, now: number) {
   return and(
     eq(auditEntries.id, id),
@@ -149,12 +138,12 @@ export function isKeptEntry(account: AccountRef, id: Id<'audit'>, now: number) {
   );
 }
 
-/** The position before an account's first entry: sequence n has this position plus n. */
+/** The position in the log before an account's first entry: the entry with sequence n has this position plus n. */
 export function logStart(account: Pick<AccountRef, 'number'>): number {
   return account.number * LOG_SPAN;
 }
 
-/** The time before which entries are past the retention of the account's plan, in milliseconds since the epoch. */
+/** The earliest time of entries within the account's retention period, in milliseconds since the epoch. */
 export function oldestKept(account: AccountRef, now: number): number {
   return now - retentionDays(account) * DAY;
 }

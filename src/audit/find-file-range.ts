@@ -2,27 +2,23 @@ import { eq, sql } from 'drizzle-orm';
 import type { Reader } from '../db/database';
 import { accounts } from '../db/schema';
 import type { FileRow } from '../files/file-records';
-import type { Plan } from '../lib/plans';
-import type { Id } from '../lib/typeid';
 import { logStart } from './entry';
 import { selectPositionRange } from './select-positions';
 
-/** A range of positions in the log of an account: `low` inclusive, `high` exclusive. */
+/** A range of positions (account number × 2³² + sequence) in an account's log: `low` inclusive, `high` exclusive. */
 export interface PositionRange {
   low: number;
   high: number;
 }
 
-/** The account whose log a file contains. */
-export interface FileAccount {
-  id: Id<'user'>;
-  name: string | null;
-  plan: Plan;
-}
+/** The account that requested a file. */
+export type FileAccount = Pick<typeof accounts.$inferSelect, 'id' | 'name' | 'plan'>;
 
 /**
- * Finds the positions of the entries that a file may contain, and the account that owns them: entries between the two
- * times, without those written after the file was requested, and without those past the retention at that time.
+ * Finds the positions of the entries that an export or report may contain, and the account that owns them: those from
+ * one time until before the other, without those written after the file was requested, and those that were past the
+ * retention period by then. The range is empty if the log is.
+ * @throws Error if the account is deleted
  */
 export async function findFileRange(
   reader: Reader,

@@ -7,10 +7,10 @@ import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import type { Id } from '../lib/typeid';
-import { AuditEntry, entryAgent, entryColumns, isKeptEntry, presentEntry } from './entry';
+import { AuditEntry, entryColumns, isAgentOfEntry, isKeptEntry, presentEntry } from './entry';
 
 /**
- * Finds an audit entry of the account, unless it is past the retention of the plan.
+ * Returns an audit entry of the account, unless it is past the account's retention period.
  * @throws Problem `not_found`
  */
 export async function getAuditEntry(
@@ -21,7 +21,7 @@ export async function getAuditEntry(
     reader
       .select(entryColumns)
       .from(auditEntries)
-      .innerJoin(agents, entryAgent)
+      .innerJoin(agents, isAgentOfEntry)
       .where(isKeptEntry(account, id, runtime.now())),
   ]);
   if (!row) throw notFound('audit entry');

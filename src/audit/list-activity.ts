@@ -28,14 +28,19 @@ const ActivityList = lazy(() =>
   }),
 );
 
-/** A record of the account activity, as the API shows it. */
+/** A record of the account activity as the API shows it. */
 export const Activity = lazy(() =>
   z
     .object({
       id: idField('act'),
-      actor: z.string().nullable().meta({
-        description: 'Id of the user token or agent, or `operator`; null for a download by its signed URL.',
-      }),
+      actor: z
+        .string()
+        .nullable()
+        .meta({
+          description:
+            'Id of the user token, or of the account for a person who signed in with the identity provider; `operator`; ' +
+            'null for a download by its signed URL.',
+        }),
       action: ActivityAction(),
       target: z.string().meta({ description: 'Id of the object, which remains when the object is deleted.' }),
       changes: z.array(z.string()).meta({ description: 'Names of the changed fields, never their values.' }),
@@ -64,8 +69,8 @@ export const Activity = lazy(() =>
 export type Activity = z.output<ReturnType<typeof Activity>>;
 
 /**
- * Lists the matching records of the account activity, newest first, back to the retention of the plan.
- * @throws Problem `invalid_request` for a range that ends before it starts
+ * Lists the matching records of the account activity, newest first, as far back as the account's retention period.
+ * @throws Problem `invalid_request` for a range that ends before it starts; `invalid_cursor`
  */
 export async function listActivity(
   context: UserContext,

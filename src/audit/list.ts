@@ -18,8 +18,8 @@ import {
   AuditEntry,
   type EntryRow,
   EventType,
-  entryAgent,
   entryColumns,
+  isAgentOfEntry,
   logStart,
   oldestKept,
   presentEntry,
@@ -50,8 +50,9 @@ const AuditList = lazy(() =>
 type Input = z.output<ReturnType<typeof AuditList>>;
 
 /**
- * Lists the matching entries of the account's audit log, back to the retention of the plan.
- * @throws Problem `invalid_request` for parameters that contradict each other
+ * Lists the matching entries of the account's audit log, as far back as its retention period. A page leaves out entries
+ * of deleted agents, and so may have fewer entries than its limit, or none.
+ * @throws Problem `invalid_request` for parameters that contradict each other; `invalid_cursor`
  */
 export async function listAuditEntries(context: UserContext, input: Input): Promise<Page<AuditEntry>> {
   requireDateOrder('query', input);
@@ -61,7 +62,7 @@ export async function listAuditEntries(context: UserContext, input: Input): Prom
   const { after_sequence, ...listQuery } = input;
   const page = await openPage<`${number}`>(context, { list: 'audit', owner: account.id }, listQuery);
   const sequence = page.after === undefined ? after_sequence : Number(page.after);
-  const edge = sequence === undefined ? undefined : logStart(account) + sequence;
+  const boundary = sequence === undefined ? undefined : logStart(account) + sequence;
   const kept = oldestKept(account, runtime.now());
   const filter: EntryFilter = {
     ...(input.agent_id !== undefined && { agent: parseId('agent', input.agent_id) }),
@@ -69,7 +70,7 @@ export async function listAuditEntries(context: UserContext, input: Input): Prom
     ...(input.event_type && { event: input.event_type }),
     ...(input.action !== undefined && { action: input.action }),
     ...(input.end_date && { to: input.end_date.bound }),
-    ...(edge !== undefined && (input.order === 'asc' ? { after: edge } : { before: edge })),
+    ...(boundary !== undefined && (input.order === 'asc' ? { after: boundary } : { before: boundary })),
     from: Math.max(kept, input.start_date?.bound ?? kept),
   };
   const positions = selectPositions(account, filter, input.order, page.rowLimit);
@@ -78,7 +79,7 @@ export async function listAuditEntries(context: UserContext, input: Input): Prom
       .select(entryColumns)
       .from(sql`(${positions}) as page`)
       .crossJoin(auditEntries)
-      .leftJoin(agents, entryAgent)
+      .leftJoin(agents, isAgentOfEntry)
       .where(eq(auditEntries.pos, sql`page.pos`)),
   ]);
   // Sorted here, because SQLite would read each row again to sort the join.

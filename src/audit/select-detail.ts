@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { LOG_SPAN_SQL } from '../ledger/append';
 
-/** SQL for the same value in the row of `permissions`. */
+/** What stands in for each member: SQL on the row of the entry's permission. */
 const IN_PERMISSION = {
   resource: sql`resource`,
   decided_by: sql`decided_by`,
@@ -10,8 +10,8 @@ const IN_PERMISSION = {
 } as const;
 
 /**
- * One member of an entry's details, as SQL. For details deeper than 1,000 levels, which SQLite's JSON functions refuse
- * by failing the statement, the value comes from the permission.
+ * One member of an entry's details, as SQL. Reading details that are nested deeper than 1,000 levels would fail the
+ * statement in SQLite: for them the value comes from the present state of the permission, and is NULL if that is gone.
  * @param entry the alias of `audit_entries` in the statement
  */
 export function selectDetail(name: keyof typeof IN_PERMISSION, entry = 'audit_entries'): SQL {

@@ -6,8 +6,7 @@ import { LOG_SPAN } from '../ledger/append';
 import { type Id, idBytes } from '../lib/typeid';
 import { logStart } from './entry';
 
-/** The account that owns the log. */
-export type LogAccount = Pick<AccountRef, 'number'>;
+type LogAccount = Pick<AccountRef, 'number'>;
 
 /** A filter on the entries of a log. An id of null matches no entry. */
 export interface EntryFilter {
@@ -18,7 +17,7 @@ export interface EntryFilter {
   /** Milliseconds since the epoch; `from` inclusive, `to` exclusive. */
   from: number;
   to?: number;
-  /** Positions; both exclusive. */
+  /** Positions (account number × 2³² + sequence); both exclusive. */
   after?: number;
   before?: number;
 }
@@ -26,17 +25,17 @@ export interface EntryFilter {
 /**
  * Selects the positions of the matching entries, in order, as one column `pos`.
  *
- * Entries are in the same order by position and by time, so a binary search turns the times into positions. Each index
+ * Entries are in the same order by position and by time, so a binary search turns the times into positions. An index
  * then has the matching entries of one event type as one range; without an event type the six ranges are merged. So the
  * cost of a page does not depend on how many entries match.
  */
 export function selectPositions(account: LogAccount, filter: EntryFilter, order: 'asc' | 'desc', limit: number): SQL {
-  const { range, hasEvent } = chooseRange(filter);
+  const index = chooseIndex(filter);
   const within = sql`pos >= (select low from bounds) and pos < (select high from bounds)`;
   const events = filter.event ? [EVENT_TYPES.indexOf(filter.event)] : EVENT_TYPES.keys().toArray();
-  const arms = hasEvent
-    ? events.map((event) => sql`select pos from ${range} and event = ${sql.raw(String(event))} and ${within}`)
-    : [sql`select pos from ${range} and ${within}`];
+  const arms = index
+    ? events.map((event) => sql`select pos from ${index} and event = ${sql.raw(String(event))} and ${within}`)
+    : [sql`select pos from audit_entries not indexed where ${within}`];
   return sql`
     with log as materialized (${selectLog(account)}),
       bounds as materialized (${selectBounds(account, filter)})
@@ -44,34 +43,27 @@ export function selectPositions(account: LogAccount, filter: EntryFilter, order:
 }
 
 /**
- * Selects the filter's times and positions as bounds, in one row: `low` inclusive, `high` exclusive. Selects no row if
- * the log is empty.
+ * Selects the range of positions between the filter's times and positions, in one row: `low` inclusive, `high`
+ * exclusive. Selects no row if the log is empty.
  */
-export function selectPositionRange(account: LogAccount, filter: Omit<EntryFilter, 'agent' | 'permission'>): SQL {
+export function selectPositionRange(account: LogAccount, filter: Pick<EntryFilter, 'from' | 'to' | 'before'>): SQL {
   return sql`
     with log as materialized (${selectLog(account)}), bounds as (${selectBounds(account, filter)})
     select low, high from bounds`;
 }
 
-function chooseRange({ agent, permission, event, action }: EntryFilter): { range: SQL; hasEvent: boolean } {
+/** The index that has the matching entries of an event type as one range; null without any filter that needs one. */
+function chooseIndex({ agent, permission, event, action }: EntryFilter): SQL | null {
   if (permission !== undefined) {
-    const id = permission && idBytes(permission);
-    return { range: sql`audit_entries indexed by audit_by_permission where permission = ${id}`, hasEvent: true };
+    return sql`audit_entries indexed by audit_by_permission where permission = ${permission && idBytes(permission)}`;
   }
   const ofAgent = sql`agent = (select agent from bounds)`;
   if (agent !== undefined && action !== undefined) {
-    const range = sql`audit_entries indexed by audit_by_agent_action where ${ofAgent} and action = ${action}`;
-    return { range, hasEvent: true };
+    return sql`audit_entries indexed by audit_by_agent_action where ${ofAgent} and action = ${action}`;
   }
-  if (agent !== undefined) {
-    return { range: sql`audit_entries indexed by audit_by_agent where ${ofAgent}`, hasEvent: true };
-  }
-  if (action !== undefined) {
-    return { range: sql`audit_entries indexed by audit_by_action where action = ${action}`, hasEvent: true };
-  }
-  return event
-    ? { range: sql`audit_entries indexed by audit_by_event where true`, hasEvent: true }
-    : { range: sql`audit_entries not indexed where true`, hasEvent: false };
+  if (agent !== undefined) return sql`audit_entries indexed by audit_by_agent where ${ofAgent}`;
+  if (action !== undefined) return sql`audit_entries indexed by audit_by_action where action = ${action}`;
+  return event ? sql`audit_entries indexed by audit_by_event where true` : null;
 }
 
 /**
@@ -86,7 +78,7 @@ function selectLog(account: LogAccount): SQL {
     join (select pos, created_at from audit_entries where ${ofAccount} order by pos desc limit 1) as last`;
 }
 
-/** Selects the bounds of the filter as positions, `low` inclusive and `high` exclusive, and the number of its agent. */
+/** Selects the filter's range of positions, `low` inclusive and `high` exclusive, and the number of its agent. */
 function selectBounds(account: LogAccount, { agent, permission, action, from, to, after, before }: EntryFilter): SQL {
   const start = logStart(account);
   const number = agent

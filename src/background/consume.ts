@@ -1,30 +1,30 @@
 import { Cost } from '../db/database';
 import type { Runtime } from '../env';
 import { type LogFields, log, logFailure, withLogFields } from '../lib/log';
-import { SECOND } from '../lib/time';
 
-/** Maximum delay before a failed message is retried, in milliseconds. */
-const MAX_DELAY = 60 * SECOND;
+/** Maximum seconds before a failed message is retried. */
+const MAX_RETRY_DELAY = 60;
 
-/** Work on a message that may continue while the next message is handled. */
+/** The work that a message has started, which may continue while the next message is handled. */
 export interface RemainingWork {
-  /** Settles when the work is done. */
+  /** Resolves when the work is done, and rejects if it failed. */
   done: Promise<void>;
   /** A number that grows as the work advances. */
   progress: () => number;
-  /** How long the next message waits for progress, in milliseconds. */
+  /** How long the next message waits for further progress, in milliseconds. */
   patience: number;
 }
 
-/** Keeps an invocation alive until a promise settles. */
+/** Keeps the Worker running until a promise resolves or rejects. */
 export type WaitUntil = (work: Promise<void>) => void;
 
 /**
- * Handles the messages of a queue one by one, and logs one line for each. A message that fails is retried later.
- * @param describe the log fields of a message
- * @param handle returns work that may outlast the message, or undefined if there is none
- * @param waitUntil takes over work that makes no progress: its message is acknowledged and never retried. Without it,
- *   all work is waited for
+ * Handles the messages of a queue one by one, and logs one line for each. A message that fails is retried later, with
+ * exponential back-off.
+ * @param describe returns the log fields of a message
+ * @param handle returns the work that remains to be waited for, or undefined if there is none
+ * @param waitUntil takes over work that makes no progress: its message is acknowledged at once and never retried.
+ *   Without it, the next message waits for all work
  */
 export async function consume<M>(
   batch: MessageBatch<M>,
@@ -49,14 +49,14 @@ export async function consume<M>(
         message.ack();
         if (!isStuck) succeed();
       } catch (error) {
-        message.retry({ delaySeconds: Math.min(2 ** attempts, MAX_DELAY / SECOND) });
+        message.retry({ delaySeconds: Math.min(2 ** attempts, MAX_RETRY_DELAY) });
         fail(error);
       }
     });
   }
 }
 
-/** Waits for work as long as it makes progress; false when it makes none. */
+/** Waits until work is done, and returns true; or until it makes no progress for a while, and returns false. */
 async function endsInTime({ done, progress, patience }: RemainingWork, runtime: Runtime): Promise<boolean> {
   const isOver = done.then(() => true);
   for (let before = -1; before < progress(); ) {

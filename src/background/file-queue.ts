@@ -1,25 +1,21 @@
 import { exportProducers } from '../audit/exports/produce';
 import { reportProducers } from '../audit/reports/produce';
-import type { SealingContext } from '../audit/tree/seal';
 import { openSigner } from '../audit/tree/signer';
 import type { Cost } from '../db/database';
-import type { FileKind } from '../db/schema';
 import { openShard } from '../db/shards';
 import type { Env, JobMessage, Runtime } from '../env';
 import { parseFileId } from '../files/file';
 import { JOB_SIZES, type JobSizes, processFile } from '../files/job';
-import type { FileProducerFactory } from '../files/producer';
-import { SERVICE } from '../ledger/authority';
+import { SERVICE_AUTHORITY } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { enqueueWebhook } from '../outbox/enqueue';
+import { requireBinding } from '../task';
 import { consume } from './consume';
 
-/** The producers of each kind of file. */
-function producersOf(sealing: SealingContext, runtime: Runtime): Record<FileKind, FileProducerFactory> {
-  return { export: exportProducers(sealing, runtime.now), report: reportProducers(sealing, runtime.now) };
-}
-
-/** Runs a job for each message of the queue. If the queue loses a message, the sweep sends another. */
+/**
+ * Runs a job, a limited part of the work on a file, for each message of the queue. If the queue loses a message, a task
+ * of every minute sends another.
+ */
 export async function consumeFileQueue(
   batch: MessageBatch<JobMessage>,
   env: Env,
@@ -33,19 +29,23 @@ export async function consumeFileQueue(
   });
 }
 
-/** Runs a job, and notifies the webhook worker of the file's outcome. Returns whether another job has to continue. */
+/** Runs a job; if it completes or fails the file, notifies webhooks. Returns whether another job has to continue. */
 async function runJob({ shard, account, id }: JobMessage, cost: Cost, env: Env, runtime: Runtime, sizes: JobSizes) {
   const key = parseFileId(id);
   const database = openShard(env, shard, cost);
   if (!key || !database) return false;
-  const { FILES, WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
-  if (!FILES) throw new Error('the bucket FILES is not bound');
+  const { WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
   let isPending = false;
-  const shared = { reader: database, ledger: new Ledger(database, SERVICE), bucket: FILES };
+  const shared = {
+    reader: database,
+    ledger: new Ledger(database, SERVICE_AUTHORITY),
+    bucket: requireBinding(env, 'FILES'),
+  };
+  const sealing = { ...shared, signer: await openSigner(env) };
   const context = {
     ...shared,
     runtime,
-    producers: producersOf({ ...shared, signer: await openSigner(env) }, runtime),
+    producers: { export: exportProducers(sealing, runtime.now), report: reportProducers(sealing, runtime.now) },
     sizes,
     loadAsset: (path: string) => readAsset(env, path),
     announce: () => {

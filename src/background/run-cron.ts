@@ -2,30 +2,29 @@ import { moveTasks } from '../accounts/move/tasks';
 import { Cost } from '../db/database';
 import { listShards, openShard } from '../db/shards';
 import type { Env, Runtime } from '../env';
-import { SERVICE } from '../ledger/authority';
+import { SERVICE_AUTHORITY } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { SECOND } from '../lib/time';
 import type { Task } from '../task';
 import { TaskRun } from './task-run';
 import { TASKS } from './tasks';
 
-/** The cron expressions of wrangler.toml. */
+/** The cron expressions of the jobs, as in wrangler.toml. */
 export const SCHEDULES = { every_minute: '* * * * *', every_hour: '17 * * * *' } as const;
 
 /** Statements after which a run stops. D1 takes 1,000 an invocation, and a slice takes few. */
 const MAX_STATEMENTS = 900;
 
-/** Milliseconds after which a run stops: the next one is about to begin. */
+/** Milliseconds after which a run stops, because the next run of the minute is about to begin. */
 const MAX_TIME = 50 * SECOND;
 
-/** After a slice the database is left to others for this many times as long as the slice took… */
+/** A slice is followed by a pause of this many times the time it took, but of MAX_PAUSE milliseconds at most. */
 const PAUSE_FACTOR = 3;
-/** …but for no longer than this, in milliseconds. */
 const MAX_PAUSE = 250;
 
 /**
- * Runs the tasks of a cron job on every shard, one slice of each in turn, so that a task with much to do does not keep
- * the others waiting. What fails or takes too long is left to the next run.
+ * Runs the tasks of a cron job on every shard, one slice (a limited part) of each in turn, so that a task with much to
+ * do does not keep the others waiting. What fails or takes too long is left to the next run.
  */
 export async function runCron(cron: string, env: Env, runtime: Runtime): Promise<void> {
   const cost = new Cost();
@@ -37,7 +36,9 @@ export async function runCron(cron: string, env: Env, runtime: Runtime): Promise
       if (isOver()) break;
       const begun = runtime.now();
       await run.runSlice(cost, runtime);
-      if (run.hasMore) await pause(runtime, runtime.now() - begun);
+      const pause = Math.min(PAUSE_FACTOR * (runtime.now() - begun), MAX_PAUSE);
+      // Lets requests that arrived during the slice reach the database.
+      if (run.hasMore && pause > 0) await runtime.sleep(pause);
     }
     runs = runs.filter(({ hasMore }) => hasMore);
   }
@@ -53,14 +54,9 @@ async function startRuns(cron: string, env: Env, runtime: Runtime, cost: Cost): 
   const due = TASKS.filter(({ schedule }) => SCHEDULES[schedule] === cron);
   const { tasksOf, isHeld } = await moveTasks(shards);
   return shards.flatMap(({ name, database }) => {
-    const context = { shard: name, database, ledger: new Ledger(database, SERVICE), env, runtime };
-    // While an account is held for its move, other tasks would find half of it.
+    const context = { shard: name, database, ledger: new Ledger(database, SERVICE_AUTHORITY), env, runtime };
+    // While an account is held at the end of its move, other tasks would find half of it.
     const tasks: Task[] = [...tasksOf(name), ...(isHeld(name) ? [] : due)];
     return tasks.map((task) => new TaskRun({ cron, shard: name, task: task.name }, task.start(context)));
   });
-}
-
-/** Lets requests that arrived during a slice reach the database. */
-async function pause(runtime: Runtime, taken: number): Promise<void> {
-  if (taken > 0) await runtime.sleep(Math.min(PAUSE_FACTOR * taken, MAX_PAUSE));
 }

@@ -17,9 +17,9 @@ export class TaskRun {
   ) {}
 
   /**
-   * Runs one slice. A task that fails is over until the next run. A task that is over logs one line, if it failed or
-   * wrote anything.
-   * @param total counts the cost of the whole cron job
+   * Runs one slice, and sets `hasMore`. After a failure there is no more. A run that ends logs one line, if it failed
+   * or wrote anything.
+   * @param total counts the cost of the whole cron job, this slice included
    */
   async runSlice(total: Cost, runtime: Runtime): Promise<void> {
     const before = { ...total };

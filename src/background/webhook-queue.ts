@@ -4,26 +4,26 @@ import type { Cost } from '../db/database';
 import type { FileKind } from '../db/schema';
 import { openShard } from '../db/shards';
 import { type Env, type Runtime, readConfig, type WebhookMessage } from '../env';
-import { SERVICE } from '../ledger/authority';
+import { SERVICE_AUTHORITY } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { claimWebhook } from '../webhooks/dispatch/claim';
 import { deliver } from '../webhooks/dispatch/deliver';
 import { type FilePresenter, fanOut } from '../webhooks/dispatch/fan-out';
 import { consume, type RemainingWork, type WaitUntil } from './consume';
 
-/** How files of each kind are shown in the payload of their events. */
+/** The functions that show files of each kind in the payload of their events. */
 const PRESENTERS: Record<FileKind, FilePresenter> = { export: presentExport, report: presentReport };
 
 /**
- * How long the queue waits for all webhooks of an account together while no receiver answers, in milliseconds. The
+ * Milliseconds that the queue waits for all webhooks of an account together while none of their receivers answers. The
  * webhooks share it equally, so that one account does not delay the messages of others, however many webhooks it has.
  */
 const MAX_ACCOUNT_WAIT = 250;
 
 /**
- * Handles the messages of a queue of webhooks: creates deliveries, and makes the attempts that are due. The sweep finds
- * whatever the queue loses.
- * @param waitUntil takes over attempts to which no receiver answers, so that a slow receiver delays no other message
+ * Handles the messages of the two webhook queues: creates the deliveries of pending events, and makes the attempts that
+ * are due. If a queue loses a message, a task of every minute sends another.
+ * @param waitUntil takes over attempts that no receiver answers, so that a slow receiver delays no other message
  */
 export async function consumeWebhookQueue(
   batch: MessageBatch<WebhookMessage>,
@@ -52,7 +52,7 @@ async function handleMessage(
   const context = {
     shard,
     reader: database,
-    ledger: new Ledger(database, SERVICE),
+    ledger: new Ledger(database, SERVICE_AUTHORITY),
     runtime: { ...runtime, fetch },
     config: settings.config,
     presenters: PRESENTERS,

@@ -2,10 +2,10 @@ import { type Column, type GetColumnData, type SQL, sql } from 'drizzle-orm';
 import { customType } from 'drizzle-orm/sqlite-core';
 import { formatId, type Id, idBytes, type Prefix } from '../lib/typeid';
 
-/** D1 returns blobs as arrays of numbers. */
+/** What the driver takes and returns for a blob: D1 returns an array of numbers. */
 type DriverBlob = Uint8Array | number[];
 
-/** A column for identifiers of one kind, stored as their 16 bytes. */
+/** Makes a column for identifiers of one kind, stored as their 16 bytes. */
 export function idColumn<P extends Prefix>(prefix: P) {
   return customType<{ data: Id<P>; driverData: DriverBlob }>({
     dataType: () => 'blob',
@@ -20,7 +20,7 @@ export const bytesColumn = customType<{ data: Uint8Array; driverData: DriverBlob
   fromDriver: (bytes) => Uint8Array.from(bytes),
 });
 
-/** A column for one of a list of words, stored as its index in the list: append to a list, never reorder it. */
+/** Makes a column for one of a list of words, stored as its index in the list: append to a list, never reorder it. */
 export function codeColumn<const W extends readonly string[]>(words: W) {
   return customType<{ data: W[number]; driverData: number }>({
     dataType: () => 'integer',
@@ -33,14 +33,17 @@ export function codeColumn<const W extends readonly string[]>(words: W) {
   });
 }
 
-/**
- * A column under an alias. D1 returns rows as objects, so two columns of a join with the same name would collide.
- */
+/** Selects a column under an alias: D1 returns rows as objects, in which two columns of one name would collide. */
 export function aliased<C extends Column>(column: C, name: string): SQL.Aliased<GetColumnData<C>> {
   return sql<GetColumnData<C>>`${column}`.mapWith(column).as(name) as SQL.Aliased<GetColumnData<C>>;
 }
 
-/** The stored code of a word of a {@link codeColumn}, for raw SQL. */
+/** A list of numbers for `in`, as SQL. It may be of any length, whereas D1 binds at most 100 parameters. */
+export function numberList(numbers: Iterable<number>): SQL {
+  return sql`(select value from json_each(${JSON.stringify([...numbers])}))`;
+}
+
+/** The code that a {@link codeColumn} stores for a word, as an SQL literal. */
 export function codeOf<const W extends readonly string[]>(words: W, word: W[number]): SQL<number> {
   return sql.raw(String(words.indexOf(word))) as SQL<number>;
 }

@@ -5,14 +5,14 @@ import { logFailure } from '../lib/log';
 
 type CostFigures = Pick<Cost, 'trips' | 'statements' | 'rowsRead' | 'rowsWritten'>;
 
-/** The round trips, statements and rows of a request so far, as D1 reports them. */
+/** What a request or background job has cost so far: round trips, statements, and the rows that D1 read and wrote. */
 export class Cost {
   trips = 0;
   statements = 0;
   rowsRead = 0;
   rowsWritten = 0;
 
-  /** Adds the difference between two readings of another counter. */
+  /** Adds what another counter has counted between two readings. */
   add(after: CostFigures, before: CostFigures): void {
     this.trips += after.trips - before.trips;
     this.statements += after.statements - before.statements;
@@ -25,26 +25,26 @@ export class Cost {
     return { d1_trips: this.trips, rows_read: this.rowsRead, rows_written: this.rowsWritten };
   }
 
-  /** The cost as a `Server-Timing` metric. */
+  /** The cost as a metric of the response header `Server-Timing`. */
   toString(): string {
     return `d1;desc="trips=${this.trips} read=${this.rowsRead} written=${this.rowsWritten}"`;
   }
 }
 
-/** A statement that changes rows. {@link Database.run} runs it as part of a batch. */
+/** A built statement. {@link Database.run} runs it as part of a batch. */
 export type Statement = BatchItem<'sqlite'>;
 
 /** A select statement. {@link Reader.load} runs it. */
-export type Query = BatchItem<'sqlite'>;
+export type Query = Statement;
 
 /** One or more statements. */
-export type Batch = readonly [BatchItem<'sqlite'>, ...BatchItem<'sqlite'>[]];
+export type Batch = readonly [Statement, ...Statement[]];
 
-/** A batch violated a constraint of the schema. Nothing was written. */
+/** A statement violated a constraint of the schema. Nothing of its batch was written. */
 export class ConstraintError extends Error {
   constructor(
     readonly kind: 'not null' | 'unique' | 'check',
-    /** `table.column` (the first of several), or the name of a check constraint. */
+    /** `table.column`, the first column if the constraint has several; for a check constraint, its name. */
     readonly subject: string,
   ) {
     super(`${kind} constraint of ${subject}`);
@@ -58,12 +58,11 @@ export interface Reader {
   load<const Q extends Batch>(queries: Q): Promise<BatchResponse<Q>>;
 }
 
-/** The rows of each query; undefined for null. */
 type LoadedRows<Q extends readonly (Query | null)[]> = {
   [I in keyof Q]: NonNullable<Q[I]>['_']['result'] | (null extends Q[I] ? undefined : never);
 };
 
-/** Runs the queries that are not null in one round trip; in none if all are null. */
+/** Runs the queries that are not null in one round trip, and returns the rows of each; undefined for null. */
 export async function loadNonNull<const Q extends readonly (Query | null)[]>(
   reader: Reader,
   queries: Q,
@@ -74,7 +73,7 @@ export async function loadNonNull<const Q extends readonly (Query | null)[]>(
   return queries.map((query) => (query === null ? undefined : found[taken++])) as LoadedRows<Q>;
 }
 
-/** Drizzle's internal form of a statement, which its own batch uses. */
+/** Drizzle's internal form of a statement. */
 interface Prepared {
   getQuery(): { sql: string; params: unknown[] };
   mapResult(result: D1Result, isFromBatch: true): unknown;
@@ -90,7 +89,7 @@ const inertClient = { prepare: () => null } as unknown as D1Database;
 export class Database implements Reader {
   readonly build: DrizzleD1Database = drizzle(inertClient);
   readonly select: DrizzleD1Database['select'] = this.build.select.bind(this.build);
-  /** Milliseconds that D1 spent on the statements so far, without the network. */
+  /** How long D1 has worked on the statements so far, without the network, in milliseconds. */
   queryTimeMs = 0;
   private piggybacked: Statement[] = [];
 
@@ -103,7 +102,8 @@ export class Database implements Reader {
    * Runs the statements as one transaction in one round trip. (Drizzle's own batch cannot bind the parameters of raw
    * statements, and does not report the rows that were read.)
    * @throws ConstraintError if a statement violates a constraint
-   * @throws Problem `unavailable` if the database fails; the batch may have been committed nevertheless
+   * @throws Problem `unavailable` if the account is held for its move, or if the database fails: then the batch may
+   *   have been committed nevertheless
    */
   async run<const Q extends Batch>(statements: Q): Promise<BatchResponse<Q>> {
     const prepared = [...statements, ...this.piggybacked.splice(0)].map((statement) =>
@@ -129,7 +129,7 @@ export class Database implements Reader {
     return result?.meta.size_after ?? 0;
   }
 
-  /** Adds a statement to the next batch, so that it costs no round trip. It may be lost if that batch fails. */
+  /** Adds a statement to the next batch, so that it costs no round trip. It is lost if that batch fails. */
   piggyback(statement: Statement): void {
     this.piggybacked.push(statement);
   }
@@ -157,7 +157,7 @@ export class Database implements Reader {
   }
 }
 
-/** The error message of the triggers that refuse every change of an account while it moves to another shard. */
+/** The error message of the triggers that refuse writes to an account that is held for its move to another shard. */
 const MOVING = 'the account is moving';
 
 function translateFailure(error: unknown): unknown {

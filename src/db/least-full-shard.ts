@@ -1,4 +1,4 @@
-/** The shard with the smallest database, for a new account. A single shard is returned without a query. */
+/** Finds the shard with the smallest database, for a new account. A single shard is returned without a query. */
 export async function leastFullShard<S extends { size(): Promise<number> }>(shards: readonly S[]): Promise<S> {
   const [first] = shards;
   if (!first) throw new Error('there is no shard');

@@ -5,8 +5,8 @@ import type { JsonObject } from '../lib/json';
 import { PLANS } from '../lib/plans';
 import { bytesColumn, codeColumn, idColumn } from './columns';
 
-// Times are milliseconds since the epoch. The columns `account` and `agent` contain the numbers of rows, which are
-// internal to one shard; the API shows identifiers only.
+// Times are milliseconds since the epoch. Integer columns `account`, `agent` and `webhook` contain the numbers of rows,
+// which are internal to one shard; the API shows identifiers only.
 
 export const PERMISSION_STATUSES = ['pending', 'approved', 'denied', 'expired'] as const;
 export const TOKEN_STATUSES = ['active', 'used', 'expired', 'revoked'] as const;
@@ -25,15 +25,16 @@ export const accounts = sqliteTable(
     email: text().notNull(),
     name: text(),
     plan: codeColumn(PLANS)().notNull(),
-    /** The own setting of an enterprise account; null if the plan decides. */
+    /** The setting of an enterprise account in days; null if the plan decides. */
     auditRetentionDays: integer('audit_retention_days'),
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
     /**
-     * The highest sequence that was ever erased from the log, and the time of its entry: the log continues from there.
+     * The highest sequence that was ever erased from the log, and the latest `created_at` of an erased entry: new
+     * entries get a higher sequence, and no earlier time. Both are 0 at first.
      */
     erasedSequence: integer('erased_sequence').notNull().default(0),
     erasedAt: integer('erased_at').notNull().default(0),
-    /** When the oldest audit entry or activity record may reach the retention limit; null if there is none. */
+    /** When to look for audit entries and activity records to erase; null if the account has none. */
     retentionDueAt: integer('retention_due_at'),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
@@ -52,6 +53,7 @@ export const userTokens = sqliteTable(
     id: idColumn('utok')().notNull(),
     account: integer().notNull(),
     name: text(),
+    /** The first characters of the token. */
     prefix: text().notNull(),
     scopes: text({ mode: 'json' }).notNull().$type<string[]>(),
     expiresAt: integer('expires_at'),
@@ -86,13 +88,13 @@ export const providerKeys = sqliteTable('provider_keys', {
   /** A JWK set; null if the provider has never answered. */
   keys: text({ mode: 'json' }).$type<JSONWebKeySet>(),
   fetchedAt: integer('fetched_at').notNull(),
-  /** When a request last claimed the right to fetch the keys. */
+  /** When a request last claimed the right to fetch the keys, so that others do not fetch them too. */
   askedAt: integer('asked_at').notNull(),
   /** Whether that request has not finished yet. Stays true after a crash. */
   isAsked: integer('is_asked', { mode: 'boolean' }).notNull().default(false),
 });
 
-/** Agents. Numbers are never reused, because rows of a deleted agent remain until the sweep erases them. */
+/** Agents. Numbers are never reused, because rows of a deleted agent remain until they are erased. */
 export const agents = sqliteTable(
   'agents',
   {
@@ -130,7 +132,7 @@ export const agentKeys = sqliteTable(
   ],
 );
 
-/** Permission requests and, once approved, their tokens. Both identifiers have the same 128 bits. */
+/** Permission requests and, once approved, their tokens. The identifiers of both have the same 128 bits. */
 export const permissions = sqliteTable(
   'permissions',
   {
@@ -157,7 +159,7 @@ export const permissions = sqliteTable(
     tokenExpiresAt: integer('token_expires_at'),
     /** The thumbprint (RFC 7638) of the key that signs the token. */
     tokenKeyId: text('token_key_id'),
-    /** The audit entry of the transition to the current state. */
+    /** The newest audit entry about the permission or its token. */
     lastEntry: idColumn('audit')('last_entry').notNull(),
     expiresAt: integer('expires_at').notNull(),
     createdAt: integer('created_at').notNull(),
@@ -199,7 +201,7 @@ export const policies = sqliteTable(
     id: idColumn('policy')().notNull(),
     name: text().notNull(),
     effect: codeColumn(POLICY_EFFECTS)().notNull(),
-    /** Patterns. At least one must match. */
+    /** Patterns. At least one of `actions` and one of `resources` must match. */
     actions: text({ mode: 'json' }).notNull().$type<string[]>(),
     resources: text({ mode: 'json' }).notNull().$type<string[]>(),
     /** Null for every agent. */
@@ -217,8 +219,8 @@ export const policies = sqliteTable(
 );
 
 /**
- * The audit logs of all accounts. `pos` is account number × 2³² + sequence, so that one integer orders the entries of
- * every account and no index needs an account column.
+ * The audit logs of all accounts. `pos`, the position, is account number × 2³² + sequence, where sequence counts the
+ * entries of the account from 1: one integer orders the entries of every account, and no index needs an account column.
  */
 export const auditEntries = sqliteTable(
   'audit_entries',
@@ -246,14 +248,14 @@ export const auditEntries = sqliteTable(
 );
 
 /**
- * The Merkle tree of each account's log, sealed up to `size` leaves: sequence n is leaf n − 1. R2 has the full tiles;
- * the partial tiles are here.
+ * The Merkle tree over each account's log. The entries up to sequence `size` are sealed, which means hashed into the
+ * tree: sequence n is leaf n − 1. R2 has the full tiles of 256 hashes; the partial tiles, the frontier, are here.
  */
 export const trees = sqliteTable(
   'trees',
   {
     account: integer().primaryKey(),
-    /** The number of leaves under the newest head. */
+    /** The number of leaves under the newest head, the signed root. */
     size: integer().notNull().default(0),
     /** The root hash of the newest head; null before the first. */
     root: bytesColumn(),
@@ -263,13 +265,14 @@ export const trees = sqliteTable(
     frontier: bytesColumn('edge').notNull().default(sql`x''`),
     /** The newest head as a signed note, which the columns above must agree with; null before the first. */
     note: text(),
-    /** The newest head that was written to R2. */
+    /** The size of the newest head that was written to R2, and when (only for people who read the table); 0 before. */
     publishedSize: integer('published_size').notNull().default(0),
     publishedAt: integer('published_at').notNull().default(0),
     /** When to seal or publish next; null if there is nothing to do. */
     dueAt: integer('due_at'),
     /**
-     * Until when nothing is sealed because objects of the tree in R2 are being set aside. Each hold has a unique time.
+     * Until when nothing is sealed, because a restoration moves objects of the tree in R2; 0 before the first. No two
+     * holds of a tree have the same time.
      */
     heldUntil: integer('held_until').notNull().default(0),
   },
@@ -279,8 +282,8 @@ export const trees = sqliteTable(
 export const ERASURE_REASONS = ['agent_deleted', 'retention'] as const;
 
 /**
- * The sealed entries that were erased, and why. Their leaves stay in the tree. Each account has at most one row for
- * retention, which covers the beginning of the log and grows; rows of deleted agents that it covers are removed.
+ * Records of the sealed entries that were erased, and why. Their leaves stay in the tree. Each account has at most one
+ * row for retention, which covers the beginning of the log and grows; rows of deleted agents within it are deleted.
  */
 export const erasedEntries = sqliteTable(
   'erased_entries',
@@ -289,7 +292,7 @@ export const erasedEntries = sqliteTable(
     id: integer().primaryKey(),
     account: integer().notNull(),
     reason: codeColumn(ERASURE_REASONS)().notNull(),
-    /** Ranges of sequences, with their first and last. */
+    /** Ranges of sequences, with their first and last, in ascending order. */
     ranges: text({ mode: 'json' }).notNull().$type<[first: number, last: number][]>(),
     erasedAt: integer('erased_at').notNull(),
     /** The same record as a signed note, made at the time of the erasure. */
@@ -323,17 +326,23 @@ export const ACTIVITY_ACTIONS = [
 export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number];
 
 /**
- * The changes that users and the operator made. Identifiers begin with the time, so that one index serves order and
- * time range.
+ * Activity records: the changes that users and the operator made, and downloads of files. Identifiers begin with the
+ * time, so that one index serves order and time range.
  */
 export const activity = sqliteTable(
   'activity',
   {
     account: integer().notNull(),
     id: idColumn('act')().notNull(),
+    /**
+     * The id of the user token, or of the account for a person who signed in with the identity provider; `operator`;
+     * null for a download by signed address.
+     */
     actor: text(),
     action: codeColumn(ACTIVITY_ACTIONS)().notNull(),
+    /** The id of the object that was changed or downloaded. */
     target: text().notNull(),
+    /** The names of the changed fields, never their values. */
     changes: text({ mode: 'json' }).notNull().$type<string[]>(),
     ipAddress: text('ip_address').notNull(),
     userAgent: text('user_agent').notNull(),
@@ -349,7 +358,7 @@ export const activity = sqliteTable(
 
 export const STATISTICS_UNITS = ['day', 'hour'] as const;
 
-/** Counters per agent and UTC day or hour. They are kept longer than the audit entries that they count. */
+/** Counters per agent and UTC day or hour. They are deleted by their age, whatever the retention of audit entries. */
 export const agentStatistics = sqliteTable(
   'agent_statistics',
   {
@@ -377,15 +386,15 @@ export const agentStatistics = sqliteTable(
 
 export const ERASURE_KINDS = ['agent', 'account', 'webhook', 'tree'] as const;
 
-/**
- * Deleted agents, accounts, webhooks and trees whose data the sweep still has to erase.
- */
+/** Agents, accounts, webhooks and trees that were deleted or moved away, and whose data is still to be erased. */
 export const erasures = sqliteTable('erasures', {
   id: integer().primaryKey(),
   kind: codeColumn(ERASURE_KINDS)().notNull(),
+  /** The number of the agent, account or webhook; for a tree, of its account. */
   number: integer().notNull(),
+  /** The identifier of the agent or account; empty where it is not needed. */
   subject: bytesColumn().notNull().default(sql`x''`),
-  /** The erasure starts at this time, when no request can still write the data. */
+  /** When the erasure of a tree may start: from then on no sealer can still write to it. 0 for the other kinds. */
   dueAt: integer('due_at').notNull().default(0),
 });
 
@@ -397,11 +406,11 @@ export const storedAnswers = sqliteTable(
     principal: bytesColumn().notNull(),
     /** SHA-256 of the idempotency key. */
     key: bytesColumn().notNull(),
-    /** SHA-256 of the request's method, path and body. */
+    /** SHA-256 of the request's method, path, query and body. */
     request: bytesColumn().notNull(),
     /** The answer, encrypted. */
     answer: bytesColumn().notNull(),
-    /** Numbers in the answer's body that were computed by the transaction itself, by field. */
+    /** Numbers that the transaction itself computed, by the field of the answer's body that they replace. */
     settled: text({ mode: 'json' }).$type<Record<string, number>>(),
     /**
      * The identifier of the agent that the answer is about, or else of the account. The answer is erased together with
@@ -422,7 +431,7 @@ export const guards = sqliteTable('guards', { condition: text().primaryKey() });
 
 export const FILE_KINDS = ['export', 'report'] as const;
 export const FILE_STATUSES = ['processing', 'completed', 'failed', 'expired'] as const;
-export const FILE_FORMATS = ['csv', 'json', 'parquet', 'pdf'] as const;
+const FILE_FORMATS = ['csv', 'json', 'parquet', 'pdf'] as const;
 
 export type FileKind = (typeof FILE_KINDS)[number];
 export type FileStatus = (typeof FILE_STATUSES)[number];
@@ -441,9 +450,9 @@ export const files = sqliteTable(
     request: text({ mode: 'json' }).notNull().$type<JsonObject>(),
     /** The agent to which the file is restricted; null for all agents, 0 for an agent that does not exist. */
     agent: integer(),
-    /** The account's highest sequence at the time of the request. Later entries are not in the file. */
+    /** The account's highest sequence at the time of the request. The file has no entry after it. */
     snapshot: integer().notNull(),
-    /** The retention limit of the plan at the time of the request: older entries are not in the file. */
+    /** The time of the request minus the account's retention period then: older entries are not in the file. */
     keptFrom: integer('kept_from').notNull(),
     status: codeColumn(FILE_STATUSES)().notNull(),
     error: text(),
@@ -456,9 +465,9 @@ export const files = sqliteTable(
     completedAt: integer('completed_at'),
     expiresAt: integer('expires_at'),
     downloadedAt: integer('downloaded_at'),
-    /** A random value that the current worker drew. No other worker takes the file before `due_at`. */
+    /** A random value of the job that works on it; null if none does. No other job takes the file before `due_at`. */
     lease: bytesColumn(),
-    /** How often work was started since the last progress. */
+    /** How many jobs have started since the last progress. */
     attempts: integer().notNull().default(0),
     /** The key of the R2 object with the state of the work; null before the first slice is complete. */
     state: text(),
@@ -486,9 +495,7 @@ export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/**
- * URLs to which events are sent. A number is never used again: deliveries of a deleted webhook still wait for erasure.
- */
+/** URLs to which events are sent. Numbers are never reused: deliveries of a deleted webhook still wait for erasure. */
 export const webhooks = sqliteTable(
   'webhooks',
   {
@@ -506,19 +513,19 @@ export const webhooks = sqliteTable(
     secret: bytesColumn().notNull(),
     oldSecret: bytesColumn('old_secret'),
     oldSecretExpiresAt: integer('old_secret_expires_at'),
-    /** Entries after this position in the log are delivered: those since it was created or last enabled. */
+    /** Entries after this position in the log are delivered: those since the webhook was created or last enabled. */
     startsAfter: integer('starts_after').notNull(),
     /** File outcomes with a higher number than this are delivered. */
     startsAfterOutcome: integer('starts_after_outcome').notNull().default(0),
-    /** How often it was disabled. Deliveries of a lower count are canceled. */
+    /** How often it was disabled. Pending deliveries that were created before, with a lower count, are canceled. */
     disableCount: integer('generation').notNull().default(0),
     /** Whether it may have canceled deliveries that are not recorded as failed yet. */
     hasCanceled: integer('has_void', { mode: 'boolean' }).notNull().default(false),
     /** Whether it is new, or its last attempt failed or was slow: such webhooks have a queue of their own. */
     isSlow: integer('is_slow', { mode: 'boolean' }).notNull().default(false),
-    /** When the first attempt failed since the last success; null if the last attempt succeeded. */
+    /** When the first attempt failed since the last success; null if none has failed since then. */
     failingSince: integer('failing_since'),
-    /** Random, of the worker that has claimed it; null if none has. The claim expires at `due_at`. */
+    /** A random value of the worker that has claimed it; null if none has. The claim expires at `due_at`. */
     lease: bytesColumn(),
     /** When a worker has to look at its deliveries; null if none is pending. */
     dueAt: integer('due_at'),
@@ -571,10 +578,10 @@ export const deliveries = sqliteTable(
     id: idColumn('dlv')().notNull(),
     /** The first delivery of the event, whose id is the `webhook-id` of a redelivery; null if this is the first one. */
     original: idColumn('dlv')(),
-    /** That of the webhook when the delivery was created. */
+    /** The webhook's `disableCount` when the delivery was created. */
     disableCount: integer('generation').notNull(),
     event: codeColumn(WEBHOOK_EVENTS)().notNull(),
-    /** The audit entry and its agent; null for other events. The payload is written from the entry. */
+    /** The position of the audit entry, and its agent; null for other events. The payload is written from the entry. */
     pos: integer(),
     agent: integer(),
     /** The payload of other events. */
@@ -587,7 +594,7 @@ export const deliveries = sqliteTable(
     lastError: text('last_error'),
     /** How long the last attempt took, in milliseconds. */
     duration: integer(),
-    /** The failed attempts. */
+    /** The failed attempts, the oldest first; null if there is none. */
     failures: text({ mode: 'json' }).$type<FailedAttempt[]>(),
     createdAt: integer('created_at').notNull(),
     completedAt: integer('completed_at'),
@@ -630,7 +637,7 @@ export const moves = sqliteTable('moves', {
   /** The index of the next table, and the key of its last copied row; null before the first. */
   step: integer().notNull().default(0),
   after: text(),
-  /** Since when the account is on hold; null before. */
+  /** Since when the account is on hold; null before. The incoming copy is on hold from the start. */
   heldAt: integer('held_at'),
   /** Whether the account has left this shard. */
   hasLeft: integer('has_left', { mode: 'boolean' }).notNull().default(false),
@@ -638,13 +645,13 @@ export const moves = sqliteTable('moves', {
   createdAt: integer('created_at').notNull(),
 });
 
-/** The account that the mover changes in the current transaction. Empty outside of the mover's transactions. */
+/** The account that the mover changes in the current transaction. Empty outside of transactions. */
 export const moveTurns = sqliteTable('move_turns', {
   account: integer().primaryKey(),
   turn: integer().notNull(),
 });
 
-/** Rows of moving accounts that were changed since the move was ordered, and must be copied again. */
+/** Rows of moving accounts that were changed since the move was ordered and must be copied again, or were deleted. */
 export const moveChanges = sqliteTable(
   'move_changes',
   {
@@ -668,14 +675,14 @@ export const moveNumbers = sqliteTable(
     /** The account's number on this shard. */
     account: integer().notNull(),
     kind: codeColumn(MOVED_NUMBERS)().notNull(),
-    /** The number on the other shard. */
+    /** The number on the other shard, and the one on this shard. */
     number: integer().notNull(),
     becomes: integer().notNull(),
   },
   (table) => [primaryKey({ columns: [table.account, table.kind, table.number] })],
 );
 
-/** The current shards of accounts that were moved away from this one. */
+/** The current shards of accounts that were moved away from this one, until they are deleted. */
 export const movedAccounts = sqliteTable('moved_accounts', {
   id: idColumn('user')().primaryKey(),
   shard: text().notNull(),

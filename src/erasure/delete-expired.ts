@@ -1,11 +1,14 @@
-import { sql } from 'drizzle-orm';
-import type { Database } from '../db/database';
-import { webhooks } from '../db/schema';
-import { STORED_ANSWER_LIFETIME, STORED_ANSWER_SLICE } from '../ledger/stored-answer';
+import { type SQL, sql } from 'drizzle-orm';
+import { codeOf, numberList } from '../db/columns';
+import type { Batch, Database } from '../db/database';
+import { STATISTICS_UNITS, webhooks } from '../db/schema';
+import { STORED_ANSWER_LIFETIME } from '../ledger/stored-answer';
 import { DAY, HOUR } from '../lib/time';
 import { idBytes, smallestIdAt } from '../lib/typeid';
 import { DELIVERY_LIFETIME } from '../outbox/feed';
+import { STORED_ANSWER_LIMIT } from './erase-agents';
 
+/** Maximum rows that one statement deletes. */
 const SLICE = 500;
 /** Longer than the longest period of statistics that a client can request. */
 const DAYS_KEPT = 366;
@@ -13,58 +16,50 @@ const HOURS_KEPT = 722;
 /** Webhooks that one slice looks at. */
 const WEBHOOKS = 20;
 
-/**
- * Deletes a slice of the agent keys and user tokens that have expired.
- * @returns whether there may be more
- */
-export async function deleteExpiredCredentials(database: Database, now: number): Promise<boolean> {
-  const expired = (table: 'agent_keys' | 'user_tokens') =>
-    database.build.run(sql`
-      delete from ${sql.raw(table)} where hash in (
-        select hash from ${sql.raw(table)} indexed by ${sql.raw(`${table}_by_expiry`)}
-        where expires_at is not null and expires_at <= ${now} limit ${SLICE}
-      )`);
-  const results = await database.run([expired('agent_keys'), expired('user_tokens')]);
-  return results.some(({ meta }) => meta.changes >= SLICE);
+// Each function deletes one slice, and returns whether there may be more to delete.
+
+/** Deletes agent keys and user tokens that have expired. */
+export function deleteExpiredCredentials(database: Database, now: number): Promise<boolean> {
+  const expired = (table: 'agent_keys' | 'user_tokens') => sql`
+    delete from ${sql.raw(table)} where hash in (
+      select hash from ${sql.raw(table)} indexed by ${sql.raw(`${table}_by_expiry`)}
+      where expires_at is not null and expires_at <= ${now} limit ${SLICE}
+    )`;
+  return runDeletions(database, [expired('agent_keys'), expired('user_tokens')], SLICE);
+}
+
+/** Deletes stored answers that are too old to be found. */
+export function deleteOldAnswers(database: Database, now: number): Promise<boolean> {
+  const old = sql`
+    delete from stored_answers where (principal, key) in (
+      select principal, key from stored_answers indexed by stored_answers_by_age
+      where created_at <= ${now - STORED_ANSWER_LIFETIME} limit ${STORED_ANSWER_LIMIT}
+    )`;
+  return runDeletions(database, [old], STORED_ANSWER_LIMIT);
+}
+
+/** Deletes statistics that are older than every period that a client can request. */
+export function deleteOldStatistics(database: Database, now: number): Promise<boolean> {
+  const before = (unit: 'day' | 'hour', bucket: number) => sql`
+    delete from agent_statistics where (agent, unit, bucket) in (
+      select agent, unit, bucket from agent_statistics indexed by agent_statistics_by_age
+      where unit = ${codeOf(STATISTICS_UNITS, unit)} and bucket < ${bucket} limit ${SLICE}
+    )`;
+  const days = before('day', Math.floor(now / DAY) - DAYS_KEPT);
+  const hours = before('hour', Math.floor(now / HOUR) - HOURS_KEPT);
+  return runDeletions(database, [days, hours], SLICE);
+}
+
+/** Runs deletions of at most `limit` rows each; returns whether one of them may have more to delete. */
+async function runDeletions(database: Database, deletions: SQL[], limit: number): Promise<boolean> {
+  const statements = deletions.map((deletion) => database.build.run(deletion));
+  const results = (await database.run(statements as unknown as Batch)) as readonly unknown[] as readonly D1Result[];
+  return results.some(({ meta }) => meta.changes >= limit);
 }
 
 /**
- * Deletes a slice of the stored answers that are too old to be found.
- * @returns whether there may be more
- */
-export async function deleteOldAnswers(database: Database, now: number): Promise<boolean> {
-  const [{ meta }] = await database.run([
-    database.build.run(sql`
-      delete from stored_answers where (principal, key) in (
-        select principal, key from stored_answers indexed by stored_answers_by_age
-        where created_at <= ${now - STORED_ANSWER_LIFETIME} limit ${STORED_ANSWER_SLICE}
-      )`),
-  ]);
-  return meta.changes >= STORED_ANSWER_SLICE;
-}
-
-/**
- * Deletes a slice of the statistics that are older than every period that a client can request.
- * @returns whether there may be more
- */
-export async function deleteOldStatistics(database: Database, now: number): Promise<boolean> {
-  const older = (unit: number, bucket: number) =>
-    database.build.run(sql`
-      delete from agent_statistics where (agent, unit, bucket) in (
-        select agent, unit, bucket from agent_statistics indexed by agent_statistics_by_age
-        where unit = ${sql.raw(String(unit))} and bucket < ${bucket} limit ${SLICE}
-      )`);
-  const results = await database.run([
-    older(0, Math.floor(now / DAY) - DAYS_KEPT),
-    older(1, Math.floor(now / HOUR) - HOURS_KEPT),
-  ]);
-  return results.some(({ meta }) => meta.changes >= SLICE);
-}
-
-/**
- * Deletes a slice of the deliveries whose lifetime is over. Delivery ids sort by time, so each webhook's oldest are the
- * first in its key.
- * @returns whether there may be more
+ * Deletes deliveries whose lifetime is over. Delivery ids sort by time, so each webhook's oldest are the first in its
+ * key.
  */
 export async function deleteOldDeliveries(database: Database, now: number): Promise<boolean> {
   const { build } = database;
@@ -77,7 +72,7 @@ export async function deleteOldDeliveries(database: Database, now: number): Prom
       .limit(WEBHOOKS),
   ]);
   if (due.length === 0) return false;
-  const numbers = sql`(select value from json_each(${JSON.stringify(due.map(({ number }) => number))}))`;
+  const numbers = numberList(due.map(({ number }) => number));
   const oldest = sql`(select created_at from deliveries where webhook = webhooks.number order by id limit 1)`;
   await database.run([
     build.run(sql`delete from deliveries where (webhook, id) in (

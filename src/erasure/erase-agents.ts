@@ -1,21 +1,21 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { codeOf } from '../db/columns';
+import { codeOf, numberList } from '../db/columns';
 import type { Batch, Database } from '../db/database';
 import { mergeSorted } from '../db/merge-sorted';
 import { ERASURE_KINDS, ERASURE_REASONS, EVENT_TYPES } from '../db/schema';
 import { SliceSize } from '../db/slice-size';
 import { LOG_SPAN, LOG_SPAN_SQL } from '../ledger/append';
-import { STORED_ANSWER_SLICE } from '../ledger/stored-answer';
 import { formatHexId } from '../lib/typeid';
-import { rangesOf, type SequenceRanges, type SignErasure } from './erasure-record';
+import { rangesOf, type SignErasure } from './erasure-record';
 
 /** Maximum permissions, statistics or deliveries that one statement deletes: D1 answers nothing else meanwhile. */
 export const DELETE_LIMIT = 200;
 
+/** Maximum stored answers that one statement deletes: fewer, because each may be large. */
+export const STORED_ANSWER_LIMIT = 100;
+
 /** Agents that one slice looks at, so that many small ones are erased together. */
 const AGENTS = 50;
-
-const agentKind = codeOf(ERASURE_KINDS, 'agent');
 
 /** A deleted agent whose data is still there, and the entries of it to erase next. */
 interface DeletedAgent {
@@ -24,27 +24,21 @@ interface DeletedAgent {
   number: number;
   /** The account's id in hexadecimal; null if the account is deleted too, or the agent has no entries. */
   account: string | null;
-  /** Positions in the log, as a JSON array. */
-  entries: string;
+  /** Positions in the log (account number × 2³² + sequence), in ascending order. */
+  entries: number[];
 }
 
-/** The signed record of the entries that a slice erases in one account. */
-interface AgentErasureRecord {
-  account: number;
-  /** The position of the last erased entry. */
-  last: number;
-  ranges: SequenceRanges;
-  note: string;
-}
+/** The signed record of the entries that a slice erases in one account: the column values of a row. */
+type RecordValues = [lastPosition: number, account: number, ranges: string, note: string];
 
 /**
  * Erases the permissions, audit entries, statistics, deliveries and stored answers of deleted agents, slice by slice.
  *
- * An entry is erased only after it has been sealed: the tree keeps its hash, so the gap that it leaves shows. The logs
- * of deleted accounts are never sealed again, so their entries do not wait.
+ * An entry is erased only after it has been sealed into the log's Merkle tree, which keeps its hash: nobody can hide
+ * the gap that it leaves. The logs of deleted accounts are never sealed again, so their entries do not wait.
  */
 export class AgentErasure {
-  /** The last deletion of a slice with nothing to erase. This run skips it and all before it in the order. */
+  /** The id of the last agent in a slice without anything to erase. Later slices skip it and all before it in order. */
   private lastIdle: number | null = null;
 
   private readonly size = new SliceSize();
@@ -73,11 +67,10 @@ export class AgentErasure {
     return next.length === AGENTS;
   }
 
-  /** Finds the next agents, and divides the slice among those that have sealed entries. */
+  /** Finds the next agents, and shares the slice out evenly among those that have sealed entries. */
   private async findNext(): Promise<DeletedAgent[]> {
-    const order = this.first === 'oldest' ? sql`asc` : sql`desc`;
-    const beyond =
-      this.lastIdle === null ? sql`` : sql`and id ${this.first === 'oldest' ? sql`>` : sql`<`} ${this.lastIdle}`;
+    const [order, after] = this.first === 'oldest' ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`];
+    const beyond = this.lastIdle === null ? sql`` : sql`and id ${after} ${this.lastIdle}`;
     const events = EVENT_TYPES.keys().toArray();
     const [next] = await this.database.load([
       this.database
@@ -85,14 +78,14 @@ export class AgentErasure {
           id: sql<number>`id`,
           number: sql<number>`number`,
           account: sql<string | null>`account`,
-          entries: sql<string>`entries`,
+          entries: sql`entries`.mapWith((text: string) => JSON.parse(text) as number[]),
         })
         .from(sql`(
           with gone as materialized (
             select id, number, (
               select pos / ${LOG_SPAN_SQL} from audit_entries indexed by audit_by_agent where agent = number limit 1
             ) as account
-            from erasures where kind = ${agentKind} ${beyond} order by id ${order} limit ${AGENTS}
+            from erasures where kind = ${codeOf(ERASURE_KINDS, 'agent')} ${beyond} order by id ${order} limit ${AGENTS}
           ),
           bounded as (
             select id, number, account * ${LOG_SPAN_SQL} + iif(
@@ -119,37 +112,34 @@ export class AgentErasure {
     return next;
   }
 
-  /** Signs one record for each account. Erasures of deleted accounts are not recorded. */
-  private async signRecords(next: DeletedAgent[], erasedAt: number): Promise<AgentErasureRecord[]> {
-    const owners = new Map<string, number[]>();
-    for (const { account, entries } of next) {
-      const positions = JSON.parse(entries) as number[];
-      if (account === null || positions.length === 0) continue;
-      owners.set(account, [...(owners.get(account) ?? []), ...positions]);
-    }
-    const records = [...owners].map(async ([id, positions]) => {
-      const sorted = positions.toSorted((a, b) => a - b);
-      const last = sorted.at(-1) as number;
-      const account = Math.floor(last / LOG_SPAN);
-      const ranges = rangesOf(sorted.map((position) => position - account * LOG_SPAN));
-      const erased = { account: formatHexId('user', id), reason: 'agent_deleted', ranges, erasedAt } as const;
-      return { account, last, ranges, note: await this.sign(erased) };
-    });
-    return Promise.all(records);
+  /** Signs one record for each account with entries to erase. Erasures of deleted accounts are not recorded. */
+  private async signRecords(next: DeletedAgent[], erasedAt: number): Promise<RecordValues[]> {
+    const records = [...Map.groupBy(next, ({ account }) => account)].map(
+      async ([id, agents]): Promise<RecordValues[]> => {
+        const positions = agents.flatMap(({ entries }) => entries).sort((a, b) => a - b);
+        const last = positions.at(-1);
+        if (id === null || last === undefined) return [];
+        const account = Math.floor(last / LOG_SPAN);
+        const ranges = rangesOf(positions.map((position) => position - account * LOG_SPAN));
+        const note = await this.sign({ account: formatHexId('user', id), reason: 'agent_deleted', ranges, erasedAt });
+        return [[last, account, JSON.stringify(ranges), note]];
+      },
+    );
+    return (await Promise.all(records)).flat();
   }
 
-  private erase(next: DeletedAgent[], records: AgentErasureRecord[], now: number) {
-    const positions = next.flatMap(({ entries }) => JSON.parse(entries) as number[]);
+  private erase(next: DeletedAgent[], records: RecordValues[], now: number) {
+    const positions = next.flatMap(({ entries }) => entries);
     // Other rows are deleted when the slice has room for them, and at once for agents without entries to erase now.
-    const rest = positions.length < this.size.rows / 2 ? next : next.filter(({ entries }) => entries === '[]');
+    const rest = positions.length < this.size.rows / 2 ? next : next.filter(({ entries }) => entries.length === 0);
     return this.database.run([
       ...(positions.length > 0 ? this.eraseEntries(positions, records, now) : []),
       ...(rest.length > 0 ? this.eraseOtherRows(rest) : []),
     ] as unknown as Batch) as Promise<readonly unknown[]> as Promise<readonly D1Result[]>;
   }
 
-  private eraseEntries(positions: number[], records: AgentErasureRecord[], now: number) {
-    // The signed records name all of these entries. If one is gone already, none is deleted.
+  private eraseEntries(positions: number[], records: RecordValues[], now: number) {
+    // The signed records name all of these entries. If one was erased meanwhile, none is deleted.
     const entries = sql`(
       select value from json_each(${JSON.stringify(positions)})
       where ${positions.length} = (
@@ -174,11 +164,11 @@ export class AgentErasure {
   }
 
   private eraseOtherRows(next: DeletedAgent[]) {
-    const gone = sqlList(next.map(({ number }) => number));
-    const deletions = sqlList(next.map(({ id }) => id));
+    const gone = numberList(next.map(({ number }) => number));
+    const deletions = numberList(next.map(({ id }) => id));
     const answers = sql`
       select principal, key from stored_answers indexed by stored_answers_by_subject
-      where subject in (select subject from erasures where id in ${deletions}) limit ${STORED_ANSWER_SLICE}`;
+      where subject in (select subject from erasures where id in ${deletions}) limit ${STORED_ANSWER_LIMIT}`;
     const { build } = this.database;
     return [
       build.run(sql`delete from permissions where (account, id) in (
@@ -205,17 +195,11 @@ function sealedEntries(event: number): SQL {
     where agent = open.number and event = ${sql.raw(String(event))} and pos <= open.sealed`;
 }
 
-/** Inserts the records of entries that are about to be erased. */
-function insertErasureRecords(entries: SQL, records: AgentErasureRecord[], now: number): SQL {
-  const rows = records.map(({ account, last, ranges, note }) => [last, account, JSON.stringify(ranges), note]);
+/** Inserts the records of the entries, which must still be there; none for an account that was deleted meanwhile. */
+function insertErasureRecords(entries: SQL, records: RecordValues[], now: number): SQL {
   return sql`
     insert into erased_entries (id, account, reason, ranges, erased_at, note)
     select value ->> 0, value ->> 1, ${codeOf(ERASURE_REASONS, 'agent_deleted')}, value ->> 2, ${now}, value ->> 3
-    from json_each(${JSON.stringify(rows)})
+    from json_each(${JSON.stringify(records)})
     where value ->> 0 in ${entries} and value ->> 1 in (select number from accounts)`;
-}
-
-/** A list of numbers as SQL, of any length. */
-export function sqlList(numbers: number[]): SQL {
-  return sql`(select value from json_each(${JSON.stringify(numbers)}))`;
 }

@@ -9,43 +9,47 @@ import { HOUR, MINUTE } from '../lib/time';
 import { formatHexId } from '../lib/typeid';
 import type { SignErasure } from './erasure-record';
 
-/** Accounts that one slice looks at. */
+/** Maximum accounts in a slice. */
 const ACCOUNTS = 50;
 /** Maximum erasure records that one slice deletes. Each may be several thousand bytes. */
 const RECORDS = 10;
-/** Delay before entries that cannot be erased yet are looked at again: unsealed ones, or ones that a file needs. */
+/** Milliseconds until the next look at entries that cannot be erased yet: unsealed ones, or ones that a file needs. */
 const RETRY_DELAY = 5 * MINUTE;
 
-/** Age of unfinished work at which the task of every minute helps the task of every hour, in milliseconds. */
+/**
+ * For how many milliseconds an account must have been due before the task of every minute erases from it, and not only
+ * that of every hour. An account with more to erase is rescheduled as if it had been due for so long.
+ */
 export const BACKLOG_AGE = HOUR;
 
-const number = (value: number) => sql.raw(String(value));
+/** A number as an SQL literal: D1 binds numbers as REAL. */
+const literal = (value: number) => sql.raw(String(value));
 
 /** The part of a slice that concerns one account. */
 interface AccountSlice {
   number: number;
   /** The account's id in hexadecimal. */
   id: string;
-  /** The position and the time of the last entry to erase; null if there is none. */
+  /** The position (account number × 2³² + sequence) and time of the last entry to erase; null if there is none. */
   pos: number | null;
   at: number | null;
   /** The id of the last activity record to erase, in hexadecimal. */
   note: string | null;
-  /** Whether there are records of earlier erasures, 1 or 0. */
+  /** 1 if there are records of earlier erasures, else 0. */
   others: number;
 }
 
 /**
- * Erases audit entries whose retention period is over, the oldest of each account first.
+ * Erases audit entries and activity records whose retention period is over, the oldest of each account first.
  *
- * Entries that are not sealed yet, or that an export or report in progress needs, are kept until they are free. A
- * settled permission is erased with the last of its entries. Activity records have the same retention period.
+ * Entries that are not sealed yet (hashed into the log's Merkle tree), or that an export or report in progress needs,
+ * are kept until then. A permission that can get no further entry is erased with its last one.
  */
-export class Retention {
-  /** Entries, and activity records, that one slice erases in all accounts together. */
+export class RetentionErasure {
+  /** The number of entries, and of activity records, that one slice erases in all accounts together. */
   private readonly size = new SliceSize();
 
-  /** @param overdue milliseconds that an account must have been due */
+  /** @param overdue for how many milliseconds an account must have been due */
   constructor(
     private readonly database: Database,
     private readonly sign: SignErasure,
@@ -60,26 +64,26 @@ export class Retention {
   async eraseSlice(): Promise<boolean> {
     const { database, overdue } = this;
     const now = this.clock();
-    const [parts] = await database.load([
+    const [rows] = await database.load([
       database.select({ part: sql<string>`part` }).from(sql`(${selectAccountSlices(now, overdue, this.size.rows)})`),
     ]);
-    if (parts.length === 0) return false;
-    const chosen = parts.map(({ part }) => JSON.parse(part) as AccountSlice);
-    const notes = await Promise.all(chosen.map((part) => this.signPart(part, now)));
-    await this.size.measure(this.clock, () => this.erase(chosen, notes, now));
+    if (rows.length === 0) return false;
+    const parts = rows.map(({ part }) => JSON.parse(part) as AccountSlice);
+    const notes = await Promise.all(parts.map((part) => this.signRecord(part, now)));
+    await this.size.measure(this.clock, () => this.erase(parts, notes, now));
     return true;
   }
 
-  /** Signs the record of everything that retention has erased in an account once this slice is done. */
-  private async signPart({ number, id, pos }: AccountSlice, erasedAt: number): Promise<string | null> {
+  /** Signs the record of all that retention will have erased in an account; null if the slice has no entries. */
+  private async signRecord({ number, id, pos }: AccountSlice, erasedAt: number): Promise<string | null> {
     if (pos === null) return null;
     const ranges: [number, number][] = [[1, pos - number * LOG_SPAN]];
     return this.sign({ account: formatHexId('user', id), reason: 'retention', ranges, erasedAt });
   }
 
-  private async erase(chosen: AccountSlice[], signed: (string | null)[], now: number): Promise<void> {
+  private async erase(parts: AccountSlice[], signed: (string | null)[], now: number): Promise<void> {
     const { database } = this;
-    const slice = slicesStillDue(chosen, signed, now);
+    const slice = slicesStillDue(parts, signed, now);
     const run = (statement: SQL) => database.build.run(statement);
     const entries = [
       run(deletePermissions(slice, now)),
@@ -87,12 +91,12 @@ export class Retention {
       run(sql`delete from audit_entries where pos in (
         select pos from (${slice}) as slice cross join audit_entries not indexed where pos > start and pos <= last)`),
     ];
-    const notes = run(sql`delete from activity where (account, id) in (
+    const activity = run(sql`delete from activity where (account, id) in (
       select account, id from (${slice}) as slice cross join activity where account = number and id <= last_note)`);
     await database.run([
-      ...(chosen.some(({ pos }) => pos !== null) ? entries : []),
-      ...(chosen.some(({ note }) => note !== null) ? [notes] : []),
-      ...(chosen.some(({ others }) => others === 1) ? [run(deleteCoveredRecords(slice))] : []),
+      ...(parts.some(({ pos }) => pos !== null) ? entries : []),
+      ...(parts.some(({ note }) => note !== null) ? [activity] : []),
+      ...(parts.some(({ others }) => others === 1) ? [run(deleteCoveredRecords(slice))] : []),
       run(reschedule(slice, now)),
     ] as unknown as Batch);
   }
@@ -109,22 +113,22 @@ function oldestKept(now: number): SQL {
   )`;
 }
 
-/** The prefix of the ids of a time. */
+/** The first bytes of the ids of a time, which sort before all of these ids and after those of earlier times. */
 const idAt = (time: SQL) => sql`unhex(printf('%012x', ${time}))`;
 
 /**
- * Selects the accounts that are due, and divides the slice evenly among them. Times never decrease along a log, so the
- * entries to erase are its beginning.
+ * Selects the accounts that have been due the longest, and shares the slice out evenly among them. Times never decrease
+ * along a log, so the entries to erase are its beginning.
  */
 function selectAccountSlices(now: number, overdue: number, rows: number): SQL {
-  const share = sql`max(1, ${number(rows)} / (select max(1, count(*)) from due))`;
+  const share = sql`max(1, ${literal(rows)} / (select max(1, count(*)) from due))`;
   return sql`
     with due as materialized (
       select number, id, number * ${LOG_SPAN_SQL} as start, ${oldestKept(now)} as kept_from,
         number * ${LOG_SPAN_SQL} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
       from accounts indexed by accounts_retention_due
       where retention_due_at is not null and retention_due_at <= ${now - overdue}
-      order by retention_due_at limit ${number(ACCOUNTS)}
+      order by retention_due_at limit ${literal(ACCOUNTS)}
     )
     select (
       select json_object('number', due.number, 'id', hex(due.id), 'pos', max(pos), 'at', max(created_at), 'note', (
@@ -143,8 +147,8 @@ function selectAccountSlices(now: number, overdue: number, rows: number): SQL {
 }
 
 /**
- * The account slices as rows. Leaves out accounts that are deleted, and accounts that now keep some of these entries
- * because their plan has changed or a file was requested.
+ * The account slices as rows. Leaves out accounts that were deleted meanwhile, and those that now keep some of these
+ * entries because their retention has changed or a file was requested.
  */
 function slicesStillDue(parts: AccountSlice[], signed: (string | null)[], now: number): SQL {
   const rows = parts.map(({ number, pos, at, note }, i) => [number, pos, at, note, signed[i] ?? null]);
@@ -176,7 +180,7 @@ function deletePermissions(slice: SQL, now: number): SQL {
     )`;
 }
 
-/** Records that everything up to the last entry of each account slice is erased. An account has one such record. */
+/** Records that everything up to the last entry of each account slice is erased, in the account's one such record. */
 function upsertErasureRecord(slice: SQL, now: number): SQL {
   return sql`
     insert into erased_entries (id, account, reason, ranges, erased_at, note)
@@ -186,21 +190,22 @@ function upsertErasureRecord(slice: SQL, now: number): SQL {
     where ranges ->> '$[0][1]' < excluded.ranges ->> '$[0][1]'`;
 }
 
-/** Deletes records of earlier erasures that the record of retention covers. */
+/** Deletes some of the records of deleted agents' entries that the record of retention covers. */
 function deleteCoveredRecords(slice: SQL): SQL {
   return sql`delete from erased_entries where id in (
-    select other.id from (${slice}) as slice cross join erased_entries as other ${isCovered} limit ${number(RECORDS)})`;
+    select other.id from (${slice}) as slice cross join erased_entries as other ${isCovered} limit ${literal(RECORDS)})`;
 }
 
 const isCovered = sql`
   where other.id > start and other.id <= start + (select ranges ->> '$[0][1]' from erased_entries where id = start)`;
 
 /**
- * Stores how far the erasure has come, and when the account is due next: at once (behind the accounts that are
- * waiting), at the end of the retention period of its oldest entry or activity record, or not until it has a new one.
+ * Stores how far the erasure has come, and when the account is due next: at once, but behind the accounts that have
+ * waited longer than {@link BACKLOG_AGE}; when the retention period of its oldest entry or activity record ends; or not
+ * until it has a new one.
  */
 function reschedule(slice: SQL, now: number): SQL {
-  const never = number(Number.MAX_SAFE_INTEGER);
+  const never = literal(Number.MAX_SAFE_INTEGER);
   const dueAt = (goesNow: SQL) =>
     sql`iif(${goesNow}, ${now - BACKLOG_AGE}, max(created_at + kept_for + 1, ${now + RETRY_DELAY}))`;
   return sql`

@@ -1,13 +1,11 @@
 import { eq, sql } from 'drizzle-orm';
-import { codeOf } from '../db/columns';
+import { codeOf, numberList } from '../db/columns';
 import type { Database } from '../db/database';
 import { ERASURE_KINDS, erasures } from '../db/schema';
-import { DELETE_LIMIT, sqlList } from './erase-agents';
+import { DELETE_LIMIT } from './erase-agents';
 
 /** Webhooks that one slice looks at. */
 const WEBHOOKS = 50;
-
-const webhookKind = codeOf(ERASURE_KINDS, 'webhook');
 
 /**
  * Erases a slice of the deliveries of deleted webhooks. Safe to stop at any point and to repeat.
@@ -18,12 +16,12 @@ export async function eraseWebhookDeliveries(database: Database): Promise<boolea
     database.select({ id: erasures.id }).from(erasures).where(eq(erasures.kind, 'webhook')).limit(WEBHOOKS),
   ]);
   if (next.length === 0) return false;
-  const gone = sql`(select number from erasures where id in ${sqlList(next.map(({ id }) => id))})`;
+  const gone = sql`(select number from erasures where id in ${numberList(next.map(({ id }) => id))})`;
   const { build } = database;
   await database.run([
     build.run(sql`delete from deliveries where (webhook, id) in (
       select webhook, id from deliveries where webhook in ${gone} limit ${DELETE_LIMIT})`),
-    build.run(sql`delete from erasures where kind = ${webhookKind} and number in ${gone}
+    build.run(sql`delete from erasures where kind = ${codeOf(ERASURE_KINDS, 'webhook')} and number in ${gone}
       and not exists (select 1 from deliveries where webhook = erasures.number)`),
   ]);
   return true;

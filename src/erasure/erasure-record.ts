@@ -1,10 +1,10 @@
 import type { ERASURE_REASONS } from '../db/schema';
 import type { Id } from '../lib/typeid';
 
-/** Ranges of sequence numbers in ascending order. */
+/** Ranges of sequence numbers in ascending order, each with its first and last. */
 export type SequenceRanges = [first: number, last: number][];
 
-/** The entries of a log that are erased together. */
+/** Entries of a log that are erased together, and why. */
 export interface ErasedEntries {
   account: Id<'user'>;
   reason: (typeof ERASURE_REASONS)[number];
@@ -13,7 +13,7 @@ export interface ErasedEntries {
   erasedAt: number;
 }
 
-/** Signs the record of an erasure, so that write access to the database alone cannot forge one. */
+/** Signs the record of an erasure as a note, so that write access to the database alone cannot forge one. */
 export type SignErasure = (erased: ErasedEntries) => Promise<string>;
 
 /** Groups sequence numbers, given in ascending order, into ranges. */

@@ -3,13 +3,13 @@ import type { Task, TaskContext } from '../task';
 import { deleteExpiredCredentials, deleteOldAnswers, deleteOldDeliveries, deleteOldStatistics } from './delete-expired';
 import { eraseAccounts } from './erase-accounts';
 import { AgentErasure } from './erase-agents';
-import { BACKLOG_AGE, Retention } from './erase-retention';
+import { BACKLOG_AGE, RetentionErasure } from './erase-retention';
 import { eraseWebhookDeliveries } from './erase-webhooks';
 import type { SignErasure } from './erasure-record';
 
 /**
- * Background work that erases deleted accounts, agents and webhooks, and everything whose retention period is over.
- * @param createSigner gives the function that signs the records of erasures
+ * Background work that erases deleted accounts, agents and webhooks, and everything that is kept for a limited time.
+ * @param createSigner makes the function that signs the records of erasures
  */
 export function erasureTasks(createSigner: (env: Env) => SignErasure): readonly Task[] {
   const eraseAgents = (first: 'oldest' | 'newest') => {
@@ -20,8 +20,8 @@ export function erasureTasks(createSigner: (env: Env) => SignErasure): readonly 
   };
   const eraseRetention = (overdue: number) => {
     return ({ database, env, runtime }: TaskContext) => {
-      const retention = new Retention(database, createSigner(env), runtime.now, overdue);
-      return () => retention.eraseSlice();
+      const erasure = new RetentionErasure(database, createSigner(env), runtime.now, overdue);
+      return () => erasure.eraseSlice();
     };
   };
   const deleteOld = (deleteSlice: typeof deleteOldAnswers) => {

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { ConstraintError } from '../db/database';
 import { type ActivityAction, accounts } from '../db/schema';
 import { notFound } from '../errors';
-import type { ActivityRecord } from '../ledger/activity-record';
+import type { ActivityRecord } from '../ledger/ledger';
 import type { Id } from '../lib/typeid';
 import { newId, type OperatorContext, type UserContext } from './context';
 

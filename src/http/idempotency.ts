@@ -1,8 +1,7 @@
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import type { Statement } from '../db/database';
 import { invalidRequest, Problem, unavailable } from '../errors';
-import type { Answer, AnswerStore } from '../ledger/answer';
-import { type AnswerKey, type StoredAnswer, storeAnswer } from '../ledger/stored-answer';
+import { type Answer, type AnswerKey, type AnswerStore, type StoredAnswer, storeAnswer } from '../ledger/stored-answer';
 import { concatBytes, equalBytes, sha256 } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
 import type { AppEnv, RequestContext, SentAnswer } from './context';

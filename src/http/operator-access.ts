@@ -3,7 +3,7 @@ import { type Cost, type Database, loadNonNull, type Query, type Reader } from '
 import { listShards, openShard } from '../db/shards';
 import type { Env } from '../env';
 import { Problem } from '../errors';
-import { SERVICE } from '../ledger/authority';
+import { SERVICE_AUTHORITY } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer } from '../ledger/stored-answer';
 import { ACCESS_PROBLEMS } from './access';
@@ -49,7 +49,7 @@ export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
     const answers = await beginIdempotentRequest(c, answerKey, storedIn(found), async () => storedIn(await load()));
     if (answers instanceof Response) return answers;
     const shards = opened.map(({ name, database }) =>
-      makeShard(name, database, new Ledger(database, SERVICE, answers)),
+      makeShard(name, database, new Ledger(database, SERVICE_AUTHORITY, answers)),
     );
     c.set('operator', { config, runtime, origin, key, shards: shards as unknown as OperatorContext['shards'] });
     c.set(

@@ -1,9 +1,9 @@
 import type { Context as HonoContext } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { type FieldError, PROBLEMS, Problem, unavailable } from '../errors';
-import { AnsweredBefore } from '../ledger/answer';
 import { LogFull, MAX_LOG_LENGTH } from '../ledger/append';
 import { CredentialEnded } from '../ledger/authority';
+import { AnsweredBefore } from '../ledger/stored-answer';
 import { jsonSize } from '../lib/json';
 import { logFailure, stackOf } from '../lib/log';
 import { shorten } from '../lib/text';

@@ -1,9 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { accounts, agentKeys, agents, guards, userTokens } from '../db/schema';
 
-/** Who writes. A credential is checked once more in the transaction that writes. */
+/** By whose authority the ledger writes. A credential is checked once more in the transaction that writes. */
 export type Authority =
-  /** The service itself, the operator, or a signed address: nothing in the database revokes these. */
+  /** The service itself, the operator, or a signed download address: nothing in the database revokes these. */
   { kind: 'service' } | Credential;
 
 /** An authenticated credential. It can end before its request is committed. */
@@ -12,14 +12,17 @@ export type Credential = CredentialReference & {
   now: () => number;
 };
 
-/** Identifies a credential in the database: by its hash or, for a JWT, by its expiry time. */
+/**
+ * What the check needs: the hash, which the database must still have, or the expiry time of a JWT in milliseconds since
+ * the epoch.
+ */
 export type CredentialReference = { account: number } & (
   | { kind: 'user_token'; hash: Uint8Array }
   | { kind: 'agent_key'; hash: Uint8Array }
   | { kind: 'identity_token'; expiresAt: number }
 );
 
-export const SERVICE: Authority = { kind: 'service' };
+export const SERVICE_AUTHORITY: Authority = { kind: 'service' };
 
 /**
  * The credential ended between authentication and commit: it was deleted or has expired, or its agent or account was
@@ -27,7 +30,7 @@ export const SERVICE: Authority = { kind: 'service' };
  */
 export class CredentialEnded extends Error {}
 
-/** Whether a credential is valid at a time, as an SQL condition on the account's row of `accounts`. */
+/** Whether a credential is valid at a time, as an SQL condition on the row of its account in `accounts`. */
 export function isValidAt(credential: Credential, time: number | SQL): SQL {
   return sql`(${accounts.isActive} and ${isLiveAt(credential, time)})`;
 }
@@ -48,7 +51,7 @@ function isLiveAt(credential: Credential, time: number | SQL): SQL {
   }
 }
 
-/** A statement that aborts its transaction unless the credential is valid at the time of its request. */
+/** Returns a statement that aborts its transaction unless the credential is valid at the time of its request. */
 export function guardCredential(credential: Credential): SQL {
   return sql`
     insert into ${guards} (condition) select null where not exists (

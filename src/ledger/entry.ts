@@ -5,7 +5,7 @@ import { type Id, makeId } from '../lib/typeid';
 
 /** The origin of the request that caused an event. */
 export interface Origin {
-  /** `""` for events that the service itself causes. */
+  /** Empty for events that the service itself causes. */
   ipAddress: string;
   userAgent: string;
 }
@@ -25,12 +25,15 @@ export interface EntryDetails {
   expired?: 'request' | 'token';
 }
 
-/** An audit entry to be written. The ledger assigns its sequence number. */
+/** An audit entry to be written. The ledger assigns its sequence number, and may write a later time. */
 export interface Entry {
   id: Id<'audit'>;
+  /** Random bytes that are hashed with the entry, so that its leaf hash reveals nothing once it is erased. */
   salt: Uint8Array;
+  /** Milliseconds since the epoch. */
   at: number;
   event: EventType;
+  /** The number of the account. */
   account: number;
   permission: Id<'perm'>;
   details: EntryDetails;
@@ -39,11 +42,7 @@ export interface Entry {
 
 const SALT_LENGTH = 16;
 
-/** Makes an entry of an event: adds an identifier and a salt. */
+/** Makes an entry from an event: adds an identifier and a salt. */
 export function draftEntry(runtime: Runtime, event: Omit<Entry, 'id' | 'salt'>): Entry {
-  return {
-    ...event,
-    id: makeId('audit', event.at, runtime.random(10)),
-    salt: runtime.random(SALT_LENGTH),
-  };
+  return { ...event, id: makeId('audit', event.at, runtime.random(10)), salt: runtime.random(SALT_LENGTH) };
 }

@@ -1,61 +1,43 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { BatchResponse } from 'drizzle-orm/batch';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import { type Batch, ConstraintError, type Database, type Query, type Statement } from '../db/database';
-import type {
-  accounts,
-  agentKeys,
-  agents,
-  deliveries,
-  erasedEntries,
-  erasures,
-  fileOutcomes,
-  files,
-  identities,
-  movedAccounts,
-  movedCredentials,
-  permissions,
-  policies,
-  providerKeys,
-  trees,
-  userTokens,
-  webhookFeeds,
-  webhooks,
-} from '../db/schema';
+import type * as schema from '../db/schema';
 import { activity } from '../db/schema';
 import { toHex } from '../lib/bytes';
 import { type Id, idBytes } from '../lib/typeid';
-import type { ActivityRecord } from './activity-record';
-import { type Answer, AnsweredBefore, type AnswerStore } from './answer';
 import { appendEntries, draftRows, LogFull } from './append';
 import { type Authority, CredentialEnded, guardCredential } from './authority';
 import { countEvents } from './count-events';
 import type { Entry } from './entry';
 import { accountsOf, markFeeds, markRetention, markTrees } from './marks';
+import { type Answer, AnsweredBefore, type AnswerStore } from './stored-answer';
 
-/** Tables of the service's own bookkeeping. A write to them has neither an audit entry nor an activity record. */
-type InternalTable =
-  | typeof deliveries
-  | typeof erasedEntries
-  | typeof erasures
-  | typeof fileOutcomes
-  | typeof files
-  | typeof identities
-  | typeof movedAccounts
-  | typeof movedCredentials
-  | typeof providerKeys
-  | typeof trees
-  | typeof webhookFeeds
-  | typeof webhooks;
+type Schema = typeof schema;
+
+/** Tables that may change without an audit entry or an activity record. */
+type InternalTable = Schema[
+  | 'deliveries'
+  | 'erasedEntries'
+  | 'erasures'
+  | 'fileOutcomes'
+  | 'files'
+  | 'identities'
+  | 'movedAccounts'
+  | 'movedCredentials'
+  | 'providerKeys'
+  | 'trees'
+  | 'webhookFeeds'
+  | 'webhooks'];
 
 /** Tables that an activity record describes, and the internal tables that change with them. */
-type RecordTable =
-  | InternalTable
-  | typeof accounts
-  | typeof agentKeys
-  | typeof agents
-  | typeof policies
-  | typeof userTokens;
+type RecordTable = InternalTable | Schema['accounts' | 'agentKeys' | 'agents' | 'policies' | 'userTokens'];
+
+/** A record of what a user or the operator changed in an account, or of a download. */
+export type ActivityRecord = Omit<typeof activity.$inferSelect, 'account'> & {
+  /** The account's number, or SQL for it: NULL, which the column refuses, if the target does not exist. */
+  account: number | SQL<number>;
+};
 
 /** Builds statements that insert, update and delete rows of some tables. */
 interface Writer<T> {
@@ -64,32 +46,33 @@ interface Writer<T> {
   delete<U extends T & RecordTable>(table: U): ReturnType<typeof build.delete<U>>;
 }
 
-/** Builds statements on records of an account. It cannot reach the state of permissions and tokens. */
+/** Builds the statements of {@link Ledger.change}. It cannot reach the state of permissions and tokens. */
 export type RecordWriter = Writer<RecordTable>;
 
-/** Builds statements on the service's own bookkeeping. An account can be created and deleted, but not changed. */
-export type InternalWriter = Writer<InternalTable> & Pick<Writer<InternalTable | typeof accounts>, 'insert' | 'delete'>;
+/** Builds the statements of {@link Ledger.write}. It can create and delete an account, but not change one. */
+export type InternalWriter = Writer<InternalTable> &
+  Pick<Writer<InternalTable | Schema['accounts']>, 'insert' | 'delete'>;
 
 /** Builds statements on the state of permissions and tokens. Only {@link Ledger.commit} hands one out. */
 export interface StateWriter {
-  insert(table: typeof permissions): ReturnType<typeof build.insert<typeof permissions>>;
-  update(table: typeof permissions): ReturnType<typeof build.update<typeof permissions>>;
+  insert(table: Schema['permissions']): ReturnType<typeof build.insert<Schema['permissions']>>;
+  update(table: Schema['permissions']): ReturnType<typeof build.update<Schema['permissions']>>;
 }
 
-/** A state change and its audit entries. */
-export interface Transition<C extends Batch> {
+/** A change of the state of permissions or tokens, and its audit entries. */
+interface Transition<C extends Batch> {
   /**
-   * Guarded statements: each matches a row only in the state that it leaves, and sets the row's `last_entry` to the
-   * last of the row's entries. An entry whose row does not name it aborts the whole transition.
+   * Guarded statements: each matches a permission only in the state before the change, and sets its `last_entry` to the
+   * id of the last entry about it. Nothing is written if a permission with an entry then has another `last_entry`.
    */
   changes: (write: StateWriter) => C;
   entries: readonly [Entry, ...Entry[]];
-  /** The answer to store for a retry with the same idempotency key; null for anything but a POST. */
+  /** The answer to store if the request has an idempotency key; null for anything but a POST. */
   answer: Answer | null;
 }
 
 /** A change of an account's records and its activity record. */
-export interface RecordChange<C extends Batch> {
+interface RecordChange<C extends Batch> {
   record: ActivityRecord;
   changes: (write: RecordWriter) => C;
   /** See {@link Transition}. */
@@ -97,7 +80,7 @@ export interface RecordChange<C extends Batch> {
 }
 
 /** A write to internal tables. */
-export interface InternalWrite<C extends Batch, Q extends readonly Query[]> {
+interface InternalWrite<C extends Batch, Q extends readonly Query[]> {
   changes: (write: InternalWriter) => C;
   /** Queries that run after the changes, in the same transaction. */
   reads?: Q;
@@ -107,17 +90,19 @@ export interface InternalWrite<C extends Batch, Q extends readonly Query[]> {
 
 declare const build: DrizzleD1Database;
 
-/**
- * Columns whose NOT NULL constraint fails for a credential that has ended: see `appendEntries` and `guardCredential`.
- */
+/** Columns that are NULL for a credential that has ended: see {@link appendEntries} and {@link guardCredential}. */
 const CREDENTIAL_ENDED = ['audit_entries.id', 'guards.condition'];
 
-/** Writes to one shard. Each method is one transaction; a state change cannot be written without its audit entry. */
+/**
+ * Writes to one shard. Each call is one transaction; a state change cannot be written without its audit entry.
+ *
+ * A database that fails is a Problem `unavailable`: the transaction may have been committed nevertheless.
+ */
 export class Ledger {
   /**
-   * @param authority who writes: a credential is checked again in each transaction
-   * @param answers stores answers for idempotency keys
-   * @param announce called with an account's number when its log has new entries and its webhooks wait for them
+   * @param authority who writes: a credential is checked again in each transaction, except by `discardOrphans`
+   * @param answers stores the answer for the idempotency key of the request; null without one
+   * @param announce called with the account's number after a commit that made its webhook feed due
    */
   constructor(
     private readonly database: Database,
@@ -127,12 +112,11 @@ export class Ledger {
   ) {}
 
   /**
-   * Commits a state change together with its audit entries, counters and marks.
+   * Commits a state change with its audit entries and statistics, and marks the accounts for background work.
    *
    * `webhooks/dispatch/deliver.ts` describes the way of the entries from here to a delivered webhook.
-   * @returns the results of the changes, or null if the transition lost: a guard matched no row, and nothing was
-   *   written
-   * @throws AnsweredBefore, CredentialEnded or LogFull; nothing was written
+   * @returns the results of the changes; null if nothing was written, because a guard failed or the agent was deleted
+   * @throws AnsweredBefore, CredentialEnded, LogFull, or ConstraintError for another constraint; nothing was written
    */
   async commit<const C extends Batch>({ changes, entries, answer }: Transition<C>): Promise<BatchResponse<C> | null> {
     const { build } = this.database;
@@ -161,8 +145,10 @@ export class Ledger {
   }
 
   /**
-   * Changes an account's agents, credentials, policies, webhooks or settings, together with the activity record.
-   * @throws ConstraintError if the target does not exist, AnsweredBefore or CredentialEnded; nothing was written
+   * Changes an account's agents, credentials, policies, webhooks, files or settings, with the activity record.
+   * @returns the results of the changes
+   * @throws AnsweredBefore, CredentialEnded, or ConstraintError, as for a target that does not exist; nothing was
+   *   written
    */
   async change<const C extends Batch>({ record, changes, answer }: RecordChange<C>): Promise<BatchResponse<C>> {
     const { build } = this.database;
@@ -171,16 +157,16 @@ export class Ledger {
       build.insert(activity).values(record),
       markRetention(build, sql`(${record.account})`, record.createdAt),
     ];
-    // The record's account is looked up by the target: after a creation, before a change or a deletion.
+    // The record may find its account by its target, which is there only after a creation or before a deletion.
     const isCreation = record.action.endsWith('.created');
-    const first = isCreation ? 0 : recording.length;
     const batch = isCreation ? [...statements, ...recording] : [...recording, ...statements];
     const results = await this.runGuarded(batch, answer);
+    const first = isCreation ? 0 : recording.length;
     return results.slice(first, first + statements.length) as unknown as BatchResponse<C>;
   }
 
   /**
-   * Writes to internal tables, which have neither audit entries nor activity records.
+   * Writes to internal tables, without an audit entry or activity record.
    * @returns the results of the changes, followed by those of the reads
    * @throws ConstraintError, AnsweredBefore or CredentialEnded; nothing was written
    */
@@ -195,8 +181,8 @@ export class Ledger {
   }
 
   /**
-   * Deletes permissions whose agent or account has been deleted. Nobody can read them, and there is no log for an entry
-   * of them any more.
+   * Deletes those of the given permissions whose agent or account has been deleted. Nobody can read them any more, and
+   * no entry can be written about them.
    */
   async discardOrphans(rows: { account: number; id: Id<'perm'> }[]): Promise<void> {
     const keys = JSON.stringify(rows.map(({ account, id }) => [account, toHex(idBytes(id))]));
@@ -210,19 +196,19 @@ export class Ledger {
     ]);
   }
 
-  /** Runs statements that append no audit entry: a guard checks the credential in their place. */
+  /** Runs statements without an audit entry, which would check the credential: a guard does so instead. */
   private async runGuarded(statements: readonly Statement[], answer: Answer | null): Promise<readonly unknown[]> {
     if (this.authority.kind === 'service') return this.run(statements, answer);
     const guard = this.database.build.run(guardCredential(this.authority));
     return (await this.run([guard, ...statements], answer)).slice(1);
   }
 
-  /** Runs statements, and stores the answer in the same transaction. */
+  /** Runs statements, and stores the answer before them in the same transaction. Returns the statements' results. */
   private async run(statements: readonly Statement[], answer: Answer | null): Promise<readonly unknown[]> {
-    const keeping = (answer && (await this.answers?.store(this.database.build, answer))) ?? [];
+    const storing = (answer && (await this.answers?.store(this.database.build, answer))) ?? [];
     try {
-      const results: readonly unknown[] = await this.database.run([...keeping, ...statements] as unknown as Batch);
-      return results.slice(keeping.length);
+      const results: readonly unknown[] = await this.database.run([...storing, ...statements] as unknown as Batch);
+      return results.slice(storing.length);
     } catch (error) {
       if (!(error instanceof ConstraintError)) throw error;
       if (error.subject.startsWith('stored_answers.')) throw new AnsweredBefore();

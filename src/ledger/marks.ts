@@ -1,22 +1,24 @@
 import { and, isNull, type SQL, sql } from 'drizzle-orm';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
-import { codeOf } from '../db/columns';
+import { codeOf, numberList } from '../db/columns';
 import type { Statement } from '../db/database';
 import { webhookFeeds } from '../db/schema';
 import { PLANS, RETENTION_DAYS } from '../lib/plans';
 import { DAY } from '../lib/time';
 import type { Entry } from './entry';
 
-/** The numbers of the accounts of some entries, as SQL. */
+// A mark is a due time in the database, by which background tasks find an account with work to do: entries to deliver,
+// to seal or to erase.
+
+/** The numbers of the accounts of some entries, as an SQL list. */
 export function accountsOf(entries: readonly Pick<Entry, 'account'>[]): SQL {
-  const numbers = JSON.stringify([...new Set(entries.map(({ account }) => account))]);
-  return sql`(select value from json_each(${numbers}))`;
+  return numberList(new Set(entries.map(({ account }) => account)));
 }
 
 /**
- * Marks accounts that have active webhooks as having new entries to deliver. The log itself is the outbox.
+ * Marks the webhook feeds of accounts as due: they have new entries to deliver. The log itself is the outbox.
  *
- * Writes nothing for an account without webhooks, or for one that is already marked.
+ * Writes nothing for an account without an active webhook, or for one that is already marked.
  */
 export function markFeeds(build: DrizzleD1Database, entries: readonly Pick<Entry, 'account' | 'at'>[]): Statement {
   return build
@@ -25,7 +27,7 @@ export function markFeeds(build: DrizzleD1Database, entries: readonly Pick<Entry
     .where(and(sql`${webhookFeeds.account} in ${accountsOf(entries)}`, isNull(webhookFeeds.dueAt)));
 }
 
-/** Marks accounts as having entries to seal. Writes nothing for an account that is already marked. */
+/** Marks the trees of accounts as due: they have entries to seal. Writes nothing for one that is due by then anyway. */
 export function markTrees(build: DrizzleD1Database, entries: readonly Pick<Entry, 'account' | 'at'>[]): Statement {
   const dueAt = Math.max(...entries.map(({ at }) => at));
   return build.run(sql`
@@ -34,7 +36,7 @@ export function markTrees(build: DrizzleD1Database, entries: readonly Pick<Entry
     where trees.due_at is null or trees.due_at > excluded.due_at`);
 }
 
-/** The retention period of the account in the row `accounts`, in milliseconds, as SQL. */
+/** The retention period of the account in the row `accounts`, in milliseconds, as SQL: see `retentionDays`. */
 export const retentionPeriod = sql`(coalesce(
   iif(accounts.plan = ${codeOf(PLANS, 'enterprise')}, accounts.audit_retention_days, null),
   case accounts.plan ${sql.join(
@@ -44,10 +46,10 @@ export const retentionPeriod = sql`(coalesce(
 ) * ${sql.raw(String(DAY))})`;
 
 /**
- * Marks accounts with the time at which their oldest record will exceed its retention period. Writes nothing for an
- * account that is already marked.
- * @param accounts account numbers, as SQL
- * @param at when the new entry or activity record was made, in milliseconds since the epoch
+ * Marks accounts without any older record with the time at which the new one will exceed its retention period. Writes
+ * nothing for an account that is already marked.
+ * @param accounts account numbers, as an SQL list
+ * @param at when the new audit entry or activity record was made, in milliseconds since the epoch
  */
 export function markRetention(build: DrizzleD1Database, accounts: SQL, at: number): Statement {
   return build.run(sql`

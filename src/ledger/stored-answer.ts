@@ -4,25 +4,46 @@ import { aliased } from '../db/columns';
 import type { Reader, Statement } from '../db/database';
 import { accounts, agents, storedAnswers } from '../db/schema';
 import { DAY } from '../lib/time';
+import type { Id } from '../lib/typeid';
 
-/** How long the answer to an idempotency key is kept, in milliseconds. */
+/** How long a stored answer is replayed, in milliseconds. Later it is deleted. */
 export const STORED_ANSWER_LIFETIME = DAY;
-
-/** Maximum answers that one statement deletes. Each may be large. */
-export const STORED_ANSWER_SLICE = 100;
 
 /** An idempotency key and its owner, given as SQL while the caller is not known yet. */
 export interface AnswerKey {
+  /** The identifier of the user token, account or agent that sent the key, or `operator`, as bytes. */
   principal: Uint8Array | SQL;
+  /** SHA-256 of the key. */
   key: Uint8Array;
   /** The number of the account whose agents the answer may be about; null for the operator's answers. */
   account: number | SQL<number> | null;
 }
 
-/** A stored answer. */
+/** The answer to a request with an idempotency key, to be stored in the transaction of its change. */
+export interface Answer {
+  /** What the operation returns, from which the response is made. */
+  value: object;
+  /** The agent that the answer is about, or else the account. The answer is erased together with it. */
+  subject: Id<'agent'> | Id<'user'>;
+  /** Numbers that only the transaction knows, by their field in `value`: SQL that runs before the change. */
+  settled?: Record<string, SQL<number>>;
+}
+
+/** Stores the answer to one request with an idempotency key. `http/idempotency.ts` implements it. */
+export interface AnswerStore {
+  /**
+   * Gives the statements that store an answer. They run before the change, in its transaction, and abort it if the same
+   * key has an answer already.
+   */
+  store(build: DrizzleD1Database, answer: Answer): Promise<Statement[]>;
+}
+
+/** The idempotency key has an answer already, which a concurrent request stored. Nothing was written. */
+export class AnsweredBefore extends Error {}
+
 export type StoredAnswer = Pick<typeof storedAnswers.$inferSelect, 'request' | 'answer' | 'settled'>;
 
-/** Finds the answer to a key. Answers that are too old, or whose agent or account is deleted, are not found. */
+/** Selects the answer to a key, unless it is too old, or the agent or account that it is about is deleted. */
 export function findStoredAnswer(reader: Reader, key: AnswerKey, now: number) {
   return reader
     .select({
@@ -35,8 +56,9 @@ export function findStoredAnswer(reader: Reader, key: AnswerKey, now: number) {
 }
 
 /**
- * Gives the statements that store an answer: the first deletes an answer that is no longer found, the second violates
- * the primary key if another answer is.
+ * Gives the statements that store an answer: the first deletes an answer to this key that {@link findStoredAnswer} no
+ * longer finds, the second violates the primary key if there still is one.
+ * @param settled see {@link Answer}
  */
 export function storeAnswer(
   build: DrizzleD1Database,

@@ -2,32 +2,33 @@ import type { WebhookConfig, WebhookMessage } from '../env';
 import { logFailure } from '../lib/log';
 import { SECOND } from '../lib/time';
 
-/** The queues of webhooks: slow ones have a queue of their own. */
+/** The two queues of webhook messages: those for slow webhooks wait in a queue of their own. */
 export type WebhookQueues = Pick<WebhookConfig, 'queue' | 'slowQueue'>;
 
 /** A queue message, and how it is sent. */
 export interface OutgoingMessage {
   body: WebhookMessage;
+  /** Whether the webhook is new, or its last attempt failed or was slow. */
   isSlow: boolean;
-  /** Milliseconds until a consumer gets it. */
+  /** Milliseconds until a consumer gets it, rounded up to seconds. */
   delay?: number;
 }
 
 /**
- * Sends a message that makes a worker deliver: `background/webhook-queue.ts` handles it. A failure is only logged,
- * because the sweep finds whatever got no message.
- * @param isSlow whether the webhook is new, or its last attempt failed or was slow
- * @param delay milliseconds until a consumer gets the message
+ * Sends a queue message that makes a worker deliver to a webhook, or create the deliveries of an account's pending
+ * events: `background/webhook-queue.ts` handles it. A failure is only logged, because a task of every minute finds
+ * whatever got no message.
+ * @param options see {@link OutgoingMessage}
  */
 export async function enqueueWebhook(
   queues: WebhookQueues,
   body: WebhookMessage,
-  { isSlow = false, delay = 0 }: { isSlow?: boolean; delay?: number } = {},
+  { isSlow = false, delay = 0 }: Partial<Omit<OutgoingMessage, 'body'>> = {},
 ): Promise<void> {
   await enqueueWebhooks(queues, [{ body, isSlow, delay }]);
 }
 
-/** Sends up to 100 messages. A failure is only logged, as in {@link enqueueWebhook}. */
+/** Sends up to 100 messages, as {@link enqueueWebhook} sends one. */
 export async function enqueueWebhooks(queues: WebhookQueues, messages: readonly OutgoingMessage[]): Promise<void> {
   const sends = batchByQueue(queues, messages).map(async ([queue, batch]) => {
     try {
@@ -39,7 +40,7 @@ export async function enqueueWebhooks(queues: WebhookQueues, messages: readonly 
   await Promise.all(sends);
 }
 
-/** Sorts messages into one batch for each queue that gets any. */
+/** Sorts messages into batches: pairs of a queue and its messages, for each queue that gets any. */
 export function batchByQueue({ queue, slowQueue }: WebhookQueues, messages: readonly OutgoingMessage[]) {
   const batchOf = (areSlow: boolean) =>
     messages

@@ -5,15 +5,17 @@ import { LOG_SPAN_SQL } from '../ledger/append';
 import type { InternalWriter } from '../ledger/ledger';
 import { DAY } from '../lib/time';
 
-// An account with an active webhook has a feed: the position in its log up to which deliveries have been created. The
-// ledger marks the feed as due when it appends entries; this module marks it when an export or a report is finished.
+// An account with an active webhook has a feed: the position in its log (account number × 2³² + sequence) up to which
+// deliveries have been created. The ledger marks the feed as due when it appends entries; this module marks it when an
+// export or a report has completed or failed.
 
 /** How long deliveries are kept, in milliseconds. */
 export const DELIVERY_LIFETIME = 30 * DAY;
 
 /**
- * Records that files of an account completed or failed, so that its webhooks get the event. Does nothing for an account
- * without a feed. Must run before the statement that changes the files, in the same transaction.
+ * Returns statements that record files of an account as completed or failed, and mark its feed as due, so that its
+ * webhooks get the events. They do nothing for an account without a feed. They must run before the statement that
+ * changes the files, in the same transaction.
  * @param which selects the files by their state before the change
  */
 export function recordFileOutcomes(
@@ -36,21 +38,26 @@ export function recordFileOutcomes(
   ];
 }
 
-/** The highest ordinal among an account's file outcomes that have no deliveries yet, as SQL; 0 if there are none. */
+/** The highest number among an account's file outcomes that have no deliveries yet, as SQL; 0 if there are none. */
 export function newestOutcome(account: number | SQL): SQL<number> {
   return sql<number>`(
     select coalesce(max(${fileOutcomes.ordinal}), 0) from ${fileOutcomes} where ${fileOutcomes.account} = ${account}
   )`;
 }
 
-/** The next free outcome number: higher than any that a webhook starts after, even if that outcome no longer exists. */
+/**
+ * A number for new outcomes: higher than that of any outcome without deliveries, and than any that a webhook starts
+ * after, even if that outcome no longer exists.
+ */
 function nextOutcomeNumber(account: SQL): SQL {
   return sql`1 + max(${newestOutcome(account)}, (
     select coalesce(max(${webhooks.startsAfterOutcome}), 0) from ${webhooks} where ${webhooks.account} = ${account}
   ))`;
 }
 
-/** The position of an account's newest entry, erased ones included, as SQL. */
+/**
+ * The position of an account's newest entry, even if it is erased, as SQL; before the first entry, that of sequence 0.
+ */
 export function newestPosition(account: number | Column): SQL<number> {
   const start = sql`${account} * ${LOG_SPAN_SQL}`;
   const end = sql`${start} + ${LOG_SPAN_SQL}`;
@@ -61,8 +68,9 @@ export function newestPosition(account: number | Column): SQL<number> {
 }
 
 /**
- * Opens the feed of an account whose first webhook became active. It starts with events from now on: outcomes that an
- * earlier feed left are deleted.
+ * Returns statements that open the feed of an account that has an active webhook and no feed yet. They must run after
+ * the statement that activates the webhook. The feed starts with events from now on: outcomes that an earlier feed left
+ * are deleted.
  */
 export function openFeed(
   write: Pick<InternalWriter, 'insert' | 'delete'>,
@@ -78,7 +86,10 @@ export function openFeed(
   ];
 }
 
-/** Closes the feed of an account if it has no active webhook left. Events write nothing for it from then on. */
+/**
+ * Returns the statement that closes the feed of an account without an active webhook. Entries and files then leave
+ * nothing to deliver. It must run after the statement that disables or deletes the webhook.
+ */
 export function closeFeed(write: Pick<InternalWriter, 'delete'>, account: number): Statement {
   return write
     .delete(webhookFeeds)

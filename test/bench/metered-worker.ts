@@ -6,7 +6,7 @@ import { consumeFileQueue } from '../../src/background/file-queue';
 import { Cost } from '../../src/db/database';
 import { openShard } from '../../src/db/shards';
 import { type Env, type JobMessage, systemRuntime } from '../../src/env';
-import { SERVICE } from '../../src/ledger/authority';
+import { SERVICE_AUTHORITY } from '../../src/ledger/authority';
 import { Ledger } from '../../src/ledger/ledger';
 import { TILE_WIDTH } from '../../src/lib/tiles';
 import type { Id } from '../../src/lib/typeid';
@@ -57,7 +57,7 @@ async function seal(_metered: Env, request: Request, env: Env): Promise<Response
   const database = openShard(env, '00', new Cost());
   if (!database || !env.FILES) throw new Error('no database or no bucket');
   await env.DB.prepare('insert or ignore into trees (account) values (?)').bind(account).run();
-  const trees = { reader: database, ledger: new Ledger(database, SERVICE), bucket: env.FILES };
+  const trees = { reader: database, ledger: new Ledger(database, SERVICE_AUTHORITY), bucket: env.FILES };
   const sealing = { ...trees, signer: await openSigner(env) };
   while (await sealAccount(sealing, account, systemRuntime.now()));
   const size = await env.DB.prepare('select size from trees where account = ?').bind(account).first<number>('size');
@@ -135,7 +135,11 @@ async function expire(env: Env): Promise<Response> {
   const cost = new Cost();
   const database = openShard(env, '00', cost);
   if (!database) throw new Error('no database');
-  const more = await expireSlice({ reader: database, ledger: new Ledger(database, SERVICE), runtime: systemRuntime });
+  const more = await expireSlice({
+    reader: database,
+    ledger: new Ledger(database, SERVICE_AUTHORITY),
+    runtime: systemRuntime,
+  });
   return Response.json({ more }, { headers: { 'Server-Timing': cost.toString() } });
 }
 

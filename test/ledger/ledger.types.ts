@@ -3,9 +3,8 @@
 import type { Database } from '../../src/db/database';
 import { accounts, agentStatistics, agents, auditEntries, permissions } from '../../src/db/schema';
 import type { UserContext } from '../../src/http/context';
-import type { ActivityRecord } from '../../src/ledger/activity-record';
 import type { Entry } from '../../src/ledger/entry';
-import { Ledger } from '../../src/ledger/ledger';
+import { type ActivityRecord, Ledger } from '../../src/ledger/ledger';
 
 /** Ways to change a state without its entry. */
 export async function forbidden({ reader, ledger }: UserContext, entry: Entry, record: ActivityRecord): Promise<void> {

@@ -3,13 +3,13 @@ import { sealTrees } from '../../src/audit/tree/seal';
 import { openSigner } from '../../src/audit/tree/signer';
 import { Cost, Database } from '../../src/db/database';
 import type { Env } from '../../src/env';
-import { SERVICE } from '../../src/ledger/authority';
+import { SERVICE_AUTHORITY } from '../../src/ledger/authority';
 import { Ledger } from '../../src/ledger/ledger';
 
 /** Seals every account's log as far as it goes, as the next sweep would: only then may its entries be erased. */
 export async function sealLogs(client: D1Database, bucket: R2Bucket = env.FILES): Promise<void> {
   const database = new Database(client, new Cost());
-  const trees = { reader: database, ledger: new Ledger(database, SERVICE), bucket };
+  const trees = { reader: database, ledger: new Ledger(database, SERVICE_AUTHORITY), bucket };
   const signer = await openSigner(env as unknown as Env);
   await client.prepare('update trees set due_at = 0 where due_at is not null').run();
   // No head is of a later time than the clock of the test.

@@ -3,7 +3,7 @@ import type { Reader } from '../../db/database';
 import { agents, auditEntries } from '../../db/schema';
 import type { AccountRef } from '../../http/context';
 import { sha256 } from '../../lib/bytes';
-import { type EntryRow, entryAgent, entryColumns, presentEntry } from '../entry';
+import { type EntryRow, entryColumns, isAgentOfEntry, presentEntry } from '../entry';
 import type { PositionRange } from '../find-file-range';
 import type { SampledEntry } from './content';
 
@@ -58,7 +58,7 @@ async function readEntries(reader: Reader, positions: number[]): Promise<EntryRo
       .select(entryColumns)
       .from(sql`json_each(${JSON.stringify(positions)}) as wanted`)
       .crossJoin(auditEntries)
-      .innerJoin(agents, entryAgent)
+      .innerJoin(agents, isAgentOfEntry)
       .where(eq(auditEntries.pos, sql`wanted.value`)),
   ]);
   return rows;

@@ -5,34 +5,41 @@ import type { SignedHead } from './checkpoint';
 import { openTree, type Tree, type TreeRow } from './open-tree';
 import { LogSigner } from './signer';
 import { LogInconsistent } from './storage';
-import { findLastSigned, type TrustContext } from './trust';
+import { findLastSigned, type ReadingContext } from './trust';
 
 type TreeContext = Pick<Context, 'principal' | 'config' | 'reader' | 'runtime'>;
 
 /**
- * Opens the account's tree for a request, and makes the response from it.
- * @throws Problem `log_refused` if the log contradicts its signed heads; `unavailable` if R2 does not respond
+ * Opens the Merkle tree over the log of the request's account, and makes the response from it.
+ * @param row the row of `selectTree`
+ * @throws Problem `log_refused` if the log contradicts its signed heads; `unavailable` if the tree cannot be read, as
+ *   when R2 does not respond; any Problem of `answer`
  */
 export async function answerFromTree<T>(
   context: TreeContext,
   row: TreeRow | undefined,
   answer: (tree: Tree) => Promise<T>,
 ): Promise<T> {
-  return withProblems(context, async (trust) => answer(await openAccountTree(context, trust, row)));
+  const { principal, runtime } = context;
+  return withProblems(context, async (reading) =>
+    answer(await openTree(reading, principal.account, row, runtime.now())),
+  );
 }
 
 /**
- * Returns the newest head of the account's log; of an inconsistent log the last one that was signed.
- * @throws Problem `log_refused` if that is unknown; `unavailable` if R2 does not respond
+ * Returns the newest signed head of the account's log; if the log contradicts its signed heads, the last one that is
+ * known.
+ * @param row the row of `selectTree`
+ * @throws Problem `log_refused` if none is known; `unavailable` if the tree cannot be read
  */
 export async function getSignedHead(context: TreeContext, row: TreeRow | undefined): Promise<SignedHead> {
-  return withProblems(context, async (trust) => {
+  const { account } = context.principal;
+  return withProblems(context, async (reading) => {
     try {
-      return (await openAccountTree(context, trust, row)).head;
+      return (await openTree(reading, account, row, context.runtime.now())).head;
     } catch (error) {
       if (!(error instanceof LogInconsistent)) throw error;
-      const { account } = context.principal;
-      const last = await findLastSigned(trust, account.id, row?.note ?? null);
+      const last = await findLastSigned(reading, account.id, row?.note ?? null);
       if (!last) throw error;
       logFailure('tree_refused', error, { account: account.id });
       return last;
@@ -40,22 +47,14 @@ export async function getSignedHead(context: TreeContext, row: TreeRow | undefin
   });
 }
 
-function openAccountTree(
-  { principal, reader, runtime }: TreeContext,
-  trust: TrustContext,
-  row: TreeRow | undefined,
-): Promise<Tree> {
-  return openTree({ ...trust, reader }, principal.account, row, runtime.now());
-}
-
-/** Logs why a tree cannot be read, and turns the error into a problem. */
+/** If a tree cannot be read, logs why, and turns the error into a problem. */
 async function withProblems<T>(
-  { principal, config }: TreeContext,
-  answer: (trust: TrustContext) => Promise<T>,
+  { principal, config, reader }: TreeContext,
+  answer: (reading: ReadingContext) => Promise<T>,
 ): Promise<T> {
   const signer = await LogSigner.open(config.keyring, config.publicUrl);
   try {
-    return await answer({ bucket: config.files, signer });
+    return await answer({ reader, bucket: config.files, signer });
   } catch (error) {
     if (error instanceof Problem) throw error;
     const isInconsistent = error instanceof LogInconsistent;

@@ -8,16 +8,17 @@ import { formatTime, parseDateTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import type { LogSigner } from './signer';
 
-/** The head of an account's tree: one hash of the log up to an entry. */
-export interface Head {
+/** The head of the Merkle tree over an account's log: its root hash at one size, which commits to all entries. */
+interface Head {
   account: Id<'user'>;
+  /** The number of entries under it: those with the sequences from 1 to this. */
   size: number;
   root: Hash;
   /** Milliseconds since the epoch. */
   sealedAt: number;
 }
 
-/** A head with its signed note. */
+/** A head with its note, a text with a signature (https://c2sp.org/signed-note). */
 export interface SignedHead extends Head {
   note: string;
 }
@@ -46,7 +47,7 @@ export const hashField = z
   .string()
   .meta({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256, in hexadecimal.', examples: [EXAMPLE_HASH] });
 
-/** A signed tree head. */
+/** A signed head as the API shows it. */
 export const Checkpoint = lazy(() =>
   z
     .object({
@@ -73,12 +74,12 @@ export async function signHead(signer: LogSigner, head: Head): Promise<SignedHea
   return { ...head, note: await signer.sign(origin, text) };
 }
 
-/** The lines of a signed head: origin, size, root, time, and the name of the signer (tlog-checkpoint, "Note text"). */
+/** The lines of a signed head: origin (the log's name), size, root, time, signature (tlog-checkpoint, "Note text"). */
 const NOTE = /^(\S+)\n(0|[1-9]\d{0,15})\n([A-Za-z0-9+/]{43}=)\ntime (\S+)\n\n— (\S+) \S+\n$/;
 
 /**
- * Parses the note of a head of an account's log, without verifying its signature. The log's name may contain a former
- * host of the service.
+ * Parses the note of a head of an account's log, without verifying its signature. The host in the log's name may be a
+ * former one of the service.
  * @returns null for any other note, such as the head of another log
  */
 export function parseHead(account: Id<'user'>, note: string): SignedHead | null {
@@ -88,7 +89,7 @@ export function parseHead(account: Id<'user'>, note: string): SignedHead | null 
   return { account, size: Number(size), root: Uint8Array.fromBase64(root), sealedAt, note };
 }
 
-/** Whether two heads are of the same tree. */
+/** Whether two heads commit to the same entries. */
 export function isSameTree(one: Pick<Head, 'size' | 'root'>, other: Pick<Head, 'size' | 'root'>): boolean {
   return one.size === other.size && equalBytes(one.root, other.root);
 }

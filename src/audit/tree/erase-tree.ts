@@ -1,21 +1,17 @@
 import { and, asc, eq, lte } from 'drizzle-orm';
-import type { Reader } from '../../db/database';
 import { erasures } from '../../db/schema';
-import type { Ledger } from '../../ledger/ledger';
 import { formatId } from '../../lib/typeid';
+import type { SealingContext } from './seal';
 import { treeFolder } from './storage';
 
-export interface TreeErasureContext {
-  reader: Reader;
-  ledger: Ledger;
-  bucket: R2Bucket;
-}
-
 /**
- * Deletes objects of a deleted account's tree from R2, as many as one listing returns.
- * @returns whether there may be more to delete
+ * Deletes from R2 objects of the tree of a deleted account, as many as one listing returns.
+ * @returns whether there may be more to delete, of this tree or another
  */
-export async function eraseTrees({ reader, ledger, bucket }: TreeErasureContext, now: number): Promise<boolean> {
+export async function eraseTrees(
+  { reader, ledger, bucket }: Omit<SealingContext, 'signer'>,
+  now: number,
+): Promise<boolean> {
   const [[next]] = await reader.load([
     reader
       .select({ id: erasures.id, account: erasures.subject })
@@ -28,8 +24,6 @@ export async function eraseTrees({ reader, ledger, bucket }: TreeErasureContext,
   const { objects, truncated } = await bucket.list({ prefix: treeFolder(formatId('user', next.account)) });
   if (objects.length > 0) await bucket.delete(objects.map(({ key }) => key));
   if (truncated) return true;
-  await ledger.write({
-    changes: (write) => [write.delete(erasures).where(eq(erasures.id, next.id))],
-  });
+  await ledger.write({ changes: (write) => [write.delete(erasures).where(eq(erasures.id, next.id))] });
   return true;
 }

@@ -7,33 +7,35 @@ import { type EntryRow, logStart, presentEntry } from '../entry';
 import type { SignedHead } from './checkpoint';
 import { entryLeafInput, MISSING_LEAF_INPUT } from './leaf';
 import { LogInconsistent, tileReader } from './storage';
-import { findPublishedHead, readTrustedHead, requireConsistency, type TrustContext } from './trust';
+import { findPublishedHead, type ReadingContext, readTrustedHead, requireConsistency } from './trust';
 import { findUnsealedTrees, type UnsealedTree } from './unsealed-trees';
 
-/** How many times a tree is read, at most, because other sealers extend it at the same time. */
+/** Maximum times that a tree is read: more than once only while other sealers extend it. */
 const MAX_READINGS = 4;
 
 /** A tree that was extended in memory. */
 export interface ExtendedTree {
-  /** The tree as it was read, and its head. */
+  /** The tree as it was read last, and its head before the extension. */
   tree: UnsealedTree;
   before: SignedHead;
   /** The newest head in R2; null if there is none. */
   published: SignedHead | null;
+  /** The partial tiles after the extension. */
   frontier: TreeFrontier;
   /** The tiles that became full. */
   tiles: Tile[];
+  /** Reads any tile after the extension. */
   read: ReadTile;
 }
 
 /**
  * Extends a tree in memory by unsealed entries, and checks that the result is consistent with the newest head in R2.
  * Reads the tree again if that head is of a longer tree: another sealer read the log later, or sealed more of it.
- * @param chooseSize the size to extend it to; never more than the entries that were read
- * @throws LogInconsistent; Error if the tree is held or removed meanwhile, or other sealers are faster each time
+ * @param chooseSize returns the size to extend it to, which is limited to the entries that were read
+ * @throws LogInconsistent; Error if the tree is held or deleted meanwhile, or other sealers are faster each time
  */
 export async function extendTree(
-  context: TrustContext & { reader: Reader },
+  context: ReadingContext,
   tree: UnsealedTree,
   now: number,
   chooseSize: (tree: UnsealedTree, published: SignedHead | null) => number,
@@ -54,18 +56,18 @@ export async function extendTree(
 }
 
 /**
- * Reads a tree again after R2 showed a longer one. Entries are written before a head that covers them. So a log that is
- * read after a head was seen and does not reach it is not the log that was signed.
+ * Reads a tree again after a head of a longer tree was found in R2. Entries are written before a head that covers them:
+ * a log that is read after such a head, and is shorter, is not the log that was signed.
  */
 async function readAgain(reader: Reader, tree: UnsealedTree, published: SignedHead): Promise<UnsealedTree> {
   const [fresh] = await findUnsealedTrees(reader, eq(trees.account, tree.account));
-  // A restoration holds the tree while it moves heads away.
-  if (fresh?.heldUntil !== tree.heldUntil) throw new Error('the tree was held or removed meanwhile');
+  // The restoration of a log holds the tree while it moves heads away: see `restoration/hold.ts`.
+  if (fresh?.heldUntil !== tree.heldUntil) throw new Error('the tree was held or deleted meanwhile');
   if (fresh.reach >= published.size) return fresh;
   throw new LogInconsistent(`a tree of ${fresh.reach} leaves is shorter than one that was signed: ${published.size}`);
 }
 
-/** The leaf hashes of the unsealed entries up to a sequence. */
+/** Returns the leaf hashes of the unsealed entries up to a sequence. */
 function hashEntries({ account, accountId, size, entries }: UnsealedTree, last: number): Promise<Uint8Array[]> {
   const owner = { number: account, id: accountId };
   const leaves = Array.from({ length: last - size }, (_, i) => {

@@ -12,5 +12,5 @@ export function entryLeafInput(entry: AuditEntry, salt: Uint8Array): Uint8Array 
   return leafInput(new TextEncoder().encode(text));
 }
 
-/** The leaf input of an entry that was removed before it was sealed, which the service itself never does. */
+/** The same for an entry that was deleted before it was sealed, which the service itself never does. */
 export const MISSING_LEAF_INPUT = leafInput(new Uint8Array());

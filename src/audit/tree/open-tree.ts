@@ -5,23 +5,30 @@ import type { AccountRef } from '../../http/context';
 import { type ReadTile, readOnce } from '../../lib/tiles';
 import type { SignedHead } from './checkpoint';
 import { extendTree } from './extend-tree';
-import { requireNotHeld, selectHold } from './restoration/hold';
+import { requireNotHeld } from './restoration/hold';
 import { type SealingContext, sealAccount } from './seal';
 import { LogInconsistent, tileReader } from './storage';
-import { findPublishedHead, readTrustedHead, requireConsistency, resignIfKeyRetired, type TrustContext } from './trust';
+import {
+  findPublishedHead,
+  type ReadingContext,
+  readTrustedHead,
+  requireConsistency,
+  resignIfKeyRetired,
+} from './trust';
 import { findUnsealedTrees, lastSequence } from './unsealed-trees';
 
-/** The columns of a tree that is joined to its account. A tree without a row is empty. */
+/** The columns of a tree that is left-joined to its account. A tree without a row is empty. */
 export const treeColumns = {
   size: sql<number>`coalesce(${trees.size}, 0)`,
   root: trees.root,
   frontier: trees.frontier,
   note: trees.note,
   publishedSize: sql<number>`coalesce(${trees.publishedSize}, 0)`,
+  heldUntil: sql<number>`coalesce(${trees.heldUntil}, 0)`,
   end: lastSequence(accounts.number),
 };
 
-/** Selects the row of an account's tree. */
+/** Selects an account's tree as one row; no row if the account is deleted. */
 export function selectTree(reader: Reader, account: number) {
   return reader
     .select(treeColumns)
@@ -32,21 +39,22 @@ export function selectTree(reader: Reader, account: number) {
 
 export type TreeRow = Awaited<ReturnType<typeof selectTree>>[number];
 
-/** An account's sealed tree, whose head this service signed. */
+/** The Merkle tree over the sealed entries of an account's log. */
 export interface Tree {
   head: SignedHead;
-  /** The tiles that are not full, as `TreeFrontier.bytes` returns them. */
+  /** The partial tiles, as `TreeFrontier.bytes` returns them. */
   frontier: Uint8Array;
   read: ReadTile;
 }
 
 /**
  * Opens an account's tree for reading, after checking it against its signed note and the newest head in R2.
+ * @param row the row of {@link selectTree}
  * @param now milliseconds since the epoch
- * @throws LogInconsistent
+ * @throws LogInconsistent; Error if the account is deleted, or the tree cannot be read this time
  */
 export async function openTree(
-  context: TrustContext & { reader: Reader },
+  context: ReadingContext,
   { number, id }: Pick<AccountRef, 'number' | 'id'>,
   row: TreeRow | undefined,
   now: number,
@@ -62,14 +70,10 @@ export async function openTree(
 
 /**
  * Opens a tree whose newest head is in R2 but not yet in the database: its sealer is still running, or crashed. Hashes
- * the entries in between, and takes a few round trips to the database.
- * @throws LogInconsistent
+ * the entries in between, and takes a few more round trips to the database.
+ * @throws as {@link extendTree}
  */
-async function openPublishedTree(
-  context: TrustContext & { reader: Reader },
-  account: number,
-  now: number,
-): Promise<Tree> {
+async function openPublishedTree(context: ReadingContext, account: number, now: number): Promise<Tree> {
   const [tree] = await findUnsealedTrees(context.reader, eq(trees.account, account));
   if (!tree) throw new LogInconsistent('the row of the tree is gone');
   const extended = await extendTree(context, tree, now, (_, published) => published?.size ?? 0);
@@ -79,14 +83,14 @@ async function openPublishedTree(
   return { head, frontier: frontier.bytes(), read };
 }
 
-/** Maximum slices that one call seals: a job that waits for it has to renew its lease. */
+/** Maximum slices that one call seals: the file job that waits for it has to renew its lease. */
 const MAX_SLICES = 8;
 
 /**
- * Seals an account's log up to a snapshot, and opens its tree.
- * @param snapshot the last sequence that the tree has to contain; it may contain more
+ * Seals an account's log, at least up to one entry, and opens its tree.
+ * @param snapshot the sequence of that entry; the tree may contain later ones
  * @returns `later` if more is to be sealed than one call does; `inconsistent` if the log contradicts its signed heads
- * @throws Error if it cannot be sealed this time
+ * @throws Error if it cannot be sealed this time, as while a restoration holds the tree
  */
 export async function openSealedTree(
   sealing: SealingContext,
@@ -98,9 +102,9 @@ export async function openSealedTree(
   try {
     for (let slice = 1; slice <= MAX_SLICES; slice++) {
       if (await sealAccount(sealing, number, now())) continue;
-      const [[row], [held]] = await reader.load([selectTree(reader, number), selectHold(reader, number)]);
-      // A restoration that began meanwhile rejects what was sealed, and moves it away.
-      requireNotHeld(held, now());
+      const [[row]] = await reader.load([selectTree(reader, number)]);
+      // A restoration that began meanwhile discards what was sealed: it moves those objects away.
+      if (row) requireNotHeld(row, now());
       const tree = await openTree(sealing, { number, id }, row, now());
       if (tree.head.size >= snapshot) return tree;
       // Inconsistent: the tree has no row, or the log ends before the snapshot. Otherwise another sealer sealed less.

@@ -32,7 +32,7 @@ const Sizes = lazy(() =>
 
 type Input = z.output<ReturnType<typeof Sizes>>;
 
-/** A proof that a log of one size begins with the log of an older size. */
+/** A proof that the log of one size begins with the log of an older size, as the API shows it. */
 export const ConsistencyProof = lazy(() =>
   z
     .object({
@@ -58,7 +58,11 @@ export const ConsistencyProof = lazy(() =>
 
 export type ConsistencyProof = z.output<ReturnType<typeof ConsistencyProof>>;
 
-/** Proves that the account's log of one size begins with the log of an older size (RFC 9162 section 2.1.4). */
+/**
+ * Proves that the account's log of one size begins with the log of an older size (RFC 9162 section 2.1.4).
+ * @throws Problem `invalid_request` for sizes that are not in order, or beyond the newest head; `log_refused`;
+ *   `unavailable`
+ */
 export async function proveConsistency(context: UserContext, sizes: Input): Promise<ConsistencyProof> {
   const { account } = context.principal;
   const [[row]] = await context.reader.load([selectTree(context.reader, account.number)]);
@@ -66,8 +70,10 @@ export async function proveConsistency(context: UserContext, sizes: Input): Prom
 }
 
 async function prove({ head, read }: Tree, { from, to }: Input): Promise<ConsistencyProof> {
-  if (to > head.size) rejectParameter('query.to', `must be at most ${head.size}, the size of the newest head`);
-  if (from > to) rejectParameter('query.from', 'must be at most `to`');
+  if (to > head.size) {
+    throw invalidRequest([{ path: 'query.to', message: `must be at most ${head.size}, the size of the newest head` }]);
+  }
+  if (from > to) throw invalidRequest([{ path: 'query.from', message: 'must be at most `to`' }]);
   const roots = [from, to].map((size) => ({ start: 0, end: size }));
   const hashes = await hashRanges([...roots, ...consistencyPath(from, to)], read);
   const [fromRoot, toRoot, ...path] = hashes as [Hash, Hash, ...Hash[]];
@@ -81,10 +87,6 @@ async function prove({ head, read }: Tree, { from, to }: Input): Promise<Consist
     to_root_hash: toHex(toRoot),
     consistency_path: path.map(toHex),
   };
-}
-
-function rejectParameter(path: string, message: string): never {
-  throw invalidRequest([{ path, message }]);
 }
 
 export const proveConsistencyRoute = new Hono().get(

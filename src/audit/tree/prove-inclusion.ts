@@ -12,14 +12,14 @@ import { lazy } from '../../lib/lazy';
 import { hashBytes, inclusionPath, rootOfInclusion } from '../../lib/merkle';
 import { hashRanges } from '../../lib/tiles';
 import { parseId } from '../../lib/typeid';
-import { type AuditEntry, entryAgent, entryColumns, isKeptEntry, presentEntry } from '../entry';
+import { type AuditEntry, entryColumns, isAgentOfEntry, isKeptEntry, presentEntry } from '../entry';
 import { answerFromTree } from './answer-from-tree';
 import { Checkpoint, exampleCheckpoint, hashField, presentHead } from './checkpoint';
 import { entryLeafInput } from './leaf';
 import { selectTree, type Tree } from './open-tree';
 import { LogInconsistent } from './storage';
 
-/** A proof that an entry is under a signed head. */
+/** A proof that an entry is under a signed head, as the API shows it. */
 export const InclusionProof = lazy(() =>
   z
     .object({
@@ -55,7 +55,8 @@ export type InclusionProof = z.output<ReturnType<typeof InclusionProof>>;
 
 /**
  * Proves that an entry is under the newest head of the account's log (RFC 9162 section 2.1.3).
- * @throws Problem `not_found`; `conflict` if the entry is not sealed yet; `log_refused` if it was changed since
+ * @throws Problem `not_found`; `conflict` if the entry is not sealed yet, that is hashed into the Merkle tree;
+ *   `log_refused` if it, or the log, was changed since; `unavailable`
  */
 export async function proveInclusion(context: UserContext, id: string): Promise<InclusionProof> {
   const { reader, principal, runtime } = context;
@@ -66,7 +67,7 @@ export async function proveInclusion(context: UserContext, id: string): Promise<
     reader
       .select({ ...entryColumns, salt: auditEntries.salt })
       .from(auditEntries)
-      .innerJoin(agents, entryAgent)
+      .innerJoin(agents, isAgentOfEntry)
       .where(isKeptEntry(account, entry, runtime.now())),
     selectTree(reader, account.number),
   ]);

@@ -1,38 +1,37 @@
 import { and, eq, isNotNull, lte } from 'drizzle-orm';
-import type { Reader } from '../../db/database';
 import { trees } from '../../db/schema';
 import type { Ledger } from '../../ledger/ledger';
 import { logFailure } from '../../lib/log';
 import { HOUR, MINUTE } from '../../lib/time';
 import { type SignedHead, signHead } from './checkpoint';
 import { type ExtendedTree, extendTree } from './extend-tree';
-import { notHeld, requireNotHeld } from './restoration/hold';
+import { isNotHeld, requireNotHeld } from './restoration/hold';
 import { LogInconsistent, putHead, putTile } from './storage';
-import { postponeTrees, recordGrowth, type TreeGrowth, type TreePostponement } from './tree-records';
-import { resignIfKeyRetired, type TrustContext } from './trust';
+import { postponeTrees, recordTreeGrowth, type TreeGrowth, type TreePostponement } from './tree-records';
+import { type ReadingContext, resignIfKeyRetired } from './trust';
 import { findUnsealedTrees, TREE_LIMIT, type UnsealedTree } from './unsealed-trees';
 
-/** Milliseconds until a tree is tried again that could not be sealed, or whose log is inconsistent. */
+/** Milliseconds until the next try, after a tree could not be sealed, or its log was inconsistent. */
 const RETRY_DELAY = MINUTE;
 const INCONSISTENT_RETRY_DELAY = HOUR;
 /** Milliseconds from the time of a published head to the publication of the next one. */
 const PUBLICATION_INTERVAL = HOUR;
 
-export interface SealingContext extends TrustContext {
-  reader: Reader;
+/** What sealing a tree needs. */
+export interface SealingContext extends ReadingContext {
   ledger: Ledger;
 }
 
 /**
- * Seals the unsealed entries of the logs that are due, some thousand entries at most: hashes them, stores the tiles
- * that become full, signs the heads and publishes them from time to time.
+ * Seals unsealed entries of the logs that are due: hashes them into the Merkle tree, stores the tiles that become full
+ * in R2, signs the heads, and publishes a head in R2 every hour. At most 64 logs and 16,384 entries at a time.
  *
- * Sealers may run at the same time and crash at any point. What they store in R2 depends only on the log, and the
- * tree's row changes last.
+ * Sealers may run at the same time and crash at any point. The tiles that they store depend only on the log, a
+ * published head is never replaced, and the tree's row changes last.
  * @returns whether there may be more to seal
  */
 export async function sealTrees(context: SealingContext, now: number): Promise<boolean> {
-  const isDue = and(isNotNull(trees.dueAt), lte(trees.dueAt, now), notHeld(now));
+  const isDue = and(isNotNull(trees.dueAt), lte(trees.dueAt, now), isNotHeld(now));
   const due = await findUnsealedTrees(context.reader, isDue);
   const growths: TreeGrowth[] = [];
   const postponements: TreePostponement[] = [];
@@ -45,15 +44,15 @@ export async function sealTrees(context: SealingContext, now: number): Promise<b
       }
     }),
   );
-  if (growths.length > 0) await recordGrowth(context.ledger, growths, now);
+  if (growths.length > 0) await recordTreeGrowth(context.ledger, growths, now);
   if (postponements.length > 0) await postponeTrees(context.ledger, postponements);
   return due.length === TREE_LIMIT || due.some(({ reach, end }) => reach < end);
 }
 
 /**
- * Seals unsealed entries of one account's log, some thousand at most.
+ * Seals unsealed entries of one account's log, 2,048 at most.
  * @returns whether there is more to seal
- * @throws LogInconsistent; Error if it cannot be sealed this time
+ * @throws LogInconsistent; Error if it cannot be sealed this time, as while a restoration holds the tree
  */
 export async function sealAccount(context: SealingContext, account: number, now: number): Promise<boolean> {
   const [tree] = await findUnsealedTrees(context.reader, eq(trees.account, account));
@@ -61,7 +60,7 @@ export async function sealAccount(context: SealingContext, account: number, now:
   requireNotHeld(tree, now);
   try {
     const growth = await sealTree(context, tree, now);
-    await recordGrowth(context.ledger, [growth], now);
+    await recordTreeGrowth(context.ledger, [growth], now);
     return growth.head.size < tree.end;
   } catch (error) {
     if (error instanceof LogInconsistent) await postponeTrees(context.ledger, [postpone(tree, error, now)]);
@@ -70,8 +69,8 @@ export async function sealAccount(context: SealingContext, account: number, now:
 }
 
 /**
- * Seals the entries that were read of one log: extends the tree, stores its full tiles, signs and publishes its head.
- * @throws LogInconsistent
+ * Seals the entries that were read of one log, except for the tree's row, which the caller updates.
+ * @throws LogInconsistent; Error if it cannot be sealed this time
  */
 async function sealTree(context: SealingContext, unsealed: UnsealedTree, now: number): Promise<TreeGrowth> {
   const extended = await extendTree(context, unsealed, now, ({ reach }) => reach);
@@ -82,13 +81,13 @@ async function sealTree(context: SealingContext, unsealed: UnsealedTree, now: nu
 }
 
 /**
- * Signs the head of a tree, unless it is signed already, and puts it into R2 if the newest head there is an hour old.
- * That head's time is read from R2: an attacker who can write to the database must not decide which heads are
- * published.
+ * Signs the head of a tree, unless it is signed already, and puts it into R2 if the newest head there is an hour old,
+ * or none is there. That head's time is read from R2: an attacker who can write to the database must not decide which
+ * heads are published.
  * @returns the head, and when to publish it: null if it is in R2, or the log is empty
  */
 async function publishHead(
-  { bucket, signer }: TrustContext,
+  { bucket, signer }: SealingContext,
   { tree, before, published, frontier }: ExtendedTree,
   now: number,
 ): Promise<{ head: SignedHead; publishAt: number | null }> {

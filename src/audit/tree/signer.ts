@@ -10,7 +10,7 @@ const KEY_ID_LENGTH = 4;
 /** A text, then its signature line: the name, and in base64 the key's id and 64 bytes of signature. */
 const SIGNATURE = /^([\s\S]*\n)\n— (\S+) ([A-Za-z0-9+/]{91}=)\n$/;
 
-/** Signs statements about a deployment's logs, as notes of https://c2sp.org/signed-note. */
+/** Signs texts about a deployment's logs as notes (https://c2sp.org/signed-note), and verifies such notes. */
 export class LogSigner {
   private constructor(
     private readonly keys: SigningKeys,
@@ -18,21 +18,21 @@ export class LogSigner {
   ) {}
 
   /**
-   * Derives the keys from the root secrets. The newest key signs; all of them verify.
+   * Derives the keys from the root secrets. The key of the newest one signs; all keys verify.
    * @param publicUrl the origin of the service
    */
   static async open(keyring: Keyring, publicUrl: string): Promise<LogSigner> {
     return new LogSigner(await deriveLogKeys(keyring), new URL(publicUrl).host);
   }
 
-  /** The name of an account's log. */
+  /** The name of an account's log, which checkpoints call its origin. */
   originOf(account: Id<'user'>): string {
     return `${this.host}/${account}`;
   }
 
   /**
-   * Signs a text. The same text gives the same note, byte for byte.
-   * @param name the name of the log
+   * Returns a note: the text with a signature line. The same text gives the same note as long as the key is the same.
+   * @param name the name of the log, from {@link originOf}
    * @param text ends with a newline
    */
   async sign(name: string, text: string): Promise<string> {

@@ -6,22 +6,16 @@ import type { InternalWriter, Ledger } from '../../ledger/ledger';
 import { toHex } from '../../lib/bytes';
 import type { SignedHead } from './checkpoint';
 
-/** A tree's row as a sealer read it. The sealer's write takes effect only if the row still has this version. */
-export interface TreeVersion {
-  account: number;
-  /** Leaves under the head. */
-  size: number;
-  heldUntil: number;
-}
+/** The columns of a tree's row that a sealer's write compares: it takes effect only if all are as they were read. */
+type TreeVersion = Pick<typeof trees.$inferSelect, 'account' | 'size' | 'heldUntil'>;
 
 /** The new head and frontier of a tree that a sealer has extended. */
 export interface TreeGrowth {
   from: TreeVersion;
   head: SignedHead;
+  /** The partial tiles, as `TreeFrontier.bytes` returns them. */
   frontier: Uint8Array;
-  /**
-   * When the head is to be published in R2, in milliseconds since the epoch; null if it is there, or the log is empty.
-   */
+  /** When to publish the head in R2, in milliseconds since the epoch; null if it is there, or the log is empty. */
   publishAt: number | null;
 }
 
@@ -31,14 +25,14 @@ export interface TreePostponement {
   until: number;
 }
 
-/** Maximum trees in one statement, which binds some ten thousand bytes for each. */
+/** Maximum trees in one statement, which may bind some ten thousand bytes for each. */
 const STATEMENT_TREES = 16;
 
 /**
- * Records how trees have grown, each only if its row is still at the version that was read. A tree is due at once if
- * its log has more entries, and otherwise when its head is to be published.
+ * Records how trees have grown, each only if its row is still at the version that was read. A tree is then due at once
+ * if its log has more entries, and otherwise when its head is to be published.
  */
-export async function recordGrowth(ledger: Ledger, growths: readonly TreeGrowth[], now: number): Promise<void> {
+export async function recordTreeGrowth(ledger: Ledger, growths: readonly TreeGrowth[], now: number): Promise<void> {
   const parts = Array.from({ length: Math.ceil(growths.length / STATEMENT_TREES) }, (_, i) =>
     growths.slice(i * STATEMENT_TREES, (i + 1) * STATEMENT_TREES),
   );
@@ -82,7 +76,6 @@ function updateTrees(write: InternalWriter, growths: readonly TreeGrowth[], now:
       sealedAt: sql`sealed.sealed_at`,
       note: sql`sealed.note`,
       publishedSize: sql`iif(sealed.publish_at is null, sealed.size, ${trees.publishedSize})`,
-      // Only for people who inspect the table. The service reads this time from the head in R2.
       publishedAt: sql`iif(sealed.publish_at is null, ${now}, ${trees.publishedAt})`,
       dueAt: sql`iif(${hasMore}, ${now}, sealed.publish_at)`,
     })

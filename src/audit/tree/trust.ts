@@ -1,3 +1,4 @@
+import type { Reader } from '../../db/database';
 import { equalBytes } from '../../lib/bytes';
 import { hashRanges, type ReadTile, TreeFrontier } from '../../lib/tiles';
 import { formatTime, MINUTE } from '../../lib/time';
@@ -9,21 +10,25 @@ import { findNewestHead, headKey, LogInconsistent, readHead } from './storage';
 // Threat model: an attacker can write to the database, but has neither the signing key nor R2. A row of `trees` is
 // therefore never trusted: its head is read from the signed note, and must be consistent with the newest head in R2.
 
-/** The bucket with the published heads, and the signer of heads. */
+/** The bucket with the published heads and the tiles, and the signer of heads. */
 export interface TrustContext {
   bucket: R2Bucket;
   signer: LogSigner;
 }
 
-/** A tree as the database describes it. */
+/** What reading a tree needs. */
+export interface ReadingContext extends TrustContext {
+  reader: Reader;
+}
+
+/** A tree as its row in the database describes it. */
 export interface StoredTree {
   size: number;
   root: Uint8Array | null;
+  /** The partial tiles; null for a tree without a row. */
   frontier: Uint8Array | null;
   note: string | null;
-  /** The size of the newest published head; 0 if there is none. */
-  publishedSize: number;
-  /** The last sequence of the log. */
+  /** The sequence of the log's newest entry, even if it is erased. */
   end: number;
 }
 
@@ -31,7 +36,8 @@ export interface StoredTree {
 export const CLOCK_SKEW = MINUTE;
 
 /**
- * Returns the signed head of a stored tree, after checking that note, row and log agree.
+ * Returns the signed head and the frontier of a stored tree, after checking that its note, row and log agree and that
+ * the service signed the head.
  * @param now milliseconds since the epoch
  * @throws LogInconsistent
  */
@@ -62,9 +68,9 @@ function parseFrontier({ size, frontier }: StoredTree): TreeFrontier {
 }
 
 /**
- * Returns the stored head if a known key signed its note. Otherwise it is signed again, but only if it is published or
- * the log is empty: the head of an empty log is always the same.
- * @throws LogInconsistent
+ * Returns the stored head if a known key signed its note. Otherwise returns the published head of that size, or signs
+ * the head of an empty tree, which is always the same.
+ * @throws LogInconsistent if the head was never signed
  */
 async function findSignedHead(
   { bucket, signer }: TrustContext,
@@ -96,8 +102,9 @@ function requirePast({ size, sealedAt }: SignedHead, now: number): void {
 
 /**
  * Returns the newest published head of a log; null if none was ever published.
+ * @param publishedSize the size that it has at least, according to the database; 0 if none is known
  * @param now milliseconds since the epoch
- * @throws LogInconsistent
+ * @throws LogInconsistent if it is gone, or from the future
  */
 export async function findPublishedHead(
   { bucket }: Pick<TrustContext, 'bucket'>,
@@ -112,7 +119,8 @@ export async function findPublishedHead(
 }
 
 /**
- * Checks that a tree is an extension of a published head, which is not larger than the tree.
+ * Checks that a tree begins with the tree of a published head, which must not be larger.
+ * @param read reads the tiles of the larger tree
  * @throws LogInconsistent
  */
 export async function requireConsistency(published: SignedHead, read: ReadTile): Promise<void> {
@@ -121,7 +129,10 @@ export async function requireConsistency(published: SignedHead, read: ReadTile):
   throw new LogInconsistent(`the log up to ${published.size} is not the one that was signed`);
 }
 
-/** Returns the last signed head of an inconsistent log, as far as it is known; null if none is. */
+/**
+ * Returns the last known signed head of an inconsistent log: the stored one, if it is larger than the newest published
+ * one and a known key signed it, else the published one; null if there is neither.
+ */
 export async function findLastSigned(
   { bucket, signer }: TrustContext,
   account: Id<'user'>,

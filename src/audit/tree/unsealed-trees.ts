@@ -1,20 +1,24 @@
-import { and, asc, eq, getTableColumns, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, asc, type Column, eq, getTableColumns, inArray, type SQL, sql } from 'drizzle-orm';
+import { numberList } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { accounts, agents, auditEntries, erasures, trees } from '../../db/schema';
 import { LOG_SPAN_SQL } from '../../ledger/append';
 import { formatId, type Id } from '../../lib/typeid';
 import { newestPosition } from '../../outbox/feed';
-import { entryAgent, entryColumns } from '../entry';
+import { entryColumns, isAgentOfEntry } from '../entry';
 
-/** Maximum trees that are read at a time, entries of all of them, and entries of one. */
+/** Maximum trees that are read at a time, entries of all of them together, and entries of one. */
 export const TREE_LIMIT = 64;
 const ENTRY_LIMIT = 16_384;
 const TREE_ENTRY_LIMIT = 2_048;
 
-/** A tree's row, how far to seal it (`reach`), and the unsealed entries, by position, of all trees read with it. */
+/**
+ * A tree's row, the sequence of its log's newest entry (`end`), the sequence up to which its unsealed entries were read
+ * (`reach`), and these entries by position, together with those of all trees that were read at the same time.
+ */
 export type UnsealedTree = Awaited<ReturnType<typeof findUnsealedTrees>>[number];
 
-/** Reads the trees that match and have been due the longest, and an equal share of unsealed entries for each. */
+/** Reads the matching trees that have been due the longest, and for each an equal share of unsealed entries at most. */
 export async function findUnsealedTrees(reader: Reader, which: SQL | undefined) {
   // Both queries have to select the same trees: an entry that is not found counts as removed from the log.
   const isChosen = inArray(
@@ -44,7 +48,7 @@ export async function findUnsealedTrees(reader: Reader, which: SQL | undefined) 
       .select({ ...entryColumns, agent: auditEntries.agent, salt: auditEntries.salt })
       .from(chosen)
       .crossJoin(auditEntries)
-      .leftJoin(agents, entryAgent)
+      .leftJoin(agents, isAgentOfEntry)
       .where(sql`${auditEntries.pos} > ${start} and ${auditEntries.pos} <= ${start} + ${share}`),
   ]);
   const orphans = entries.filter((row) => row.agentId === null).map(({ agent }) => agent);
@@ -56,8 +60,8 @@ export async function findUnsealedTrees(reader: Reader, which: SQL | undefined) 
   return rows.map((row) => ({ ...row, reach: Math.min(row.end, row.size + limit), entries: byPosition }));
 }
 
-/** The sequence (not the position) of an account's newest entry, erased ones included, as SQL. */
-export function lastSequence(account: Parameters<typeof newestPosition>[0]): SQL<number> {
+/** The sequence of an account's newest entry, even if it is erased, as SQL; 0 for an empty log. */
+export function lastSequence(account: Column): SQL<number> {
   return sql<number>`${newestPosition(account)} - ${account} * ${LOG_SPAN_SQL}`;
 }
 
@@ -68,12 +72,7 @@ async function findDeletedAgents(reader: Reader, numbers: Set<number>): Promise<
     reader
       .select({ number: erasures.number, subject: erasures.subject })
       .from(erasures)
-      .where(
-        and(
-          eq(erasures.kind, 'agent'),
-          inArray(erasures.number, sql`(select value from json_each(${JSON.stringify([...numbers])}))`),
-        ),
-      ),
+      .where(and(eq(erasures.kind, 'agent'), inArray(erasures.number, numberList(numbers)))),
   ]);
   return new Map(found.map(({ number, subject }) => [number, formatId('agent', subject)]));
 }

@@ -5,7 +5,7 @@ import { leastFullShard } from '../../db/least-full-shard';
 import { accounts, identities } from '../../db/schema';
 import { listShards, openShard } from '../../db/shards';
 import { unavailable } from '../../errors';
-import { SERVICE } from '../../ledger/authority';
+import { SERVICE_AUTHORITY } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
 import { sha256 } from '../../lib/bytes';
 import { SECOND } from '../../lib/time';
@@ -135,7 +135,7 @@ async function createAccount(
   const { runtime, cost } = c.var;
   const now = runtime.now();
   const chosen = { account: newId(runtime, 'user'), shard: await chooseShard(c) };
-  const [[home = chosen]] = await new Ledger(directory, SERVICE).write({
+  const [[home = chosen]] = await new Ledger(directory, SERVICE_AUTHORITY).write({
     changes: (write) => [
       write
         .insert(identities)
@@ -156,7 +156,7 @@ async function createAccount(
     createdAt: now,
     updatedAt: now,
   };
-  await new Ledger(database, SERVICE).write({
+  await new Ledger(database, SERVICE_AUTHORITY).write({
     changes: (write) => [write.insert(accounts).values(row).onConflictDoNothing()],
   });
   return home;

@@ -4,7 +4,7 @@ import type { Batch, Database, Reader } from '../../db/database';
 import { providerKeys } from '../../db/schema';
 import type { OidcConfig, Runtime } from '../../env';
 import { unavailable } from '../../errors';
-import { SERVICE } from '../../ledger/authority';
+import { SERVICE_AUTHORITY } from '../../ledger/authority';
 import { type InternalWriter, Ledger } from '../../ledger/ledger';
 import { logFailure } from '../../lib/log';
 import { HOUR, MINUTE, SECOND } from '../../lib/time';
@@ -97,5 +97,5 @@ async function waitForKeys(
 }
 
 function change<const C extends Batch>(directory: Database, changes: (write: InternalWriter) => C) {
-  return new Ledger(directory, SERVICE).write({ changes });
+  return new Ledger(directory, SERVICE_AUTHORITY).write({ changes });
 }

@@ -14,19 +14,19 @@ import { countField } from '../../../http/response-fields';
 import { lazy } from '../../../lib/lazy';
 import { log } from '../../../lib/log';
 import { formatTime, MINUTE } from '../../../lib/time';
-import { type Id, parseId } from '../../../lib/typeid';
+import { parseId } from '../../../lib/typeid';
 import { treeColumns } from '../open-tree';
 import { LogSigner } from '../signer';
 import { LogInconsistent } from '../storage';
 import { readTrustedHead } from '../trust';
 import { endOfHold, HOLD_DURATION } from './hold';
-import { findStaleTiles, type StaleTile, type StaleTiles, sealingTime, setAside } from './stale-tiles';
+import { findStaleObjects, type StaleObject, type StaleObjects, sealingTime, setAsideObjects } from './stale-objects';
 
 /** Maximum objects that one request moves: each takes two of the 1,000 calls to R2 that a Worker may make. */
 const MOVE_LIMIT = 300;
-/** Milliseconds in which one request may move objects: shorter than the hold, during which nobody seals the log. */
+/** Milliseconds in which one request may delete objects: shorter than its hold, during which nobody seals the log. */
 const DELETION_TIMEOUT = HOLD_DURATION / 2;
-/** Maximum milliseconds from the writing of a head or tile to the update of the tree's row. */
+/** Maximum milliseconds from the writing of a head or tile to R2 to the update of the tree's row. */
 const ROW_DELAY = MINUTE;
 
 export const LogRestoration = lazy(() =>
@@ -56,23 +56,23 @@ export const LogContinuation = lazy(() =>
 
 export type LogContinuation = z.output<ReturnType<typeof LogContinuation>>;
 
-const heldUntil = { heldUntil: sql<number>`coalesce(${trees.heldUntil}, 0)` };
-
 const NOTHING: LogContinuation = { set_aside: 0, has_more: false };
 
-/** Selects the tree of the account in the path, on each shard. A tree without a row is empty. */
-function treeOfPath(c: RequestContext, reader: Reader) {
+/** The query for the tree of the account in the path, which runs on each shard. A tree without a row is empty. */
+function treeInPath(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
-  const found = () =>
-    reader
-      .select({ ...treeColumns, ...heldUntil, id: accounts.id, number: accounts.number })
-      .from(accounts)
-      .leftJoin(trees, eq(trees.account, accounts.number))
-      .where(eq(accounts.id, id as Id<'user'>));
-  return id && { query: found() };
+  return (
+    id && {
+      query: reader
+        .select({ ...treeColumns, id: accounts.id, number: accounts.number })
+        .from(accounts)
+        .leftJoin(trees, eq(trees.account, accounts.number))
+        .where(eq(accounts.id, id)),
+    }
+  );
 }
 
-type TreeRow = Awaited<NonNullable<ReturnType<typeof treeOfPath>>['query']>[number];
+type TreeRow = Awaited<NonNullable<ReturnType<typeof treeInPath>>['query']>[number];
 
 interface LocatedTree {
   shard: Shard;
@@ -80,17 +80,19 @@ interface LocatedTree {
 }
 
 /** @throws Problem `not_found` */
-function locatedTree(loaded: { shard: Shard; loaded: TreeRow[] | undefined }[]): LocatedTree {
+function requireLocatedTree(loaded: { shard: Shard; loaded: TreeRow[] | undefined }[]): LocatedTree {
   for (const { shard, loaded: [row] = [] } of loaded) if (row) return { shard, row };
   throw notFound('account');
 }
 
 /**
- * Moves away the tiles and heads in R2 that were written after the time to which the database was restored, so that the
- * log can be signed again. Objects that the log needs at its present size stay in place. Tiles are moved before heads,
- * so the log stays inconsistent until the last of these heads is moved.
- * @throws Problem `invalid_request` for a time in the future; `conflict` if R2 shows that a restoration to that time
- *   does not explain the difference; `unavailable` if the log is sealed at the same time
+ * Moves away up to 300 tiles and heads in R2 that belong to a longer log than the restored database has, so that the
+ * log can be signed again. Tiles are moved before heads: the log stays inconsistent until the last of these heads is
+ * moved.
+ * @returns zero objects if R2 has none of a longer log, or the log is on another shard than the restored one
+ * @throws Problem `invalid_request` for a time in the future; `conflict` if a restoration to that time does not explain
+ *   the objects in R2, or the head in the database was never signed; `unavailable` if the log is sealed or its account
+ *   deleted meanwhile
  */
 export async function setAsideStaleObjects(
   { config, runtime }: OperatorContext,
@@ -102,7 +104,7 @@ export async function setAsideStaleObjects(
     throw invalidRequest([{ path: 'body.restored_to', message: 'must not be in the future' }]);
   }
   if (shard.name !== restored) return NOTHING;
-  const stale = await findStaleTiles(bucket, row.id, row.size);
+  const stale = await findStaleObjects(bucket, row.id, row.size);
   const { tiles, heads } = stale;
   if (tiles.length + heads.length === 0) return NOTHING;
   const signer = await LogSigner.open(keyring, publicUrl);
@@ -115,7 +117,7 @@ export async function setAsideStaleObjects(
   await hold(shard, row, began);
   // After the hold the log may be sealed again, and a later deletion could delete the new objects.
   const mayDelete = () => runtime.now() < began + DELETION_TIMEOUT;
-  const move = (some: readonly StaleTile[]) => setAside(bucket, row.id, some, restoredTo, mayDelete);
+  const move = (some: readonly StaleObject[]) => setAsideObjects(bucket, row.id, some, restoredTo, mayDelete);
   const movedTiles = await move(tiles.slice(0, MOVE_LIMIT));
   const movedHeads = movedTiles < tiles.length ? 0 : await move(heads.slice(0, MOVE_LIMIT - movedTiles));
   const has_more = movedTiles < tiles.length || movedHeads < heads.length;
@@ -124,14 +126,14 @@ export async function setAsideStaleObjects(
 }
 
 /**
- * Checks that the database could not know these objects at the time to which it was restored. Otherwise somebody who
- * can write to it might have shortened the log, to get another history signed.
+ * Checks that the restored database could not know these objects: they are written at most {@link ROW_DELAY} before it
+ * does. Otherwise somebody who can write to it might have shortened the log, to get another history signed.
  * @throws Problem `conflict`
  */
 async function requireNewer(
   bucket: R2Bucket,
   { id, size }: TreeRow,
-  { tiles, heads }: StaleTiles,
+  { tiles, heads }: StaleObjects,
   restoredTo: number,
 ): Promise<void> {
   const times = [...tiles, ...heads].map(({ writtenAt }) => writtenAt);
@@ -153,9 +155,9 @@ async function requireNewer(
 }
 
 /**
- * Holds the tree: for a while nobody seals it, and sealers that have begun cannot record what they sealed. Then it is
- * due.
- * @throws Problem `unavailable` if it is sealed further meanwhile, or gone
+ * Holds the tree: for a while nobody seals the log, and sealers that have begun cannot record what they sealed. Then
+ * the tree is due.
+ * @throws Problem `unavailable` if the log is sealed further meanwhile, or its account deleted
  */
 async function hold({ ledger }: Shard, { number, size, heldUntil }: TreeRow, now: number): Promise<void> {
   const until = endOfHold(heldUntil, now);
@@ -195,8 +197,9 @@ export const continueLogRoute = new Hono().put(
     pathId: 'user',
     problems: ['conflict'],
   }),
-  operatorAccess(treeOfPath),
+  operatorAccess(treeInPath),
   noQuery(),
   body(LogRestoration),
-  async (c) => answer(c, await setAsideStaleObjects(c.var.operator, locatedTree(c.var.loaded), c.req.valid('json'))),
+  async (c) =>
+    answer(c, await setAsideStaleObjects(c.var.operator, requireLocatedTree(c.var.loaded), c.req.valid('json'))),
 );

@@ -1,32 +1,29 @@
-import { between, eq, not, type SQL } from 'drizzle-orm';
-import type { Reader } from '../../../db/database';
+import { between, not, type SQL } from 'drizzle-orm';
 import { trees } from '../../../db/schema';
 import { formatTime, MINUTE } from '../../../lib/time';
 import { CLOCK_SKEW } from '../trust';
 
-// While a restoration moves objects of a tree in R2, it holds the tree: nothing of it is sealed. A hold expires by
-// itself.
+// After a database was restored to an earlier time, a restoration lets a log of it continue. While it moves objects of
+// the log's tree in R2, it holds the tree: nothing of the log is sealed. A hold expires by itself.
 
-/** How long a request holds a tree, in milliseconds. */
+/** How long one request of a restoration holds a tree, in milliseconds. */
 export const HOLD_DURATION = 2 * MINUTE;
 
-/** When a hold that begins now ends. It is later than the end of the one before, so that no two ends are the same. */
+/**
+ * When a hold that begins now ends.
+ * @param heldUntil the end of the hold before: if that still lasts, the new end is later, so that the two differ
+ */
 export function endOfHold(heldUntil: number, now: number): number {
   return isHeld(heldUntil, now) ? Math.max(now + HOLD_DURATION, heldUntil + 1) : now + HOLD_DURATION;
 }
 
-/** Selects the hold of an account's tree. */
-export function selectHold(reader: Reader, account: number) {
-  return reader.select({ heldUntil: trees.heldUntil }).from(trees).where(eq(trees.account, account));
-}
-
 /** @throws Error while the tree is held */
-export function requireNotHeld(tree: { heldUntil: number } | undefined, now: number): void {
-  if (tree && isHeld(tree.heldUntil, now)) throw new Error(`the tree is held until ${formatTime(tree.heldUntil)}`);
+export function requireNotHeld({ heldUntil }: { heldUntil: number }, now: number): void {
+  if (isHeld(heldUntil, now)) throw new Error(`the tree is held until ${formatTime(heldUntil)}`);
 }
 
-/** The condition that a tree is not held. */
-export function notHeld(now: number): SQL {
+/** The SQL condition that a tree is not held. */
+export function isNotHeld(now: number): SQL {
   return not(between(trees.heldUntil, now + 1, latestEnd(now)));
 }
 
