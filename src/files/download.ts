@@ -1,16 +1,17 @@
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { ConstraintError } from '../db/database';
+import { ConstraintError, type Database } from '../db/database';
 import { accounts, type FileFormat, files, movedAccounts } from '../db/schema';
+import { listShards, openShard } from '../db/shards';
 import { notFound, Problem, unavailable } from '../errors';
-import { type AppEnv, newId, type RequestContext, type Shard } from '../http/context';
+import { type AppEnv, newId, type RequestContext } from '../http/context';
 import { isMoving } from '../http/credentials';
 import { query } from '../http/input';
 import { operation } from '../http/operation';
 import { limitAddress } from '../http/rate-limit';
-import { listShardNames, openNamedShard } from '../http/shard';
-import type { Ledger } from '../ledger/ledger';
+import { SERVICE } from '../ledger/authority';
+import { Ledger, type RecordWriter } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
 import { type ByteRange, parseRange } from '../lib/range';
@@ -28,55 +29,55 @@ const CONTENT_TYPES: Record<FileFormat, string> = {
 
 /** A file or proof that can be downloaded. */
 interface Download extends Pick<SignedAddress, 'document'> {
-  ledger: Ledger;
+  database: Database;
   file: FileRow;
   size: number;
   etag: string;
 }
 
-type OpenedShard = Pick<Shard, 'reader' | 'ledger'>;
-
-/** Finds the file of a signed address, on the shard it names or on the one to which the account has moved since. */
-async function findDownload(c: RequestContext, first: OpenedShard, address: SignedAddress): Promise<Download> {
+/**
+ * Finds the file of a signed address: on the shard that the address names, or on the one to which its account moved.
+ * An account may have moved several times, so each shard may name another one.
+ */
+async function findDownload(c: RequestContext, named: Database, address: SignedAddress): Promise<Download> {
   const now = c.var.runtime.now();
-  let shard: OpenedShard | null = first;
-  for (const _ of listShardNames(c)) {
-    if (!shard) break;
-    const { found, next } = await findFile(shard, address, now);
+  let database: Database | null = named;
+  for (const _ of listShards(c.env)) {
+    if (!database) break;
+    const { found, movedTo } = await findFile(database, address, now);
     if (found) return found;
-    shard = next === null ? null : openNamedShard(c, next);
+    database = movedTo === undefined ? null : openShard(c.env, movedTo, c.var.cost);
   }
   throw notFound('file');
 }
 
 /**
- * Finds the file of a signed address on one shard. If the account is not there, returns the shard to which it moved, or
- * null if it did not.
+ * Finds the file of a signed address on one shard. If the account is not there, returns the shard to which it moved.
  * @throws Problem `download_expired` if the address or the file has expired, `account_inactive`, `not_found` if the
  *   file is gone, `unavailable` while the account moves
  */
 async function findFile(
-  { reader, ledger }: OpenedShard,
+  database: Database,
   { id, document, account, expires }: SignedAddress,
   now: number,
-): Promise<{ found: Download; next?: never } | { found: null; next: string | null }> {
+): Promise<{ found?: Download; movedTo?: string | undefined }> {
   const key = parseFileId(id);
   if (expires <= now) throw downloadExpired();
   if (!key) throw notFound('file');
   const isOwner = eq(accounts.id, account);
   const owner = sql<number>`(select number from ${accounts} where ${isOwner})`;
-  const [[found], [file], [moved]] = await reader.load([
-    reader
+  const [[found], [file], [moved]] = await database.load([
+    database
       .select({ isActive: accounts.isActive, isMoving: isMoving.as('is_moving') })
       .from(accounts)
       .where(isOwner),
-    reader
+    database
       .select()
       .from(files)
       .where(isFile({ ...key, account: owner })),
-    reader.select({ shard: movedAccounts.shard }).from(movedAccounts).where(eq(movedAccounts.id, account)),
+    database.select({ shard: movedAccounts.shard }).from(movedAccounts).where(eq(movedAccounts.id, account)),
   ]);
-  if (!found) return { found: null, next: moved?.shard ?? null };
+  if (!found) return { movedTo: moved?.shard };
   if (found.isMoving) throw unavailable();
   if (!file) throw notFound('file');
   if (!found.isActive) {
@@ -86,16 +87,16 @@ async function findFile(
   if (file.status !== 'completed' || size === null || file.sha256 === null) throw downloadExpired();
   const digest = toHex(file.sha256);
   const etag = document === 'file' ? `"${digest}"` : `"proof-of-${digest}"`;
-  return { found: { ledger, file, document, size, etag } };
+  return { found: { database, file, document, size, etag } };
 }
 
-/** Records the first download of a file. Ranges and repetitions count as the same download; proofs are not recorded. */
-async function recordDownload(c: RequestContext, { ledger, file, document }: Download): Promise<void> {
+/** Records the first download of a file, be it whole or a range. Later downloads and proofs are not recorded. */
+async function recordDownload(c: RequestContext, { database, file, document }: Download): Promise<void> {
   if (document !== 'file' || file.downloadedAt !== null) return;
   const { runtime, origin } = c.var;
   const now = runtime.now();
-  const isOn = sql`exists (select 1 from ${accounts} where ${accounts.number} = ${files.account} and ${accounts.isActive})`;
-  const isFirst = and(isFile(file), isNull(files.downloadedAt), isOn);
+  const isOwnerActive = sql`exists (select 1 from ${accounts} where ${accounts.number} = ${files.account} and ${accounts.isActive})`;
+  const isFirst = and(isFile(file), isNull(files.downloadedAt), isOwnerActive);
   const record = {
     id: newId(runtime, 'act'),
     account: sql<number>`(select account from ${files} where ${isFirst})`,
@@ -106,10 +107,9 @@ async function recordDownload(c: RequestContext, { ledger, file, document }: Dow
     ...origin,
     createdAt: now,
   };
-  const changes = (write: Parameters<Parameters<Ledger['change']>[0]['changes']>[0]) =>
-    [write.update(files).set({ downloadedAt: now }).where(isFirst)] as const;
+  const changes = (write: RecordWriter) => [write.update(files).set({ downloadedAt: now }).where(isFirst)] as const;
   try {
-    await ledger.change({ record, changes, answer: null });
+    await new Ledger(database, SERVICE).change({ record, changes, answer: null });
   } catch (error) {
     // Another download was the first, or the account was deactivated meanwhile.
     if (!(error instanceof ConstraintError)) throw error;
@@ -149,7 +149,7 @@ function isKnown(header: string | undefined, etag: string): boolean {
   return tags.includes('*') || tags.includes(etag) || tags.includes(`W/${etag}`);
 }
 
-/** Sends a file to anyone who has its signed address. */
+/** Sends a file or a proof to anyone who has its signed address. */
 export const downloadFileRoute = new Hono<AppEnv>().get(
   '/v1/downloads/:id',
   operation({
@@ -173,13 +173,13 @@ export const downloadFileRoute = new Hono<AppEnv>().get(
   async (c) => {
     const { config } = c.var;
     const address = await readAddress(config, c.req.param('id'), c.req.valid('query'));
-    const shard = address && openNamedShard(c, address.shard);
-    if (!shard) {
+    const database = address && openShard(c.env, address.shard, c.var.cost);
+    if (!database) {
       await limitAddress(c);
       throw new Problem('invalid_signature', 'The signature is wrong. Use `download_url` exactly as it was given.');
     }
     c.set('caller', { credential: 'signed_address', shard: address.shard, account: address.account });
-    const download = await findDownload(c, shard, address);
+    const download = await findDownload(c, database, address);
     const { size, etag } = download;
     const headers = headersOf(download);
     if (isKnown(c.req.header('If-None-Match'), etag)) {

@@ -7,13 +7,13 @@ import {
   FILE_KINDS,
   type FileKind,
   fileOutcomes,
-  type files,
   WEBHOOK_EVENTS,
   type WebhookEvent,
   webhookFeeds,
   webhooks,
 } from '../../db/schema';
 import type { Config, Runtime } from '../../env';
+import type { PresentFile } from '../../files/presentation';
 import { LOG_SPAN } from '../../ledger/append';
 import { toHex } from '../../lib/bytes';
 import { type Id, idBytes, makeId } from '../../lib/typeid';
@@ -29,18 +29,11 @@ const MAX_DELIVERIES = 1_000;
 /** The most slices that one message creates. */
 const MAX_SLICES = 20;
 
-/** Shows a file to its account as the API does, at some time. */
-export type FilePresenter = (
-  config: Config,
-  owner: { shard: string; account: { id: Id<'user'> } },
-  file: typeof files.$inferSelect,
-  now: number,
-) => Promise<object>;
-
 /** The services and settings that a worker uses to create deliveries. */
 export interface FanOutContext extends DispatchContext {
   config: Config;
-  presenters: Record<FileKind, FilePresenter>;
+  /** Show a file as the API does. */
+  presenters: Record<FileKind, PresentFile<object>>;
 }
 
 type TargetWebhook = PendingEvents['activeWebhooks'][number];
