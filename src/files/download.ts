@@ -5,7 +5,8 @@ import { ConstraintError, type Database } from '../db/database';
 import { accounts, type FileFormat, files, movedAccounts } from '../db/schema';
 import { listShards, openShard } from '../db/shards';
 import { notFound, Problem, unavailable } from '../errors';
-import { type AppEnv, newId, type RequestContext } from '../http/context';
+import { makeActivityRecord } from '../http/activity';
+import type { AppEnv, RequestContext } from '../http/context';
 import { isMoving } from '../http/credentials';
 import { query } from '../http/input';
 import { operation } from '../http/operation';
@@ -93,21 +94,17 @@ async function findFile(
 /** Records the first download of a file, be it whole or a range. Later downloads and proofs are not recorded. */
 async function recordDownload(c: RequestContext, { database, file, document }: Download): Promise<void> {
   if (document !== 'file' || file.downloadedAt !== null) return;
-  const { runtime, origin } = c.var;
-  const now = runtime.now();
   const isOwnerActive = sql`exists (select 1 from ${accounts} where ${accounts.number} = ${files.account} and ${accounts.isActive})`;
   const isFirst = and(isFile(file), isNull(files.downloadedAt), isOwnerActive);
-  const record = {
-    id: newId(runtime, 'act'),
+  const record = makeActivityRecord(c.var, {
     account: sql<number>`(select account from ${files} where ${isFirst})`,
     actor: null,
-    action: `${file.kind}.downloaded` as const,
+    action: `${file.kind}.downloaded`,
     target: fileId(file),
     changes: [],
-    ...origin,
-    createdAt: now,
-  };
-  const changes = (write: RecordWriter) => [write.update(files).set({ downloadedAt: now }).where(isFirst)] as const;
+  });
+  const changes = (write: RecordWriter) =>
+    [write.update(files).set({ downloadedAt: record.createdAt }).where(isFirst)] as const;
   try {
     await new Ledger(database, SERVICE).change({ record, changes, answer: null });
   } catch (error) {

@@ -4,7 +4,7 @@ import { logFailure } from '../lib/log';
 import { networkOf } from '../lib/network';
 import type { Principal, RequestContext } from './context';
 
-/** The limits of the bindings in `wrangler.toml`: `quota` requests in a window of `window` seconds. */
+/** The limits that the bindings in `wrangler.toml` set: `quota` requests in a window of `window` seconds. */
 export const RATE_LIMITS = {
   credential: { quota: 2_000, window: 10 },
   account: { quota: 10_000, window: 10 },
@@ -30,8 +30,9 @@ export async function limitIdentity(c: RequestContext, identity: Uint8Array): Pr
 }
 
 /**
- * Counts a request against its account, so that more credentials do not raise the limit. User credentials have a
- * second limit, so that people can stop their agents after those have used up the first.
+ * Counts a request against its account, so that more credentials do not raise the limit. Requests of users count against
+ * a second limit too, and pass if either allows them, so that people can stop their agents after those have used up the
+ * first.
  * @throws Problem `rate_limited`
  */
 export async function limitAccount(c: RequestContext, { kind, account }: Principal): Promise<void> {
@@ -45,8 +46,8 @@ export async function limitAccount(c: RequestContext, { kind, account }: Princip
 /**
  * Counts a request that failed authentication against the network that it came from.
  *
- * It runs after authentication, because the platform cannot check a limit without counting, and authenticated requests
- * must not count. So a well-formed unknown credential costs one database query first.
+ * Call it after the failure: the platform cannot check a limit without counting, and authenticated requests must not
+ * count. So a well-formed unknown credential costs a database query first.
  * @throws Problem `rate_limited`
  */
 export async function limitAddress(c: RequestContext): Promise<void> {
