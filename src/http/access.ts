@@ -4,13 +4,13 @@ import type { Query, Reader } from '../db/database';
 import { Problem } from '../errors';
 import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
+import type { LogFields } from '../lib/log';
 import { idBytes } from '../lib/typeid';
 import { enqueueWebhook } from '../outbox/enqueue';
 import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from './authentication';
 import {
   type AgentPrincipal,
   type AppEnv,
-  type CallerLogFields,
   type Context,
   type Principal,
   type RequestContext,
@@ -26,7 +26,8 @@ import { limitAccount, limitCredential } from './rate-limit';
 
 /**
  * Makes a query of account data that runs in the same round trip as the authentication; null if nothing is needed. The
- * caller is not known yet: `owner` is an SQL expression for the number of their account.
+ * caller is not known yet: `owner` is an SQL expression for the number of their account. The query is wrapped in an
+ * object, because a promise of a query would run it.
  */
 export type Preload<Q extends Query> = (
   c: RequestContext,
@@ -151,7 +152,7 @@ function answerKey(principal: Principal, key: Uint8Array) {
   return { principal: name, key, account: principal.account.number };
 }
 
-function callerLogFields(principal: Principal): CallerLogFields {
+function callerLogFields(principal: Principal): LogFields {
   const { shard, account } = principal;
   const home = { shard, account: account.id };
   if (principal.kind === 'agent') return { credential: 'agent_key', ...home, agent: principal.agent.id };

@@ -6,6 +6,7 @@ import type { ProblemCode } from '../errors';
 import type { Origin } from '../ledger/entry';
 import type { Ledger } from '../ledger/ledger';
 import { lazy } from '../lib/lazy';
+import type { LogFields } from '../lib/log';
 import type { Plan } from '../lib/plans';
 import { type Id, makeId, type Prefix } from '../lib/typeid';
 import { choice } from './fields';
@@ -62,13 +63,6 @@ export interface AgentPrincipal {
 }
 
 export type Principal = UserPrincipal | AgentPrincipal;
-
-/** The log fields that name the caller of a request. */
-export type CallerLogFields =
-  | { credential: 'operator_token' }
-  | { credential: 'signed_address'; shard: string; account: Id<'user'> }
-  | { credential: 'user_token' | 'identity_token'; shard: string; account: Id<'user'> }
-  | { credential: 'agent_key'; shard: string; account: Id<'user'>; agent: Id<'agent'> };
 
 /** Everything that a service function needs for one authenticated request. */
 export interface Context<P extends Principal = Principal> {
@@ -147,8 +141,8 @@ export interface AppEnv {
     route?: string;
     /** The identifier in the path, if it is of the kind that the route takes. */
     target?: string;
-    /** The caller, once authenticated. */
-    caller?: CallerLogFields;
+    /** The log fields that name the caller, once authenticated. */
+    caller?: LogFields;
     /** The code of the problem that was answered. */
     problem?: ProblemCode;
     /** The database of the account, once the caller is authenticated. */

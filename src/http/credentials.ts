@@ -107,15 +107,8 @@ export function callerByHashes(kind: 'user' | 'agent', hashes: Uint8Array[]): Ca
 /** Makes queries that run in the same round trip as the authentication; null for one that is not needed. */
 export type PreloadQueries = (database: Database, caller: CallerSql) => Promise<(Query | null)[]>;
 
-/** The columns {@link accountColumns} of a row. */
-export interface AccountRow {
-  accountNumber: number;
-  accountId: AccountRef['id'];
-  plan: AccountRef['plan'];
-  auditRetentionDays: number | null;
-  accountIsActive: boolean;
-  accountIsMoving: boolean;
-}
+/** A row with the columns {@link accountColumns}. */
+export type AccountRow = Pick<ReturnType<typeof findUserToken>['_']['result'][number], keyof typeof accountColumns>;
 
 /**
  * The account of an authenticated caller.

@@ -92,7 +92,7 @@ export function noContent(): Success<null> {
   return { status: 204, schema: null };
 }
 
-/** 200 with a text file of this content type; 304 if the client has the current version. */
+/** 200 with a file of this content type; 304 if the client has the current version. */
 export function file(contentType: string): Success<string> {
   return { status: 200, schema: () => z.string(), contentType, revalidates: true };
 }

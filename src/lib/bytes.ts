@@ -5,7 +5,7 @@ export function toHex(bytes: Uint8Array): string {
   return text;
 }
 
-/** Whether two byte strings are equal. The time taken depends only on their lengths. */
+/** Whether two byte strings are equal. The time that this takes depends only on their lengths. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   let difference = 0;
@@ -23,7 +23,7 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
-/** SHA-256 of a text (FIPS 180-4). */
+/** SHA-256 of a text in UTF-8 (FIPS 180-4). */
 export async function sha256(text: string): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
 }

@@ -7,7 +7,7 @@ import type { WebhookRow } from './webhook';
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-/** Makes a new signing secret in the format of the Standard Webhooks specification, and its encrypted form. */
+/** Makes a new signing secret in the format of the Standard Webhooks specification, and encrypts it for the database. */
 export async function makeSecret(
   runtime: Runtime,
   keyring: Keyring,
@@ -18,8 +18,8 @@ export async function makeSecret(
 }
 
 /**
- * Reads the keys that sign a webhook's messages: its secret, and for a day after a rotation the one before it. An old
- * secret that cannot be decrypted is left out.
+ * Reads the keys that sign a webhook's messages: its secret and, until it expires, the one before the last rotation. An
+ * old secret that cannot be decrypted is left out.
  * @returns null if the current secret cannot be decrypted, because its root secret is gone
  */
 export async function readSigningKeys(

@@ -36,7 +36,7 @@ type Fields = z.output<ReturnType<typeof WebhookUpdate>>;
 /**
  * Changes the given fields of a webhook. A disabled webhook gets nothing more, not even pending deliveries; an enabled
  * one gets the events from then on.
- * @param input with those agents of the account that `agent_ids` names
+ * @param input the fields of the request, and as `agents` those of the named agents that the account has
  * @throws Problem `not_found`, `invalid_request`
  */
 export async function updateWebhook(
@@ -78,8 +78,8 @@ export async function updateWebhook(
 }
 
 /**
- * Resets the failure state and the claim if the URL changes or the webhook is enabled again. Like a new webhook it is
- * in the slow queue until it has answered, and a worker that still sends to the old URL records nothing about it.
+ * Resets the failure state and the claim if the URL changes or the webhook is enabled again. Like a new webhook it uses
+ * the slow queue until it has answered. A worker that still sends to the old URL has lost its claim and records nothing.
  */
 function resetColumns({ url, is_active: isActive }: Fields, now: number) {
   const hasNewUrl = url === undefined ? sql`0` : sql`${webhooks.url} <> ${url}`;
