@@ -88,7 +88,13 @@ class IdempotentRequest implements AnswerStore {
    * @throws Problem `idempotency_key_reuse` if it answered another request
    */
   async replay({ request, answer, settled }: StoredAnswer): Promise<Response> {
-    if (!equalBytes(request, await this.fingerprint())) throw keyReused();
+    if (!equalBytes(request, await this.fingerprint())) {
+      throw new Problem(
+        'idempotency_key_reuse',
+        'This idempotency key was used for another request. Send a new key, or exactly the same request.',
+        { errors: [{ path: `header.${HEADER}`, message: 'belongs to a request with another method, path or body' }] },
+      );
+    }
     const text = await this.c.var.config.keyring.decrypt('stored-answer', this.name, answer);
     if (text === null) throw new Error('a stored answer cannot be decrypted: its root secret is no longer configured');
     const sent = JSON.parse(text) as SentAnswer;
@@ -107,12 +113,4 @@ class IdempotentRequest implements AnswerStore {
     const { pathname, search } = new URL(this.c.req.url);
     return sha256(JSON.stringify([this.c.req.method, pathname, search, await readBodyText(this.c)]));
   }
-}
-
-function keyReused(): Problem {
-  return new Problem(
-    'idempotency_key_reuse',
-    'This idempotency key was used for another request. Send a new key, or exactly the same request.',
-    { errors: [{ path: `header.${HEADER}`, message: 'belongs to a request with another method, path or body' }] },
-  );
 }

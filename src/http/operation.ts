@@ -50,9 +50,9 @@ export interface Description {
   description?: string;
   success?: Pick<Success, 'status' | 'schema' | 'contentType' | 'revalidates' | 'hasRanges'>;
   callers?: AllowedCaller[];
-  /** The kind of the identifier `:id` in the path. */
+  /** The prefix of the identifier `:id` in the path, if that is the only parameter. */
   pathId?: Prefix;
-  /** Path parameters other than `:id`. */
+  /** All parameters in the path, if it has any other than `:id`. */
   path?: () => z.ZodObject;
   query?: () => z.ZodType;
   body?: { schema: () => z.ZodType; mayBeForm: boolean };
@@ -111,8 +111,8 @@ interface OperationDescription<T> extends Omit<Description, 'success' | 'callers
 }
 
 /**
- * Makes the first middleware of every route: it describes the operation, and makes {@link answer} write the response that
- * the operation declares.
+ * Makes the first middleware of every route: it describes the operation, adds the route and the identifier in the path to
+ * the log, and makes {@link answer} write the response that the operation declares.
  */
 export function operation<T>(description: OperationDescription<T>) {
   const { success, pathId, problems = [] } = description;

@@ -70,7 +70,12 @@ export async function answerError(error: Error, c: HonoContext<AppEnv>): Promise
 
 function answerFailure(error: Error, c: HonoContext<AppEnv>): Response {
   if (error instanceof Problem) return problemResponse(error, c);
-  if (error instanceof LogFull) return problemResponse(logFull(), c);
+  if (error instanceof LogFull) {
+    const detail =
+      `The audit log has ${MAX_LOG_LENGTH} entries, the maximum. Space is freed as old entries reach the retention limit, ` +
+      'which the operator can change.';
+    return problemResponse(new Problem('conflict', detail), c);
+  }
   // The credential is valid again: its agent or account was activated, or its account was moved.
   if (error instanceof CredentialEnded) return problemResponse(unavailable(), c);
   if (error instanceof HTTPException && error.status === 400) {
@@ -80,13 +85,5 @@ function answerFailure(error: Error, c: HonoContext<AppEnv>): Response {
   return problemResponse(
     new Problem('internal', 'The service failed unexpectedly. Give the operator the request id.'),
     c,
-  );
-}
-
-function logFull(): Problem {
-  return new Problem(
-    'conflict',
-    `The audit log has ${MAX_LOG_LENGTH} entries, the maximum. Space is freed as old entries reach the retention limit, ` +
-      'which the operator can change.',
   );
 }

@@ -115,7 +115,7 @@ function nodesFromTiles(read: ReadTile) {
   };
 }
 
-/** The tile that contains the hashes below a complete node or its own, the first of them, and their number. */
+/** Finds the hashes from which a complete node is computed: `count` hashes of `tile` from `start` on. */
 function locateNode(level: number, index: number) {
   const tileLevel = Math.floor(level / TILE_HEIGHT);
   const count = 2 ** (level % TILE_HEIGHT);

@@ -12,7 +12,7 @@ import type { RequestContext } from '../context';
 import { type Claims, verifyJwt } from './jwt';
 import { fetchKeys } from './provider';
 
-/** Age from which the keys are fetched again. While the provider answers, a withdrawn key is trusted no longer. */
+/** Age from which the keys are fetched again. While the provider answers, a withdrawn key is not trusted for longer. */
 const REFRESH_AFTER = 10 * MINUTE;
 /** Age up to which keys are used while the provider does not answer. */
 const USABLE_FOR = HOUR;
