@@ -21,11 +21,11 @@ export interface Env {
   WEBHOOK_DNS?: string;
   OIDC_ISSUER?: string;
   OIDC_AUDIENCE?: string;
-  /** Further shards: `DB_01`, `DB_02`, … */
+  /** The databases of further shards: `DB_01`, `DB_02`, … (see `db/shards.ts`). */
   [shard: `DB_${string}`]: D1Database | undefined;
 }
 
-/** A queue message that makes the consumer continue with an export or a report. The database says what is to be done. */
+/** A queue message that makes the consumer work on an export or a report. The database says what is to be done. */
 export interface JobMessage {
   shard: string;
   /** The number of the account. */

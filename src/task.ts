@@ -8,8 +8,8 @@ export interface Task {
   name: string;
   schedule: 'every_minute' | 'every_hour';
   /**
-   * Prepares one run on one shard. The run calls the returned function, which may keep state between the calls, until it
-   * returns false or time is up.
+   * Prepares one run on one shard. The run calls the returned function, which may keep state between the calls, until
+   * it returns false or time is up.
    */
   start: (context: TaskContext) => Slice;
 }

@@ -4,7 +4,7 @@ import { equalBytes } from '../lib/bytes';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 
-/** The content of a signed download address. */
+/** The content of a signed address: a URL that grants the download to everyone who knows it, until it expires. */
 export interface SignedAddress {
   /** The identifier of an export or a report. */
   id: string;

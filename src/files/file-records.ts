@@ -4,6 +4,7 @@ import type { InternalWriter } from '../ledger/ledger';
 import type { Id } from '../lib/typeid';
 import { recordFileOutcomes } from '../outbox/feed';
 
+/** An export or a report. */
 export type FileRow = typeof files.$inferSelect;
 
 /** The primary key of a file. */
@@ -16,7 +17,7 @@ export interface FileKey {
 
 /** How a job ends. */
 export type FileOutcome = {
-  /** When the sweep cleans up after the file; undefined leaves it as it is. */
+  /** When a cron task cleans up after the file (`sweep.ts`); undefined leaves the time as it is. */
   dueAt?: number;
 } & (
   | ({ status: 'completed' } & { [F in 'rowCount' | 'size' | 'completedAt' | 'expiresAt']: number } & {

@@ -26,7 +26,7 @@ export function fileId({ kind, id }: Pick<FileRow, 'kind' | 'id'>): Id<FileKind>
   return withPrefix(kind, id);
 }
 
-/** The status of a file at a time: `expired` from the time at which it expires, even before the sweep records it. */
+/** The status of a file at a time: `expired` from the time at which it expires, even before a cron task records it. */
 export function statusAt({ status, expiresAt }: Pick<FileRow, 'status' | 'expiresAt'>, now: number): FileStatus {
   return status === 'completed' && (expiresAt ?? 0) <= now ? 'expired' : status;
 }

@@ -20,6 +20,8 @@ import { Upload } from './upload';
 //    the same steps. The producer (such as `audit/exports/produce.ts`) gives the bytes; `upload.ts` stores them in R2.
 // 5. The bytes are produced in slices. After each slice the state is saved, and after some slices another message
 //    continues. When all bytes are stored the result is recorded.
+//
+// The cron tasks of `sweep.ts`, the sweep, continue interrupted work and clean up after files.
 
 /** How a job is divided. */
 export interface JobSizes {

@@ -19,7 +19,7 @@ export class LeaseLost extends Error {}
 export interface LeaseContext {
   ledger: Ledger;
   runtime: Runtime;
-  /** Called when the account's webhooks have to be told of the file's outcome. */
+  /** Called when the file's outcome has been recorded for the account's webhooks. */
   announce: () => void;
 }
 

@@ -52,7 +52,7 @@ export async function requestFile(context: UserContext, file: NewFile, answer: o
       { headers: { 'Retry-After': `${RETRY_AFTER_SECONDS}` } },
     );
   }
-  // If this fails or the message is lost, the sweep sends another.
+  // If this fails or the message is lost, a cron task sends another.
   await config.jobs.send({ shard, account: account.number, id: fileId(file) }).catch((error: unknown) => {
     logFailure('job_not_sent', error);
   });

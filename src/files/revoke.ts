@@ -5,8 +5,8 @@ import { finishFiles } from './file-records';
 
 /**
  * Builds the statements that revoke every file that may contain entries of an agent. Processing files fail, which
- * webhooks report; completed files expire. The sweep deletes the objects of completed files in its next run, those of
- * processing ones once no job can write them any more.
+ * webhooks report; completed files expire. A cron task deletes the objects of completed files within a minute or so,
+ * and those of processing ones once no job can write them any more.
  * @param agent the agent's number
  */
 export function revokeAgentFiles(write: InternalWriter, account: number, agent: SQL<number>, now: number) {

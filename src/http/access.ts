@@ -47,8 +47,8 @@ type Access<P extends Principal, Q extends Query> = {
 };
 
 /**
- * The problems of every operation that needs a credential. Authentication comes first: an inactive agent's key is answered
- * `agent_inactive` also where only user tokens are accepted.
+ * The problems of every operation that needs a credential. Authentication comes first: an inactive agent's key is
+ * answered `agent_inactive` also where only user tokens are accepted.
  */
 export const ACCESS_PROBLEMS = ['unauthorized', 'wrong_credential', 'account_inactive', 'agent_inactive'] as const;
 const USER_PROBLEMS = [...ACCESS_PROBLEMS, 'insufficient_scope'] as const;

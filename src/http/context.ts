@@ -126,8 +126,8 @@ export interface SentAnswer {
 }
 
 /**
- * The Hono environment: the bindings of the deployment, and the variables of a request. The required ones are set by the
- * first middleware, `prepareRequest`.
+ * The Hono environment: the bindings of the deployment, and the variables of a request. The required ones are set by
+ * the first middleware, `prepareRequest`.
  */
 export interface AppEnv {
   Bindings: Env;

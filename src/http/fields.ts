@@ -5,8 +5,8 @@ import { DAY, parseDate, parseDateTime } from '../lib/time';
 import { idPattern, type Prefix, parseId } from '../lib/typeid';
 import { exampleId } from './examples';
 
-// The fields of requests. A field states what it accepts in its Zod checks; `meta` describes to the OpenAPI document what
-// Zod cannot. The checks of a field stop at the first failure.
+// The fields of requests. A field states what it accepts in its Zod checks; `meta` describes to the OpenAPI document
+// what Zod cannot. The checks of a field stop at the first failure.
 
 const NO_NUL = '^[^\\u0000]*$';
 const NO_NUL_NOT_BLANK = '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$';
@@ -113,15 +113,15 @@ export const dateTime = z
   .meta({ format: 'date-time' });
 
 /**
- * The start or the end of a range of time. A cursor covers the parsed filters of its list, so the members and their order
- * must not change.
+ * The start or the end of a range of time. A cursor covers the parsed filters of its list, so the members and their
+ * order must not change.
  */
 export interface DateBound {
   /** The text as the client wrote it. */
   text: string;
   /** The date-time, or the midnight in UTC that begins the date, in milliseconds since the epoch. */
   written: number;
-  /** The same; but for a date as the end, the midnight that ends it. A range includes its start and excludes its end. */
+  /** The same; but for a date as the end, the midnight that ends it. The end itself is not in the range. */
   bound: number;
 }
 

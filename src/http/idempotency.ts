@@ -30,10 +30,10 @@ export async function idempotencyKey(c: RequestContext, rights: string | null = 
  * @param key null without a key, or if it is malformed
  * @param stored the stored answer to the key
  * @param findConcurrentAnswer authenticates the caller again and finds the answer that a concurrent request stored
- * @returns the stored answer as a response; else the object with which the ledger stores the new answer, or null without
- *   a key
- * @throws Problem `invalid_request` for a malformed key; `idempotency_key_reuse` if the stored answer is that of another
- *   request
+ * @returns the stored answer as a response; else the object with which the ledger stores the new answer, or null
+ *   without a key
+ * @throws Problem `invalid_request` for a malformed key; `idempotency_key_reuse` if the stored answer is that of
+ *   another request
  */
 export async function beginIdempotentRequest(
   c: RequestContext & {

@@ -40,8 +40,8 @@ export interface Success<T = unknown> {
 }
 
 /**
- * One middleware's part of an operation's description. The OpenAPI document joins the parts of all middlewares of a route
- * (see `docs/document.ts`), so that it cannot differ from what runs.
+ * One middleware's part of an operation's description. The OpenAPI document joins the parts of all middlewares of a
+ * route (see `docs/document.ts`), so that it cannot differ from what runs.
  */
 export interface Description {
   id?: string;
@@ -111,8 +111,8 @@ interface OperationDescription<T> extends Omit<Description, 'success' | 'callers
 }
 
 /**
- * Makes the first middleware of every route: it describes the operation, adds the route and the identifier in the path to
- * the log, and makes {@link answer} write the response that the operation declares.
+ * Makes the first middleware of every route: it describes the operation, adds the route and the identifier in the path
+ * to the log, and makes {@link answer} write the response that the operation declares.
  */
 export function operation<T>(description: OperationDescription<T>) {
   const { success, pathId, problems = [] } = description;

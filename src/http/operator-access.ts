@@ -12,7 +12,7 @@ import { beginIdempotentRequest, idempotencyKey } from './idempotency';
 import { withDescription } from './operation';
 import { limitCredential } from './rate-limit';
 
-/** Makes a query for one shard. It runs on every shard, because the operator has no account; null if nothing is needed. */
+/** Makes a query that runs on every shard, because the operator has no account; null if nothing is needed. */
 export type OperatorPreload<Q extends Query> = (c: RequestContext, reader: Reader) => { query: Q } | null;
 
 type Access<Q extends Query> = {

@@ -30,9 +30,9 @@ export async function limitIdentity(c: RequestContext, identity: Uint8Array): Pr
 }
 
 /**
- * Counts a request against its account, so that more credentials do not raise the limit. Requests of users count against
- * a second limit too, and pass if either allows them, so that people can stop their agents after those have used up the
- * first.
+ * Counts a request against its account, so that more credentials do not raise the limit. Requests of users count
+ * against a second limit too, and pass if either allows them, so that people can stop their agents after those have
+ * used up the first.
  * @throws Problem `rate_limited`
  */
 export async function limitAccount(c: RequestContext, { kind, account }: Principal): Promise<void> {

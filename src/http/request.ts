@@ -13,8 +13,8 @@ const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 const MAX_USER_AGENT_LENGTH = 1_024;
 
 /**
- * Makes the first middleware: it sets the variables of every request (id, runtime, configuration, cost, origin), adds the
- * common response headers, and logs the request in one line. An unconfigured service answers `unavailable`.
+ * Makes the first middleware: it sets the variables of every request (id, runtime, configuration, cost, origin), adds
+ * the common response headers, and logs the request in one line. An unconfigured service answers `unavailable`.
  */
 export function prepareRequest(runtime: Runtime) {
   return createMiddleware<AppEnv>(async (c, next) => {

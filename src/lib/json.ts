@@ -24,8 +24,8 @@ export function jsonSize(value: unknown): number {
 }
 
 /**
- * Says why a parsed JSON value cannot be stored; null if it can. The database does not preserve NUL and lone surrogates,
- * and parsing turns a number beyond the range of a double (`1e999`) into infinity.
+ * Says why a parsed JSON value cannot be stored; null if it can. The database does not preserve NUL and lone
+ * surrogates, and parsing turns a number beyond the range of a double (`1e999`) into infinity.
  */
 export function jsonFault(value: unknown): string | null {
   for (let level = [value]; level.length > 0; level = level.flatMap(namesAndMembers)) {

@@ -1,7 +1,7 @@
 import { concatBytes } from './bytes';
 
-// Merkle trees as in RFC 9162 section 2.1, with SHA-256. Leaves are counted from 0; a node covers a range of them. A node
-// is complete if it covers 2^level leaves from a multiple of 2^level on. It never changes when the tree grows.
+// Merkle trees as in RFC 9162 section 2.1, with SHA-256. Leaves are counted from 0; a node covers a range of them. A
+// node is complete if it covers 2^level leaves from a multiple of 2^level on. It never changes when the tree grows.
 
 /** A SHA-256 hash: 32 bytes. */
 export type Hash = Uint8Array;

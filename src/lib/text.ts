@@ -4,7 +4,7 @@ export function isLongerThan(text: string, max: number): boolean {
   return text.length > 2 * max || (text.length > max && [...text].length > max);
 }
 
-/** A text of up to `max` code points unchanged; of a longer one the first `max`, and an ellipsis. Always well-formed. */
+/** A text as well-formed Unicode. If it has more than `max` code points, an ellipsis replaces the rest. */
 export function shorten(text: string, max: number): string {
   if (!isLongerThan(text, max)) return text.toWellFormed();
   // Two extra code units, so that a surrogate pair cut at the end is not among the first `max` characters.

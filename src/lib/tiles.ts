@@ -2,8 +2,8 @@ import { concatBytes } from './bytes';
 import { HASH_LENGTH, type Hash, hashComplete, hashRange, type LeafRange } from './merkle';
 
 // A Merkle tree is stored as tiles of 256 hashes (https://c2sp.org/tlog-tiles). The tiles of level 0 contain leaf
-// hashes; each hash of a higher level is the root of a full tile below. Full tiles never change. The frontier consists of
-// the partial tiles: at most one on each level, at the right edge of the tree.
+// hashes; each hash of a higher level is the root of a full tile below. Full tiles never change. The frontier consists
+// of the partial tiles: at most one on each level, at the right edge of the tree.
 
 const TILE_HEIGHT = 8;
 /** The number of hashes in a full tile. */

@@ -12,7 +12,7 @@ import { closeFeed } from '../outbox/feed';
 import { isWebhook, webhookOwnerSql } from './webhook';
 
 /**
- * Deletes a webhook. A worker that is sending to it stops when it next records a batch, and the sweep
+ * Deletes a webhook. A worker that is sending to it stops when it next records a batch, and a cron task
  * erases its deliveries.
  * @throws Problem `not_found`
  */

@@ -7,7 +7,7 @@ import type { WebhookRow } from './webhook';
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-/** Makes a new signing secret in the format of the Standard Webhooks specification, and encrypts it for the database. */
+/** Makes a new signing secret in the format of the Standard Webhooks specification, and its encrypted form. */
 export async function makeSecret(
   runtime: Runtime,
   keyring: Keyring,

@@ -6,21 +6,21 @@ export const webhookTasks: readonly Task[] = [
   {
     name: 'enqueue_upcoming_deliveries',
     schedule: 'every_minute',
-    start: (context) => enqueueUpcoming(() => sweepContext(context)),
+    start: (context) => enqueueUpcoming(() => enqueueContext(context)),
   },
   {
     name: 'enqueue_pending_events',
     schedule: 'every_minute',
-    start: (context) => () => enqueuePendingEvents(sweepContext(context)),
+    start: (context) => () => enqueuePendingEvents(enqueueContext(context)),
   },
   {
     name: 'enqueue_due_deliveries',
     schedule: 'every_minute',
-    start: (context) => () => enqueueDueDeliveries(sweepContext(context)),
+    start: (context) => () => enqueueDueDeliveries(enqueueContext(context)),
   },
 ];
 
-function sweepContext({ shard, database, ledger, env, runtime }: TaskContext) {
+function enqueueContext({ shard, database, ledger, env, runtime }: TaskContext) {
   const queues = {
     queue: requireBinding(env, 'WEBHOOK_QUEUE'),
     slowQueue: requireBinding(env, 'SLOW_WEBHOOK_QUEUE'),

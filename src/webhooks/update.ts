@@ -79,7 +79,8 @@ export async function updateWebhook(
 
 /**
  * Resets the failure state and the claim if the URL changes or the webhook is enabled again. Like a new webhook it uses
- * the slow queue until it has answered. A worker that still sends to the old URL has lost its claim and records nothing.
+ * the slow queue until it has answered. A worker that still sends to the old URL has lost its claim and records
+ * nothing.
  */
 function resetColumns({ url, is_active: isActive }: Fields, now: number) {
   const hasNewUrl = url === undefined ? sql`0` : sql`${webhooks.url} <> ${url}`;

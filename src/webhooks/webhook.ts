@@ -147,8 +147,8 @@ export function requireLoaded<T>(loaded: T[] | undefined, noun: 'webhook' | 'del
 }
 
 /**
- * Makes the preload of those agents that the account has, out of the ones that `agent_ids` names in the body. The body is
- * not validated yet; for an invalid one null is returned, or fewer agents are found.
+ * Makes the preload of those agents that the account has, out of the ones that `agent_ids` names in the body. The body
+ * is not validated yet; for an invalid one null is returned, or fewer agents are found.
  */
 export async function agentsOfBody(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const body = await readJson(c).catch((error: unknown) => {

@@ -45,8 +45,8 @@ export function claimedScope(c: RequestContext, credential: string): string | nu
 }
 
 /**
- * Finds the account of the person who presents a JWT of the identity provider. Takes one round trip if the account is on
- * the first shard, else two; more if an account is created or the provider's keys have to be fetched.
+ * Finds the account of the person who presents a JWT of the identity provider. Takes one round trip if the account is
+ * on the first shard, else two; more if an account is created or the provider's keys have to be fetched.
  * @param mayCreateAccount whether a person without an account gets one; else they are refused
  * @throws Problem as {@link failAuthentication}; `rate_limited` after too many requests of the person;
  *   `account_inactive`, `unavailable`

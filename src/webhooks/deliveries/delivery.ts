@@ -75,7 +75,7 @@ export const deliveryColumns = {
   ),
 };
 
-/** The condition that leaves out deliveries of deleted agents, which the sweep has not erased yet. Needs `agents` joined. */
+/** The condition that leaves out deliveries of deleted agents that are not erased yet. Needs `agents` to be joined. */
 export const agentExists = sql`(${deliveries.agent} is null or ${agents.number} is not null)`;
 
 /** The error of a delivery that was pending when its webhook was disabled. */

@@ -3,9 +3,10 @@ import { webhooks } from '../../db/schema';
 import type { InternalWriter } from '../../ledger/ledger';
 import { DELIVERY_LIFETIME } from '../../outbox/feed';
 
-// Sources of pending deliveries, as SQL to which conditions can be appended. A pending delivery is in one index until its
-// first attempt, and in two after an attempt that failed, so that one that succeeds at once is written to one index only.
-// SQLite uses an index only for a condition that is spelled as in the index. The column `generation` is `disableCount`.
+// Sources of pending deliveries, as SQL to which conditions can be appended. A pending delivery is in one index until
+// its first attempt, and in two after an attempt that failed, so that one that succeeds at once is written to one index
+// only. SQLite uses an index only for a condition that is spelled as in the index. The column `generation` is
+// `disableCount`.
 
 /** Deliveries that wait for their first attempt, by webhook and id. They are due from their creation on. */
 export const FROM_FIRST_ATTEMPTS = sql`deliveries indexed by deliveries_fresh where status = 0 and attempts = 0`;
@@ -29,8 +30,8 @@ export function isCanceledFor(webhook: number): SQL {
 }
 
 /**
- * Builds the statement that makes active webhooks due now, because they have new deliveries. A webhook that a worker has
- * claimed keeps its due time, at which the claim expires: the worker looks for new deliveries before it ends.
+ * Builds the statement that makes active webhooks due now, because they have new deliveries. A webhook that a worker
+ * has claimed keeps its due time, at which the claim expires: the worker looks for new deliveries before it ends.
  */
 export function markDue(write: Pick<InternalWriter, 'update'>, which: SQL | undefined, now: number) {
   return write

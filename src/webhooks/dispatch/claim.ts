@@ -100,8 +100,8 @@ export async function claimWebhook(
 }
 
 /**
- * The condition that finds a claimed webhook as long as the claim holds: no other worker has claimed the webhook, and no
- * new URL or activation has reset it.
+ * The condition that finds a claimed webhook as long as the claim holds: no other worker has claimed the webhook, and
+ * no new URL or activation has reset it.
  */
 export function isClaimed({ webhook }: ClaimedWebhook): SQL | undefined {
   return and(eq(webhooks.number, webhook.number), eq(webhooks.lease, webhook.lease));

@@ -24,7 +24,7 @@ import { sendBatch, type WebhookHealth } from './send-batch';
 //
 // Queue messages can be lost. Every minute `enqueue-due.ts` sends one for whatever is due.
 
-/** The greatest delay of a queue message. The sweep finds what is due later. */
+/** The greatest delay of a queue message. For what is due later, `enqueue-due.ts` sends one in time. */
 const MAX_MESSAGE_DELAY = 10 * MINUTE;
 
 /** What is left when a worker has finished with a webhook. */
@@ -88,8 +88,8 @@ async function release(context: DispatchContext, claimed: ClaimedWebhook): Promi
 }
 
 /**
- * Enqueues a message for the next delivery. A worker that sent nothing enqueues none for a later time: that message is on
- * its way already, and otherwise each message would enqueue another one.
+ * Enqueues a message for the next delivery. A worker that sent nothing enqueues none for a later time: that message is
+ * on its way already, and otherwise each message would enqueue another one.
  */
 async function reschedule(
   { shard, runtime, config }: DispatchContext,

@@ -9,8 +9,8 @@ import { CLAIM_DURATION } from './limits';
 /** The maximum number of messages of one slice: a queue takes 100 at once. */
 const MESSAGES = 100;
 
-/** The database and queues from which the sweep enqueues messages. */
-interface SweepContext {
+/** What the cron tasks of webhooks work with. */
+interface EnqueueContext {
   shard: string;
   reader: Reader;
   ledger: Ledger;
@@ -19,11 +19,11 @@ interface SweepContext {
 }
 
 /**
- * Enqueues messages for a slice of the accounts with events that need deliveries. Each is due again after the duration of
- * a claim, so that an account whose messages always fail does not keep others waiting.
+ * Enqueues messages for a slice of the accounts with events that need deliveries. Each is due again after the duration
+ * of a claim, so that an account whose messages always fail does not keep others waiting.
  * @returns whether there may be more
  */
-export async function enqueuePendingEvents({ shard, ledger, queues, now }: SweepContext): Promise<boolean> {
+export async function enqueuePendingEvents({ shard, ledger, queues, now }: EnqueueContext): Promise<boolean> {
   const due = sql`(
     select account from webhook_feeds indexed by webhook_feeds_due
     where due_at is not null and due_at <= ${now} order by due_at limit ${MESSAGES}
@@ -45,11 +45,11 @@ export async function enqueuePendingEvents({ shard, ledger, queues, now }: Sweep
 }
 
 /**
- * Enqueues messages for a slice of the webhooks that are due: they have a delivery to send or to cancel, or a claim that
- * expired because its worker crashed, which is released. Each is due again after the duration of a claim.
+ * Enqueues messages for a slice of the webhooks that are due: they have a delivery to send or to cancel, or a claim
+ * that expired because its worker crashed, which is released. Each is due again after the duration of a claim.
  * @returns whether there may be more
  */
-export async function enqueueDueDeliveries({ shard, ledger, queues, now }: SweepContext): Promise<boolean> {
+export async function enqueueDueDeliveries({ shard, ledger, queues, now }: EnqueueContext): Promise<boolean> {
   const due = sql`(
     select number from webhooks indexed by webhooks_due
     where due_at is not null and due_at <= ${now} order by due_at limit ${MESSAGES}
@@ -82,16 +82,16 @@ interface Place {
  * Makes a function that enqueues, slice by slice, messages for what becomes due before a claim made now would expire,
  * each delayed until then.
  *
- * So what a crashed worker has claimed, or a queue has lost, is taken up as soon as it is due, and not by the next sweep
- * a minute later. A message does nothing if another one was handled before.
+ * So what a crashed worker has claimed, or a queue has lost, is taken up as soon as it is due, and not by the next run
+ * of the cron tasks a minute later. A message does nothing if another one was handled before.
  * @param open gives the context with the current time
  */
-export function enqueueUpcoming(open: () => SweepContext): Slice {
+export function enqueueUpcoming(open: () => EnqueueContext): Slice {
   let last: Place | undefined;
   let end: number | undefined;
   return async () => {
     const { shard, reader, queues, now } = open();
-    // Leaves out what this run of the sweep enqueues as due: its due time is not before the end.
+    // Leaves out what the other tasks of this run enqueue: they set its due time to the end or later.
     end ??= now + CLAIM_DURATION;
     const { dueAt, account, webhook } = last ?? { dueAt: now + 1, account: 0, webhook: 0 };
     const isNext = sql`due_at is not null and due_at >= ${dueAt} and due_at < ${end}`;

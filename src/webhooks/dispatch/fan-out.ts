@@ -52,7 +52,8 @@ type DeliveryDraft = { webhook: number; event: WebhookEvent } & (
 
 /**
  * Creates the deliveries of an account's pending events, and enqueues a message for each webhook that has any.
- * @returns the number of a webhook that gets no message, because the caller delivers to it itself; null if there is none
+ * @returns the number of a webhook that gets no message, because the caller delivers to it itself; null if there is
+ *   none
  */
 export async function fanOut(context: FanOutContext, account: number): Promise<number | null> {
   const { shard, config } = context;

@@ -47,7 +47,7 @@ export async function sendAttempt(runtime: Runtime, prepared: PreparedAttempt): 
   }
 }
 
-/** Sends a request to a receiver. An answer with a success status must be complete, or reach MAX_ANSWER_BYTES, in time. */
+/** Sends a request to a receiver. A successful answer must be complete, or reach MAX_ANSWER_BYTES, in time. */
 async function sendRequest(
   runtime: Runtime,
   { url, headers, body }: { url: string; headers: Record<string, string>; body: string },
