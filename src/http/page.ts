@@ -24,15 +24,16 @@ export function pageParameters(defaultLimit: number, maxLimit: number) {
   };
 }
 
-/** Identifies a list. A cursor is valid only for the list for which it was made. */
-interface List {
+/** What a cursor is valid for: one list, as one caller requests it with certain filters. */
+interface CursorBinding {
   /** The name of the list, or the id of the resource to which it belongs. */
   list: string;
   /** The id of the account or agent that requests the list, or `operator`. */
   owner: string;
+  filters: Record<string, unknown>;
 }
 
-/** The page parameters of a request and, in all other members, its filters. A cursor is valid only for its filters. */
+/** The page parameters of a request and, in all other members, its filters. */
 type ListQuery = { limit: number; cursor?: string | undefined } & Record<string, unknown>;
 
 /**
@@ -41,7 +42,7 @@ type ListQuery = { limit: number; cursor?: string | undefined } & Record<string,
  */
 export async function openPage<Position extends string>(
   { config: { keyring } }: { config: Pick<Config, 'keyring'> },
-  list: List,
+  list: Omit<CursorBinding, 'filters'>,
   { limit, cursor, ...filters }: ListQuery,
 ) {
   const binding = { ...list, filters };
@@ -71,11 +72,6 @@ export async function openPage<Position extends string>(
       };
     },
   };
-}
-
-/** The list, owner and filters that a cursor is valid for. */
-interface CursorBinding extends List {
-  filters: Record<string, unknown>;
 }
 
 const MAC_LENGTH = 16;

@@ -80,19 +80,7 @@ export function coverLeaves({ start, end }: LeafRange): LeafRange[] {
 
 /** The nodes of the inclusion proof of a leaf in a tree of `size` leaves, from the leaf upwards (section 2.1.3.1). */
 export function inclusionPath(leaf: number, size: number): LeafRange[] {
-  const path: LeafRange[] = [];
-  let [start, end] = [0, size];
-  while (end - start > 1) {
-    const middle = start + splitPoint(end - start);
-    if (leaf < middle) {
-      path.push({ start: middle, end });
-      end = middle;
-    } else {
-      path.push({ start, end: middle });
-      start = middle;
-    }
-  }
-  return path.reverse();
+  return descend(leaf, size, ({ start, end }) => end - start <= 1).siblings;
 }
 
 /**
@@ -121,21 +109,23 @@ export async function rootOfInclusion(
  */
 export function consistencyPath(from: number, to: number): LeafRange[] {
   if (from === 0 || from === to) return [];
-  const path: LeafRange[] = [];
-  let [start, end] = [0, to];
-  while (from < end) {
-    const middle = start + splitPoint(end - start);
-    if (from <= middle) {
-      path.push({ start: middle, end });
-      end = middle;
-    } else {
-      path.push({ start, end: middle });
-      start = middle;
-    }
-  }
+  const { node, siblings } = descend(from - 1, to, ({ end }) => end === from);
   // The verifier knows the root of the older tree, so the proof omits the node that equals it.
-  if (start > 0) path.push({ start, end });
-  return path.reverse();
+  return node.start > 0 ? [node, ...siblings] : siblings;
+}
+
+/** Goes from the root towards a leaf, down to the first node that is wanted. The siblings are listed upwards. */
+function descend(leaf: number, size: number, isWanted: (node: LeafRange) => boolean) {
+  const siblings: LeafRange[] = [];
+  let node: LeafRange = { start: 0, end: size };
+  while (!isWanted(node)) {
+    const middle = node.start + splitPoint(node.end - node.start);
+    const left = { start: node.start, end: middle };
+    const right = { start: middle, end: node.end };
+    siblings.unshift(leaf < middle ? right : left);
+    node = leaf < middle ? left : right;
+  }
+  return { node, siblings };
 }
 
 /** The largest power of two below a count of at least two. */

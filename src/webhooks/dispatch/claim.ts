@@ -16,7 +16,7 @@ import { CLAIM_DURATION, PAGE_SIZE, SLOW_BATCH_SIZE } from './limits';
 const INACTIVE_ACCOUNT_DELAY = 5 * MINUTE;
 const LEASE_BYTES = 8;
 
-/** The services and settings that a worker uses to deliver. */
+/** The services and settings with which a worker delivers. A worker is one invocation of the consumer of a queue. */
 export interface DispatchContext {
   shard: string;
   reader: Reader;

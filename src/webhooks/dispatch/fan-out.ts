@@ -81,8 +81,8 @@ export async function fanOut(context: FanOutContext, account: number): Promise<n
 }
 
 /**
- * Creates a slice of the deliveries. It advances the feed in the same transaction by compare-and-set: two workers never
- * create the same deliveries, and a crash loses none.
+ * Creates a slice of the deliveries. It advances the account's feed (`outbox/feed.ts`) in the same transaction by
+ * compare-and-set: two workers never create the same deliveries, and a crash loses none.
  * @returns the webhooks that have new deliveries, and whether there are more events
  */
 async function fanOutSlice(

@@ -12,9 +12,9 @@ import type { DeliveryUpdate } from './retry-schedule';
 import type { CompletedBatch } from './send-batch';
 
 /**
- * Records the attempts of a batch, and renews the claim.
- * @returns whether the worker may continue: false if the webhook was disabled, deleted, reset or claimed by another
- *   worker meanwhile, or the database fails; the updates are then `unrecorded`, and belong to the last batch
+ * Records the attempts of a batch, and renews the claim. It never throws.
+ * @returns whether the worker may continue: not if the webhook was disabled, deleted, reset or claimed by another worker
+ *   meanwhile, nor if the database failed. After a failure `unrecorded` has the updates, to be recorded later
  */
 export async function recordAttempts(
   { ledger, runtime }: DispatchContext,
@@ -106,36 +106,31 @@ function updateDeliveries(
   { webhook }: ClaimedWebhook,
   updates: readonly DeliveryUpdate[],
 ) {
-  const rows = updates.map((update) => [
-    webhook.number,
-    toHex(idBytes(update.id)),
-    DELIVERY_STATUSES.indexOf(update.status),
-    update.attempts,
-    update.dueAt,
-    update.statusCode,
-    update.error,
-    update.duration,
-    update.failures && JSON.stringify(update.failures),
-    update.completedAt,
-  ]);
-  const value = (place: number): SQL => sql`result.value ->> ${sql.raw(String(place))}`;
+  const rows = updates.map((update) => ({
+    ...update,
+    id: toHex(idBytes(update.id)),
+    webhook: webhook.number,
+    status: DELIVERY_STATUSES.indexOf(update.status),
+    failures: update.failures && JSON.stringify(update.failures),
+  }));
+  const value = (field: keyof (typeof rows)[number]): SQL => sql`result.value ->> ${sql.raw(`'${field}'`)}`;
   return write
     .update(deliveries)
     .set({
-      status: value(2),
-      attempts: value(3),
-      dueAt: value(4),
-      lastStatusCode: value(5),
-      lastError: value(6),
-      duration: value(7),
-      failures: value(8),
-      completedAt: value(9),
+      status: value('status'),
+      attempts: value('attempts'),
+      dueAt: value('dueAt'),
+      lastStatusCode: value('statusCode'),
+      lastError: value('error'),
+      duration: value('duration'),
+      failures: value('failures'),
+      completedAt: value('completedAt'),
     })
     .from(sql`json_each(${JSON.stringify(rows)}) as result`)
     .where(
       and(
-        eq(deliveries.webhook, value(0)),
-        eq(deliveries.id, sql`unhex(${value(1)})`),
+        eq(deliveries.webhook, value('webhook')),
+        eq(deliveries.id, sql`unhex(${value('id')})`),
         sql`${deliveries.status} = ${codeOf(DELIVERY_STATUSES, 'pending')}`,
       ),
     );
