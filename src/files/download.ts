@@ -1,9 +1,8 @@
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { ConstraintError, type Database } from '../db/database';
+import { ConstraintError } from '../db/database';
 import { accounts, type FileFormat, files, movedAccounts } from '../db/schema';
-import { listShards, openShard } from '../db/shards';
 import { notFound, Problem, unavailable } from '../errors';
 import { makeActivityRecord } from '../http/activity';
 import type { AppEnv, RequestContext } from '../http/context';
@@ -11,8 +10,8 @@ import { isMoving } from '../http/credentials';
 import { query } from '../http/input';
 import { operation } from '../http/operation';
 import { limitAddress } from '../http/rate-limit';
-import { SERVICE } from '../ledger/authority';
-import { Ledger, type RecordWriter } from '../ledger/ledger';
+import { listShardNames, type OpenedShard, openNamedShard } from '../http/shard';
+import type { Ledger, RecordWriter } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
 import { type ByteRange, parseRange } from '../lib/range';
@@ -30,7 +29,7 @@ const CONTENT_TYPES: Record<FileFormat, string> = {
 
 /** A file or proof that can be downloaded. */
 interface Download extends Pick<SignedAddress, 'document'> {
-  database: Database;
+  ledger: Ledger;
   file: FileRow;
   size: number;
   etag: string;
@@ -40,14 +39,14 @@ interface Download extends Pick<SignedAddress, 'document'> {
  * Finds the file of a signed address: on the shard that the address names, or on the one to which its account moved.
  * An account may have moved several times, so each shard may name another one.
  */
-async function findDownload(c: RequestContext, named: Database, address: SignedAddress): Promise<Download> {
+async function findDownload(c: RequestContext, named: OpenedShard, address: SignedAddress): Promise<Download> {
   const now = c.var.runtime.now();
-  let database: Database | null = named;
-  for (const _ of listShards(c.env)) {
-    if (!database) break;
-    const { found, movedTo } = await findFile(database, address, now);
+  let shard: OpenedShard | null = named;
+  for (const _ of listShardNames(c)) {
+    if (!shard) break;
+    const { found, movedTo } = await findFile(shard, address, now);
     if (found) return found;
-    database = movedTo === undefined ? null : openShard(c.env, movedTo, c.var.cost);
+    shard = movedTo === undefined ? null : openNamedShard(c, movedTo);
   }
   throw notFound('file');
 }
@@ -58,7 +57,7 @@ async function findDownload(c: RequestContext, named: Database, address: SignedA
  *   file is gone, `unavailable` while the account moves
  */
 async function findFile(
-  database: Database,
+  { reader, ledger }: OpenedShard,
   { id, document, account, expires }: SignedAddress,
   now: number,
 ): Promise<{ found?: Download; movedTo?: string | undefined }> {
@@ -67,16 +66,16 @@ async function findFile(
   if (!key) throw notFound('file');
   const isOwner = eq(accounts.id, account);
   const owner = sql<number>`(select number from ${accounts} where ${isOwner})`;
-  const [[found], [file], [moved]] = await database.load([
-    database
+  const [[found], [file], [moved]] = await reader.load([
+    reader
       .select({ isActive: accounts.isActive, isMoving: isMoving.as('is_moving') })
       .from(accounts)
       .where(isOwner),
-    database
+    reader
       .select()
       .from(files)
       .where(isFile({ ...key, account: owner })),
-    database.select({ shard: movedAccounts.shard }).from(movedAccounts).where(eq(movedAccounts.id, account)),
+    reader.select({ shard: movedAccounts.shard }).from(movedAccounts).where(eq(movedAccounts.id, account)),
   ]);
   if (!found) return { movedTo: moved?.shard };
   if (found.isMoving) throw unavailable();
@@ -88,11 +87,11 @@ async function findFile(
   if (file.status !== 'completed' || size === null || file.sha256 === null) throw downloadExpired();
   const digest = toHex(file.sha256);
   const etag = document === 'file' ? `"${digest}"` : `"proof-of-${digest}"`;
-  return { found: { database, file, document, size, etag } };
+  return { found: { ledger, file, document, size, etag } };
 }
 
 /** Records the first download of a file, be it whole or a range. Later downloads and proofs are not recorded. */
-async function recordDownload(c: RequestContext, { database, file, document }: Download): Promise<void> {
+async function recordDownload(c: RequestContext, { ledger, file, document }: Download): Promise<void> {
   if (document !== 'file' || file.downloadedAt !== null) return;
   const isOwnerActive = sql`exists (select 1 from ${accounts} where ${accounts.number} = ${files.account} and ${accounts.isActive})`;
   const isFirst = and(isFile(file), isNull(files.downloadedAt), isOwnerActive);
@@ -106,7 +105,7 @@ async function recordDownload(c: RequestContext, { database, file, document }: D
   const changes = (write: RecordWriter) =>
     [write.update(files).set({ downloadedAt: record.createdAt }).where(isFirst)] as const;
   try {
-    await new Ledger(database, SERVICE).change({ record, changes, answer: null });
+    await ledger.change({ record, changes, answer: null });
   } catch (error) {
     // Another download was the first, or the account was deactivated meanwhile.
     if (!(error instanceof ConstraintError)) throw error;
@@ -170,13 +169,13 @@ export const downloadFileRoute = new Hono<AppEnv>().get(
   async (c) => {
     const { config } = c.var;
     const address = await readAddress(config, c.req.param('id'), c.req.valid('query'));
-    const database = address && openShard(c.env, address.shard, c.var.cost);
-    if (!database) {
+    const shard = address && openNamedShard(c, address.shard);
+    if (!shard) {
       await limitAddress(c);
       throw new Problem('invalid_signature', 'The signature is wrong. Use `download_url` exactly as it was given.');
     }
     c.set('caller', { credential: 'signed_address', shard: address.shard, account: address.account });
-    const download = await findDownload(c, database, address);
+    const download = await findDownload(c, shard, address);
     const { size, etag } = download;
     const headers = headersOf(download);
     if (isKnown(c.req.header('If-None-Match'), etag)) {
