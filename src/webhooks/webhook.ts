@@ -130,7 +130,7 @@ export function webhookOwnerSql(account: number, id: Id<'webhook'>): SQL<number>
   return sql<number>`(select account from ${webhooks} where ${isWebhook(account, id)})`;
 }
 
-/** Makes the preload of the webhook that the path names. */
+/** Makes the preload (see `http/access.ts`) of the webhook that the path names. */
 export async function webhookOfPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const id = parseId('webhook', c.req.param('id') ?? '');
   return id && { query: reader.select().from(webhooks).where(isWebhook(owner, id)) };

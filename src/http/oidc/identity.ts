@@ -22,7 +22,7 @@ import {
 import { text } from '../fields';
 import { limitIdentity } from '../rate-limit';
 import { type Claims, readSubject } from './jwt';
-import { findProviderKeys, verifyByProvider } from './keys';
+import { findProviderKeys, verifyIdentityToken } from './keys';
 
 /** The shard with the directory of people (table `identities`), which says on which shard each one's account is. */
 const DIRECTORY = '00';
@@ -67,7 +67,7 @@ export async function authenticateIdentity(
     findIdentity(directory, key),
     ...(await queries(directory, callerByIdentityKey(key))),
   ]);
-  const claims = await verifyByProvider(c, directory, token, providerKeys);
+  const claims = await verifyIdentityToken(c, directory, token, providerKeys);
   if (!claims) return failAuthentication(c);
   await limitIdentity(c, key);
   if (known?.shard === DIRECTORY && known.accountNumber !== null) {

@@ -35,7 +35,7 @@ export function findProviderKeys(reader: Reader, issuer: string) {
  * @returns its claims; null if it is not valid
  * @throws Problem `unavailable` if there are no usable keys, neither stored nor fetched
  */
-export async function verifyByProvider(
+export async function verifyIdentityToken(
   c: RequestContext,
   directory: Database,
   token: string,
