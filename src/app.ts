@@ -20,13 +20,13 @@ export function createApp(runtime: Runtime) {
   app.use(
     methodNotAllowed({
       app,
-      onMethodNotAllowed: (c, methods) =>
-        problemResponse(
-          new Problem('method_not_allowed', `This path accepts ${methods.join(', ')}.`, {
-            headers: { Allow: methods.join(', ') },
-          }),
+      onMethodNotAllowed: (c, methods) => {
+        const headers = { Allow: methods.join(', ') };
+        return problemResponse(
+          new Problem('method_not_allowed', `This path accepts ${headers.Allow}.`, { headers }),
           c,
-        ),
+        );
+      },
     }),
   );
   app.route('/', health);
@@ -35,10 +35,8 @@ export function createApp(runtime: Runtime) {
   app.route('/', permissionRoutes);
   app.route('/', auditRoutes);
   app.route('/', webhookRoutes);
-  app.route(
-    '/',
-    docsRoutes(() => app.routes),
-  );
+  const docs = docsRoutes(() => app.routes);
+  app.route('/', docs);
   app.notFound((c) => problemResponse(new Problem('not_found', 'There is nothing at this path.'), c));
   app.onError(answerError);
   return app;

@@ -21,25 +21,25 @@ export interface Env {
   WEBHOOK_DNS?: string;
   OIDC_ISSUER?: string;
   OIDC_AUDIENCE?: string;
-  /** Further shards: `DB_01`, `DB_02`, … */
+  /** The databases of further shards: `DB_01`, `DB_02`, … (see `db/shards.ts`). */
   [shard: `DB_${string}`]: D1Database | undefined;
 }
 
-/** Notifies the consumer that there is work to do on a file. The work itself is recorded in the database. */
+/** A queue message that makes the consumer work on an export or a report. The database says what is to be done. */
 export interface JobMessage {
   shard: string;
   /** The number of the account. */
   account: number;
-  /** The identifier of an export or a report. */
+  /** The identifier of the export or report. */
   id: string;
 }
 
-/** A queue message that makes a worker deliver to webhooks. The database says what is due. */
+/** A queue message that makes the consumer deliver to webhooks. The database says what is due. */
 export interface WebhookMessage {
   shard: string;
   /** The number of the account. */
   account: number;
-  /** The number of a webhook with due deliveries. Without it, the account has pending events. */
+  /** The number of a webhook with due deliveries. Without it, the account has events that need deliveries. */
   webhook?: number;
 }
 
@@ -94,13 +94,13 @@ export interface WebhookConfig {
   queue: Queue<WebhookMessage>;
   /** For webhooks that are new, or whose last attempt failed or was slow. */
   slowQueue: Queue<WebhookMessage>;
-  /** Whether URLs may be `http`, and lead to this machine. */
+  /** Whether URLs may be `http` or lead to this machine. */
   allowInsecure: boolean;
-  /** Whether host names are looked up before a worker sends to them. */
+  /** Whether a host name is looked up before anything is sent to it. */
   looksUpNames: boolean;
 }
 
-/** Reads the configuration, or lists the settings that are missing or malformed. */
+/** Reads the configuration. If settings are missing or malformed, returns a text about each instead. */
 export function readConfig(env: Env): { config: Config } | { faults: string[] } {
   const faults: string[] = [];
   const keyring = Keyring.parse(env.ROOT_SECRET ?? '');
@@ -116,21 +116,14 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
   const { ADMIN_TOKEN: adminToken, FILES: files, JOB_QUEUE: jobs } = env;
   if (!files) faults.push('the bucket FILES is not bound');
   if (!jobs) faults.push('the queue JOB_QUEUE is not bound');
-  const webhooks = readWebhookConfig(env);
-  if (!webhooks) faults.push('the queues WEBHOOK_QUEUE and SLOW_WEBHOOK_QUEUE are not bound');
+  const { WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
+  if (!queue || !slowQueue) faults.push('the queues WEBHOOK_QUEUE and SLOW_WEBHOOK_QUEUE are not bound');
   const oidc = readOidcConfig(env, faults);
-  if (
-    !adminToken ||
-    !keyring ||
-    !publicUrl ||
-    limiters === undefined ||
-    !files ||
-    !jobs ||
-    !webhooks ||
-    oidc === undefined
-  )
-    return { faults };
+  const isComplete = adminToken && keyring && publicUrl && files && jobs && queue && slowQueue;
+  if (!isComplete || limiters === undefined || oidc === undefined) return { faults };
   const exposeCost = env.EXPOSE_COST === 'on';
+  const allowInsecure = env.WEBHOOK_ALLOW_INSECURE === 'on';
+  const webhooks = { queue, slowQueue, allowInsecure, looksUpNames: env.WEBHOOK_DNS !== 'off' };
   return { config: { adminToken, keyring, publicUrl, exposeCost, limiters, files, jobs, webhooks, oidc } };
 }
 
@@ -143,18 +136,11 @@ function readOidcConfig({ OIDC_ISSUER: issuer, OIDC_AUDIENCE: audience }: Env, f
   return undefined;
 }
 
-/** Whether no third party can read or change requests to a URL: it uses `https` or leads to this machine. */
+/** Whether nobody between can read or change requests to a URL: it uses `https`, or leads to this machine. */
 function isTamperProof(text: string): boolean {
   const url = URL.parse(text);
   const isLocal = url?.hostname === 'localhost' || url?.hostname === '127.0.0.1' || url?.hostname === '[::1]';
   return url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal);
-}
-
-function readWebhookConfig(env: Env): WebhookConfig | null {
-  const { WEBHOOK_QUEUE: queue, SLOW_WEBHOOK_QUEUE: slowQueue } = env;
-  if (!queue || !slowQueue) return null;
-  const allowInsecure = env.WEBHOOK_ALLOW_INSECURE === 'on';
-  return { queue, slowQueue, allowInsecure, looksUpNames: env.WEBHOOK_DNS !== 'off' };
 }
 
 /** Null if rate limits are off; undefined if they are on and a binding is missing. */

@@ -1,4 +1,4 @@
-/** Every problem code of the API, with its status, its title (RFC 9457) and its meaning for the client. */
+/** Every problem code of the API, with its HTTP status, its title (RFC 9457) and what it means to the client. */
 export const PROBLEMS = {
   invalid_request: {
     status: 400,
@@ -106,13 +106,13 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** One invalid field: its path (`body.name`, `query.limit`) and what is wrong with it. */
+/** One invalid field: its path (such as `body.name`, `query.limit`) and what is wrong with it. */
 export interface FieldError {
   path: string;
   message: string;
 }
 
-export interface ProblemOptions {
+interface ProblemOptions {
   errors?: FieldError[];
   headers?: Record<string, string>;
   /** Extension members of the problem document (RFC 9457 section 3.2). */
@@ -126,7 +126,7 @@ export interface ProblemOptions {
 export class Problem extends Error {
   constructor(
     readonly code: ProblemCode,
-    /** Tells the client what to do about it. */
+    /** Tells the client what is wrong and what to do about it. */
     readonly detail: string,
     readonly options: ProblemOptions = {},
   ) {
@@ -135,7 +135,7 @@ export class Problem extends Error {
   }
 }
 
-/** The problem for a resource that does not exist or belongs to another account. */
+/** The problem for a resource that does not exist or belongs to another account; `what` is a noun such as `agent`. */
 export function notFound(what: string): Problem {
   return new Problem('not_found', `There is no ${what} with this id.`);
 }
@@ -147,7 +147,10 @@ export function invalidRequest(errors: FieldError[]): Problem {
   });
 }
 
-/** The problem for a request that the client may send again, because the database did not answer or did not commit. */
+/**
+ * The problem for a request that the service cannot serve now, for example because the database fails or the account
+ * moves. The client may send it again. A change may have been made nevertheless.
+ */
 export function unavailable(): Problem {
   return new Problem('unavailable', 'The service cannot answer right now. Send the request again in a moment.', {
     headers: { 'Retry-After': '1' },

@@ -2,26 +2,29 @@ import type { Database } from './db/database';
 import type { Env, Runtime } from './env';
 import type { Ledger } from './ledger/ledger';
 
-/** A kind of background work, which a cron job does on each shard. */
+/** A kind of background work. A cron job runs it on each shard (`background/run-cron.ts`). */
 export interface Task {
   /** Its name in the logs: a verb and what it works on. */
   name: string;
   schedule: 'every_minute' | 'every_hour';
-  /** Prepares one run on one shard. State that a run keeps between its slices lives in the returned function. */
+  /**
+   * Prepares one run on one shard. The run calls the returned function, which may keep state between the calls, until
+   * it returns false or time is up.
+   */
   start: (context: TaskContext) => Slice;
 }
 
 /**
  * Does a limited part of a task, so that one task cannot keep the others or the shard's database waiting.
  *
- * It can stop after any of its calls, and run several times at once. A slice that fails is tried again by the next run.
+ * It may be cut off at any point and run concurrently with itself. What fails is left to the next run.
  * @returns whether there may be more to do
  */
 export type Slice = () => Promise<boolean>;
 
 /** The database, bindings and clock that a task works with on one shard. */
 export interface TaskContext {
-  /** The two characters of the shard. */
+  /** The name of the shard: two characters. */
   shard: string;
   database: Database;
   /** Writes to the shard with the service's own authority. */
@@ -30,7 +33,10 @@ export interface TaskContext {
   runtime: Runtime;
 }
 
-/** Gives a bucket or queue of the deployment. Throws an Error where it is not bound. */
+/**
+ * Gives a bucket or queue of the deployment.
+ * @throws Error if it is not bound
+ */
 export function requireBinding<N extends 'FILES' | 'JOB_QUEUE' | 'WEBHOOK_QUEUE' | 'SLOW_WEBHOOK_QUEUE'>(
   env: Env,
   name: N,

@@ -4,15 +4,16 @@ import type { Cost } from '../db/database';
 import type { FileKind } from '../db/schema';
 import { openShard } from '../db/shards';
 import { type Env, type Runtime, readConfig, type WebhookMessage } from '../env';
+import type { PresentFile } from '../files/presentation';
 import { SERVICE_AUTHORITY } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { claimWebhook } from '../webhooks/dispatch/claim';
 import { deliver } from '../webhooks/dispatch/deliver';
-import { type FilePresenter, fanOut } from '../webhooks/dispatch/fan-out';
+import { fanOut } from '../webhooks/dispatch/fan-out';
 import { consume, type RemainingWork, type WaitUntil } from './consume';
 
-/** The functions that show files of each kind in the payload of their events. */
-const PRESENTERS: Record<FileKind, FilePresenter> = { export: presentExport, report: presentReport };
+/** How files of each kind are shown in the payload of their events. */
+const PRESENTERS: Record<FileKind, PresentFile<object>> = { export: presentExport, report: presentReport };
 
 /**
  * Milliseconds that the queue waits for all webhooks of an account together while none of their receivers answers. The

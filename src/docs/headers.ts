@@ -1,6 +1,6 @@
 import type { ZodOpenApiHeaderObject } from 'zod-openapi';
 import { exampleId } from '../http/examples';
-import { IDEMPOTENCY_KEY } from '../http/headers';
+import { IDEMPOTENCY_KEY } from '../http/idempotency';
 
 type AnswerHeader =
   | 'RequestId'

@@ -4,11 +4,10 @@ import { equalBytes } from '../lib/bytes';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 
-/** The content of a signed download address. */
+/** The content of a signed address: a URL that grants the download to everyone who knows it, until it expires. */
 export interface SignedAddress {
   /** The identifier of an export or a report. */
   id: string;
-  /** The file itself, or its proof. */
   document: 'file' | 'proof';
   account: Id<'user'>;
   shard: string;
@@ -16,7 +15,7 @@ export interface SignedAddress {
   expires: number;
 }
 
-/** The query parameters of a signed address. They need no validation: the signature covers them. */
+/** The query parameters of a signed address. {@link readAddress} verifies them: the signature covers all of them. */
 export const AddressQuery = lazy(() =>
   z.strictObject({
     document: z.string().default('file'),
@@ -27,7 +26,10 @@ export const AddressQuery = lazy(() =>
   }),
 );
 
-/** Returns the address at which anyone who has it can download a file. The same file always has the same address. */
+/**
+ * Returns an address at which anyone who knows it can download a file or its proof. It has no random part: equal
+ * contents have equal addresses until the newest root secret changes.
+ */
 export async function signAddress({ keyring, publicUrl }: Config, address: SignedAddress): Promise<string> {
   const [mac] = await keyring.mac('download-address', text(address));
   const { id, document, account, shard, expires } = address;
@@ -36,7 +38,7 @@ export async function signAddress({ keyring, publicUrl }: Config, address: Signe
   return `${publicUrl}/v1/downloads/${id}?${query}`;
 }
 
-/** Parses and verifies a signed address; null if the signature is wrong. */
+/** Verifies the signature of an address and returns its content; null if the signature is wrong. */
 export async function readAddress(
   { keyring }: Config,
   id: string,

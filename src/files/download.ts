@@ -4,13 +4,14 @@ import * as z from 'zod';
 import { ConstraintError } from '../db/database';
 import { accounts, type FileFormat, files, movedAccounts } from '../db/schema';
 import { notFound, Problem, unavailable } from '../errors';
-import { type AppEnv, newId, type RequestContext, type Shard } from '../http/context';
+import { makeActivityRecord } from '../http/activity';
+import type { AppEnv, RequestContext } from '../http/context';
 import { isMoving } from '../http/credentials';
 import { query } from '../http/input';
 import { operation } from '../http/operation';
 import { limitAddress } from '../http/rate-limit';
-import { listShardNames, openNamedShard } from '../http/shard';
-import type { Ledger } from '../ledger/ledger';
+import { listShardNames, type OpenedShard, openNamedShard } from '../http/shard';
+import type { Ledger, RecordWriter } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
 import { type ByteRange, parseRange } from '../lib/range';
@@ -34,24 +35,24 @@ interface Download extends Pick<SignedAddress, 'document'> {
   etag: string;
 }
 
-type OpenedShard = Pick<Shard, 'reader' | 'ledger'>;
-
-/** Finds the file of a signed address, on the shard it names or on the one to which the account has moved since. */
-async function findDownload(c: RequestContext, first: OpenedShard, address: SignedAddress): Promise<Download> {
+/**
+ * Finds the file of a signed address: on the shard that the address names, or on the one to which its account moved.
+ * An account may have moved several times, so each shard may name another one.
+ */
+async function findDownload(c: RequestContext, named: OpenedShard, address: SignedAddress): Promise<Download> {
   const now = c.var.runtime.now();
-  let shard: OpenedShard | null = first;
+  let shard: OpenedShard | null = named;
   for (const _ of listShardNames(c)) {
     if (!shard) break;
-    const { found, next } = await findFile(shard, address, now);
+    const { found, movedTo } = await findFile(shard, address, now);
     if (found) return found;
-    shard = next === null ? null : openNamedShard(c, next);
+    shard = movedTo === undefined ? null : openNamedShard(c, movedTo);
   }
   throw notFound('file');
 }
 
 /**
- * Finds the file of a signed address on one shard. If the account is not there, returns the shard to which it moved, or
- * null if it did not.
+ * Finds the file of a signed address on one shard. If the account is not there, returns the shard to which it moved.
  * @throws Problem `download_expired` if the address or the file has expired, `account_inactive`, `not_found` if the
  *   file is gone, `unavailable` while the account moves
  */
@@ -59,7 +60,7 @@ async function findFile(
   { reader, ledger }: OpenedShard,
   { id, document, account, expires }: SignedAddress,
   now: number,
-): Promise<{ found: Download; next?: never } | { found: null; next: string | null }> {
+): Promise<{ found?: Download; movedTo?: string | undefined }> {
   const key = parseFileId(id);
   if (expires <= now) throw downloadExpired();
   if (!key) throw notFound('file');
@@ -76,7 +77,7 @@ async function findFile(
       .where(isFile({ ...key, account: owner })),
     reader.select({ shard: movedAccounts.shard }).from(movedAccounts).where(eq(movedAccounts.id, account)),
   ]);
-  if (!found) return { found: null, next: moved?.shard ?? null };
+  if (!found) return { movedTo: moved?.shard };
   if (found.isMoving) throw unavailable();
   if (!file) throw notFound('file');
   if (!found.isActive) {
@@ -89,25 +90,20 @@ async function findFile(
   return { found: { ledger, file, document, size, etag } };
 }
 
-/** Records the first download of a file. Ranges and repetitions count as the same download; proofs are not recorded. */
+/** Records the first download of a file, be it whole or a range. Later downloads and proofs are not recorded. */
 async function recordDownload(c: RequestContext, { ledger, file, document }: Download): Promise<void> {
   if (document !== 'file' || file.downloadedAt !== null) return;
-  const { runtime, origin } = c.var;
-  const now = runtime.now();
-  const isOn = sql`exists (select 1 from ${accounts} where ${accounts.number} = ${files.account} and ${accounts.isActive})`;
-  const isFirst = and(isFile(file), isNull(files.downloadedAt), isOn);
-  const record = {
-    id: newId(runtime, 'act'),
+  const isOwnerActive = sql`exists (select 1 from ${accounts} where ${accounts.number} = ${files.account} and ${accounts.isActive})`;
+  const isFirst = and(isFile(file), isNull(files.downloadedAt), isOwnerActive);
+  const record = makeActivityRecord(c.var, {
     account: sql<number>`(select account from ${files} where ${isFirst})`,
     actor: null,
-    action: `${file.kind}.downloaded` as const,
+    action: `${file.kind}.downloaded`,
     target: fileId(file),
     changes: [],
-    ...origin,
-    createdAt: now,
-  };
-  const changes = (write: Parameters<Parameters<Ledger['change']>[0]['changes']>[0]) =>
-    [write.update(files).set({ downloadedAt: now }).where(isFirst)] as const;
+  });
+  const changes = (write: RecordWriter) =>
+    [write.update(files).set({ downloadedAt: record.createdAt }).where(isFirst)] as const;
   try {
     await ledger.change({ record, changes, answer: null });
   } catch (error) {
@@ -149,7 +145,7 @@ function isKnown(header: string | undefined, etag: string): boolean {
   return tags.includes('*') || tags.includes(etag) || tags.includes(`W/${etag}`);
 }
 
-/** Sends a file to anyone who has its signed address. */
+/** Sends a file or a proof to anyone who has its signed address. */
 export const downloadFileRoute = new Hono<AppEnv>().get(
   '/v1/downloads/:id',
   operation({

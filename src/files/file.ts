@@ -6,13 +6,13 @@ import type { FileKey, FileRow } from './file-records';
 /** How long a completed file can be downloaded, in milliseconds. */
 export const FILE_LIFETIME = DAY;
 
-/** How long the record of a file is kept after its completion or, if it failed, after its request; in milliseconds. */
+/** How long the row of a file is kept after its completion or, if it failed, after its request; in milliseconds. */
 export const FILE_RECORD_LIFETIME = 90 * DAY;
 
 /** Maximum files of an account that are processing at a time. */
 export const MAX_PROCESSING = 5;
 
-/** Parses the identifier of an export or a report; null for any other text. */
+/** Parses the identifier of an export or a report as the API shows it; null for any other text. */
 export function parseFileId(text: string): Pick<FileKey, 'kind' | 'id'> | null {
   for (const kind of FILE_KINDS) {
     const id = parseId(kind, text);
@@ -26,7 +26,7 @@ export function fileId({ kind, id }: Pick<FileRow, 'kind' | 'id'>): Id<FileKind>
   return withPrefix(kind, id);
 }
 
-/** The status of a file at a time. A file is expired from the moment it expires, before the sweep records it. */
+/** The status of a file at a time: `expired` from the time at which it expires, even before a cron task records it. */
 export function statusAt({ status, expiresAt }: Pick<FileRow, 'status' | 'expiresAt'>, now: number): FileStatus {
   return status === 'completed' && (expiresAt ?? 0) <= now ? 'expired' : status;
 }

@@ -1,14 +1,12 @@
-import type { Runtime } from '../env';
-import type { Ledger } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import { logFailure } from '../lib/log';
 import { SECOND } from '../lib/time';
 import { type Artifact, type ArtifactContext, artifactOf } from './artifact';
 import { FILE_LIFETIME, fileId } from './file';
-import type { FileKey } from './file-records';
-import { LEASE_DURATION, Lease, LeaseLost } from './lease';
+import type { FileKey, FileRow } from './file-records';
+import { LEASE_DURATION, Lease, type LeaseContext, LeaseLost } from './lease';
 import type { Producer, StoredFile } from './producer';
-import { initialProofState, initialState, type SavedState, StateStore } from './saved-state';
+import { initialState, type SavedState, StateStore } from './saved-state';
 import { abortUpload, arePartsRefused, fileKey, isNoSuchUpload } from './storage';
 import { cleanCompletedFile } from './sweep';
 import { Upload } from './upload';
@@ -17,23 +15,24 @@ import { Upload } from './upload';
 //
 // 1. `request.ts` inserts the file's row, in the transaction of the request, and sends a queue message.
 // 2. `background/file-queue.ts` calls `processFile`, here, for each message.
-// 3. `lease.ts` claims the file, and `saved-state.ts` restores how far the job before came.
-// 4. `artifact.ts` says what to make: first the file itself, then in a later job its proof. Both take the same steps. A
-//    producer of the feature (`audit/exports/produce.ts`) gives the bytes, and `upload.ts` stores them in R2.
-// 5. After some slices the state is saved, and another message continues. When all bytes are stored the result is
-//    recorded.
+// 3. `lease.ts` claims the file for one job, and `saved-state.ts` restores the state in which the job before left it.
+// 4. `artifact.ts` opens the producer of what to make: of the file itself, and in a later job of its proof. Both take
+//    the same steps. The producer (such as `audit/exports/produce.ts`) gives the bytes; `upload.ts` stores them in R2.
+// 5. The bytes are produced in slices. After each slice the state is saved, and after some slices another message
+//    continues. When all bytes are stored the result is recorded.
+//
+// The cron tasks of `sweep.ts`, the sweep, continue interrupted work and clean up after files.
 
 /** How a job is divided. */
 export interface JobSizes {
   /** Bytes of a part of an upload, at least 5 MiB in R2. */
   part: number;
-  /**
-   * Rows and bytes of a slice, after which the state is saved. It ends later if too many bytes would be saved with it.
-   */
+  /** Rows and bytes of a slice. It may become twice as long, so that fewer bytes have to be saved with its state. */
   sliceRows: number;
   sliceBytes: number;
   /** Slices of a job, after which a new message continues with CPU time of its own. */
   slices: number;
+  /** Rows that a producer reads at a time; fewer after failed attempts. */
   batchRows: number;
 }
 
@@ -51,26 +50,22 @@ const MAX_ATTEMPTS = 20;
 /** How many times an artifact is started over because R2 does not complete its upload. */
 const MAX_RESTARTS = 3;
 
-/** How much of a part may be saved with a state. Waiting for less can double the length of the slice. */
+/** A slice of full length ends only if no more than this fraction of a part has to be saved with its state. */
 const MAX_SAVED_REST = 1 / 4;
 
-/** Maximum batches of rows in a slice. */
+/** Batches after which a slice ends even if it is not full, provided that the producer has advanced. */
 const MAX_BATCHES = 128;
 
 /** Bytes that are hashed between two renewals of the lease. */
 const DIGEST_STEP = 64 * 2 ** 20;
 
-export interface JobContext extends Omit<ArtifactContext, 'file'> {
-  ledger: Ledger;
-  runtime: Runtime;
+interface JobContext extends Omit<ArtifactContext, 'file'>, LeaseContext {
   sizes: JobSizes;
-  /** Called when the file's outcome waits for the account's webhooks. */
-  announce: () => void;
 }
 
 /** A file whose lease this job holds. */
-interface Job extends JobContext, ArtifactContext {
-  sizes: JobSizes;
+interface Job extends JobContext {
+  file: FileRow;
   lease: Lease;
   store: StateStore;
 }
@@ -79,9 +74,10 @@ interface Job extends JobContext, ArtifactContext {
 class UploadBroken extends Error {}
 
 /**
- * Works on a file, and then on its proof, for some slices. Two jobs never work on the same file, and a job that crashes
- * at any point is continued by the next one.
+ * Works on a file or its proof for some slices. Does nothing if another job holds the file's lease. If a job crashes at
+ * any point, the next one continues from the last saved state.
  * @returns whether the caller has to enqueue another job
+ * @throws Error if the attempt fails. Too many failed attempts fail the file
  */
 export async function processFile(context: JobContext, key: FileKey): Promise<boolean> {
   const claimed = await Lease.claim(context, key);
@@ -94,11 +90,11 @@ export async function processFile(context: JobContext, key: FileKey): Promise<bo
     return false;
   } catch (error) {
     if (error instanceof LeaseLost) return false;
-    // Exponential back-off: the cause may need some minutes to recover.
+    // Exponential back-off, up to the duration of a lease.
     await lease.backOff(Math.min(SECOND * 2 ** file.attempts, LEASE_DURATION)).catch((failure: unknown) => {
       // If the file is finished, or another job has it, nothing is left to do. Otherwise the lease expires by itself.
       if (failure instanceof LeaseLost) return;
-      logFailure('lease_not_left', failure, { file: fileId(file) });
+      logFailure('lease_back_off_failed', failure, { file: fileId(file) });
     });
     throw error;
   }
@@ -108,7 +104,7 @@ export async function processFile(context: JobContext, key: FileKey): Promise<bo
 async function continueFile(job: Job): Promise<boolean> {
   const restored = await job.store.restore();
   if (!restored) {
-    // Its upload is not known either. If it is not over, R2 ends it after seven days.
+    // The upload is given up as well. R2 aborts it after seven days, unless it is over.
     job.store.uploadId = null;
     return restart(job, initialState(), 'its saved state is gone');
   }
@@ -131,8 +127,8 @@ async function continueFile(job: Job): Promise<boolean> {
 
 /**
  * Produces an artifact for some slices and uploads it, saving the state after each slice.
- * @returns after the last byte SHA-256 of all bytes, null if that is not known; `more` before; `nothing` if there is
- *   nothing to make
+ * @returns `more` if a later job has to continue; `nothing` if there is nothing to make; else the SHA-256 of all bytes,
+ *   or null if several jobs uploaded them
  * @throws UploadBroken
  */
 async function uploadArtifact(
@@ -152,8 +148,8 @@ async function uploadArtifact(
       const ended = await produceSlice(job, producer, upload);
       state.rows = rowsBefore + producer.rows;
       state.producer = ended ? null : producer.save();
-      const notes = producer.takeProofRecords?.();
-      if (notes && notes.length > 0) state.proofRecords.push(await store.saveProofRecords(notes));
+      const records = producer.takeProofRecords?.();
+      if (records && records.length > 0) state.proofRecords.push(await store.saveProofRecords(records));
       if (ended) return await endUpload(job, state, upload);
       await store.save(state, upload.rest());
       if (slice === sizes.slices) return 'more';
@@ -173,20 +169,20 @@ async function produceSlice({ lease, sizes }: Job, producer: Producer, upload: U
     for (const chunk of chunks) await upload.write(chunk);
     if (ended) return true;
     const fullness = Math.max((producer.rows - rows) / sliceRows, (upload.size - size) / sliceBytes);
-    if (fullness >= 2 || (fullness >= 1 && upload.pending <= part * MAX_SAVED_REST)) return false;
+    if (fullness >= 2 || (fullness >= 1 && upload.rest().length <= part * MAX_SAVED_REST)) return false;
     // A producer that reads much and writes little saves how far it has read.
     if (batches >= MAX_BATCHES && producer.reached > reached) return false;
   }
 }
 
-/** Uploads the last bytes. */
+/** Uploads the last bytes, and saves that nothing but the completion of the upload is left. */
 async function endUpload({ lease, store }: Job, state: SavedState, upload: Upload): Promise<Uint8Array | null> {
   await lease.renew();
   const { size } = upload;
   const digest = await upload.end();
   state.isUploaded = true;
   state.uploaded = size;
-  // An artifact of one part is in place already.
+  // Without an upload the object is in place already.
   if (store.uploadId !== null) await store.save(state, new Uint8Array());
   return digest;
 }
@@ -209,16 +205,17 @@ async function completeUpload({ bucket, store }: Job, { key }: Artifact, { parts
   }
 }
 
-/** Records a stored file: completes it, or continues with its proof. */
-async function recordFile(
-  job: Job,
-  { rows, uploaded: size, proofRecords: notes }: SavedState,
-  known: Uint8Array | null,
-) {
+/**
+ * Records a stored file: completes it, or leaves its proof to the next job.
+ * @param digest its SHA-256; null if that has to be computed
+ * @returns whether the caller has to enqueue another job
+ */
+async function recordFile(job: Job, state: SavedState, digest: Uint8Array | null): Promise<boolean> {
   const { producers, file, store, lease } = job;
-  const digest = { rows, size, sha256: toHex(known ?? (await hashFile(job, size))) };
-  if (!producers[file.kind].proof?.isWanted(file)) return completeFile(job, digest, null);
-  await store.save(initialProofState(digest, notes), new Uint8Array(), null);
+  const { rows, uploaded: size, proofRecords } = state;
+  const stored = { rows, size, sha256: toHex(digest ?? (await hashFile(job, size))) };
+  if (!producers[file.kind].proof?.isWanted(file)) return completeFile(job, stored, null);
+  await store.save(initialState({ file: stored, proofRecords }), new Uint8Array(), null);
   await lease.release();
   return true;
 }
@@ -232,7 +229,7 @@ async function recordProof(job: Job, { file }: SavedState, size: number | null):
   return completeFile(job, file, size);
 }
 
-/** Completes the file. */
+/** Completes the file. Returns false: no other job has to continue. */
 async function completeFile(job: Job, { rows, size, sha256 }: StoredFile, proofSize: number | null): Promise<boolean> {
   const { runtime, lease, store, file } = job;
   const now = runtime.now();
@@ -246,9 +243,9 @@ async function completeFile(job: Job, { rows, size, sha256 }: StoredFile, proofS
     completedAt: now,
     expiresAt,
     // If this job dies now, the sweep deletes its working objects.
-    dueAt: store.isUsed ? now : expiresAt,
+    dueAt: store.hasState ? now : expiresAt,
   });
-  if (store.isUsed) await cleanCompletedFile(job, { ...file, status: 'completed', expiresAt });
+  if (store.hasState) await cleanCompletedFile(job, { ...file, status: 'completed', expiresAt });
   return false;
 }
 
@@ -263,18 +260,20 @@ async function failFile({ runtime, lease, file }: Job): Promise<void> {
  *
  * The upload may be over because the database was restored to an earlier time. Or a job uploaded a part once more after
  * it had lost its lease: the bytes are the same, but R2 gives them another ETag, and the upload can never be completed.
+ * @returns whether the caller has to enqueue another job
  */
 async function restart(job: Job, state: SavedState, cause: unknown): Promise<boolean> {
   const { bucket, file, lease, store } = job;
-  logFailure('file_begun_anew', cause, { file: fileId(file) });
+  logFailure('file_restarted', cause, { file: fileId(file) });
   if (state.restarts === MAX_RESTARTS) {
     await failFile(job);
     return false;
   }
-  const artifact = artifactOf(job, state);
   // After a crash between these two writes, the next job finds the upload gone and restarts.
-  if (store.uploadId !== null) await abortUpload(bucket, artifact.key, store.uploadId);
-  await store.save(artifact.initialState(state.restarts + 1), new Uint8Array(), null);
+  if (store.uploadId !== null) await abortUpload(bucket, artifactOf(job, state).key, store.uploadId);
+  const proofRecords = state.file ? state.proofRecords : [];
+  const fresh = initialState({ file: state.file, proofRecords, restarts: state.restarts + 1 });
+  await store.save(fresh, new Uint8Array(), null);
   await lease.release();
   return true;
 }

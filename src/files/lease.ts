@@ -1,20 +1,14 @@
+import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
+import { files } from '../db/schema';
 import type { Runtime } from '../env';
 import type { Ledger } from '../ledger/ledger';
 import { SECOND } from '../lib/time';
-import {
-  claimFile,
-  type FileKey,
-  type FileOutcome,
-  type FileProgress,
-  type FileRow,
-  finishFile,
-  saveFileProgress,
-} from './file-records';
+import { type FileKey, type FileOutcome, type FileRow, finishFiles, isFile } from './file-records';
 
 /** How long a lease lasts, in milliseconds. After a crash another job can take over once it has expired. */
 export const LEASE_DURATION = 25 * SECOND;
 
-/** {@link Lease.renew} writes only when the last renewal is older than this, in milliseconds. */
+/** {@link Lease.renew} writes only when the last renewal is at least as old as this, in milliseconds. */
 const RENEWAL_INTERVAL = 8 * SECOND;
 
 const TOKEN_BYTES = 8;
@@ -22,86 +16,90 @@ const TOKEN_BYTES = 8;
 /** Another job holds the lease, or the file is no longer processing. */
 export class LeaseLost extends Error {}
 
-interface LeaseContext {
+export interface LeaseContext {
   ledger: Ledger;
   runtime: Runtime;
-  /** Called when the file's outcome waits for the account's webhooks. */
+  /** Called when the file's outcome has been recorded for the account's webhooks. */
   announce: () => void;
 }
 
-/** The right to work on a file. A job writes its progress only while it holds the lease. */
+/**
+ * The right of one job to work on a file. Nothing is written for a job that has lost its lease: each method that writes
+ * throws {@link LeaseLost} then.
+ */
 export class Lease {
-  private renewedAt: number;
-
   private constructor(
     private readonly context: LeaseContext,
-    private readonly key: FileKey,
+    private readonly file: FileRow,
     private readonly token: Uint8Array,
-  ) {
-    this.renewedAt = context.runtime.now();
-  }
-
-  /** Takes the lease of a processing file; null if another job holds it, or the file is not processing. */
-  static async claim(context: LeaseContext, key: FileKey): Promise<{ lease: Lease; file: FileRow } | null> {
-    const lease = new Lease(context, key, context.runtime.random(TOKEN_BYTES));
-    const { renewedAt } = lease;
-    const file = await claimFile(context.ledger, lease.file, renewedAt, renewedAt + LEASE_DURATION);
-    return file && { lease, file };
-  }
+    private renewedAt: number,
+  ) {}
 
   /**
-   * Completes or fails the file.
-   * @throws LeaseLost
+   * Takes the lease of a processing file and counts the attempt.
+   * @returns null if another job holds the lease, or the file is not processing
    */
+  static async claim(context: LeaseContext, key: FileKey): Promise<{ lease: Lease; file: FileRow } | null> {
+    const { ledger, runtime } = context;
+    const now = runtime.now();
+    const token = runtime.random(TOKEN_BYTES);
+    const isFree = or(isNull(files.lease), lte(files.dueAt, now));
+    const [[file]] = await ledger.write({
+      changes: (write) => [
+        write
+          .update(files)
+          .set({ lease: token, attempts: sql`${files.attempts} + 1`, dueAt: now + LEASE_DURATION })
+          .where(and(isFile(key), eq(files.status, 'processing'), isFree))
+          .returning(),
+      ],
+    });
+    return file ? { lease: new Lease(context, file, token, now), file } : null;
+  }
+
+  /** Completes or fails the file. */
   async finish(outcome: FileOutcome): Promise<void> {
     const { ledger, runtime, announce } = this.context;
-    const { isHeld, isPending } = await finishFile(ledger, this.file, outcome, runtime.now());
-    if (isPending) announce();
-    if (!isHeld) throw new LeaseLost();
+    const [recorded, , finished] = await ledger.write({
+      changes: (write) => finishFiles(write, this.file.account, this.isHeld(), outcome, runtime.now()),
+    });
+    if ((recorded as D1Result).meta.changes > 0) announce();
+    if (finished.length === 0) throw new LeaseLost();
   }
 
-  /**
-   * Saves progress, renews the lease and resets the number of attempts.
-   * @throws LeaseLost
-   */
-  async advance(progress: FileProgress): Promise<void> {
+  /** Saves progress, renews the lease and resets the number of attempts. */
+  async advance(progress: Partial<Pick<FileRow, 'state' | 'uploadId'>>): Promise<void> {
     const now = this.context.runtime.now();
-    await this.write({ ...progress, attempts: 0, dueAt: now + LEASE_DURATION });
+    await this.update({ ...progress, attempts: 0, dueAt: now + LEASE_DURATION });
     this.renewedAt = now;
   }
 
-  /**
-   * Renews the lease, if the last renewal is some seconds old.
-   * @throws LeaseLost
-   */
+  /** Renews the lease, if the last renewal is some seconds old. */
   async renew(): Promise<void> {
     const now = this.context.runtime.now();
     if (now < this.renewedAt + RENEWAL_INTERVAL) return;
-    await this.write({ dueAt: now + LEASE_DURATION });
+    await this.update({ dueAt: now + LEASE_DURATION });
     this.renewedAt = now;
   }
 
-  /**
-   * Gives the lease back after progress, so that the next job can continue at once.
-   * @throws LeaseLost
-   */
+  /** Gives the lease back after progress, so that the next job can continue at once. */
   async release(): Promise<void> {
-    await this.write({ lease: null, attempts: 0, dueAt: this.context.runtime.now() });
+    await this.update({ lease: null, attempts: 0, dueAt: this.context.runtime.now() });
   }
 
-  /**
-   * Keeps every job off the file for so many milliseconds.
-   * @throws LeaseLost
-   */
+  /** Keeps every job off the file for so many milliseconds. */
   async backOff(duration: number): Promise<void> {
-    await this.write({ dueAt: this.context.runtime.now() + duration });
+    await this.update({ dueAt: this.context.runtime.now() + duration });
   }
 
-  private get file() {
-    return { ...this.key, lease: this.token };
+  private async update(columns: Partial<FileRow>): Promise<void> {
+    const isMine = and(eq(files.status, 'processing'), this.isHeld());
+    const [rows] = await this.context.ledger.write({
+      changes: (write) => [write.update(files).set(columns).where(isMine).returning({ id: files.id })],
+    });
+    if (rows.length === 0) throw new LeaseLost();
   }
 
-  private async write(progress: FileProgress): Promise<void> {
-    if (!(await saveFileProgress(this.context.ledger, this.file, progress))) throw new LeaseLost();
+  private isHeld() {
+    return and(isFile(this.file), eq(files.lease, this.token));
   }
 }

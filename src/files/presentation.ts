@@ -9,45 +9,32 @@ import { countField, timeField } from '../http/response-fields';
 import { toHex } from '../lib/bytes';
 import { lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
-import { type Id, parseId, withPrefix } from '../lib/typeid';
+import { type Id, withPrefix } from '../lib/typeid';
 import { signAddress } from './address';
 import { fileId, statusAt } from './file';
 import { type FileRow, isFile } from './file-records';
 import type { NewFile } from './request';
 
-/** The columns of a file that the API shows. */
-export type PresentedFile = Pick<
-  FileRow,
-  | 'kind'
-  | 'id'
-  | 'format'
-  | 'request'
-  | 'status'
-  | 'error'
-  | 'rowCount'
-  | 'size'
-  | 'sha256'
-  | 'proofSize'
-  | 'createdAt'
-  | 'completedAt'
-  | 'expiresAt'
->;
+const UNFINISHED = {
+  status: 'processing',
+  error: null,
+  rowCount: null,
+  size: null,
+  sha256: null,
+  proofSize: null,
+  completedAt: null,
+  expiresAt: null,
+} as const;
+
+/** The columns of a file from which the API shows it. */
+export type PresentedFile = Pick<FileRow, 'kind' | 'id' | 'format' | 'request' | 'createdAt' | keyof typeof UNFINISHED>;
 
 /** The columns of a file that was just requested. */
 export function newFileColumns(file: Omit<NewFile, 'agent'>): PresentedFile {
-  const unfinished = {
-    error: null,
-    rowCount: null,
-    size: null,
-    sha256: null,
-    proofSize: null,
-    completedAt: null,
-    expiresAt: null,
-  };
-  return { ...file, ...unfinished, status: 'processing' };
+  return { ...file, ...UNFINISHED };
 }
 
-/** The response fields that exports and reports share, for a `lazy` schema. */
+/** Makes the response fields that exports and reports share. For use inside a `lazy` schema. */
 export function fileFields() {
   return {
     status: z.enum(FILE_STATUSES),
@@ -67,28 +54,22 @@ export const digestField = lazy(() =>
   z.string().meta({ description: 'The SHA-256 of the file, in lower-case hexadecimal.' }),
 );
 
-/** The account of a file, and the shard that its signed address names. */
+/** The account of a file, and its shard. */
 export interface FileOwner {
   shard: string;
   account: { id: Id<'user'> };
 }
 
 /**
- * Returns the fields of a file as of `now`, with the address of its proof and its SHA-256; both are null until it is
- * completed.
+ * Presents what exports and reports share: the fields of the response as of `now`, the signed address of the proof, and
+ * the SHA-256. The address is null unless the proof can be downloaded, the SHA-256 until the file is completed.
  */
 export async function presentFile(config: Config, { account, shard }: FileOwner, row: PresentedFile, now: number) {
   const status = statusAt(row, now);
-  const address = {
-    id: fileId(row),
-    document: 'file' as const,
-    account: account.id,
-    shard,
-    expires: row.expiresAt ?? 0,
-  };
+  const address = { id: fileId(row), account: account.id, shard, expires: row.expiresAt ?? 0 };
   const fields = {
     status,
-    download_url: status === 'completed' ? await signAddress(config, address) : null,
+    download_url: status === 'completed' ? await signAddress(config, { ...address, document: 'file' }) : null,
     expires_at: formatTimeOrNull(row.expiresAt),
     ...(row.size !== null && { file_size_bytes: row.size }),
     error: row.error,
@@ -100,21 +81,22 @@ export async function presentFile(config: Config, { account, shard }: FileOwner,
   return { fields, proofUrl, sha256: row.sha256 && toHex(row.sha256) };
 }
 
-/** Makes the response that shows a file. */
-type Present<T> = (config: Config, owner: FileOwner, row: FileRow, now: number) => Promise<T>;
+/** Presents a file of one kind as of `now`. */
+export type PresentFile<T> = (config: Config, owner: FileOwner, row: FileRow, now: number) => Promise<T>;
+
+interface KindInput<T> {
+  kind: FileKind;
+  present: PresentFile<T>;
+}
 
 /**
- * Finds a file of the account by its id, which has the prefix of the kind, and presents it.
+ * Gets a file of the account.
  * @throws Problem `not_found`
  */
 export async function getFile<T>(
   { reader, principal, config, runtime }: UserContext,
-  kind: FileKind,
-  text: string,
-  present: Present<T>,
+  { kind, id, present }: KindInput<T> & { id: Id<FileKind> },
 ): Promise<T> {
-  const id = parseId(kind, text);
-  if (!id) throw notFound(kind);
   const key = { account: principal.account.number, kind, id: withPrefix('export', id) };
   const [[row]] = await reader.load([reader.select().from(files).where(isFile(key))]);
   if (!row) throw notFound(kind);
@@ -127,12 +109,10 @@ export const FileListQuery = lazy(() => z.strictObject(pageParameters(20, 100)))
 /** Lists the account's files of one kind, newest first. */
 export async function listFiles<T>(
   context: UserContext,
-  kind: FileKind,
-  input: z.output<ReturnType<typeof FileListQuery>>,
-  present: Present<T>,
+  { kind, present, ...query }: KindInput<T> & z.output<ReturnType<typeof FileListQuery>>,
 ): Promise<Page<T>> {
   const { reader, principal, config, runtime } = context;
-  const page = await openPage<Id<'export'>>(context, { list: `${kind}s`, owner: principal.account.id }, input);
+  const page = await openPage<Id<'export'>>(context, { list: `${kind}s`, owner: principal.account.id }, query);
   const older = page.after && lt(files.id, page.after);
   const [rows] = await reader.load([
     reader

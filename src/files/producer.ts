@@ -2,19 +2,23 @@ import type { Reader } from '../db/database';
 import type { Json } from '../lib/json';
 import type { FileRow } from './file-records';
 
-/** Opens the producers of one kind of file. The bytes depend only on the request, not on how the work was divided. */
+/**
+ * Opens the producers of one kind of file. A file has the same bytes however the work is divided among producers, each
+ * of which continues where the one before stopped.
+ */
 export interface FileProducerFactory {
   /**
    * Opens the producer of a file.
-   * @param saved what {@link Producer.save} returned; null before the first byte
-   * @returns `later` if other work that has to come first, such as sealing the log, is not finished
+   * @param saved the last result of {@link Producer.save}; null before the first byte
+   * @returns `later` if other work, such as sealing the log, has to be finished first
    */
   open(input: ProducerInput, saved: Json): Promise<Producer | 'later'>;
   proof?: ProofProducerFactory;
 }
 
 /** Opens the producers of proofs: documents which prove that a file's entries are in the log. */
-export interface ProofProducerFactory {
+interface ProofProducerFactory {
+  /** Whether the file gets a proof. */
   isWanted(file: FileRow): boolean;
   /**
    * Opens the producer of a stored file's proof.
@@ -33,8 +37,9 @@ export interface StoredFile {
 
 /** A stored file, with the records that its producer made for the proof. */
 export interface ProvableFile extends StoredFile {
-  /** The number of groups of proof records. */
+  /** The number of objects with proof records: one for each result of {@link Producer.takeProofRecords}. */
   recordObjects: number;
+  /** Reads one of these objects; `index` counts from 0. */
   readProofRecords(index: number): Promise<Uint8Array>;
 }
 
@@ -52,14 +57,14 @@ export type LoadAsset = (path: string) => Promise<ArrayBuffer>;
 
 /** Produces the bytes of a file or a proof. */
 export interface Producer {
-  /** Reads a batch of rows and returns the next bytes, which may be empty. */
+  /** Reads a batch of rows and returns the next bytes, which may be none; `ended` with the last ones. */
   next(): Promise<{ chunks: Uint8Array[]; ended: boolean }>;
-  /** Rows in the bytes since this producer was opened. */
+  /** The number of rows in the bytes that this producer returned. */
   readonly rows: number;
-  /** The position in the database up to which the rows are in the bytes so far. */
+  /** Grows as the producer advances, even if it finds no rows. For entries of a log, the position of the last one. */
   readonly reached: number;
   /** Returns the state from which another producer continues after the bytes so far. */
   save(): Json;
-  /** Returns the proof records of the rows since the last call; may be empty. */
+  /** Returns what the proof has to know of the rows since the last call; may be empty. */
   takeProofRecords?(): Uint8Array;
 }

@@ -12,14 +12,15 @@ import type { FileRow } from './file-records';
 
 const RETRY_AFTER_SECONDS = 30;
 
-/** A file to make. */
+/** The columns of a file that its request decides. */
 export type NewFile = Pick<FileRow, 'kind' | 'id' | 'format' | 'request' | 'keptFrom' | 'createdAt'> & {
   agent: (typeof files.$inferInsert)['agent'] | ReturnType<typeof sql<number>>;
 };
 
 /**
- * Requests a file, which a job makes in the background from the entries that the log holds at this moment.
- * @param answer the response body
+ * Inserts a file and enqueues its job, which makes it in the background. The file covers no entries that are appended
+ * later.
+ * @param answer the response body, which is stored for a retry with the same idempotency key
  * @throws Problem `too_many_exports` if the account has {@link MAX_PROCESSING} processing files
  */
 export async function requestFile(context: UserContext, file: NewFile, answer: object): Promise<void> {
@@ -51,7 +52,7 @@ export async function requestFile(context: UserContext, file: NewFile, answer: o
       { headers: { 'Retry-After': `${RETRY_AFTER_SECONDS}` } },
     );
   }
-  // If the message is lost, the sweep sends another.
+  // If this fails or the message is lost, a cron task sends another.
   await config.jobs.send({ shard, account: account.number, id: fileId(file) }).catch((error: unknown) => {
     logFailure('job_not_sent', error);
   });

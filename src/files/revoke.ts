@@ -4,8 +4,9 @@ import type { InternalWriter } from '../ledger/ledger';
 import { finishFiles } from './file-records';
 
 /**
- * Builds the statements that revoke the files that may hold entries of an agent: processing ones fail, which webhooks
- * report; completed ones expire. The sweep deletes their objects, those of processing files once no job can write them.
+ * Builds the statements that revoke every file that may contain entries of an agent. Processing files fail, which
+ * webhooks report; completed files expire. A cron task deletes the objects of completed files within a minute or so,
+ * and those of processing ones once no job can write them any more.
  * @param agent the agent's number
  */
 export function revokeAgentFiles(write: InternalWriter, account: number, agent: SQL<number>, now: number) {

@@ -1,11 +1,12 @@
 import type { Runtime } from '../env';
+import { concatBytes } from '../lib/bytes';
 import type { Json } from '../lib/json';
 import type { FileRow } from './file-records';
 import { type Lease, LeaseLost } from './lease';
 import type { StoredFile } from './producer';
-import { abortUpload, proofRecordsKey, stateKey } from './storage';
+import { abortUpload, workingKey } from './storage';
 
-/** How far a job is: what it saves after a slice, and continues from. */
+/** What a job saves after a slice, and the next job continues from. */
 export interface SavedState {
   /** The file once all of it is stored, while its proof is made; null while the file itself is made. */
   file: StoredFile | null;
@@ -15,33 +16,28 @@ export interface SavedState {
   producer: Json;
   /** Whether all bytes are uploaded. */
   isUploaded: boolean;
+  /** The number of rows in the bytes so far. */
   rows: number;
   /** The ETags of the uploaded parts, in order. All parts but the last have one size. */
   parts: string[];
-  /** Size of all parts together, in bytes. */
+  /** Bytes in all parts together; once all bytes are uploaded, the size of the artifact. */
   uploaded: number;
   /** How many times this artifact was started over. */
   restarts: number;
 }
 
-/** The state before a file's first byte. */
-export function initialState(restarts = 0): SavedState {
-  return { ...NOTHING, parts: [], proofRecords: [], file: null, restarts };
+/** The state before the first byte of a file or, if the file is given, of its proof. */
+export function initialState(known: Partial<Pick<SavedState, 'file' | 'proofRecords' | 'restarts'>> = {}): SavedState {
+  const nothing = { producer: null, isUploaded: false, rows: 0, parts: [], uploaded: 0 };
+  return { ...nothing, file: null, proofRecords: [], restarts: 0, ...known };
 }
-
-/** The state before the first byte of a stored file's proof. */
-export function initialProofState(file: StoredFile, notes: string[], restarts = 0): SavedState {
-  return { ...NOTHING, parts: [], proofRecords: notes, file, restarts };
-}
-
-const NOTHING = { producer: null, isUploaded: false, rows: 0, uploaded: 0 };
 
 /** Random bytes in the keys of objects that only one attempt may write. */
 const KEY_BYTES = 8;
 
 /**
  * Saves and restores a job's state. The state itself is an object in R2; the file's row holds its key and the
- * identifier of the upload. Each is written under the lease.
+ * identifier of the upload, and is written only while the job holds the lease.
  */
 export class StateStore {
   uploadId: string | null;
@@ -56,13 +52,13 @@ export class StateStore {
     this.key = file.state;
   }
 
-  /** Whether there is a saved state. */
-  get isUsed(): boolean {
+  /** Whether a state is saved. */
+  get hasState(): boolean {
     return this.key !== null;
   }
 
   /**
-   * Restores the state, and the bytes that no part holds yet.
+   * Restores the state and the bytes that no part holds yet; the initial state if none is saved.
    * @returns null if the object is gone, because the database was restored to an earlier time, or if another version of
    *   the service wrote it
    */
@@ -80,7 +76,7 @@ export class StateStore {
   async save(state: SavedState, rest: Uint8Array, uploadId = this.uploadId): Promise<void> {
     const { bucket, runtime } = this.context;
     const superseded = this.key;
-    const key = stateKey(this.file, runtime.random(KEY_BYTES));
+    const key = workingKey(this.file, 'state', runtime.random(KEY_BYTES));
     await bucket.put(key, encodeState(state, rest));
     try {
       await this.lease.advance({ state: key, uploadId });
@@ -96,7 +92,7 @@ export class StateStore {
   /** Stores proof records, and returns their key. */
   async saveProofRecords(records: Uint8Array): Promise<string> {
     const { bucket, runtime } = this.context;
-    const key = proofRecordsKey(this.file, runtime.random(KEY_BYTES));
+    const key = workingKey(this.file, 'records', runtime.random(KEY_BYTES));
     await bucket.put(key, records);
     return key;
   }
@@ -128,11 +124,9 @@ const LENGTH_BYTES = 4;
 /** A state and the bytes after it as one object: the length of the JSON, the JSON, the bytes. */
 function encodeState(state: SavedState, rest: Uint8Array): Uint8Array {
   const json = new TextEncoder().encode(JSON.stringify({ ...state, version: VERSION }));
-  const bytes = new Uint8Array(LENGTH_BYTES + json.length + rest.length);
-  new DataView(bytes.buffer).setUint32(0, json.length);
-  bytes.set(json, LENGTH_BYTES);
-  bytes.set(rest, LENGTH_BYTES + json.length);
-  return bytes;
+  const length = new Uint8Array(LENGTH_BYTES);
+  new DataView(length.buffer).setUint32(0, json.length);
+  return concatBytes(length, json, rest);
 }
 
 function decodeState(bytes: Uint8Array): { state: SavedState; rest: Uint8Array } | null {

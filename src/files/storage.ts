@@ -4,7 +4,7 @@ import type { FileRow } from './file-records';
 
 type Named = Pick<FileRow, 'kind' | 'id'>;
 
-/** R2's error for an upload that is over or never existed. */
+/** R2's error for an upload that is completed or aborted, or never existed. */
 const NO_SUCH_UPLOAD = /\(10024\)|does not exist/;
 /** R2's errors for parts with unknown ETags or of different sizes. */
 const PARTS_REFUSED = /\((10025|10048)\)/;
@@ -24,17 +24,15 @@ export function proofKey(file: Named): string {
   return `${folder(file)}proof`;
 }
 
-/** A key for the proof records that a file's producer makes. As random as {@link stateKey}. */
-export function proofRecordsKey(file: Named, random: Uint8Array): string {
-  return `${folder(file)}records-${toHex(random)}`;
+/**
+ * A key for an object that is needed only while the file is made: a saved state, or records for the proof. It is
+ * random, so that two attempts never overwrite each other's object.
+ */
+export function workingKey(file: Named, kind: 'state' | 'records', random: Uint8Array): string {
+  return `${folder(file)}${kind}-${toHex(random)}`;
 }
 
-/** A key for a saved state. It is random, so that two attempts never overwrite each other's object. */
-export function stateKey(file: Named, random: Uint8Array): string {
-  return `${folder(file)}state-${toHex(random)}`;
-}
-
-/** Aborts the uploads of a file and its proof, and deletes every object of the file. */
+/** Aborts the upload of a file or its proof, if there is one, and deletes every object of the file. */
 export async function deleteObjects(bucket: R2Bucket, file: Named & Pick<FileRow, 'uploadId'>): Promise<void> {
   if (file.uploadId !== null) {
     await abortUpload(bucket, fileKey(file), file.uploadId);
@@ -43,12 +41,12 @@ export async function deleteObjects(bucket: R2Bucket, file: Named & Pick<FileRow
   await deleteAll(bucket, file, () => true);
 }
 
-/** Deletes the saved states and proof records of a completed file. */
+/** Deletes every object of a file but the file itself and its proof. */
 export async function deleteWorkingObjects(bucket: R2Bucket, file: Named): Promise<void> {
   await deleteAll(bucket, file, (key) => key !== fileKey(file) && key !== proofKey(file));
 }
 
-/** Aborts an upload, unless it is over already. */
+/** Aborts an upload. Does nothing if it is completed or aborted already. */
 export async function abortUpload(bucket: R2Bucket, key: string, uploadId: string): Promise<void> {
   try {
     await bucket.resumeMultipartUpload(key, uploadId).abort();
@@ -57,7 +55,7 @@ export async function abortUpload(bucket: R2Bucket, key: string, uploadId: strin
   }
 }
 
-/** Whether R2 refused a call because the upload is over. */
+/** Whether R2 refused a call because the upload is completed or aborted. */
 export function isNoSuchUpload(error: unknown): boolean {
   return NO_SUCH_UPLOAD.test(String(error));
 }

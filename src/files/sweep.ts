@@ -6,28 +6,29 @@ import type { Ledger } from '../ledger/ledger';
 import { logFailure } from '../lib/log';
 import { MINUTE, SECOND } from '../lib/time';
 import { FILE_RECORD_LIFETIME, fileId } from './file';
-import { closeFile, deleteFile, type FileRow, rescheduleFile } from './file-records';
+import { type FileRow, isFile, NO_WORK } from './file-records';
 import { LEASE_DURATION } from './lease';
 import { deleteObjects, deleteWorkingObjects } from './storage';
 
 /** Maximum files that one slice cleans up; each takes some calls of R2. */
 const CLEAN_LIMIT = 20;
-/** Maximum messages that one slice sends, which is the maximum of a queue's batch. */
+/** Maximum messages that one run sends, which is the maximum of a queue's batch. */
 const MESSAGE_LIMIT = 100;
-/** Longer than any job runs, in milliseconds: a job that lost its lease writes nothing after this time. */
+/** Milliseconds after which a job that lost its lease certainly writes nothing more: no job runs that long. */
 const LONGEST_JOB = 20 * MINUTE;
 /** Milliseconds until the sweep retries a file that it could not clean up. */
 const RETRY_DELAY = 5 * MINUTE;
 
-export interface CleaningContext {
+interface CleaningContext {
   reader: Reader;
   ledger: Ledger;
   bucket: R2Bucket;
 }
 
 /**
- * Enqueues processing files that no job holds, or whose lease expires soon, so that interrupted work continues as soon
- * as its lease has expired. A message for a file that a job holds does nothing.
+ * Enqueues up to 100 processing files that no job holds, or whose lease expires within {@link LEASE_DURATION}, each for
+ * the time when it expires. The job of such a message does nothing if the lease was renewed meanwhile.
+ * @returns false: the next run of the task enqueues the others
  */
 export async function resumeFiles(
   reader: Reader,
@@ -55,7 +56,7 @@ export async function resumeFiles(
 
 /**
  * Cleans up after some files: deletes the working objects of completed ones, all objects of expired and failed ones,
- * and in the end the record.
+ * and the row itself when it is old enough.
  * @returns whether there may be more
  */
 export async function cleanFiles(context: CleaningContext, now: number): Promise<boolean> {
@@ -76,7 +77,7 @@ export async function cleanFiles(context: CleaningContext, now: number): Promise
     } catch (error) {
       // One failure must not delay the other files.
       logFailure('file_not_cleaned', error, { file: fileId(file) });
-      await rescheduleFile(ledger, file, now + RETRY_DELAY);
+      await updateFile(ledger, file, { dueAt: now + RETRY_DELAY });
     }
   }
   return due.length === CLEAN_LIMIT;
@@ -88,17 +89,29 @@ export async function cleanCompletedFile(
   file: FileRow,
 ): Promise<void> {
   await deleteWorkingObjects(bucket, file);
-  await rescheduleFile(ledger, file, file.expiresAt ?? 0);
+  await updateFile(ledger, file, { dueAt: file.expiresAt ?? 0 });
 }
 
-/** Deletes all objects of an expired or failed file, and its record once that is due or its account is gone. */
+/** Deletes all objects of an expired or failed file, and its row once that is due or its account is gone. */
 async function cleanEndedFile({ bucket, ledger }: CleaningContext, file: FileRow, isOrphan: boolean, now: number) {
   await deleteObjects(bucket, file);
-  if (file.lease !== null) {
-    // A job that lost this lease may still write an object.
-    await closeFile(ledger, file, now + LONGEST_JOB);
-    return;
-  }
+  const status = file.status === 'completed' ? 'expired' : file.status;
   const recordEnd = isOrphan ? now : (file.completedAt ?? file.createdAt) + FILE_RECORD_LIFETIME;
-  await (recordEnd <= now ? deleteFile(ledger, file) : closeFile(ledger, file, recordEnd));
+  if (file.lease !== null) {
+    // A job that lost this lease may still write an object: clean up once more.
+    await updateFile(ledger, file, { status, dueAt: now + LONGEST_JOB, ...NO_WORK });
+  } else if (recordEnd > now) {
+    await updateFile(ledger, file, { status, dueAt: recordEnd, ...NO_WORK });
+  } else {
+    await ledger.write({ changes: (write) => [write.delete(files).where(isUnchanged(file))] });
+  }
+}
+
+async function updateFile(ledger: Ledger, file: FileRow, columns: Partial<FileRow>): Promise<void> {
+  await ledger.write({ changes: (write) => [write.update(files).set(columns).where(isUnchanged(file))] });
+}
+
+/** The condition that finds a file if its status has not changed since it was read. */
+function isUnchanged(file: FileRow) {
+  return and(isFile(file), eq(files.status, file.status));
 }

@@ -1,37 +1,26 @@
-/** The parts that are uploaded so far. */
-export interface UploadProgress {
-  /** Their ETags, in order. */
-  parts: string[];
-  /** Their size together, in bytes. */
-  uploaded: number;
-}
-
-/** Holds the identifier of an artifact's multipart upload. */
-export interface UploadHolder {
-  readonly uploadId: string | null;
-  createUpload(key: string): Promise<string>;
-}
+import type { SavedState, StateStore } from './saved-state';
 
 /**
  * Cuts a stream of bytes into parts of one size, as R2 requires, and uploads each. A part depends only on its place in
  * the stream, so uploading it again uploads the same bytes.
  */
 export class Upload {
-  /** The bytes that no part holds yet. */
+  /** The bytes that no part holds yet: the first `filled` ones. */
   private readonly part: Uint8Array<ArrayBuffer>;
   private filled: number;
-  /** Hashes the stream, if this object sees it from its first byte. */
+  /** Hashes the stream; null if an earlier job uploaded its first bytes. */
   private readonly hash: { stream: DigestStream; writer: WritableStreamDefaultWriter } | null;
 
   /**
+   * @param store creates the multipart upload and knows its identifier
    * @param progress updated with each part
    * @param rest the bytes that no part holds yet
    */
   constructor(
     private readonly bucket: R2Bucket,
     private readonly key: string,
-    private readonly holder: UploadHolder,
-    private readonly progress: UploadProgress,
+    private readonly store: StateStore,
+    private readonly progress: Pick<SavedState, 'parts' | 'uploaded'>,
     rest: Uint8Array,
     partSize: number,
   ) {
@@ -47,11 +36,7 @@ export class Upload {
     return this.progress.uploaded + this.filled;
   }
 
-  /** Size of the bytes that no part holds yet. */
-  get pending(): number {
-    return this.filled;
-  }
-
+  /** Adds bytes to the stream, and uploads each part that they fill. */
   async write(chunk: Uint8Array): Promise<void> {
     for (let at = 0; at < chunk.length; ) {
       const end = Math.min(chunk.length, at + this.part.length - this.filled);
@@ -63,11 +48,12 @@ export class Upload {
   }
 
   /**
-   * Uploads the remaining bytes as the last part. A stream that fits into one part becomes an object without an upload.
+   * Uploads the remaining bytes as the last part. A stream that has not filled a part becomes an object without an
+   * upload.
    * @returns SHA-256 of the stream; null if this object has not seen all of it
    */
   async end(): Promise<Uint8Array | null> {
-    if (this.holder.uploadId === null) {
+    if (this.store.uploadId === null) {
       const whole = this.rest();
       await this.bucket.put(this.key, whole);
       return new Uint8Array(await crypto.subtle.digest('SHA-256', whole));
@@ -84,10 +70,10 @@ export class Upload {
   }
 
   private async uploadPart(): Promise<void> {
-    const { progress, holder } = this;
-    const uploadId = holder.uploadId ?? (await holder.createUpload(this.key));
+    const { progress, store } = this;
+    const uploadId = store.uploadId ?? (await store.createUpload(this.key));
     const upload = this.bucket.resumeMultipartUpload(this.key, uploadId);
-    const bytes = this.part.subarray(0, this.filled);
+    const bytes = this.rest();
     // Both have to finish before new bytes overwrite these.
     const [{ etag }] = await Promise.all([
       upload.uploadPart(progress.parts.length + 1, bytes),

@@ -1,17 +1,16 @@
 import type { SQL } from 'drizzle-orm';
 import { createMiddleware } from 'hono/factory';
-import type { Database, Query, Reader } from '../db/database';
+import type { Query, Reader } from '../db/database';
 import { Problem } from '../errors';
-import type { CredentialReference } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { findStoredAnswer, type StoredAnswer } from '../ledger/stored-answer';
+import type { LogFields } from '../lib/log';
 import { idBytes } from '../lib/typeid';
 import { enqueueWebhook } from '../outbox/enqueue';
 import { authenticate, bearerCredential, isOperatorToken, isWellFormed } from './authentication';
 import {
   type AgentPrincipal,
   type AppEnv,
-  type CallerLogFields,
   type Context,
   type Principal,
   type RequestContext,
@@ -27,7 +26,8 @@ import { limitAccount, limitCredential } from './rate-limit';
 
 /**
  * Makes a query of account data that runs in the same round trip as the authentication; null if nothing is needed. The
- * account is not known yet: `owner` is an SQL expression for its number.
+ * caller is not known yet: `owner` is an SQL expression for the number of their account. The query is wrapped in an
+ * object, because a promise of a query would run it.
  */
 export type Preload<Q extends Query> = (
   c: RequestContext,
@@ -39,18 +39,21 @@ type Access<P extends Principal, Q extends Query> = {
   Bindings: AppEnv['Bindings'];
   Variables: AppEnv['Variables'] & {
     context: Context<P>;
-    /** The rows of the preload query; undefined if it made none. */
+    /** The rows of the preload query; undefined if there was none. */
     loaded: Q['_']['result'] | undefined;
     /** Authenticates the caller again and runs the preload query again. */
     reload: () => Promise<Q['_']['result'] | undefined>;
   };
 };
 
-// Authentication comes first: the key of an inactive agent is answered `agent_inactive` on every endpoint.
+/**
+ * The problems of every operation that needs a credential. Authentication comes first: an inactive agent's key is
+ * answered `agent_inactive` also where only user tokens are accepted.
+ */
 export const ACCESS_PROBLEMS = ['unauthorized', 'wrong_credential', 'account_inactive', 'agent_inactive'] as const;
 const USER_PROBLEMS = [...ACCESS_PROBLEMS, 'insufficient_scope'] as const;
 
-/** Admits user tokens that have the scope, and sets `c.var.context` to a {@link UserContext}. */
+/** Admits user tokens and JWTs that have the scope, and sets `c.var.context` to a `UserContext`. */
 export function userAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) {
   return withDescription(
     accountAccess((principal) => requireUser(principal, scope), preload),
@@ -58,7 +61,7 @@ export function userAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) 
   );
 }
 
-/** Admits agent keys, and sets `c.var.context` to an {@link AgentContext}. */
+/** Admits agent keys, and sets `c.var.context` to an `AgentContext`. */
 export function agentAccess<Q extends Query>(preload?: Preload<Q>) {
   return withDescription(accountAccess(requireAgent, preload), {
     callers: [{ credential: 'agentKey' }],
@@ -66,7 +69,7 @@ export function agentAccess<Q extends Query>(preload?: Preload<Q>) {
   });
 }
 
-/** Admits agent keys, and user tokens that have the scope. */
+/** Admits agent keys, and user tokens and JWTs that have the scope. Sets `c.var.context`. */
 export function sharedAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) {
   const requireEither = (principal: Principal) =>
     principal.kind === 'agent' ? principal : requireUser(principal, scope);
@@ -90,11 +93,10 @@ function accountAccess<P extends Principal, Q extends Query>(
     const credential = await bearerCredential(c);
     // A malformed credential fails below without a database query, and counts against the client's address.
     if (isWellFormed(c, credential)) await limitCredential(c, credential);
-    const request = await authenticateRequest(c, credential, preload);
-    const { database, reference, key, stored, loaded } = request;
+    const { database, reference, key, stored, loaded, ...caller } = await authenticateRequest(c, credential, preload);
     c.set('database', database);
-    c.set('caller', callerLogFields(request.principal));
-    const principal = authorize(request.principal);
+    c.set('caller', callerLogFields(caller.principal));
+    const principal = authorize(caller.principal);
     await limitAccount(c, principal);
     const authenticateAgain = async (preload?: Preload<Q>) => {
       const again = await authenticateRequest(c, credential, preload, false);
@@ -119,25 +121,17 @@ function accountAccess<P extends Principal, Q extends Query>(
   });
 }
 
-/** An authenticated caller, and the rows that were loaded in the same round trip. */
-interface AuthenticatedRequest {
-  principal: Principal;
-  reference: CredentialReference;
-  database: Database;
-  /** The hash of the idempotency key; null without one. */
-  key: Uint8Array | null;
-  /** The stored answer to the idempotency key. */
-  stored: StoredAnswer | undefined;
-  loaded: unknown;
-}
-
-/** @param mayCreateAccount whether a person who signs in for the first time gets an account */
+/**
+ * Authenticates the caller, and finds the stored answer to the idempotency key and the preloaded rows in the same round
+ * trip.
+ * @param mayCreateAccount whether a person who signs in for the first time gets an account
+ */
 async function authenticateRequest<Q extends Query>(
   c: RequestContext,
   credential: string,
   preload?: Preload<Q>,
   mayCreateAccount = true,
-): Promise<AuthenticatedRequest> {
+) {
   if (await isOperatorToken(c, credential)) {
     throw new Problem('wrong_credential', 'The operator token is accepted under /v1/admin only.');
   }
@@ -148,9 +142,9 @@ async function authenticateRequest<Q extends Query>(
     const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
     return [stored, (await preload?.(c, reader, account))?.query ?? null];
   };
-  const { principal, reference, database, loaded } = await authenticate(c, credential, queries, mayCreateAccount);
+  const { loaded, ...caller } = await authenticate(c, credential, queries, mayCreateAccount);
   const [stored] = (loaded[0] ?? []) as StoredAnswer[];
-  return { principal, reference, database, key, stored, loaded: loaded[1] };
+  return { ...caller, key, stored, loaded: loaded[1] };
 }
 
 function answerKey(principal: Principal, key: Uint8Array) {
@@ -158,7 +152,7 @@ function answerKey(principal: Principal, key: Uint8Array) {
   return { principal: name, key, account: principal.account.number };
 }
 
-function callerLogFields(principal: Principal): CallerLogFields {
+function callerLogFields(principal: Principal): LogFields {
   const { shard, account } = principal;
   const home = { shard, account: account.id };
   if (principal.kind === 'agent') return { credential: 'agent_key', ...home, agent: principal.agent.id };

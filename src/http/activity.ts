@@ -8,58 +8,51 @@ import { newId, type OperatorContext, type UserContext } from './context';
 
 /**
  * Makes the activity record of a user's change.
- * @param account the account's number, or SQL for it that yields null if the target does not exist
+ * @param account the number of the account that the target belongs to, or SQL for it: NULL, which aborts the change, if
+ *   the target does not exist
  */
 export function userActivity(
-  { principal, runtime, origin }: UserContext,
+  context: UserContext,
   action: ActivityAction,
   target: string,
-  {
-    changes = [],
-    account = principal.account.number,
-  }: { changes?: string[]; account?: ActivityRecord['account'] } = {},
+  { changes = [], account }: { changes?: string[]; account?: ActivityRecord['account'] } = {},
 ): ActivityRecord {
-  return {
-    id: newId(runtime, 'act'),
-    account,
-    actor: principal.token ?? principal.account.id,
-    action,
-    target,
-    changes,
-    ...origin,
-    createdAt: runtime.now(),
-  };
+  const { principal } = context;
+  const actor = principal.token ?? principal.account.id;
+  return makeActivityRecord(context, { account: account ?? principal.account.number, actor, action, target, changes });
 }
 
 /**
  * Makes the activity record of an operator's change.
- * @param account SQL for the account's number
+ * @param account as for {@link userActivity}
  */
 export function operatorActivity(
-  { runtime, origin }: OperatorContext,
+  context: OperatorContext,
   action: ActivityAction,
   target: string,
   account: SQL<number>,
   changes: string[] = [],
 ): ActivityRecord {
-  return {
-    id: newId(runtime, 'act'),
-    account,
-    actor: 'operator',
-    action,
-    target,
-    changes,
-    ...origin,
-    createdAt: runtime.now(),
-  };
+  return makeActivityRecord(context, { account, actor: 'operator', action, target, changes });
 }
 
-/** SQL for the number of an account. */
+/** Makes an activity record with a new id, the current time, and the client's address and user agent. */
+export function makeActivityRecord(
+  { runtime, origin }: Pick<UserContext, 'runtime' | 'origin'>,
+  fields: Pick<ActivityRecord, 'account' | 'actor' | 'action' | 'target' | 'changes'>,
+): ActivityRecord {
+  return { ...fields, ...origin, id: newId(runtime, 'act'), createdAt: runtime.now() };
+}
+
+/** SQL for the number of an account; NULL if this shard has no such account. */
 export function accountNumberSql(id: Id<'user'>): SQL<number> {
   return sql<number>`(select number from ${accounts} where ${accounts.id} = ${sql.param(id, accounts.id)})`;
 }
 
-/** Makes an error handler that answers `not_found` for a change whose target does not exist. */
+/**
+ * Makes a rejection handler for `ledger.change`: it throws `not_found` for a violated constraint, which means that the
+ * target does not exist, and any other error unchanged.
+ */
 export function asNotFound(what: string): (error: unknown) => never {
   return (error) => {
     throw error instanceof ConstraintError ? notFound(what) : error;

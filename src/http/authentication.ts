@@ -1,27 +1,29 @@
+import { and, eq, isNull, lt, or } from 'drizzle-orm';
 import { type Database, loadNonNull } from '../db/database';
+import { agents, userTokens } from '../db/schema';
 import { listShards, openShard } from '../db/shards';
 import { Problem } from '../errors';
 import type { CredentialReference } from '../ledger/authority';
 import { equalBytes, sha256 } from '../lib/bytes';
 import { type CredentialKind, parseCredential } from '../lib/credential';
-import { failAuthentication } from './authentication-failure';
+import { MINUTE } from '../lib/time';
 import type { Principal, RequestContext, Scope } from './context';
 import {
   activeAccount,
   callerByHashes,
+  failAuthentication,
   findAgentKey,
   findMovedCredential,
   findUserToken,
   hashCredential,
   type PreloadQueries,
 } from './credentials';
-import { recordAgentActivity, recordTokenUse } from './last-used';
 import { authenticateIdentity, isIdentityToken } from './oidc/identity';
 
-/** An authenticated caller, the database of their account, and the rows of the preload queries. */
+/** An authenticated caller, the database of their account, and the rows of each preload query. */
 export interface Authentication {
   principal: Principal;
-  /** Identifies the credential, so that the ledger can check it again when it writes. */
+  /** Identifies the credential for the ledger, which checks it again when it writes. */
   reference: CredentialReference;
   database: Database;
   loaded: unknown[];
@@ -44,20 +46,20 @@ export async function isOperatorToken(c: RequestContext, credential: string): Pr
 }
 
 /**
- * Whether a credential has the form of a user token, an agent key or a JWT. Any other is refused without a database
- * query.
+ * Whether a credential has the form of a user token, an agent key or a JWT of the identity provider. Any other is
+ * refused without a database query.
  */
 export function isWellFormed(c: RequestContext, credential: string): boolean {
   return parseCredential(credential) !== null || isIdentityToken(c, credential);
 }
 
 /**
- * Finds the caller who presents a credential. Takes one round trip; two if the account was moved to another shard, none
- * if the credential is malformed.
+ * Finds the caller who presents a credential. Takes one round trip, and one more for each time the account was moved to
+ * another shard; none for a malformed credential. For JWTs see {@link authenticateIdentity}.
  * @param queries run in the same round trip
  * @param mayCreateAccount whether a person who signs in for the first time with the identity provider gets an account
- * @throws Problem `unauthorized` for a credential that is unknown, expired or malformed; `account_inactive`,
- *   `agent_inactive`; `rate_limited` instead of `unauthorized`
+ * @throws Problem as {@link failAuthentication} for a credential that is unknown, expired or malformed;
+ *   `account_inactive`, `agent_inactive`; `unavailable` while the account moves to another shard
  */
 export async function authenticate(
   c: RequestContext,
@@ -76,8 +78,11 @@ export async function authenticate(
   if (row.expiresAt !== null && row.expiresAt <= now) return failAuthentication(c);
   const account = activeAccount(row);
   if ('scopes' in row) {
-    const use = recordTokenUse(database, account.number, row.token, row.lastUsedAt, now);
-    if (use) database.piggyback(use);
+    if (isStale(row.lastUsedAt, now)) {
+      const isOlder = or(isNull(userTokens.lastUsedAt), lt(userTokens.lastUsedAt, now));
+      const isToken = and(eq(userTokens.account, account.number), eq(userTokens.id, row.token), isOlder);
+      database.piggyback(database.build.update(userTokens).set({ lastUsedAt: now }).where(isToken));
+    }
     const scopes = row.scopes as Scope[];
     const reference = { kind: 'user_token' as const, account: account.number, hash: row.hash };
     const { token, expiresAt } = row;
@@ -86,8 +91,11 @@ export async function authenticate(
   if (!row.agentIsActive) {
     throw new Problem('agent_inactive', 'The agent is inactive. Its account can set `is_active` to true again.');
   }
-  const activity = recordAgentActivity(database, row.agentNumber, row.lastActivityAt, now);
-  if (activity) database.piggyback(activity);
+  if (isStale(row.lastActivityAt, now)) {
+    const isOlder = or(isNull(agents.lastActivityAt), lt(agents.lastActivityAt, now));
+    const isAgent = and(eq(agents.number, row.agentNumber), isOlder);
+    database.piggyback(database.build.update(agents).set({ lastActivityAt: now }).where(isAgent));
+  }
   const agent = { number: row.agentNumber, id: row.agentId };
   return {
     principal: { kind: 'agent', shard, account, agent },
@@ -95,6 +103,11 @@ export async function authenticate(
     database,
     loaded,
   };
+}
+
+/** Whether the time of last use has to be written again: once a minute is enough. */
+function isStale(last: number | null, now: number): boolean {
+  return last === null || last <= now - MINUTE;
 }
 
 /**

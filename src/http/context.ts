@@ -6,6 +6,7 @@ import type { ProblemCode } from '../errors';
 import type { Origin } from '../ledger/entry';
 import type { Ledger } from '../ledger/ledger';
 import { lazy } from '../lib/lazy';
+import type { LogFields } from '../lib/log';
 import type { Plan } from '../lib/plans';
 import { type Id, makeId, type Prefix } from '../lib/typeid';
 import { choice } from './fields';
@@ -41,12 +42,12 @@ export interface AccountRef {
   auditRetentionDays: number | null;
 }
 
-/** A person or program that acts for an account: with a user token, or signed in at the identity provider. */
+/** A person or program that acts for an account, with a user token or a JWT of the identity provider. */
 export interface UserPrincipal {
   kind: 'user';
   shard: string;
   account: AccountRef;
-  /** Null for a person who signed in with the identity provider. */
+  /** The identifier of the user token; null for a JWT. */
   token: Id<'utok'> | null;
   scopes: readonly Scope[];
   /** When the credential expires, in milliseconds since the epoch; null if it never does. */
@@ -63,13 +64,6 @@ export interface AgentPrincipal {
 
 export type Principal = UserPrincipal | AgentPrincipal;
 
-/** The log fields that name the caller of a request. */
-export type CallerLogFields =
-  | { credential: 'operator_token' }
-  | { credential: 'signed_address'; shard: string; account: Id<'user'> }
-  | { credential: 'user_token' | 'identity_token'; shard: string; account: Id<'user'> }
-  | { credential: 'agent_key'; shard: string; account: Id<'user'>; agent: Id<'agent'> };
-
 /** Everything that a service function needs for one authenticated request. */
 export interface Context<P extends Principal = Principal> {
   principal: P;
@@ -81,7 +75,7 @@ export interface Context<P extends Principal = Principal> {
   origin: Origin;
 }
 
-/** Everything that a service function needs for one request of the operator. */
+/** Everything that a service function needs for one request of the operator. Its clock does not stand still. */
 export interface OperatorContext {
   config: Config;
   runtime: Runtime;
@@ -91,6 +85,7 @@ export interface OperatorContext {
   shards: readonly [Shard, ...Shard[]];
 }
 
+/** One of the service's databases: each account is on one of them. */
 export interface Shard {
   /** The two characters that credentials contain. */
   name: string;
@@ -115,15 +110,15 @@ export function withFixedClock(runtime: Runtime): Runtime {
   return { ...runtime, now };
 }
 
-/** Makes an identifier that sorts by the current time. */
+/** Makes a new identifier. Identifiers sort by the time at which they were made. */
 export function newId<P extends Prefix>(runtime: Runtime, prefix: P): Id<P> {
   return makeId(prefix, runtime.now(), runtime.random(10));
 }
 
-/** The parts of Hono's context that authentication and input need. */
+/** The parts of Hono's context that code which makes no response needs. */
 export type RequestContext = Pick<HonoContext<AppEnv>, 'req' | 'env' | 'var'>;
 
-/** A response that can be stored, so that a repeated request gets the same body byte for byte. */
+/** The content of a response. It can be stored, so that a repeated request gets the same body byte for byte. */
 export interface SentAnswer {
   status: number;
   body: string | null;
@@ -131,8 +126,8 @@ export interface SentAnswer {
 }
 
 /**
- * The Hono environment: the bindings of the deployment, and the variables that the first middlewares set on every
- * request.
+ * The Hono environment: the bindings of the deployment, and the variables of a request. The required ones are set by
+ * the first middleware, `prepareRequest`.
  */
 export interface AppEnv {
   Bindings: Env;
@@ -142,19 +137,19 @@ export interface AppEnv {
     config: Config;
     cost: Cost;
     origin: Origin;
-    /** The pattern of the route that handles the request. */
+    /** The path pattern of the route that handles the request, such as `/v1/agents/:id`. */
     route?: string;
     /** The identifier in the path, if it is of the kind that the route takes. */
     target?: string;
-    /** The caller, once authenticated. */
-    caller?: CallerLogFields;
+    /** The log fields that name the caller, once authenticated. */
+    caller?: LogFields;
     /** The code of the problem that was answered. */
     problem?: ProblemCode;
     /** The database of the account, once the caller is authenticated. */
     database?: Database;
     /** Turns an operation's result into the response that the operation declares. */
     writeAnswer?: (value: object) => SentAnswer;
-    /** Authenticates the caller again. */
+    /** Authenticates the caller again; fails if their credential has ended. */
     authenticateAgain?: () => Promise<void>;
     /** Gives the answer that a concurrent request with the same idempotency key stored. */
     replayConcurrentAnswer?: () => Promise<Response>;

@@ -4,14 +4,30 @@ import type { Database, Query, Reader } from '../db/database';
 import { accounts, agentKeys, agents, movedAccounts, movedCredentials, moves, userTokens } from '../db/schema';
 import { Problem, unavailable } from '../errors';
 import type { Keyring } from '../lib/secrets';
-import type { AccountRef } from './context';
+import type { AccountRef, RequestContext } from './context';
+import { limitAddress } from './rate-limit';
+
+/**
+ * Refuses a request that fails authentication.
+ * @throws Problem `unauthorized`, or `rate_limited` after too many failures from the same network
+ */
+export async function failAuthentication(
+  c: RequestContext,
+  detail = 'The credential is malformed, unknown, expired or revoked. Send a valid one.',
+): Promise<never> {
+  await limitAddress(c);
+  throw new Problem('unauthorized', detail, { headers: { 'WWW-Authenticate': 'Bearer' } });
+}
 
 /** The hashes under which a credential may be stored: one for each root secret, newest first. */
 export function hashCredential(keyring: Keyring, credential: string): Promise<[Uint8Array, ...Uint8Array[]]> {
   return keyring.mac('credential-hash', credential);
 }
 
-/** Whether an account is on hold because it moves to another shard, as SQL on a row of `accounts`. */
+/**
+ * Whether an account can be neither read nor changed because the last step of its move to another shard is under way;
+ * as SQL on a row of `accounts`.
+ */
 export const isMoving = sql<boolean>`exists (
   select 1 from ${moves} where ${moves.account} = ${accounts.number} and ${moves.heldAt} is not null)`;
 
@@ -25,7 +41,7 @@ export const accountColumns = {
   accountIsMoving: isMoving.mapWith(Boolean).as('account_is_moving'),
 };
 
-/** Finds a user token and its account. */
+/** Finds the user token with one of the hashes, and its account. */
 export function findUserToken(reader: Reader, hashes: Uint8Array[]) {
   return reader
     .select({
@@ -41,7 +57,7 @@ export function findUserToken(reader: Reader, hashes: Uint8Array[]) {
     .where(inArray(userTokens.hash, hashes));
 }
 
-/** Finds an agent key, its agent and their account. */
+/** Finds the agent key with one of the hashes, its agent and their account. */
 export function findAgentKey(reader: Reader, hashes: Uint8Array[]) {
   return reader
     .select({
@@ -72,7 +88,7 @@ export function findMovedCredential(reader: Reader, hashes: Uint8Array[]) {
 export interface CallerSql {
   /** The number of the account. */
   account: SQL<number>;
-  /** The identifier of the user token or agent. */
+  /** The identifier of the user token or agent; for a JWT, of the account. */
   id: SQL;
 }
 
@@ -88,21 +104,17 @@ export function callerByHashes(kind: 'user' | 'agent', hashes: Uint8Array[]): Ca
     : { account: find(agents.account) as SQL<number>, id: find(agents.id) };
 }
 
-/** Makes the queries that run in the same round trip as the authentication. */
+/** Makes queries that run in the same round trip as the authentication; null for one that is not needed. */
 export type PreloadQueries = (database: Database, caller: CallerSql) => Promise<(Query | null)[]>;
+
+/** A row with the columns {@link accountColumns}. */
+export type AccountRow = Pick<ReturnType<typeof findUserToken>['_']['result'][number], keyof typeof accountColumns>;
 
 /**
  * The account of an authenticated caller.
  * @throws Problem `account_inactive`; `unavailable` while the account moves to another shard
  */
-export function activeAccount(row: {
-  accountNumber: number;
-  accountId: AccountRef['id'];
-  plan: AccountRef['plan'];
-  auditRetentionDays: number | null;
-  accountIsActive: boolean;
-  accountIsMoving: boolean;
-}): AccountRef {
+export function activeAccount(row: AccountRow): AccountRef {
   if (row.accountIsMoving) throw unavailable();
   if (!row.accountIsActive) {
     throw new Problem('account_inactive', 'The account is inactive. The operator can activate it again.');

@@ -5,13 +5,13 @@ import { DAY, parseDate, parseDateTime } from '../lib/time';
 import { idPattern, type Prefix, parseId } from '../lib/typeid';
 import { exampleId } from './examples';
 
-// The fields of requests. A field states what it accepts in its Zod checks, and again in `meta` for the OpenAPI
-// document if Zod cannot describe the check there. The checks of a field stop at the first failure.
+// The fields of requests. A field states what it accepts in its Zod checks; `meta` describes to the OpenAPI document
+// what Zod cannot. The checks of a field stop at the first failure.
 
 const NO_NUL = '^[^\\u0000]*$';
 const NO_NUL_NOT_BLANK = '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$';
 
-/** A text of `min` to `max` Unicode code points, trimmed. */
+/** A text, which is trimmed and then has `min` to `max` Unicode code points. */
 export function text(min: 0 | 1, max: number) {
   return z
     .string()
@@ -25,7 +25,7 @@ export function text(min: 0 | 1, max: number) {
     .meta({ maxLength: max, ...(min === 0 ? { pattern: NO_NUL } : { minLength: min, pattern: NO_NUL_NOT_BLANK }) });
 }
 
-/** A text of at most `max` Unicode code points, unchanged. */
+/** A text of at most `max` Unicode code points, which is not trimmed. */
 export function plainText(max: number) {
   return z
     .string()
@@ -36,7 +36,6 @@ export function plainText(max: number) {
     .meta({ maxLength: max, pattern: NO_NUL });
 }
 
-/** One of the given words. */
 export function choice<const W extends readonly [string, ...string[]]>(words: W) {
   return z.enum(words, `must be one of ${words.join(', ')}`);
 }
@@ -52,10 +51,10 @@ export function listOf<M extends z.ZodType>(member: M, max: number) {
   return z.preprocess(refuseMany, z.array(member).min(1, 'must have at least one member').max(max, message));
 }
 
-/** The greatest depth of free-form data; the object itself is level 1. */
+/** The object itself is level 1. */
 const MAX_LEVELS = 10;
 
-/** Free-form data: a JSON object of at most `maxBytes` bytes and {@link MAX_LEVELS} levels. */
+/** Free-form data: a JSON object of at most `maxBytes` bytes of compact JSON and 10 levels of nesting. */
 export function jsonObject(description: string, maxBytes: number) {
   return z
     .custom<JsonObject>(isJsonObject, 'must be a JSON object')
@@ -89,7 +88,7 @@ export const queryBoolean = z.preprocess(
   z.boolean('must be true or false'),
 );
 
-/** A text in a query string, unchanged. */
+/** A text of any length in a query string, which is not trimmed. */
 export const queryText = z
   .string()
   .superRefine((value, refinement) => refuse(refinement, textFault(value)))
@@ -103,7 +102,7 @@ export function idText(prefix: Prefix, message: string) {
     .meta({ pattern: idPattern(prefix), examples: [exampleId(prefix)] });
 }
 
-/** An RFC 3339 date-time, as milliseconds since the epoch. */
+/** An RFC 3339 date-time, which becomes milliseconds since the epoch. */
 export const dateTime = z
   .string()
   .transform((value, refinement) => {
@@ -113,12 +112,16 @@ export const dateTime = z
   })
   .meta({ format: 'date-time' });
 
-/** The start or the end of a range of time. Cursors are bound to these members, in this order. */
+/**
+ * The start or the end of a range of time. A cursor covers the parsed filters of its list, so the members and their
+ * order must not change.
+ */
 export interface DateBound {
+  /** The text as the client wrote it. */
   text: string;
   /** The date-time, or the midnight in UTC that begins the date, in milliseconds since the epoch. */
   written: number;
-  /** The moment that the range starts at or ends before: for a date as the end, the midnight that ends it. */
+  /** The same; but for a date as the end, the midnight that ends it. The end itself is not in the range. */
   bound: number;
 }
 
@@ -149,16 +152,10 @@ function dateBound(dayLength: number) {
     .meta({ anyOf: ['date', 'date-time'].map((format) => ({ type: 'string', format })) });
 }
 
-/** A date, as written and as the midnight in UTC that begins it, in milliseconds since the epoch. */
-export interface Day {
-  text: string;
-  time: number;
-}
-
-/** A date. */
+/** A date, which becomes the text as the client wrote it and the midnight in UTC that begins it. */
 export const day = z
   .string()
-  .transform((value, refinement): Day => {
+  .transform((value, refinement) => {
     const time = parseDate(value);
     if (time === null) refuse(refinement, 'must be a date such as 2026-01-31');
     return { text: value, time: time ?? 0 };

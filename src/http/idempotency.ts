@@ -5,15 +5,17 @@ import { type Answer, type AnswerKey, type AnswerStore, type StoredAnswer, store
 import { concatBytes, equalBytes, sha256 } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
 import type { AppEnv, RequestContext, SentAnswer } from './context';
-import { IDEMPOTENCY_KEY } from './headers';
 import { readBodyText } from './input';
 import { sendAnswer } from './operation';
 
 const HEADER = 'Idempotency-Key';
 
+/** The values of the header that are accepted. */
+export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
 /**
- * The hash of the idempotency key of a POST; null if it has none, or a malformed one.
- * @param rights the rights of the caller, if a caller with other rights must not get the stored answer; else null
+ * The hash of the idempotency key of a POST; null for another method, and without a key or with a malformed one.
+ * @param rights what the caller may do, if callers with other rights have keys of their own; else null
  */
 export async function idempotencyKey(c: RequestContext, rights: string | null = null): Promise<Uint8Array | null> {
   const key = readKey(c);
@@ -24,10 +26,13 @@ export async function idempotencyKey(c: RequestContext, rights: string | null = 
 /**
  * Begins to serve an authenticated request that may have an idempotency key. If a concurrent request with the same key
  * commits first, this one gets its answer (see `answerError`).
+ * @param key null without a key, or if it is malformed
  * @param stored the stored answer to the key
  * @param findConcurrentAnswer authenticates the caller again and finds the answer that a concurrent request stored
- * @returns the stored answer as a response; else the object that stores the new answer, or null without a key
- * @throws Problem `invalid_request` for a malformed key, `idempotency_key_reuse`
+ * @returns the stored answer as a response; else the object with which the ledger stores the new answer, or null
+ *   without a key
+ * @throws Problem `invalid_request` for a malformed key; `idempotency_key_reuse` if the stored answer is that of
+ *   another request
  */
 export async function beginIdempotentRequest(
   c: RequestContext & {
@@ -57,7 +62,7 @@ function readKey(c: RequestContext): string | null {
 
 type ResolvedKey = AnswerKey & { principal: Uint8Array };
 
-/** A request with an idempotency key: it takes effect once, and each repetition gets the same answer. */
+/** A request with an idempotency key. It stores its answer, or replays the stored one. */
 class IdempotentRequest implements AnswerStore {
   constructor(
     private readonly c: RequestContext,
@@ -82,7 +87,13 @@ class IdempotentRequest implements AnswerStore {
    * @throws Problem `idempotency_key_reuse` if it answered another request
    */
   async replay({ request, answer, settled }: StoredAnswer): Promise<Response> {
-    if (!equalBytes(request, await this.fingerprint())) throw keyReused();
+    if (!equalBytes(request, await this.fingerprint())) {
+      throw new Problem(
+        'idempotency_key_reuse',
+        'This idempotency key was used for another request. Send a new key, or exactly the same request.',
+        { errors: [{ path: `header.${HEADER}`, message: 'belongs to a request with another method, path or body' }] },
+      );
+    }
     const text = await this.c.var.config.keyring.decrypt('stored-answer', this.name, answer);
     if (text === null) throw new Error('a stored answer cannot be decrypted: its root secret is no longer configured');
     const sent = JSON.parse(text) as SentAnswer;
@@ -96,17 +107,9 @@ class IdempotentRequest implements AnswerStore {
     return concatBytes(this.key.principal, this.key.key);
   }
 
-  /** A hash of method, path, query and body. Two requests are the same if their fingerprints are equal. */
+  /** A hash of method, path, query and body. Requests with equal fingerprints count as the same request. */
   private async fingerprint(): Promise<Uint8Array> {
     const { pathname, search } = new URL(this.c.req.url);
     return sha256(JSON.stringify([this.c.req.method, pathname, search, await readBodyText(this.c)]));
   }
-}
-
-function keyReused(): Problem {
-  return new Problem(
-    'idempotency_key_reuse',
-    'This idempotency key was used for another request. Send a new key, or exactly the same request.',
-    { errors: [{ path: `header.${HEADER}`, message: 'belongs to a request with another method, path or body' }] },
-  );
 }

@@ -8,21 +8,22 @@ import { withDescription } from './operation';
 
 export const MAX_BODY_BYTES = 1024 * 1024;
 /**
- * Limits of a body, checked before it is parsed, so that no later step overflows the stack or looks at too many values.
- * Valid bodies stay below them: free-form data has at most 16 KiB, which is 8,190 values, and 10 levels.
+ * Limits of a JSON body, checked before it is parsed, so that no later step overflows the stack or looks at too many
+ * values. Valid bodies stay below them: free-form data has at most 16 KiB, which is 8,190 values, and 10 levels.
  */
 export const BODY_LIMITS = { levels: 64, values: 20_000 };
 export const MAX_FORM_PARAMETERS = 100;
 /** Cloudflare's own limit for a URL. */
 export const MAX_QUERY_CHARACTERS = 16 * 1024;
-/** Bounds the size of the answer, however many errors a request has. */
+/** The maximum number of errors in an answer. */
 const MAX_ERRORS = 50;
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;.*)?$/i;
 const BODY_PROBLEMS = ['invalid_request', 'payload_too_large', 'unsupported_media_type'] as const;
 const JSON_TYPE = /^application\/json\s*(;.*)?$/i;
 
 /**
- * Validates the JSON body of a request; `c.req.valid('json')` returns the parsed body. An absent body counts as `{}`.
+ * Validates the JSON body of a request; `c.req.valid('json')` returns what the schema made of it. An absent body counts
+ * as `{}`.
  * @throws Problem 413, 415, or 400 with the invalid fields
  */
 export function body<S extends z.ZodType>(schema: () => S) {
@@ -46,7 +47,10 @@ function bodyReadBy<S extends z.ZodType>(read: BodyReader, schema: () => S) {
   return middleware;
 }
 
-/** Validates the query string; `c.req.valid('query')` returns the parsed parameters. */
+/**
+ * Validates the query string; `c.req.valid('query')` returns what the schema made of it.
+ * @throws Problem 400 with the invalid parameters
+ */
 export function query<S extends z.ZodType>(schema: () => S) {
   const validator = lazy(() => zValidator('query', schema(), refuseInvalid('query', schema())));
   const middleware: ReturnType<typeof validator> = (c, next) => {
@@ -82,19 +86,21 @@ export function atLeastOneField<S extends z.ZodType<object>>(schema: S) {
     .meta({ minProperties: 1 });
 }
 
-/** Reads a request's body. */
-export type BodyReader = (c: Pick<RequestContext, 'req'>) => Promise<unknown>;
+type BodyContext = Pick<RequestContext, 'req'>;
+
+/** Reads and parses a request's body. */
+export type BodyReader = (c: BodyContext) => Promise<unknown>;
 
 /**
- * Reads the body as JSON, once; later calls return the same value or fail with the same error.
+ * Reads the body as JSON. Later calls return an equal value or fail with the same error.
  * @throws Problem 413 over 1 MiB; 415 for another content type; 400 for bytes that are not UTF-8, text that is not
  *   JSON, or a body that exceeds {@link BODY_LIMITS}
  */
 export const readJson: BodyReader = (c) => readOnce(c, readJsonText);
 
 /**
- * Reads the body as JSON, or as a form, which RFC 7009 and RFC 7662 require (section 2.1 of each).
- * @throws Problem as {@link readJson}; 400 for a parameter that occurs twice
+ * Reads the body as JSON or, by its content type, as a form, which RFC 7009 and RFC 7662 require (section 2.1 of each).
+ * @throws Problem as {@link readJson}; 400 for more than 100 parameters, or one that occurs twice
  */
 export const readJsonOrForm: BodyReader = (c) =>
   readOnce(c, async () => {
@@ -120,35 +126,31 @@ function parseForm(text: string): Record<string, string> {
   return Object.fromEntries(fields);
 }
 
-/** The text of the body. It is read as {@link readJson} reads it, unless it was read before. */
-export function readBodyText(c: Pick<RequestContext, 'req'>): Promise<string> {
+/** The text of the body as JSON, of a form that was read before too. Otherwise it fails as {@link readJson} does. */
+export function readBodyText(c: BodyContext): Promise<string> {
   return textOnce(c, readJsonText);
 }
 
-function textOnce(
-  c: Pick<RequestContext, 'req'>,
-  read: (c: Pick<RequestContext, 'req'>) => Promise<string>,
-): Promise<string> {
+function textOnce(c: BodyContext, read: (c: BodyContext) => Promise<string>): Promise<string> {
   // Hono caches the promise. A failure is cached too, because the body can be read only once.
   c.req.bodyCache.text ??= read(c) as unknown as string;
   return c.req.text();
 }
 
-async function readOnce(
-  c: Pick<RequestContext, 'req'>,
-  read: (c: Pick<RequestContext, 'req'>) => Promise<string>,
-): Promise<unknown> {
+async function readOnce(c: BodyContext, read: (c: BodyContext) => Promise<string>): Promise<unknown> {
   const text = await textOnce(c, read);
   try {
     return JSON.parse(text);
   } catch {
-    throw new Problem('invalid_request', 'The body is not valid JSON.', {
-      errors: [{ path: 'body', message: 'is not valid JSON' }],
-    });
+    throw unreadableBody('is not valid JSON');
   }
 }
 
-async function readJsonText(c: Pick<RequestContext, 'req'>): Promise<string> {
+function unreadableBody(message: string): Problem {
+  return new Problem('invalid_request', `The body ${message}.`, { errors: [{ path: 'body', message }] });
+}
+
+async function readJsonText(c: BodyContext): Promise<string> {
   const text = await readText(c.req.raw);
   if (text === '') return '{}';
   if (!JSON_TYPE.test(c.req.header('Content-Type') ?? '')) {
@@ -175,17 +177,13 @@ async function readText(request: Request): Promise<string> {
   try {
     for await (const chunk of request.body ?? []) {
       size += chunk.byteLength;
-      if (size > MAX_BODY_BYTES) {
-        throw new Problem('payload_too_large', 'Send at most 1 MiB (1,048,576 bytes).');
-      }
+      if (size > MAX_BODY_BYTES) throw new Problem('payload_too_large', 'Send at most 1 MiB (1,048,576 bytes).');
       text += decoder.decode(chunk, { stream: true });
     }
     return text + decoder.decode();
   } catch (error) {
     if (error instanceof Problem) throw error;
-    throw new Problem('invalid_request', 'The body is not valid UTF-8.', {
-      errors: [{ path: 'body', message: 'is not valid UTF-8' }],
-    });
+    throw unreadableBody('is not valid UTF-8');
   }
 }
 

@@ -18,7 +18,7 @@ export type Tag =
   | 'Webhooks'
   | 'Service';
 
-/** A kind of credential that an operation accepts. A user token needs the scope. */
+/** A kind of credential that an operation accepts. A user token or JWT needs the scope. */
 export type AllowedCaller =
   | { credential: 'operatorToken' }
   | { credential: 'agentKey' }
@@ -27,6 +27,7 @@ export type AllowedCaller =
 /** The response of an operation that succeeds. */
 export interface Success<T = unknown> {
   status: 200 | 201 | 202 | 204 | 302;
+  /** The schema of the body; null without a body. */
   schema: (() => z.ZodType<T>) | null;
   /** The content type, if the body is not JSON. */
   contentType?: string;
@@ -34,13 +35,13 @@ export interface Success<T = unknown> {
   revalidates?: boolean;
   /** Whether range requests are answered 206. */
   hasRanges?: boolean;
-  /** The `Location` of a created resource. */
+  /** Makes the `Location` of a created resource. */
   location?: (path: string, value: T) => string;
 }
 
 /**
- * One middleware's part of an operation's description. The parts of all middlewares of a route make up the description
- * in the OpenAPI document (see `docs/document.ts`), so that it cannot differ from what runs.
+ * One middleware's part of an operation's description. The OpenAPI document joins the parts of all middlewares of a
+ * route (see `docs/document.ts`), so that it cannot differ from what runs.
  */
 export interface Description {
   id?: string;
@@ -49,9 +50,9 @@ export interface Description {
   description?: string;
   success?: Pick<Success, 'status' | 'schema' | 'contentType' | 'revalidates' | 'hasRanges'>;
   callers?: AllowedCaller[];
-  /** The kind of the identifier `:id` in the path. */
+  /** The prefix of the identifier `:id` in the path, if that is the only parameter. */
   pathId?: Prefix;
-  /** Path parameters other than `:id`. */
+  /** All parameters in the path, if it has any other than `:id`. */
   path?: () => z.ZodObject;
   query?: () => z.ZodType;
   body?: { schema: () => z.ZodType; mayBeForm: boolean };
@@ -60,22 +61,21 @@ export interface Description {
 
 const DESCRIPTION = Symbol('description of an operation');
 
-/** Attaches its part of the operation's description to a middleware. */
+/** Attaches a part of an operation's description to the middleware that it describes, and returns the middleware. */
 export function withDescription<M extends object>(middleware: M, description: Description): M {
   return Object.assign(middleware, { [DESCRIPTION]: description });
 }
 
-/** The part of the description that is attached to a middleware. */
+/** The part of a description that is attached to a middleware; undefined if there is none. */
 export function descriptionOf(middleware: object): Description | undefined {
   return (middleware as { [DESCRIPTION]?: Description })[DESCRIPTION];
 }
 
-/** 200 with a body. */
 export function ok<T>(schema: () => z.ZodType<T>): Success<T> {
   return { status: 200, schema };
 }
 
-/** 201 with the created resource. By default its `Location` is the path of the request followed by its id. */
+/** 201 with the created resource. By default its `Location` is the path of the request, a slash and its id. */
 export function created<T extends { id: string }>(
   schema: () => z.ZodType<T>,
   location = (path: string, { id }: T) => `${path}/${id}`,
@@ -88,12 +88,11 @@ export function accepted<T>(schema: () => z.ZodType<T>): Success<T> {
   return { status: 202, schema };
 }
 
-/** 204 without a body. */
 export function noContent(): Success<null> {
   return { status: 204, schema: null };
 }
 
-/** 200 with a file; 304 if the client has the current version. */
+/** 200 with a file of this content type; 304 if the client has the current version. */
 export function file(contentType: string): Success<string> {
   return { status: 200, schema: () => z.string(), contentType, revalidates: true };
 }
@@ -111,7 +110,10 @@ interface OperationDescription<T> extends Omit<Description, 'success' | 'callers
   success: Success<T>;
 }
 
-/** The first middleware of every route: describes the operation and its successful response. */
+/**
+ * Makes the first middleware of every route: it describes the operation, adds the route and the identifier in the path
+ * to the log, and makes {@link answer} write the response that the operation declares.
+ */
 export function operation<T>(description: OperationDescription<T>) {
   const { success, pathId, problems = [] } = description;
   const middleware = createMiddleware<{ Variables: AppEnv['Variables'] & { success: Success<T> } }>(async (c, next) => {
@@ -125,12 +127,12 @@ export function operation<T>(description: OperationDescription<T>) {
   return withDescription(middleware, { ...description, problems: pathId ? ['not_found', ...problems] : problems });
 }
 
-/** Makes the response that an operation declares from its result. */
+/** Makes the content of the response that an operation declares from its result. */
 export function writeAnswer<T>({ status, schema, location }: Success<T>, path: string, value: T): SentAnswer {
   return { status, body: schema && writeJson(value), location: location?.(path, value) ?? null };
 }
 
-/** Makes an HTTP response. */
+/** Makes an HTTP response with a JSON body or none. */
 export function sendAnswer({ status, body, location }: SentAnswer, headers: Record<string, string> = {}): Response {
   return new Response(body, {
     status,

@@ -1,7 +1,6 @@
 import { createMiddleware } from 'hono/factory';
-import { type Cost, type Database, loadNonNull, type Query, type Reader } from '../db/database';
+import { loadNonNull, type Query, type Reader } from '../db/database';
 import { listShards, openShard } from '../db/shards';
-import type { Env } from '../env';
 import { Problem } from '../errors';
 import { SERVICE_AUTHORITY } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
@@ -20,21 +19,25 @@ type Access<Q extends Query> = {
   Bindings: AppEnv['Bindings'];
   Variables: AppEnv['Variables'] & {
     operator: OperatorContext;
-    /** The rows of the preload query from each shard; undefined if it made none. */
+    /** Each shard with the rows that the preload query found there; undefined if there was none. */
     loaded: { shard: Shard; loaded: Q['_']['result'] | undefined }[];
   };
 };
 
 const OPERATOR = new TextEncoder().encode('operator');
 
-/** Admits the operator token. */
+/** Admits the operator token, and sets `c.var.operator`. */
 export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
   const middleware = createMiddleware<Access<Q>>(async (c, next) => {
     const { config, runtime, cost, origin } = c.var;
     const credential = await bearerCredential(c);
     await requireOperator(c, credential);
     c.set('caller', { credential: 'operator_token' });
-    const opened = openShards(c.env, cost);
+    const opened = listShards(c.env).map((name) => {
+      const database = openShard(c.env, name, cost);
+      if (!database) throw new Error(`shard ${name} is listed but not bound`);
+      return { name, database };
+    });
     const key = await idempotencyKey(c);
     const answerKey = key && { principal: OPERATOR, key, account: null };
     const load = (preload?: OperatorPreload<Q>) =>
@@ -48,9 +51,10 @@ export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
     const found = await load(preload);
     const answers = await beginIdempotentRequest(c, answerKey, storedIn(found), async () => storedIn(await load()));
     if (answers instanceof Response) return answers;
-    const shards = opened.map(({ name, database }) =>
-      makeShard(name, database, new Ledger(database, SERVICE_AUTHORITY, answers)),
-    );
+    const shards = opened.map(({ name, database }): Shard => {
+      const ledger = new Ledger(database, SERVICE_AUTHORITY, answers);
+      return { name, reader: database, ledger, size: () => database.size() };
+    });
     c.set('operator', { config, runtime, origin, key, shards: shards as unknown as OperatorContext['shards'] });
     c.set(
       'loaded',
@@ -67,16 +71,4 @@ async function requireOperator(c: RequestContext, credential: string): Promise<v
   if (isOperator) return;
   await authenticate(c, credential);
   throw new Problem('wrong_credential', 'This endpoint requires the operator token.');
-}
-
-function openShards(env: Env, cost: Cost): { name: string; database: Database }[] {
-  return listShards(env).map((name) => {
-    const database = openShard(env, name, cost);
-    if (!database) throw new Error(`shard ${name} is listed but not bound`);
-    return { name, database };
-  });
-}
-
-function makeShard(name: string, database: Database, ledger: Ledger): Shard {
-  return { name, reader: database, ledger, size: () => database.size() };
 }

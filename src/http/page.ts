@@ -24,37 +24,17 @@ export function pageParameters(defaultLimit: number, maxLimit: number) {
   };
 }
 
-/** Which list a request pages through, and whose. Cursors are bound to both. */
-interface List {
+/** What a cursor is valid for: one list, as one caller requests it with certain filters. */
+interface CursorBinding {
+  /** The name of the list, or the id of the resource to which it belongs. */
   list: string;
-  /** The id of the account or agent that requests the list. */
+  /** The id of the account or agent that requests the list, or `operator`. */
   owner: string;
+  filters: Record<string, unknown>;
 }
 
-/** The query of a list: the page parameters and, in all other members, filters. A cursor fits only these filters. */
+/** The page parameters of a request and, in all other members, its filters. */
 type ListQuery = { limit: number; cursor?: string | undefined } & Record<string, unknown>;
-
-/** The page that a request asks for. */
-export interface RequestedPage<Position extends string> {
-  /** Where the previous page ended; undefined for the first page. */
-  after: Position | undefined;
-  /** How many rows to select: one more than the page holds, which tells whether another page follows. */
-  rowLimit: number;
-  /**
-   * Makes the page from the selected rows.
-   * @param present makes the item of a row; null leaves the row out of the page, but the cursor still passes it
-   */
-  make<Row extends { id: string }, T>(
-    rows: Row[],
-    present: (row: Row) => T | null,
-    options?: {
-      /** The position of a row in the list; by default its id. */
-      position?: (row: Row) => string;
-      /** Whether the query stopped at its last row without knowing whether more rows follow. */
-      isCut?: boolean;
-    },
-  ): Promise<Page<T>>;
-}
 
 /**
  * Checks the cursor of a list request, and returns what is needed to select the rows and make the page.
@@ -62,14 +42,26 @@ export interface RequestedPage<Position extends string> {
  */
 export async function openPage<Position extends string>(
   { config: { keyring } }: { config: Pick<Config, 'keyring'> },
-  list: List,
+  list: Omit<CursorBinding, 'filters'>,
   { limit, cursor, ...filters }: ListQuery,
-): Promise<RequestedPage<Position>> {
+) {
   const binding = { ...list, filters };
   return {
+    /** The position of the last row of the previous page; undefined for the first page. */
     after: cursor === undefined ? undefined : ((await readCursor(keyring, binding, cursor)) as Position),
+    /** How many rows to select: one more than the page holds, which tells whether another page follows. */
     rowLimit: limit + 1,
-    async make(rows, present, { position = (row: { id: string }) => row.id, isCut = false } = {}) {
+    /**
+     * Makes the page from the selected rows.
+     * @param present makes the item of a row; null leaves the row out of the page
+     * @param position the position of a row in the list; by default its id
+     * @param isCut whether the query stopped at its last row without knowing whether more rows follow
+     */
+    async make<Row extends { id: string }, T>(
+      rows: Row[],
+      present: (row: Row) => T | null,
+      { position = ({ id }: Row): string => id, isCut = false } = {},
+    ): Promise<Page<T>> {
       const shown = rows.slice(0, limit);
       const last = shown.at(-1);
       const hasMore = (rows.length > limit || isCut) && last !== undefined;
@@ -80,11 +72,6 @@ export async function openPage<Position extends string>(
       };
     },
   };
-}
-
-/** The list, owner and filters that a cursor is valid for. */
-interface CursorBinding extends List {
-  filters: Record<string, unknown>;
 }
 
 const MAC_LENGTH = 16;

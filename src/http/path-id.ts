@@ -2,9 +2,9 @@ import { notFound } from '../errors';
 import { type Id, type Prefix, parseId } from '../lib/typeid';
 
 /**
- * Reads the identifier that `:id` in the path stands for.
- * @param noun what the refusal calls the thing
- * @throws Problem `not_found` for a text that is not an identifier of this kind
+ * Reads the identifier `:id` in the path of a request.
+ * @param noun what the problem calls the resource
+ * @throws Problem `not_found` for a text that is not an identifier with this prefix
  */
 export function pathId<P extends Prefix>(
   c: { req: { param(name: 'id'): string | undefined } },

@@ -9,9 +9,9 @@ import { logFailure, stackOf } from '../lib/log';
 import { shorten } from '../lib/text';
 import type { AppEnv } from './context';
 
-/** Maximum size of a problem document. */
+/** Maximum size of a problem document, in bytes. */
 export const MAX_BYTES = 8 * 1024;
-/** Maximum characters of each text. A path and a message may contain names that the client sent. */
+/** Maximum lengths of texts in code points. A path and a message may contain names that the client sent. */
 const MAX_DETAIL = 1_000;
 const MAX_PATH = 200;
 const MAX_MESSAGE = 400;
@@ -53,9 +53,9 @@ function fitErrors(errors: FieldError[], document: object): FieldError[] {
 }
 
 /**
- * Makes the response to an error that a handler threw. Unexpected errors are logged and never shown to the client. A
- * request that was answered before gets the stored answer. If the credential ended before the write, the caller is
- * authenticated again and gets the error of that.
+ * Makes the response to an error that a handler threw. Unexpected errors are logged and never shown to the client. For
+ * `AnsweredBefore`, the client gets the stored answer. For `CredentialEnded`, the caller is authenticated again, and
+ * the client gets the problem that this throws.
  */
 export async function answerError(error: Error, c: HonoContext<AppEnv>): Promise<Response> {
   const { replayConcurrentAnswer, authenticateAgain } = c.var;
@@ -70,7 +70,12 @@ export async function answerError(error: Error, c: HonoContext<AppEnv>): Promise
 
 function answerFailure(error: Error, c: HonoContext<AppEnv>): Response {
   if (error instanceof Problem) return problemResponse(error, c);
-  if (error instanceof LogFull) return problemResponse(logFull(), c);
+  if (error instanceof LogFull) {
+    const detail =
+      `The audit log has ${MAX_LOG_LENGTH} entries, the maximum. Space is freed as old entries reach the retention limit, ` +
+      'which the operator can change.';
+    return problemResponse(new Problem('conflict', detail), c);
+  }
   // The credential is valid again: its agent or account was activated, or its account was moved.
   if (error instanceof CredentialEnded) return problemResponse(unavailable(), c);
   if (error instanceof HTTPException && error.status === 400) {
@@ -80,13 +85,5 @@ function answerFailure(error: Error, c: HonoContext<AppEnv>): Response {
   return problemResponse(
     new Problem('internal', 'The service failed unexpectedly. Give the operator the request id.'),
     c,
-  );
-}
-
-function logFull(): Problem {
-  return new Problem(
-    'conflict',
-    `The audit log has ${MAX_LOG_LENGTH} entries, the maximum. Space is freed as old entries reach the retention limit, ` +
-      'which the operator can change.',
   );
 }

@@ -4,7 +4,7 @@ import { logFailure } from '../lib/log';
 import { networkOf } from '../lib/network';
 import type { Principal, RequestContext } from './context';
 
-/** The limits of the bindings in `wrangler.toml`: `quota` requests in a window of `window` seconds. */
+/** The limits that the bindings in `wrangler.toml` set: `quota` requests in a window of `window` seconds. */
 export const RATE_LIMITS = {
   credential: { quota: 2_000, window: 10 },
   account: { quota: 10_000, window: 10 },
@@ -30,38 +30,35 @@ export async function limitIdentity(c: RequestContext, identity: Uint8Array): Pr
 }
 
 /**
- * Counts a request against its account, so that more credentials do not raise the limit. User credentials have a
- * second limit, so that people can stop their agents after those have used up the first.
+ * Counts a request against its account, so that more credentials do not raise the limit. Requests of users count
+ * against a second limit too, and pass if either allows them, so that people can stop their agents after those have
+ * used up the first.
  * @throws Problem `rate_limited`
  */
 export async function limitAccount(c: RequestContext, { kind, account }: Principal): Promise<void> {
-  const keys = kind === 'user' ? [account.id, `${account.id} people`] : [account.id];
-  const limiter = c.var.config.limiters?.account;
-  if (!limiter) return;
-  const within = await Promise.all(keys.map((key) => isWithin(limiter, key)));
-  if (!within.includes(true)) throw rateLimited('account');
+  await count(c, 'account', account.id, ...(kind === 'user' ? [`${account.id} people`] : []));
 }
 
 /**
  * Counts a request that failed authentication against the network that it came from.
  *
- * It runs after authentication, because the platform cannot check a limit without counting, and authenticated requests
- * must not count. So a well-formed unknown credential costs one database query first.
+ * Call it after the failure: the platform cannot check a limit without counting, and authenticated requests must not
+ * count. So a well-formed unknown credential costs a database query first.
  * @throws Problem `rate_limited`
  */
 export async function limitAddress(c: RequestContext): Promise<void> {
   await count(c, 'address', networkOf(c.var.origin.ipAddress));
 }
 
-async function count(c: RequestContext, kind: 'credential' | 'address', key: string): Promise<void> {
+/** Counts a request against each of the keys, and refuses it if all of them are over the limit. */
+async function count(c: RequestContext, kind: keyof typeof RATE_LIMITS, ...keys: string[]): Promise<void> {
   const limiter = c.var.config.limiters?.[kind];
-  if (limiter && !(await isWithin(limiter, key))) throw rateLimited(kind);
-}
-
-function rateLimited(kind: keyof typeof RATE_LIMITS): Problem {
+  if (!limiter) return;
+  const allowed = await Promise.all(keys.map((key) => isAllowed(limiter, key)));
+  if (allowed.includes(true)) return;
   const { quota, window } = RATE_LIMITS[kind];
   // The binding does not say when the window ends; its length is the upper bound.
-  return new Problem('rate_limited', `Too many requests. Send the request again after ${window} seconds.`, {
+  throw new Problem('rate_limited', `Too many requests. Send the request again after ${window} seconds.`, {
     headers: {
       'Retry-After': `${window}`,
       'RateLimit-Policy': `"${kind}";q=${quota};w=${window}`,
@@ -71,7 +68,7 @@ function rateLimited(kind: keyof typeof RATE_LIMITS): Problem {
 }
 
 /** If the limiter fails, the request is allowed: the limits protect the service's availability, not its secrets. */
-async function isWithin(limiter: RateLimit, key: string): Promise<boolean> {
+async function isAllowed(limiter: RateLimit, key: string): Promise<boolean> {
   try {
     return (await limiter.limit({ key })).success;
   } catch (error) {

@@ -5,14 +5,16 @@ import { type Env, type Runtime, readConfig } from '../env';
 import { Problem } from '../errors';
 import { type LogFields, log, logFailure, withLogFields } from '../lib/log';
 import { type AppEnv, newId } from './context';
-import { REQUEST_ID } from './headers';
 import { problemResponse } from './problem';
+
+/** The values of `X-Request-Id` that are accepted. */
+const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
 const MAX_USER_AGENT_LENGTH = 1_024;
 
 /**
- * Sets the variables of every request (id, configuration, cost, origin), adds the common response headers, and logs the
- * request in one line.
+ * Makes the first middleware: it sets the variables of every request (id, runtime, configuration, cost, origin), adds
+ * the common response headers, and logs the request in one line. An unconfigured service answers `unavailable`.
  */
 export function prepareRequest(runtime: Runtime) {
   return createMiddleware<AppEnv>(async (c, next) => {
@@ -34,7 +36,8 @@ export function prepareRequest(runtime: Runtime) {
       c.res.headers.set('X-Content-Type-Options', 'nosniff');
       if (!c.res.headers.has('Cache-Control')) c.res.headers.set('Cache-Control', 'no-store');
       if (c.env.EXPOSE_COST === 'on') c.res.headers.set('Server-Timing', cost.toString());
-      if (c.var.database) c.executionCtx.waitUntil(c.var.database.flush().catch(logFlushFailure));
+      if (c.var.database)
+        c.executionCtx.waitUntil(c.var.database.flush().catch((error) => logFailure('last_used_not_recorded', error)));
     });
   });
 }
@@ -47,26 +50,16 @@ async function answer(c: HonoContext<AppEnv>, next: Next, env: Env): Promise<voi
     return;
   }
   logFailure('misconfigured', settings.faults.join('; '));
-  const problem = new Problem(
-    'unavailable',
-    'The service is not configured yet. The operator can find the reason in its log.',
-    {
-      headers: { 'Retry-After': '60' },
-    },
-  );
-  c.res = problemResponse(problem, c);
+  const detail = 'The service is not configured yet. The operator can find the reason in its log.';
+  c.res = problemResponse(new Problem('unavailable', detail, { headers: { 'Retry-After': '60' } }), c);
 }
 
 /**
- * The log fields of a request. They contain the route's pattern instead of the path, and of the client's data only the
- * identifier of the resource, if the request succeeded.
+ * The log fields of a request. They contain the route's pattern instead of the path, and the identifier of the resource
+ * only if the request succeeded.
  */
 function describeRequest(c: HonoContext<AppEnv>): LogFields {
   const { route = null, target, problem, caller } = c.var;
   const { status } = c.res;
   return { method: c.req.method, route, target: status < 400 ? target : undefined, status, code: problem, ...caller };
-}
-
-function logFlushFailure(error: unknown): void {
-  logFailure('last_used_not_recorded', error);
 }

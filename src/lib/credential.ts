@@ -1,7 +1,7 @@
 import { encodeBase62, randomBase62 } from './base62';
 import { crc32 } from './crc32';
 
-/** `user` is a user token (`csu_`), `agent` an agent API key (`csa_`). */
+/** `user` stands for user tokens (`csu_…`), `agent` for agent keys (`csa_…`). */
 export type CredentialKind = 'user' | 'agent';
 
 const KIND_PREFIX = { user: 'csu_', agent: 'csa_' } as const;
@@ -18,7 +18,7 @@ export function makeCredential(kind: CredentialKind, shard: string, random: (byt
   return body + checksum(body);
 }
 
-/** Reads the kind and shard of a credential; null if its prefix, length, alphabet or checksum is wrong. */
+/** Reads the kind and the shard's name from a credential; null if its prefix, length, alphabet or checksum is wrong. */
 export function parseCredential(text: string): { kind: CredentialKind; shard: string } | null {
   const match = FORM.exec(text);
   if (!match?.[2]) return null;

@@ -1,15 +1,13 @@
-/** Limits of a JSON text. */
-export interface JsonLimits {
+interface JsonLimits {
   /** Levels of nesting: 1 for an object or array of scalars. */
   levels: number;
   /** Members of all objects and arrays together. */
   values: number;
 }
 
-/** The limit that a JSON text exceeds. */
-export interface ExceededLimit {
+interface ExceededLimit {
   limit: keyof JsonLimits;
-  /** The name of the top-level member in which it does, as in the text; null if there is none. */
+  /** The name of the top-level member that exceeds it, as written in the text; null if there is none. */
   member: string | null;
 }
 
@@ -29,7 +27,7 @@ const CLOSING_BRACE = 0x7d;
 export function findExceededLimit(text: string, limits: JsonLimits): ExceededLimit | null {
   let level = 0;
   let values = 0;
-  /** The last string in the outermost object, and the last member name there, as ranges of the text. */
+  // The last string in the outermost object, and the last member name there, as ranges of the text.
   let string: [start: number, end: number] = [0, 0];
   let name: [start: number, end: number] | null = null;
   const excess = (limit: ExceededLimit['limit']): ExceededLimit => ({

@@ -1,7 +1,7 @@
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export type JsonObject = { [key: string]: Json };
 
-/** Whether a parsed JSON value is an object, neither array nor null. */
+/** Whether a parsed JSON value is an object, and neither an array nor null. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -24,8 +24,8 @@ export function jsonSize(value: unknown): number {
 }
 
 /**
- * A message that says why a parsed JSON value cannot be stored; null if it can. The database does not preserve NUL and
- * lone surrogates, and parsing turns a number beyond the range of a double (`1e999`) into infinity.
+ * Says why a parsed JSON value cannot be stored; null if it can. The database does not preserve NUL and lone
+ * surrogates, and parsing turns a number beyond the range of a double (`1e999`) into infinity.
  */
 export function jsonFault(value: unknown): string | null {
   for (let level = [value]; level.length > 0; level = level.flatMap(namesAndMembers)) {
@@ -47,13 +47,13 @@ function scalarFault(value: unknown): string | null {
   return typeof value === 'number' && !Number.isFinite(value) ? 'a number is out of range' : null;
 }
 
-/** A message that says why a text cannot be stored; null if it can. */
+/** Says why a text cannot be stored; null if it can. */
 export function textFault(text: string): string | null {
   if (text.includes('\0')) return 'must not contain NUL';
   return text.isWellFormed() ? null : 'must not contain a lone surrogate';
 }
 
-/** Whether two JSON values are equal, in any order of names. Recurses no deeper than the shallower of the two. */
+/** Whether two JSON values are equal in any order of their names. Recurses no deeper than the shallower of the two. */
 export function equalJson(a: Json, b: Json): boolean {
   if (Array.isArray(a)) {
     return Array.isArray(b) && a.length === b.length && a.every((member, i) => equalJson(member, b[i] as Json));

@@ -1,6 +1,7 @@
 /**
- * Makes a value on the first call, and returns the same value on later calls. All request and response schemas are
- * lazy: making them at startup would take half as long again, and a request needs one or two.
+ * Returns a function that makes a value on its first call, and returns the same value on later calls. Schemas of
+ * requests and responses are lazy: a request needs one or two, and making all of them would lengthen the Worker's start
+ * by half.
  */
 export function lazy<T extends object>(make: () => T): () => T {
   let made: T | undefined;

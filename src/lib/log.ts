@@ -1,14 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
- * The fields of a log line: identifiers and numbers of the service, and words of this program. Of the client's data
- * only `X-Request-Id` is logged: no secrets, names, addresses, headers, queries or bodies.
+ * The fields of a log line: identifiers, numbers, and words of this program. Of what a client sends, only
+ * `X-Request-Id` and identifiers of resources may be logged: no secrets, names, addresses, other headers, queries or
+ * bodies.
  */
 export type LogFields = Record<string, string | number | boolean | null | undefined>;
 
 const contextFields = new AsyncLocalStorage<LogFields>();
 
-/** Runs some work. Every line that is logged meanwhile has these fields too. */
+/** Runs some work, which may be asynchronous. Every line that it logs has these fields too. */
 export function withLogFields<T>(fields: LogFields, work: () => T): T {
   return contextFields.run({ ...contextFields.getStore(), ...fields }, work);
 }
@@ -18,7 +19,7 @@ export function log(event: string, fields: LogFields): void {
   console.log(writeLine(event, fields));
 }
 
-/** Logs a failure; `error` is the thrown error, or a text that says what is wrong. */
+/** Logs a failure as an error line; `error` is the thrown error, or a text that says what is wrong. */
 export function logFailure(event: string, error: unknown, fields: LogFields = {}): void {
   console.error(writeLine(event, { ...fields, error: describeFailure(error) }));
 }

@@ -1,10 +1,9 @@
 import { concatBytes } from './bytes';
 
-// Merkle trees as in RFC 9162 section 2.1, with SHA-256. A node covers the leaves [start, end), counted from 0. It is
-// complete if these are 2^level leaves from a multiple of 2^level on. A complete node never changes when the tree
-// grows.
+// Merkle trees as in RFC 9162 section 2.1, with SHA-256. Leaves are counted from 0; a node covers a range of them. A
+// node is complete if it covers 2^level leaves from a multiple of 2^level on. It never changes when the tree grows.
 
-/** 32 bytes. */
+/** A SHA-256 hash: 32 bytes. */
 export type Hash = Uint8Array;
 
 /** The leaves from `start` (included) to `end` (excluded). */
@@ -14,7 +13,7 @@ export interface LeafRange {
 }
 
 /** Returns the hash of the complete node that covers 2^level leaves from `index` × 2^level on. */
-export type CompleteNodes = (level: number, index: number) => Promise<Hash>;
+type CompleteNodes = (level: number, index: number) => Promise<Hash>;
 
 export const HASH_LENGTH = 32;
 const LEAF_PREFIX = new Uint8Array([0]);
@@ -25,17 +24,16 @@ export function leafInput(bytes: Uint8Array): Uint8Array {
   return concatBytes(LEAF_PREFIX, bytes);
 }
 
-/** SHA-256 of bytes (FIPS 180-4). */
 export async function hashBytes(bytes: Uint8Array): Promise<Hash> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
 }
 
 /** The hash of a node with two children (section 2.1.1). */
-export function hashChildren(left: Hash, right: Hash): Promise<Hash> {
-  return hashBytes(concatBytes(NODE_PREFIX, concatBytes(left, right)));
+function hashChildren(left: Hash, right: Hash): Promise<Hash> {
+  return hashBytes(concatBytes(NODE_PREFIX, left, right));
 }
 
-/** The hash of the complete node above 2^n hashes of the same level. */
+/** The hash of the complete node above 2^n neighbouring complete nodes of one level, given by their hashes. */
 export async function hashComplete(hashes: readonly Hash[]): Promise<Hash> {
   let level = hashes;
   while (level.length > 1) {
@@ -46,20 +44,19 @@ export async function hashComplete(hashes: readonly Hash[]): Promise<Hash> {
 }
 
 /**
- * The hash of a range of leaves (section 2.1.1). It must start at a multiple of the smallest power of two that covers
- * it.
+ * The hash of the tree over a range of leaves (section 2.1.1). The range must start at a multiple of the smallest power
+ * of two that is at least its length.
  */
-export async function hashRange({ start, end }: LeafRange, nodes: CompleteNodes): Promise<Hash> {
-  const count = end - start;
-  if (count === 0) return hashBytes(new Uint8Array());
-  const level = Math.floor(Math.log2(count));
-  if (count === 2 ** level) return nodes(level, start / count);
-  const middle = start + splitPoint(count);
-  return hashChildren(await hashRange({ start, end: middle }, nodes), await hashRange({ start: middle, end }, nodes));
+export async function hashRange(range: LeafRange, nodes: CompleteNodes): Promise<Hash> {
+  // The smallest nodes come last, and are joined first.
+  const hashes = await Promise.all(completeNodes(range).map(([level, index]) => nodes(level, index)));
+  let root = hashes.pop();
+  for (const hash of hashes.reverse()) root = await hashChildren(hash, root as Hash);
+  return root ?? hashBytes(new Uint8Array());
 }
 
-/** The complete nodes that {@link hashRange} needs, from left to right: level and index. */
-export function completeNodes({ start, end }: LeafRange): [level: number, index: number][] {
+/** The complete nodes that {@link hashRange} needs, from left to right, as level and index within the level. */
+function completeNodes({ start, end }: LeafRange): [level: number, index: number][] {
   const nodes: [number, number][] = [];
   for (let at = start; at < end; ) {
     const level = Math.floor(Math.log2(end - at));
@@ -69,7 +66,7 @@ export function completeNodes({ start, end }: LeafRange): [level: number, index:
   return nodes;
 }
 
-/** The largest complete nodes that together cover any range of leaves, from left to right. */
+/** Divides any range of leaves into those of the fewest complete nodes, from left to right. */
 export function coverLeaves({ start, end }: LeafRange): LeafRange[] {
   const spans: LeafRange[] = [];
   for (let at = start; at < end; ) {
@@ -81,25 +78,14 @@ export function coverLeaves({ start, end }: LeafRange): LeafRange[] {
   return spans;
 }
 
-/** The nodes of the inclusion proof of a leaf, from the leaf upwards (section 2.1.3.1). */
+/** The nodes of the inclusion proof of a leaf in a tree of `size` leaves, from the leaf upwards (section 2.1.3.1). */
 export function inclusionPath(leaf: number, size: number): LeafRange[] {
-  const path: LeafRange[] = [];
-  let [start, end] = [0, size];
-  while (end - start > 1) {
-    const middle = start + splitPoint(end - start);
-    if (leaf < middle) {
-      path.push({ start: middle, end });
-      end = middle;
-    } else {
-      path.push({ start, end: middle });
-      start = middle;
-    }
-  }
-  return path.reverse();
+  return descend(leaf, size, ({ start, end }) => end - start <= 1).siblings;
 }
 
 /**
  * The root that follows from the inclusion proof of a leaf (section 2.1.3.2).
+ * @param hash the hash of the leaf
  * @param path the result of {@link inclusionPath}
  * @param hashes the hashes of these nodes
  */
@@ -118,25 +104,28 @@ export async function rootOfInclusion(
 }
 
 /**
- * The nodes of the consistency proof between two sizes of a tree (section 2.1.4.1); none if `from` is 0 or equals `to`.
+ * The nodes of the consistency proof between two sizes of a tree, from the leaves upwards (section 2.1.4.1); none if
+ * `from` is 0 or equals `to`.
  */
 export function consistencyPath(from: number, to: number): LeafRange[] {
   if (from === 0 || from === to) return [];
-  const path: LeafRange[] = [];
-  let [start, end] = [0, to];
-  while (from < end) {
-    const middle = start + splitPoint(end - start);
-    if (from <= middle) {
-      path.push({ start: middle, end });
-      end = middle;
-    } else {
-      path.push({ start, end: middle });
-      start = middle;
-    }
-  }
+  const { node, siblings } = descend(from - 1, to, ({ end }) => end === from);
   // The verifier knows the root of the older tree, so the proof omits the node that equals it.
-  if (start > 0) path.push({ start, end });
-  return path.reverse();
+  return node.start > 0 ? [node, ...siblings] : siblings;
+}
+
+/** Goes from the root towards a leaf, down to the first node that is wanted. The siblings are listed upwards. */
+function descend(leaf: number, size: number, isWanted: (node: LeafRange) => boolean) {
+  const siblings: LeafRange[] = [];
+  let node: LeafRange = { start: 0, end: size };
+  while (!isWanted(node)) {
+    const middle = node.start + splitPoint(node.end - node.start);
+    const left = { start: node.start, end: middle };
+    const right = { start: middle, end: node.end };
+    siblings.unshift(leaf < middle ? right : left);
+    node = leaf < middle ? left : right;
+  }
+  return { node, siblings };
 }
 
 /** The largest power of two below a count of at least two. */

@@ -1,6 +1,6 @@
 /**
- * The network of one subscriber: the IPv4 address (also of an IPv4-mapped IPv6 address), or the first 64 bits of an
- * IPv6 address (RFC 4291 section 2.5.4). Any other text is returned unchanged.
+ * The network that one subscriber usually has: an IPv4 address (also of an IPv4-mapped IPv6 address), or the first 64
+ * bits of an IPv6 address (RFC 4291 section 2.5.4). Any other text is returned unchanged.
  */
 export function networkOf(address: string): string {
   const groups = readGroups(address);

@@ -1,6 +1,6 @@
 /**
- * Whether a text matches a pattern, in which `*` stands for any characters, or none. Searches for the literal parts one
- * after the other, each at its first occurrence, so that no pattern causes exponential time.
+ * Whether a whole text matches a pattern, in which `*` stands for any characters or none. Searches for the parts
+ * between one after the other, each at its first occurrence, so that no pattern causes exponential time.
  */
 export function matchesPattern(pattern: string, text: string): boolean {
   const parts = pattern.split('*');

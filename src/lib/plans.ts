@@ -1,4 +1,4 @@
-/** Plans, in the order of their stored codes: append, never reorder. */
+/** Plans. The database stores their places in this list: append, never reorder. */
 export const PLANS = ['free', 'pro', 'team', 'enterprise'] as const;
 
 export type Plan = (typeof PLANS)[number];

@@ -1,8 +1,8 @@
 import { concatBytes } from './bytes';
 
 /**
- * The purpose of a derived key. Keys of different purposes are independent: a leak of one reveals nothing about
- * another.
+ * The purpose of a derived key. Keys of different purposes are independent: one that leaks reveals nothing about the
+ * others.
  */
 export type KeyLabel =
   | 'credential-hash'
@@ -17,11 +17,11 @@ const SECRET_LENGTH = 32;
 const AES = 'AES-GCM';
 const NONCE_LENGTH = 12;
 
-/** Returns a number of random bytes. */
 type RandomBytes = (bytes: number) => Uint8Array;
 
 /**
- * The root secrets of the deployment, newest first. All other keys are derived from them: the newest signs, all verify.
+ * The root secrets of the deployment, newest first. All other keys are derived from them. New signatures and encrypted
+ * texts use the newest; older ones still verify and decrypt.
  */
 export class Keyring {
   private constructor(private readonly roots: readonly Uint8Array[]) {}
@@ -31,13 +31,12 @@ export class Keyring {
    * @returns null if any of them is malformed
    */
   static parse(text: string): Keyring | null {
-    const roots: Uint8Array[] = [];
-    for (const part of text.split(',')) {
-      const root = decodeBase64(part.trim());
-      if (root?.length !== SECRET_LENGTH) return null;
-      roots.push(root);
+    try {
+      const roots = text.split(',').map((part) => Uint8Array.fromBase64(part.trim()));
+      return roots.every(({ length }) => length === SECRET_LENGTH) ? new Keyring(roots) : null;
+    } catch {
+      return null;
     }
-    return new Keyring(roots);
   }
 
   /**
@@ -67,7 +66,7 @@ export class Keyring {
 
   /**
    * Encrypts a text with a key from the newest root secret (AES-256-GCM, NIST SP 800-38D).
-   * @param id the owner of the text: it can be decrypted with the same id only
+   * @param id identifies the owner of the text, which can be decrypted with the same label and id only
    */
   async encrypt(label: KeyLabel, id: Uint8Array, random: RandomBytes, text: string): Promise<Uint8Array> {
     const nonce = Uint8Array.from(random(NONCE_LENGTH));
@@ -76,7 +75,7 @@ export class Keyring {
     return concatBytes(nonce, new Uint8Array(data));
   }
 
-  /** Decrypts the result of {@link encrypt}, for any of the root secrets; null if that fails. */
+  /** Decrypts the result of {@link encrypt} with the keys from all root secrets; null if none fits. */
   async decrypt(label: KeyLabel, id: Uint8Array, encrypted: Uint8Array): Promise<string | null> {
     const nonce = Uint8Array.from(encrypted.subarray(0, NONCE_LENGTH));
     const data = Uint8Array.from(encrypted.subarray(NONCE_LENGTH));
@@ -94,13 +93,5 @@ export class Keyring {
     const keys = await this.derive(label, id);
     const imported = keys.map((bytes) => crypto.subtle.importKey('raw', bytes, AES, false, ['encrypt', 'decrypt']));
     return (await Promise.all(imported)) as [CryptoKey, ...CryptoKey[]];
-  }
-}
-
-function decodeBase64(text: string): Uint8Array | null {
-  try {
-    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  } catch {
-    return null;
   }
 }

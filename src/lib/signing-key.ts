@@ -1,7 +1,7 @@
 import { calculateJwkThumbprint, exportJWK, importPKCS8 } from 'jose';
 import type { KeyLabel, Keyring } from './secrets';
 
-/** A public key (RFC 8037 section 2). */
+/** An Ed25519 public key as a JWK (RFC 8037 section 2). */
 export interface PublicJwk {
   kty: 'OKP';
   crv: 'Ed25519';
@@ -15,24 +15,23 @@ export interface PublicJwk {
 /** An Ed25519 key pair (RFC 8032). */
 export interface SigningKey {
   id: string;
+  /** The private key. */
   sign: CryptoKey;
   publicJwk: PublicJwk;
 }
 
-/** At least one, newest first. */
+/** At least one key, that of the newest root secret first. */
 export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
 
 /** The DER bytes of an Ed25519 private key that precede its 32-byte seed (RFC 8410 section 7). */
 const PKCS8_PREFIX = Uint8Array.fromHex('302e020100300506032b657004220420');
 
-/** The keys that sign tokens: one for each root secret, newest first. Their ids are JWK thumbprints (RFC 7638). */
+/** The keys for tokens. Their ids are JWK thumbprints (RFC 7638). */
 export function deriveTokenKeys(keyring: Keyring): Promise<SigningKeys> {
   return deriveKeys(keyring, 'token-signing', '');
 }
 
-/**
- * The keys that sign tree heads: one for each root secret, newest first. Their ids are `log-` and the JWK thumbprint.
- */
+/** The keys for tree heads. Their ids are `log-` and the JWK thumbprint. */
 export function deriveLogKeys(keyring: Keyring): Promise<SigningKeys> {
   return deriveKeys(keyring, 'log-signing', 'log-');
 }

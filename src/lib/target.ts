@@ -8,8 +8,9 @@ const LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
 const MAX_NAME_LENGTH = 253;
 
 /**
- * A message that says why a URL must not be called; null if it may be. The host is checked as the URL parser normalizes
- * it (percent-encoding, wide digits, octal, hexadecimal and shortened addresses).
+ * Says why a URL must not be called, such as `must begin with https://`; null if it may be. The host is checked as the
+ * URL parser normalizes it (percent-encoding, wide digits, octal, hexadecimal and shortened addresses). It is not
+ * looked up.
  * @param allowInsecure whether `http` and loopback hosts are allowed
  */
 export function findTargetFault(text: string, allowInsecure: boolean): string | null {

@@ -4,7 +4,7 @@ export function isLongerThan(text: string, max: number): boolean {
   return text.length > 2 * max || (text.length > max && [...text].length > max);
 }
 
-/** The first `max` code points of a text, followed by an ellipsis if it is longer. The result is well-formed. */
+/** A text as well-formed Unicode. If it has more than `max` code points, an ellipsis replaces the rest. */
 export function shorten(text: string, max: number): string {
   if (!isLongerThan(text, max)) return text.toWellFormed();
   // Two extra code units, so that a surrogate pair cut at the end is not among the first `max` characters.

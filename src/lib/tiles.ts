@@ -1,14 +1,14 @@
-import { completeNodes, HASH_LENGTH, type Hash, hashComplete, hashRange, type LeafRange } from './merkle';
+import { concatBytes } from './bytes';
+import { HASH_LENGTH, type Hash, hashComplete, hashRange, type LeafRange } from './merkle';
 
 // A Merkle tree is stored as tiles of 256 hashes (https://c2sp.org/tlog-tiles). The tiles of level 0 contain leaf
-// hashes; each hash of a higher level is the root of a full tile below. Full tiles never change; the partial tiles are
-// the frontier.
+// hashes; each hash of a higher level is the root of a full tile below. Full tiles never change. The frontier consists
+// of the partial tiles: at most one on each level, at the right edge of the tree.
 
 const TILE_HEIGHT = 8;
 /** The number of hashes in a full tile. */
 export const TILE_WIDTH = 2 ** TILE_HEIGHT;
 
-/** Identifies a tile. */
 export interface TileKey {
   /** The level of tiles: 0 for leaves. */
   level: number;
@@ -21,10 +21,10 @@ export interface Tile extends TileKey {
   bytes: Uint8Array;
 }
 
-/** Reads a tile of a tree. A partial tile has fewer than 256 hashes. */
+/** Reads the hashes of a tile, one after the other. A partial tile has fewer than 256. */
 export type ReadTile = (key: TileKey) => Promise<Uint8Array>;
 
-/** Gives a function that reads each tile at most once. */
+/** Wraps `read` so that it reads each tile at most once. */
 export function readOnce(read: ReadTile): ReadTile {
   const tiles = new Map<string, Promise<Uint8Array>>();
   return (key) => {
@@ -64,7 +64,7 @@ export class TreeFrontier {
 
   /** The partial tiles, level by level from the leaves. */
   bytes(): Uint8Array {
-    return joinHashes(this.levels.flat());
+    return concatBytes(...this.levels.flat());
   }
 
   /** Appends leaves, and returns the tiles that became full. */
@@ -77,7 +77,7 @@ export class TreeFrontier {
       const full = Array.from({ length: Math.floor(hashes.length / TILE_WIDTH) }, (_, i) =>
         hashes.slice(i * TILE_WIDTH, (i + 1) * TILE_WIDTH),
       );
-      filled.push(...full.map((tile, i) => ({ level, index: first + i, bytes: joinHashes(tile) })));
+      filled.push(...full.map((tile, i) => ({ level, index: first + i, bytes: concatBytes(...tile) })));
       this.levels[level] = hashes.slice(full.length * TILE_WIDTH);
       fresh = await Promise.all(full.map(hashComplete));
     }
@@ -87,27 +87,24 @@ export class TreeFrontier {
 
   /** The root of the tree. */
   root(): Promise<Hash> {
-    const read: ReadTile = async ({ level }) => joinHashes(this.levels[level] ?? []);
+    const read: ReadTile = async ({ level }) => concatBytes(...(this.levels[level] ?? []));
     return hashRange({ start: 0, end: this.leaves }, nodesFromTiles(read));
   }
 
-  /** A partial tile; null if the key identifies another tile. */
+  /** The partial tile with this key; null if the key is that of any other tile. */
   tile({ level, index }: TileKey): Uint8Array | null {
-    const isEdge = index === Math.floor(hashesAtLevel(this.leaves, level) / TILE_WIDTH);
-    return isEdge ? joinHashes(this.levels[level] ?? []) : null;
+    const isPartial = index === Math.floor(hashesAtLevel(this.leaves, level) / TILE_WIDTH);
+    return isPartial ? concatBytes(...(this.levels[level] ?? [])) : null;
   }
 }
 
-/** The hashes of ranges of leaves. Reads each tile that they need once, and all concurrently. */
+/** The hashes of ranges of leaves, as {@link hashRange} computes them. Reads each tile once, and all concurrently. */
 export async function hashRanges(ranges: readonly LeafRange[], read: ReadTile): Promise<Hash[]> {
-  const readTile = readOnce(read);
-  const needed = ranges.flatMap(completeNodes).map(([level, index]) => readTile(locateNode(level, index).tile));
-  await Promise.all(needed);
-  const nodes = nodesFromTiles(readTile);
+  const nodes = nodesFromTiles(readOnce(read));
   return Promise.all(ranges.map((range) => hashRange(range, nodes)));
 }
 
-/** Computes complete nodes from tiles. */
+/** Makes a function that computes the hashes of complete nodes from tiles. */
 function nodesFromTiles(read: ReadTile) {
   return async (level: number, index: number): Promise<Hash> => {
     const { tile, start, count } = locateNode(level, index);
@@ -118,7 +115,7 @@ function nodesFromTiles(read: ReadTile) {
   };
 }
 
-/** The tile with the hashes below a complete node, and their place in it. */
+/** Finds the hashes from which a complete node is computed: `count` hashes of `tile` from `start` on. */
 function locateNode(level: number, index: number) {
   const tileLevel = Math.floor(level / TILE_HEIGHT);
   const count = 2 ** (level % TILE_HEIGHT);
@@ -127,12 +124,12 @@ function locateNode(level: number, index: number) {
   return { tile, start: first % TILE_WIDTH, count };
 }
 
-/** Whether a full tile covers leaves beyond the size of a tree. */
+/** Whether a tile, if it is full, covers more leaves than a tree of this size has. */
 export function extendsBeyond({ level, index }: TileKey, size: number): boolean {
   return (index + 1) * TILE_WIDTH ** (level + 1) > size;
 }
 
-/** The number of hashes on a level of tiles. */
+/** The number of hashes in all tiles of a level. */
 function hashesAtLevel(size: number, level: number): number {
   return Math.floor(size / TILE_WIDTH ** level);
 }
@@ -141,10 +138,4 @@ function splitHashes(bytes: Uint8Array): Hash[] {
   return Array.from({ length: bytes.length / HASH_LENGTH }, (_, i) =>
     bytes.slice(i * HASH_LENGTH, (i + 1) * HASH_LENGTH),
   );
-}
-
-function joinHashes(hashes: readonly Hash[]): Uint8Array {
-  const bytes = new Uint8Array(hashes.length * HASH_LENGTH);
-  for (const [i, hash] of hashes.entries()) bytes.set(hash, i * HASH_LENGTH);
-  return bytes;
 }

@@ -14,7 +14,6 @@ export function formatTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The same for a time that may be null. */
 export function formatTimeOrNull(ms: number | null): string | null {
   return ms === null ? null : formatTime(ms);
 }
@@ -22,7 +21,7 @@ export function formatTimeOrNull(ms: number | null): string | null {
 /**
  * Parses a date-time of RFC 3339 section 5.6. The offset is required.
  * @returns milliseconds since the epoch, rounded up (stored times are whole milliseconds); null if the text has another
- *   form, or if its day or time does not exist
+ *   form, if its day or time does not exist, or if it is outside of the years 0000 to 9999 in UTC
  */
 export function parseDateTime(text: string): number | null {
   const match = DATE_TIME.exec(text);

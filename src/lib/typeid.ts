@@ -37,12 +37,12 @@ export function makeId<P extends Prefix>(prefix: P, now: number, random: Uint8Ar
   return formatId(prefix, uuid);
 }
 
-/** The smallest identifier of a time: identifiers of earlier times sort before it. */
+/** The smallest identifier that can be made at a time. Those of earlier times sort before it. */
 export function smallestIdAt<P extends Prefix>(prefix: P, time: number): Id<P> {
   return makeId(prefix, Math.max(0, time), new Uint8Array(10));
 }
 
-/** Formats 16 bytes as an identifier of a kind. */
+/** Formats the 16 bytes of a UUID as an identifier. */
 export function formatId<P extends Prefix>(prefix: P, bytes: Uint8Array): Id<P> {
   return TypeID.fromUUIDBytes(prefix, bytes).toString() as Id<P>;
 }
@@ -67,28 +67,31 @@ function hexDigit(hex: string, at: number): number {
   return code <= 0x39 ? code & 0xf : (code & 0xf) + 9;
 }
 
-/** The 16 bytes of a valid identifier. */
+/**
+ * The 16 bytes of a UUID that an identifier encodes.
+ * @throws Error if the identifier is not valid
+ */
 export function idBytes(id: string): Uint8Array {
   return TypeID.fromString(id).toUUIDBytes();
 }
 
-/** The time of an identifier, in milliseconds since the epoch (RFC 9562 section 5.7). */
+/** When an identifier was made, in milliseconds since the epoch (RFC 9562 section 5.7). */
 export function timeOfId(id: string): number {
   const bytes = idBytes(id);
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   return view.getUint16(0) * 2 ** 32 + view.getUint32(2);
 }
 
-/** A regular expression for the 26 characters after the prefix. */
+/** A regular expression for the 26 characters after the prefix, which encode 128 bits. */
 const BITS = '[0-7][0-9a-hjkmnp-tv-z]{25}';
 const BITS_ALONE = new RegExp(`^${BITS}$`);
 
-/** Checks that a text is an identifier of a kind; null if it is not. */
+/** Returns the text if it is an identifier with this prefix, else null. */
 export function parseId<P extends Prefix>(prefix: P, text: string): Id<P> | null {
   return text.startsWith(`${prefix}_`) && BITS_ALONE.test(text.slice(prefix.length + 1)) ? (text as Id<P>) : null;
 }
 
-/** A regular expression for the identifiers of a kind. */
+/** A regular expression for the identifiers with a prefix. */
 export function idPattern(prefix: Prefix): string {
   return `^${prefix}_${BITS}$`;
 }

@@ -26,7 +26,7 @@ import {
 const WebhookCreation = lazy(() =>
   z
     .strictObject({
-      url: webhookFields().url,
+      ...webhookFields(),
       description: webhookFields().description.default(null),
       events: webhookFields()
         .events.default([...WEBHOOK_EVENTS])
@@ -42,7 +42,7 @@ const WebhookCreation = lazy(() =>
 
 /**
  * Creates a webhook, which gets the events from now on.
- * @param input with those agents of the account that `agent_ids` names
+ * @param input the fields of the request, and as `agents` those of the named agents that the account has
  * @throws Problem `invalid_request`; `conflict` if the account has the maximum number of webhooks
  */
 export async function createWebhook(

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { erasures, webhooks } from '../db/schema';
 import { userAccess } from '../http/access';
@@ -8,19 +9,21 @@ import { answer, noContent, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import type { Id } from '../lib/typeid';
 import { closeFeed } from '../outbox/feed';
-import { isWebhook, webhookNumberSql, webhookOwnerSql } from './webhook';
+import { isWebhook, webhookOwnerSql } from './webhook';
 
 /**
- * Deletes a webhook. Workers stop sending to it, and the sweep erases its deliveries.
+ * Deletes a webhook. A worker that is sending to it stops when it next records a batch, and a cron task
+ * erases its deliveries.
  * @throws Problem `not_found`
  */
 export async function deleteWebhook(context: UserContext, { id }: { id: Id<'webhook'> }): Promise<void> {
   const account = context.principal.account.number;
+  const number = sql<number>`(select number from ${webhooks} where ${isWebhook(account, id)})`;
   await context.ledger
     .change({
       record: userActivity(context, 'webhook.deleted', id, { account: webhookOwnerSql(account, id) }),
       changes: (write) => [
-        write.insert(erasures).values({ kind: 'webhook', number: webhookNumberSql(account, id) }),
+        write.insert(erasures).values({ kind: 'webhook', number }),
         write.delete(webhooks).where(isWebhook(account, id)),
         closeFeed(write, account),
       ],

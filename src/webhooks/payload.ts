@@ -25,14 +25,14 @@ interface PayloadRow {
   agentId: Id<'agent'> | null;
 }
 
-/** Writes the payload of an event. The same event always yields the same bytes. */
+/** Writes the payload of an event, always with the same bytes, which are signed. */
 export function writePayload(event: WebhookEvent, at: number, data: Json | object): string {
   return JSON.stringify({ event, timestamp: formatTime(at), data });
 }
 
 /**
- * The payload of a delivery; null if the account's plan no longer keeps its audit entry. The payload of an audit entry
- * is not stored, because entries never change.
+ * The payload of a delivery; null if its audit entry or its agent is erased, or the entry is older than the account's
+ * retention. The payload of an audit entry is not stored, because entries never change.
  */
 export function payloadOf(row: PayloadRow, account: Parameters<typeof retentionDays>[0], now: number): string | null {
   if (row.payload !== null) return row.payload;

@@ -9,8 +9,8 @@ import { DAY } from '../lib/time';
 import { makeSecret } from './secret';
 import {
   isWebhook,
-  loadedWebhook,
   presentWebhook,
+  requireLoaded,
   type WebhookRow,
   WebhookWithSecret,
   webhookOfPath,
@@ -69,5 +69,5 @@ export const rotateSecretRoute = new Hono().post(
   userAccess('webhooks:write', webhookOfPath),
   noQuery(),
   body(NoFields),
-  async (c) => answer(c, await rotateSecret(c.var.context, { webhook: loadedWebhook(c.var.loaded) })),
+  async (c) => answer(c, await rotateSecret(c.var.context, { webhook: requireLoaded(c.var.loaded, 'webhook') })),
 );

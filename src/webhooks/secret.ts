@@ -18,8 +18,8 @@ export async function makeSecret(
 }
 
 /**
- * Reads the keys that sign a webhook's messages: its secret, and for a day after a rotation the one before it. An old
- * secret that cannot be decrypted is left out.
+ * Reads the keys that sign a webhook's messages: its secret and, until it expires, the one before the last rotation. An
+ * old secret that cannot be decrypted is left out.
  * @returns null if the current secret cannot be decrypted, because its root secret is gone
  */
 export async function readSigningKeys(

@@ -6,7 +6,7 @@ import { accepted, answer, operation } from '../http/operation';
 import { createDelivery } from './deliveries/create';
 import { Delivery } from './deliveries/delivery';
 import { writePayload } from './payload';
-import { loadedWebhook, type WebhookRow, webhookOfPath } from './webhook';
+import { requireLoaded, type WebhookRow, webhookOfPath } from './webhook';
 
 /**
  * Sends the event `webhook.test` to a webhook, whatever its filters.
@@ -32,5 +32,5 @@ export const testWebhookRoute = new Hono().post(
   userAccess('webhooks:write', webhookOfPath),
   noQuery(),
   body(NoFields),
-  async (c) => answer(c, await testWebhook(c.var.context, { webhook: loadedWebhook(c.var.loaded) })),
+  async (c) => answer(c, await testWebhook(c.var.context, { webhook: requireLoaded(c.var.loaded, 'webhook') })),
 );

@@ -1,29 +1,26 @@
 import { requireBinding, type Task, type TaskContext } from '../task';
-import { enqueueDueDeliveries, enqueuePendingEvents, UpcomingDeliveries } from './dispatch/enqueue-due';
+import { enqueueDueDeliveries, enqueuePendingEvents, enqueueUpcoming } from './dispatch/enqueue-due';
 
-/** Background work on webhooks: messages for everything that is due and has none. */
+/** Background work on webhooks: queue messages for whatever is due, in case the first message was lost. */
 export const webhookTasks: readonly Task[] = [
   {
     name: 'enqueue_upcoming_deliveries',
     schedule: 'every_minute',
-    start: (context) => {
-      const upcoming = new UpcomingDeliveries(() => sweepContext(context));
-      return () => upcoming.enqueueSlice();
-    },
+    start: (context) => enqueueUpcoming(() => enqueueContext(context)),
   },
   {
     name: 'enqueue_pending_events',
     schedule: 'every_minute',
-    start: (context) => () => enqueuePendingEvents(sweepContext(context)),
+    start: (context) => () => enqueuePendingEvents(enqueueContext(context)),
   },
   {
     name: 'enqueue_due_deliveries',
     schedule: 'every_minute',
-    start: (context) => () => enqueueDueDeliveries(sweepContext(context)),
+    start: (context) => () => enqueueDueDeliveries(enqueueContext(context)),
   },
 ];
 
-function sweepContext({ shard, database, ledger, env, runtime }: TaskContext) {
+function enqueueContext({ shard, database, ledger, env, runtime }: TaskContext) {
   const queues = {
     queue: requireBinding(env, 'WEBHOOK_QUEUE'),
     slowQueue: requireBinding(env, 'SLOW_WEBHOOK_QUEUE'),

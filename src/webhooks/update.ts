@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { type Column, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { webhooks } from '../db/schema';
@@ -36,7 +36,7 @@ type Fields = z.output<ReturnType<typeof WebhookUpdate>>;
 /**
  * Changes the given fields of a webhook. A disabled webhook gets nothing more, not even pending deliveries; an enabled
  * one gets the events from then on.
- * @param input with those agents of the account that `agent_ids` names
+ * @param input the fields of the request, and as `agents` those of the named agents that the account has
  * @throws Problem `not_found`, `invalid_request`
  */
 export async function updateWebhook(
@@ -78,42 +78,46 @@ export async function updateWebhook(
 }
 
 /**
- * Resets the failure state and the claim if the URL changes or the webhook is enabled again. Like a new webhook it is
- * in the slow queue until it has answered, and a worker that still sends to the old URL records nothing about it.
+ * Resets the failure state and the claim if the URL changes or the webhook is enabled again. Like a new webhook it uses
+ * the slow queue until it has answered. A worker that still sends to the old URL has lost its claim and records
+ * nothing.
  */
 function resetColumns({ url, is_active: isActive }: Fields, now: number) {
   const hasNewUrl = url === undefined ? sql`0` : sql`${webhooks.url} <> ${url}`;
   const isEnabled = isActive === true ? sql`not ${webhooks.isActive}` : sql`0`;
-  const ifReset = (value: SQL | number | null, otherwise: SQL) =>
-    sql`iif(${hasNewUrl} or ${isEnabled}, ${value}, ${otherwise})`;
+  const isReset = sql`(${hasNewUrl} or ${isEnabled})`;
   return {
-    isSlow: ifReset(1, sql`${webhooks.isSlow}`),
-    failingSince: ifReset(null, sql`${webhooks.failingSince}`),
-    lease: ifReset(null, sql`${webhooks.lease}`),
-    dueAt: ifReset(sql`iif(${webhooks.lease} is null, ${webhooks.dueAt}, ${now})`, sql`${webhooks.dueAt}`),
+    isSlow: when(isReset, 1, webhooks.isSlow),
+    failingSince: when(isReset, null, webhooks.failingSince),
+    lease: when(isReset, null, webhooks.lease),
+    dueAt: when(sql`${isReset} and ${webhooks.lease} is not null`, now, webhooks.dueAt),
   };
 }
 
 /** Enables a webhook. If it was disabled, it gets the events from now on. */
 function enabledColumns(account: number) {
-  const ifDisabled = (value: SQL, otherwise: SQL) => sql<number>`iif(${webhooks.isActive}, ${otherwise}, ${value})`;
+  const wasDisabled = sql`not ${webhooks.isActive}`;
   return {
     isActive: true,
     disabledReason: null,
-    startsAfter: ifDisabled(newestPosition(account), sql`${webhooks.startsAfter}`),
-    startsAfterOutcome: ifDisabled(newestOutcome(account), sql`${webhooks.startsAfterOutcome}`),
+    startsAfter: when(wasDisabled, newestPosition(account), webhooks.startsAfter),
+    startsAfterOutcome: when(wasDisabled, newestOutcome(account), webhooks.startsAfterOutcome),
   };
 }
 
 /** Disables a webhook, which cancels its pending deliveries: the next worker records them as failed. */
 function disabledColumns(now: number) {
-  const ifEnabled = (value: SQL | number, otherwise: SQL) => sql`iif(${webhooks.isActive}, ${value}, ${otherwise})`;
+  const wasEnabled = sql`${webhooks.isActive}`;
   return {
     isActive: false,
-    disableCount: ifEnabled(sql`${webhooks.disableCount} + 1`, sql`${webhooks.disableCount}`),
-    hasCanceled: ifEnabled(1, sql`${webhooks.hasCanceled}`),
-    dueAt: ifEnabled(sql`iif(${webhooks.lease} is null, ${now}, ${webhooks.dueAt})`, sql`${webhooks.dueAt}`),
+    disableCount: when(wasEnabled, sql`${webhooks.disableCount} + 1`, webhooks.disableCount),
+    hasCanceled: when(wasEnabled, 1, webhooks.hasCanceled),
+    dueAt: when(sql`${wasEnabled} and ${webhooks.lease} is null`, now, webhooks.dueAt),
   };
+}
+
+function when(condition: SQL, value: SQL | number | null, otherwise: Column) {
+  return sql`iif(${condition}, ${value}, ${otherwise})`;
 }
 
 export const updateWebhookRoute = new Hono().put(

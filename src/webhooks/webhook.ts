@@ -83,7 +83,7 @@ export const Webhook = lazy(() =>
 
 export type Webhook = z.output<ReturnType<typeof Webhook>>;
 
-/** A webhook with its new secret. No other answer shows the secret. */
+/** A webhook with a secret that was just made. No other answer shows it. */
 export const WebhookWithSecret = lazy(() =>
   Webhook()
     .extend({
@@ -106,7 +106,6 @@ type ShownRow = Pick<
   'id' | 'url' | 'description' | 'events' | 'agentIds' | 'isActive' | 'disabledReason' | 'createdAt' | 'updatedAt'
 >;
 
-/** Shows a webhook as the API does. */
 export function presentWebhook(row: ShownRow): Webhook {
   return {
     id: row.id,
@@ -121,38 +120,36 @@ export function presentWebhook(row: ShownRow): Webhook {
   };
 }
 
-/** The condition that finds a webhook of an account. */
+/** The condition that finds the webhook with this identifier, if the account has it. */
 export function isWebhook(account: number | SQL<number>, id: Id<'webhook'>) {
   return and(eq(webhooks.account, account), eq(webhooks.id, id));
 }
 
-/** The number of the account, as SQL; NULL if the webhook does not belong to it. */
+/** SQL for the number of the account; NULL if it has no such webhook. */
 export function webhookOwnerSql(account: number, id: Id<'webhook'>): SQL<number> {
   return sql<number>`(select account from ${webhooks} where ${isWebhook(account, id)})`;
 }
 
-/** The number of a webhook, as SQL; NULL if the account has no such webhook. */
-export function webhookNumberSql(account: number, id: Id<'webhook'>): SQL<number> {
-  return sql<number>`(select number from ${webhooks} where ${isWebhook(account, id)})`;
-}
-
-/** Makes the preload of the webhook that the path names. */
+/** Makes the preload (see `http/access.ts`) of the webhook that the path names. */
 export async function webhookOfPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const id = parseId('webhook', c.req.param('id') ?? '');
   return id && { query: reader.select().from(webhooks).where(isWebhook(owner, id)) };
 }
 
 /**
- * The webhook that the preload found.
+ * The row that the preload found.
  * @throws Problem `not_found`
  */
-export function loadedWebhook(loaded: WebhookRow[] | undefined): WebhookRow {
-  const [webhook] = loaded ?? [];
-  if (!webhook) throw notFound('webhook');
-  return webhook;
+export function requireLoaded<T>(loaded: T[] | undefined, noun: 'webhook' | 'delivery'): T {
+  const [row] = loaded ?? [];
+  if (!row) throw notFound(noun);
+  return row;
 }
 
-/** Makes the preload of those agents of the account that `agent_ids` names, in a body that is not validated yet. */
+/**
+ * Makes the preload of those agents that the account has, out of the ones that `agent_ids` names in the body. The body
+ * is not validated yet; for an invalid one null is returned, or fewer agents are found.
+ */
 export async function agentsOfBody(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const body = await readJson(c).catch((error: unknown) => {
     if (error instanceof Problem) return null;
@@ -169,7 +166,8 @@ export async function agentsOfBody(c: RequestContext, reader: Reader, owner: SQL
 
 /**
  * Refuses agents that the account does not have.
- * @param found those of the agents that it has
+ * @param ids the agents that the request names
+ * @param found those of them that the account has
  * @throws Problem `invalid_request`
  */
 export function requireAgents(ids: string[] | null | undefined, found: { id: string }[]): void {

@@ -3,6 +3,7 @@ import { getFile } from '../../files/presentation';
 import { userAccess } from '../../http/access';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
+import { pathId } from '../../http/path-id';
 import { AuditExport, presentExport } from './export';
 
 export const getExportRoute = new Hono().get(
@@ -16,5 +17,6 @@ export const getExportRoute = new Hono().get(
   }),
   userAccess('audit:export'),
   noQuery(),
-  async (c) => answer(c, await getFile(c.var.context, 'export', c.req.param('id'), presentExport)),
+  async (c) =>
+    answer(c, await getFile(c.var.context, { kind: 'export', id: pathId(c, 'export'), present: presentExport })),
 );

@@ -16,5 +16,8 @@ export const listExportsRoute = new Hono().get(
   }),
   userAccess('audit:export'),
   query(FileListQuery),
-  async (c) => answer(c, await listFiles(c.var.context, 'export', c.req.valid('query'), presentExport)),
+  async (c) => {
+    const input = { kind: 'export' as const, present: presentExport, ...c.req.valid('query') };
+    return answer(c, await listFiles(c.var.context, input));
+  },
 );

@@ -3,6 +3,7 @@ import { getFile } from '../../files/presentation';
 import { userAccess } from '../../http/access';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
+import { pathId } from '../../http/path-id';
 import { ComplianceReport, presentReport } from './report';
 
 export const getReportRoute = new Hono().get(
@@ -16,5 +17,6 @@ export const getReportRoute = new Hono().get(
   }),
   userAccess('audit:export'),
   noQuery(),
-  async (c) => answer(c, await getFile(c.var.context, 'report', c.req.param('id'), presentReport)),
+  async (c) =>
+    answer(c, await getFile(c.var.context, { kind: 'report', id: pathId(c, 'report'), present: presentReport })),
 );

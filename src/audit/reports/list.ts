@@ -16,5 +16,8 @@ export const listReportsRoute = new Hono().get(
   }),
   userAccess('audit:export'),
   query(FileListQuery),
-  async (c) => answer(c, await listFiles(c.var.context, 'report', c.req.valid('query'), presentReport)),
+  async (c) => {
+    const input = { kind: 'report' as const, present: presentReport, ...c.req.valid('query') };
+    return answer(c, await listFiles(c.var.context, input));
+  },
 );

@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 import { decodeJwt } from 'jose';
 import { type Database, loadNonNull, type Reader } from '../../db/database';
 import { leastFullShard } from '../../db/least-full-shard';
@@ -10,15 +10,21 @@ import { Ledger } from '../../ledger/ledger';
 import { sha256 } from '../../lib/bytes';
 import { SECOND } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
-import { failAuthentication } from '../authentication-failure';
 import { type AccountRef, newId, type RequestContext, SCOPES, type Scope, type UserPrincipal } from '../context';
-import { accountColumns, activeAccount, type CallerSql, type PreloadQueries } from '../credentials';
+import {
+  type AccountRow,
+  accountColumns,
+  activeAccount,
+  type CallerSql,
+  failAuthentication,
+  type PreloadQueries,
+} from '../credentials';
 import { text } from '../fields';
 import { limitIdentity } from '../rate-limit';
 import { type Claims, readSubject } from './jwt';
-import { findProviderKeys, verifyByProvider } from './keys';
+import { findProviderKeys, verifyIdentityToken } from './keys';
 
-/** The first shard has the directory of all people, wherever their accounts are. */
+/** The shard with the directory of people (table `identities`), which says on which shard each one's account is. */
 const DIRECTORY = '00';
 
 /** The account of a person, and its shard. */
@@ -27,7 +33,7 @@ interface AccountLocation {
   shard: string;
 }
 
-/** Whether a credential looks like a JWT of the configured identity provider. Verifies nothing. */
+/** Whether a credential looks like a JWT of the configured identity provider. It is not verified. */
 export function isIdentityToken(c: RequestContext, credential: string): boolean {
   const { oidc } = c.var.config;
   return oidc !== null && readSubject(credential, oidc) !== null;
@@ -39,10 +45,11 @@ export function claimedScope(c: RequestContext, credential: string): string | nu
 }
 
 /**
- * Finds the person who presents a JWT of the identity provider. Takes one round trip if the account is on the first
- * shard, else two.
+ * Finds the account of the person who presents a JWT of the identity provider. Takes one round trip if the account is
+ * on the first shard, else two; more if an account is created or the provider's keys have to be fetched.
  * @param mayCreateAccount whether a person without an account gets one; else they are refused
- * @throws Problem `unauthorized`, `account_inactive`, `unavailable`
+ * @throws Problem as {@link failAuthentication}; `rate_limited` after too many requests of the person;
+ *   `account_inactive`, `unavailable`
  */
 export async function authenticateIdentity(
   c: RequestContext,
@@ -60,7 +67,7 @@ export async function authenticateIdentity(
     findIdentity(directory, key),
     ...(await queries(directory, callerByIdentityKey(key))),
   ]);
-  const claims = await verifyByProvider(c, directory, token, providerKeys);
+  const claims = await verifyIdentityToken(c, directory, token, providerKeys);
   if (!claims) return failAuthentication(c);
   await limitIdentity(c, key);
   if (known?.shard === DIRECTORY && known.accountNumber !== null) {
@@ -78,8 +85,6 @@ export async function authenticateIdentity(
   return created;
 }
 
-type AccountRow = Parameters<typeof activeAccount>[0];
-
 function findIdentity(reader: Reader, key: Uint8Array) {
   return reader
     .select({ account: identities.account, shard: identities.shard, ...accountColumns })
@@ -89,11 +94,14 @@ function findIdentity(reader: Reader, key: Uint8Array) {
 }
 
 function callerByIdentityKey(key: Uint8Array): CallerSql {
-  const id = sql`(select ${identities.account} from ${identities} where ${eq(identities.key, key)})`;
+  return callerByAccountId(sql`(select ${identities.account} from ${identities} where ${eq(identities.key, key)})`);
+}
+
+function callerByAccountId(id: SQL): CallerSql {
   return { id, account: sql<number>`(select ${accounts.number} from ${accounts} where ${accounts.id} = ${id})` };
 }
 
-/** Loads an account from its shard, with the rows of the preload queries; null if it does not exist. */
+/** Loads an account from its shard, with the rows of the preload queries; null if the account does not exist. */
 async function loadAccount(
   c: RequestContext,
   { account, shard }: AccountLocation,
@@ -102,14 +110,9 @@ async function loadAccount(
 ) {
   const database = openShard(c.env, shard, c.var.cost);
   if (!database) throw new Error(`shard ${shard} is in the directory and not bound`);
-  const id = sql`${sql.param(account, accounts.id)}`;
-  const caller = {
-    id,
-    account: sql<number>`(select ${accounts.number} from ${accounts} where ${accounts.id} = ${id})`,
-  };
   const [[row], ...loaded] = await loadNonNull(database, [
     database.select(accountColumns).from(accounts).where(eq(accounts.id, account)),
-    ...(await queries(database, caller)),
+    ...(await queries(database, callerByAccountId(sql`${sql.param(account, accounts.id)}`))),
   ]);
   return row ? { ...makePrincipal(activeAccount(row), shard, claims), database, loaded } : null;
 }
@@ -162,26 +165,20 @@ async function createAccount(
   return home;
 }
 
-/** The email address, which is only displayed: nothing is found or authorized by it. */
+/** The `email` claim if it looks like an address, else an empty text. It is displayed, and authorizes nothing. */
 function readEmail({ email }: Claims): string {
   return typeof email === 'string' && email.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(email) ? email : '';
 }
 
-/** The principal for a person's account, until their JWT expires. */
+/** The principal and the credential reference for a verified JWT. */
 function makePrincipal(account: AccountRef, shard: string, { scope, exp }: Claims) {
   const expiresAt = exp * SECOND;
-  const principal: UserPrincipal = {
-    kind: 'user',
-    shard,
-    account,
-    token: null,
-    scopes: grantedScopes(scope),
-    expiresAt,
-  };
+  const scopes = grantedScopes(scope);
+  const principal: UserPrincipal = { kind: 'user', shard, account, token: null, scopes, expiresAt };
   return { principal, reference: { kind: 'identity_token' as const, account: account.number, expiresAt } };
 }
 
-/** The scopes that a `scope` claim names (RFC 8693 section 4.2); all without the claim. */
+/** The scopes of this service that a `scope` claim names (RFC 8693 section 4.2); all of them without the claim. */
 function grantedScopes(claim: unknown): readonly Scope[] {
   if (claim === undefined) return SCOPES;
   const named = typeof claim === 'string' ? claim.split(' ') : [];

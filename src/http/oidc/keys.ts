@@ -1,19 +1,18 @@
-import { eq } from 'drizzle-orm';
+import { and, eq, lte } from 'drizzle-orm';
 import type { JSONWebKeySet } from 'jose';
-import type { Batch, Database, Reader } from '../../db/database';
+import type { Database, Reader } from '../../db/database';
 import { providerKeys } from '../../db/schema';
 import type { OidcConfig, Runtime } from '../../env';
 import { unavailable } from '../../errors';
 import { SERVICE_AUTHORITY } from '../../ledger/authority';
-import { type InternalWriter, Ledger } from '../../ledger/ledger';
+import { Ledger } from '../../ledger/ledger';
 import { logFailure } from '../../lib/log';
 import { HOUR, MINUTE, SECOND } from '../../lib/time';
 import type { RequestContext } from '../context';
 import { type Claims, verifyJwt } from './jwt';
 import { fetchKeys } from './provider';
-import { claimKeyRefresh, saveKeyRefresh } from './provider-keys';
 
-/** Age at which the keys are fetched again. While the provider answers, a withdrawn key is trusted no longer. */
+/** Age from which the keys are fetched again. While the provider answers, a withdrawn key is not trusted for longer. */
 const REFRESH_AFTER = 10 * MINUTE;
 /** Age up to which keys are used while the provider does not answer. */
 const USABLE_FOR = HOUR;
@@ -22,8 +21,8 @@ const MIN_REFRESH_INTERVAL = 30 * SECOND;
 /** Delays between the reads of a request that waits for keys which another one fetches, in milliseconds. */
 const POLL_DELAYS = [250, 500, 1_000];
 
-/** The stored keys of an identity provider. */
-export type ProviderKeys = typeof providerKeys.$inferSelect;
+/** The stored keys of an identity provider, and the last claim to fetch new ones. */
+type ProviderKeys = typeof providerKeys.$inferSelect;
 
 /** Finds the stored keys of an identity provider. */
 export function findProviderKeys(reader: Reader, issuer: string) {
@@ -31,11 +30,12 @@ export function findProviderKeys(reader: Reader, issuer: string) {
 }
 
 /**
- * Verifies a JWT with the provider's keys. Fetches and stores new keys if the stored ones are old or lack its key.
+ * Verifies a JWT with the identity provider's keys. Fetches and stores new keys if the stored ones are old or lack the
+ * key of the JWT.
  * @returns its claims; null if it is not valid
  * @throws Problem `unavailable` if there are no usable keys, neither stored nor fetched
  */
-export async function verifyByProvider(
+export async function verifyIdentityToken(
   c: RequestContext,
   directory: Database,
   token: string,
@@ -66,18 +66,43 @@ function usableKeys(stored: ProviderKeys | undefined, now: number): JSONWebKeySe
   return stored && now - stored.fetchedAt < USABLE_FOR ? stored.keys : null;
 }
 
+/**
+ * Claims the right to fetch the keys, so that one of several concurrent requests does.
+ * @returns whether the claim succeeded
+ */
 async function claimRefresh(directory: Database, { issuer }: OidcConfig, now: number): Promise<boolean> {
-  const [[claimed]] = await change(directory, (write) => [claimKeyRefresh(write, issuer, now, MIN_REFRESH_INTERVAL)]);
-  return claimed !== undefined;
+  const asked = { askedAt: now, isAsked: true };
+  const [claimed] = await new Ledger(directory, SERVICE_AUTHORITY).write({
+    changes: (write) => [
+      write
+        .insert(providerKeys)
+        .values({ issuer, keys: null, fetchedAt: 0, ...asked })
+        .onConflictDoUpdate({
+          target: providerKeys.issuer,
+          set: asked,
+          setWhere: lte(providerKeys.askedAt, now - MIN_REFRESH_INTERVAL),
+        })
+        .returning({ issuer: providerKeys.issuer }),
+    ],
+  });
+  return claimed.length > 0;
 }
 
-/** Fetches and stores the keys; null if the provider does not answer. */
-async function refreshKeys(runtime: Runtime, directory: Database, oidc: OidcConfig, now: number) {
+/**
+ * Fetches the keys under a claim made at `askedAt`, stores them and ends the claim. Writes nothing if there is a newer
+ * claim.
+ * @returns null if the provider does not answer: the stored keys stay
+ */
+async function refreshKeys(runtime: Runtime, directory: Database, oidc: OidcConfig, askedAt: number) {
   const keys = await fetchKeys(runtime, oidc).catch((error: unknown) => {
     logFailure('oidc_provider_failed', error);
     return null;
   });
-  await change(directory, (write) => [saveKeyRefresh(write, oidc.issuer, now, keys)]);
+  const isOwnClaim = and(eq(providerKeys.issuer, oidc.issuer), eq(providerKeys.askedAt, askedAt));
+  const refreshed = { isAsked: false, ...(keys && { keys, fetchedAt: askedAt }) };
+  await new Ledger(directory, SERVICE_AUTHORITY).write({
+    changes: (write) => [write.update(providerKeys).set(refreshed).where(isOwnClaim)],
+  });
   return keys;
 }
 
@@ -94,8 +119,4 @@ async function waitForKeys(
     if (keys || !stored?.isAsked) return keys;
   }
   return null;
-}
-
-function change<const C extends Batch>(directory: Database, changes: (write: InternalWriter) => C) {
-  return new Ledger(directory, SERVICE_AUTHORITY).write({ changes });
 }

@@ -10,21 +10,21 @@ import { type Delivery, presentDelivery } from './delivery';
 import { markDue } from './pending';
 
 /** A delivery that a client asks for. */
-export interface NewDelivery {
+interface NewDelivery {
   webhookId: Id<'webhook'>;
   event: WebhookEvent;
   /** The first delivery of the event; null if this is the first one. */
   original: Id<'dlv'> | null;
-  /** The audit entry's position, and its agent's number; null for other events. */
+  /** The position of the audit entry in the log, and the number of its agent; null for other events. */
   pos: number | null;
   agent: number | null;
-  /** Null for an audit entry. */
+  /** Null for an audit entry, from which the payload is written at each attempt. */
   payload: string | null;
 }
 
 /**
  * Creates a delivery to one webhook, whatever its filters, and enqueues a message for it.
- * @throws Problem `conflict` if the webhook is disabled, or the agent of the entry is deleted
+ * @throws Problem `conflict` if the webhook is disabled or deleted, or the agent of the entry is deleted
  */
 export async function createDelivery(
   { principal, runtime, ledger, config }: UserContext,

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { aliased } from '../../db/columns';
 import type { Reader } from '../../db/database';
 import { agents, auditEntries, DELIVERY_STATUSES, deliveries, webhooks } from '../../db/schema';
-import { notFound } from '../../errors';
 import type { RequestContext } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice } from '../../http/fields';
@@ -29,7 +28,7 @@ export const exampleDelivery = {
   completed_at: null,
 };
 
-/** A delivery as lists show it. */
+/** A delivery as the API shows it in lists. */
 export const Delivery = lazy(() =>
   z
     .object({
@@ -51,12 +50,13 @@ export const Delivery = lazy(() =>
 
 export type Delivery = z.output<ReturnType<typeof Delivery>>;
 
-type DeliveryRow = typeof deliveries.$inferSelect;
-
 /** A delivery with its webhook and, for `audit.created`, its audit entry. */
 export type FoundDelivery = NonNullable<ReturnType<typeof findDelivery>>['_']['result'][number];
 
-/** The columns of a delivery, and whether it was canceled because its webhook was disabled. */
+/**
+ * The columns of a delivery, and whether it is canceled: it was pending when its webhook was disabled, and a worker has
+ * not recorded it as failed yet.
+ */
 export const deliveryColumns = {
   webhook: deliveries.webhook,
   id: aliased(deliveries.id, 'delivery_id'),
@@ -75,14 +75,14 @@ export const deliveryColumns = {
   ),
 };
 
-/** Leaves out deliveries of a deleted agent, which are not erased yet. */
-export const isShown = sql`(${deliveries.agent} is null or ${agents.number} is not null)`;
+/** The condition that leaves out deliveries of deleted agents that are not erased yet. Needs `agents` to be joined. */
+export const agentExists = sql`(${deliveries.agent} is null or ${agents.number} is not null)`;
 
 /** The error of a delivery that was pending when its webhook was disabled. */
 export const CANCELED_ERROR = 'The webhook was disabled before this delivery was sent.';
 
-/** Finds a delivery of a webhook of an account, with its audit entry; null if an id is malformed. */
-export function findDelivery(reader: Reader, account: number | SQL<number>, webhook: string, delivery: string) {
+/** Makes the query of a delivery of one of the account's webhooks, with its audit entry; null if an id is malformed. */
+function findDelivery(reader: Reader, account: number | SQL<number>, webhook: string, delivery: string) {
   const [webhookId, id] = [parseId('webhook', webhook), parseId('dlv', delivery)];
   if (!webhookId || !id) return null;
   return reader
@@ -99,7 +99,7 @@ export function findDelivery(reader: Reader, account: number | SQL<number>, webh
     .innerJoin(deliveries, and(eq(deliveries.webhook, webhooks.number), eq(deliveries.id, id)))
     .leftJoin(agents, eq(agents.number, deliveries.agent))
     .leftJoin(auditEntries, eq(auditEntries.pos, deliveries.pos))
-    .where(and(isWebhook(account, webhookId), isShown));
+    .where(and(isWebhook(account, webhookId), agentExists));
 }
 
 /** Makes the preload of the delivery that the path names. */
@@ -108,22 +108,12 @@ export async function deliveryOfPath(c: RequestContext, reader: Reader, owner: S
   return query && { query };
 }
 
-/**
- * The delivery that the preload found.
- * @throws Problem `not_found`
- */
-export function loadedDelivery(loaded: FoundDelivery[] | undefined): FoundDelivery {
-  const [delivery] = loaded ?? [];
-  if (!delivery) throw notFound('delivery');
-  return delivery;
-}
-
 type ShownDelivery = Pick<
-  DeliveryRow,
+  typeof deliveries.$inferSelect,
   'id' | 'event' | 'status' | 'attempts' | 'dueAt' | 'lastStatusCode' | 'lastError' | 'createdAt' | 'completedAt'
 > & { isCanceled: number };
 
-/** Shows a delivery as the API does. A canceled delivery has failed, even before a worker has recorded it. */
+/** Presents a delivery. A canceled one is shown as failed, even before a worker has recorded that. */
 export function presentDelivery(webhook: Delivery['webhook_id'], row: ShownDelivery): Delivery {
   const isCanceled = row.isCanceled === 1;
   return {

@@ -11,14 +11,8 @@ import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { payloadOf } from '../payload';
-import {
-  Delivery,
-  deliveryOfPath,
-  exampleDelivery,
-  type FoundDelivery,
-  loadedDelivery,
-  presentDelivery,
-} from './delivery';
+import { requireLoaded } from '../webhook';
+import { Delivery, deliveryOfPath, exampleDelivery, type FoundDelivery, presentDelivery } from './delivery';
 
 const Attempt = lazy(() =>
   z
@@ -60,7 +54,7 @@ export type DeliveryDetail = z.output<ReturnType<typeof DeliveryDetail>>;
 /** The parameters in the path of a delivery. */
 export const deliveryPath = lazy(() => z.object({ id: idField('webhook'), delivery_id: idField('dlv') }));
 
-/** The scope that a token needs, besides `webhooks:read`, to see the payload of an event; null for none. */
+/** The scope that a token needs, besides `webhooks:read`, to see the payload of an event; null if none. */
 const PAYLOAD_SCOPES: Record<WebhookEvent, Scope | null> = {
   'audit.created': 'audit:read',
   'audit.export.completed': 'audit:export',
@@ -70,7 +64,7 @@ const PAYLOAD_SCOPES: Record<WebhookEvent, Scope | null> = {
   'webhook.test': null,
 };
 
-/** Shows a delivery. It shows the payload only to a token that could read the same data elsewhere. */
+/** Presents a delivery, with its payload only for a token that may read the same data elsewhere. */
 export function getDelivery(
   { principal, runtime }: UserContext,
   { delivery }: { delivery: FoundDelivery },
@@ -109,5 +103,5 @@ export const getDeliveryRoute = new Hono().get(
   }),
   userAccess('webhooks:read', deliveryOfPath),
   noQuery(),
-  async (c) => answer(c, getDelivery(c.var.context, { delivery: loadedDelivery(c.var.loaded) })),
+  async (c) => answer(c, getDelivery(c.var.context, { delivery: requireLoaded(c.var.loaded, 'delivery') })),
 );

@@ -10,8 +10,8 @@ import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { idBytes } from '../../lib/typeid';
-import { loadedWebhook, type WebhookRow, webhookOfPath } from '../webhook';
-import { Delivery, DeliveryStatus, deliveryColumns, isShown, presentDelivery } from './delivery';
+import { requireLoaded, type WebhookRow, webhookOfPath } from '../webhook';
+import { agentExists, Delivery, DeliveryStatus, deliveryColumns, presentDelivery } from './delivery';
 import { FROM_FIRST_ATTEMPTS, FROM_RETRIES, isPendingFor } from './pending';
 
 const DeliveryList = lazy(() =>
@@ -21,13 +21,13 @@ const DeliveryList = lazy(() =>
   }),
 );
 
-/** How many deliveries one page of succeeded ones scans: no index has their status. */
+/** How many deliveries one page of succeeded ones scans: no index finds them. */
 const SCANNED = 1_000;
 
 /**
  * Selects the ids of a page, newest first. Indexes find the pending and the failed deliveries. The succeeded ones are
- * found by scanning a limited number of deliveries: the last one scanned is always selected, so that the next page
- * continues there.
+ * found by scanning a limited number of deliveries. The last of that number is always selected, so that the next page
+ * continues there, and listed only if it succeeded.
  */
 function selectPage(webhook: number, status: Status | undefined, older: SQL, limit: number): SQL {
   const newest = sql`${older} order by deliveries.id desc limit ${limit}`;
@@ -63,7 +63,7 @@ export async function listDeliveries(
   const select = reader
     .select({
       ...deliveryColumns,
-      isListed: sql<number>`${isShown} and page.is_listed`.as('is_listed'),
+      isListed: sql<number>`${agentExists} and page.is_listed`.as('is_listed'),
       isCut: sql<number>`page.is_cut`.as('is_cut'),
     })
     .from(sql`(${selectPage(webhook.number, input.status, older, page.rowLimit)}) as page`)
@@ -97,7 +97,7 @@ export const listDeliveriesRoute = new Hono().get(
   userAccess('webhooks:read', webhookOfPath),
   query(DeliveryList),
   async (c) => {
-    const input = { webhook: loadedWebhook(c.var.loaded), ...c.req.valid('query') };
+    const input = { webhook: requireLoaded(c.var.loaded, 'webhook'), ...c.req.valid('query') };
     return answer(c, await listDeliveries(c.var.context, input));
   },
 );

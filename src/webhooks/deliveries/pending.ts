@@ -3,11 +3,12 @@ import { webhooks } from '../../db/schema';
 import type { InternalWriter } from '../../ledger/ledger';
 import { DELIVERY_LIFETIME } from '../../outbox/feed';
 
-// A pending delivery is in one index until its first attempt, and in two after an attempt that failed: a delivery that
-// succeeds at once is written to one index only. SQLite uses an index only for a condition that is spelled as in the
-// index.
+// Sources of pending deliveries, as SQL to which conditions can be appended. A pending delivery is in one index until
+// its first attempt, and in two after an attempt that failed, so that one that succeeds at once is written to one index
+// only. SQLite uses an index only for a condition that is spelled as in the index. The column `generation` is
+// `disableCount`.
 
-/** Deliveries that wait for their first attempt. They are due from their creation on. */
+/** Deliveries that wait for their first attempt, by webhook and id. They are due from their creation on. */
 export const FROM_FIRST_ATTEMPTS = sql`deliveries indexed by deliveries_fresh where status = 0 and attempts = 0`;
 
 /** Deliveries that wait for a retry, by webhook and id. */
@@ -16,19 +17,22 @@ export const FROM_RETRIES = sql`deliveries indexed by deliveries_retried where s
 /** Deliveries that wait for a retry, by webhook and due time. */
 export const FROM_RETRIES_BY_DUE_TIME = sql`deliveries indexed by deliveries_due where due_at is not null and attempts > 0`;
 
-/** SQL to append to one of the sources above: limits it to the deliveries that will be sent to a webhook. */
+/** SQL to append to a source: limits it to the deliveries that will be sent to a webhook. */
 export function isPendingFor(webhook: number | SQL): SQL {
   return sql`and deliveries.webhook = ${webhook}
     and deliveries.generation = (select generation from webhooks where number = ${webhook})`;
 }
 
-/** SQL to append to one of the sources above: limits it to those that were pending when a webhook was disabled. */
+/** SQL to append to a source: limits it to the deliveries that were pending when a webhook was disabled. */
 export function isCanceledFor(webhook: number): SQL {
   return sql`and deliveries.webhook = ${webhook}
     and deliveries.generation < (select generation from webhooks where number = ${webhook})`;
 }
 
-/** Marks active webhooks as having a delivery that is due. A webhook that a worker has claimed keeps its due time. */
+/**
+ * Builds the statement that makes active webhooks due now, because they have new deliveries. A webhook that a worker
+ * has claimed keeps its due time, at which the claim expires: the worker looks for new deliveries before it ends.
+ */
 export function markDue(write: Pick<InternalWriter, 'update'>, which: SQL | undefined, now: number) {
   return write
     .update(webhooks)

@@ -5,13 +5,14 @@ import type { UserContext } from '../../http/context';
 import { body, NoFields, noQuery } from '../../http/input';
 import { accepted, answer, operation } from '../../http/operation';
 import { payloadOf } from '../payload';
+import { requireLoaded } from '../webhook';
 import { createDelivery } from './create';
-import { Delivery, deliveryOfPath, type FoundDelivery, loadedDelivery } from './delivery';
+import { Delivery, deliveryOfPath, type FoundDelivery } from './delivery';
 import { deliveryPath } from './get';
 
 /**
  * Sends the event of a delivery again, in a new delivery with the same `webhook-id`, by which receivers recognize it.
- * @throws Problem `conflict` if the webhook is disabled or the audit entry is no longer kept
+ * @throws Problem `conflict` if the webhook is disabled, the audit entry is no longer kept, or its agent is deleted
  */
 export async function redeliver(context: UserContext, { delivery }: { delivery: FoundDelivery }): Promise<Delivery> {
   const { webhookId, event, pos, agent, payload } = delivery;
@@ -36,5 +37,5 @@ export const redeliverRoute = new Hono().post(
   userAccess('webhooks:write', deliveryOfPath),
   noQuery(),
   body(NoFields),
-  async (c) => answer(c, await redeliver(c.var.context, { delivery: loadedDelivery(c.var.loaded) })),
+  async (c) => answer(c, await redeliver(c.var.context, { delivery: requireLoaded(c.var.loaded, 'delivery') })),
 );

@@ -12,11 +12,11 @@ import { payloadColumns } from '../payload';
 import type { WebhookRow } from '../webhook';
 import { CLAIM_DURATION, PAGE_SIZE, SLOW_BATCH_SIZE } from './limits';
 
-/** How long the webhooks of a disabled account wait before a worker looks at them again. */
-const DISABLED_ACCOUNT_DELAY = 5 * MINUTE;
+/** How long the webhooks of an inactive account wait before a worker looks at them again, in milliseconds. */
+const INACTIVE_ACCOUNT_DELAY = 5 * MINUTE;
 const LEASE_BYTES = 8;
 
-/** The services and settings that a worker uses to deliver. */
+/** The services and settings with which a worker delivers. A worker is one invocation of the consumer of a queue. */
 export interface DispatchContext {
   shard: string;
   reader: Reader;
@@ -25,7 +25,7 @@ export interface DispatchContext {
   config: { keyring: Keyring; webhooks: WebhookConfig };
 }
 
-/** A webhook to which one worker alone delivers, until the claim expires. */
+/** A webhook to which one worker alone delivers until the claim expires. */
 export interface ClaimedWebhook {
   /** Its lease identifies the claim. */
   webhook: WebhookRow & { lease: Uint8Array };
@@ -33,13 +33,13 @@ export interface ClaimedWebhook {
   account: { plan: Plan; auditRetentionDays: number | null };
   /** When it was claimed, in milliseconds since the epoch. */
   claimedAt: number;
-  /** The first deliveries to send. */
+  /** The first due deliveries, in the order in which they became due. */
   due: DueDelivery[];
-  /** The number of webhooks of the account, this one included. */
+  /** How many webhooks the account has, this one included. */
   accountWebhooks: number;
 }
 
-/** A delivery that is due, with the audit entry that it is about. */
+/** A delivery that is due, with its payload or the columns of its audit entry. */
 export type DueDelivery = ReturnType<typeof findDueDeliveries>['_']['result'][number];
 
 /**
@@ -47,7 +47,8 @@ export type DueDelivery = ReturnType<typeof findDueDeliveries>['_']['result'][nu
  *
  * The claim expires after 26 s, so that a crash delays deliveries and loses none. Two workers never hold the same
  * webhook: the UPDATE takes only a webhook without a claim, or with one that has expired.
- * @returns null if another worker has claimed it, its account is disabled, or it is disabled and has nothing to cancel
+ * @returns null if another worker has claimed it, its account is inactive, it is deleted, or it is disabled and has
+ *   nothing to cancel
  */
 export async function claimWebhook(
   { reader, ledger, runtime }: DispatchContext,
@@ -77,9 +78,9 @@ export async function claimWebhook(
         .returning(),
       write
         .update(webhooks)
-        .set({ dueAt: now + DISABLED_ACCOUNT_DELAY })
+        .set({ dueAt: now + INACTIVE_ACCOUNT_DELAY })
         .where(
-          and(isThis, sql`${webhooks.dueAt} < ${now + DISABLED_ACCOUNT_DELAY}`, sql`not exists (${activeAccount})`),
+          and(isThis, sql`${webhooks.dueAt} < ${now + INACTIVE_ACCOUNT_DELAY}`, sql`not exists (${activeAccount})`),
         ),
     ],
     reads: [
@@ -98,12 +99,15 @@ export async function claimWebhook(
   return { webhook: { ...webhook, lease }, account, claimedAt: now, due, accountWebhooks: account.webhookCount };
 }
 
-/** The condition that finds a claimed webhook as long as no other worker has claimed it, and it was not reset. */
+/**
+ * The condition that finds a claimed webhook as long as the claim holds: no other worker has claimed the webhook, and
+ * no new URL or activation has reset it.
+ */
 export function isClaimed({ webhook }: ClaimedWebhook): SQL | undefined {
   return and(eq(webhooks.number, webhook.number), eq(webhooks.lease, webhook.lease));
 }
 
-/** Finds the due deliveries of a webhook, in the order in which they became due. */
+/** Makes the query of the due deliveries of a webhook, in the order in which they became due. */
 export function findDueDeliveries(reader: Reader, webhook: number, now: number, limit: number | SQL) {
   // A delivery without an attempt is due since the time in its id (RFC 9562 section 5.7): its index is in that order.
   const due = sql`(

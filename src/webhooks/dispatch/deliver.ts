@@ -5,13 +5,12 @@ import type { ClaimedWebhook, DispatchContext } from './claim';
 import { BATCH_SIZE, PAGE_SIZE, SLOW_BATCH_SIZE, WORK_TIME } from './limits';
 import { openTarget } from './prepare';
 import { recordAttempts, recordLastBatch } from './record';
-import type { DeliveryUpdate } from './retry-schedule';
 import { sendBatch, type WebhookHealth } from './send-batch';
 
 // From a commit to a delivery:
 //
-// 1. `ledger/marks.ts` marks the account's feed as due, in the transaction that appends the audit entry. The request
-//    then sends a queue message (`outbox/enqueue.ts`), which `background/webhook-queue.ts` handles in steps 2 to 4.
+// 1. `ledger/marks.ts` marks the account's feed (`outbox/feed.ts`) as due, in the transaction that appends the audit
+//    entry. The request then sends a queue message, which `background/webhook-queue.ts` handles in steps 2 to 4.
 // 2. `fan-out.ts` finds the events that wait (`pending-events.ts`), creates a delivery of each for every webhook that
 //    wants it, and enqueues a message for each webhook.
 // 3. `claim.ts` gives the webhook to one worker, with the deliveries that are due.
@@ -23,12 +22,12 @@ import { sendBatch, type WebhookHealth } from './send-batch';
 //    - `retry-schedule.ts` decides what follows: success, a retry, failure, or a disabled webhook.
 //    - `record.ts` records this, and renews or releases the claim.
 //
-// Queue messages can be lost. `enqueue-due.ts` finds every minute whatever is due and has none.
+// Queue messages can be lost. Every minute `enqueue-due.ts` sends one for whatever is due.
 
-/** The greatest delay of a queue message. The sweep finds what is due later. */
+/** The greatest delay of a queue message. For what is due later, `enqueue-due.ts` sends one in time. */
 const MAX_MESSAGE_DELAY = 10 * MINUTE;
 
-/** The pending work when a worker has finished with a webhook. */
+/** What is left when a worker has finished with a webhook. */
 interface Finished {
   isSlow: boolean;
   /** When the next delivery is due; null if there is none. */
@@ -37,7 +36,7 @@ interface Finished {
 }
 
 /**
- * Delivers to a claimed webhook, and enqueues a message for what is left.
+ * Delivers to a claimed webhook for some seconds, and enqueues a message for what is left.
  *
  * It delivers at least once: after a crash, attempts that were made and not recorded are made again.
  */
@@ -60,16 +59,16 @@ async function sendDue(context: DispatchContext, claimed: ClaimedWebhook, deadli
   const target = await openTarget(context, claimed);
   let due = [...claimed.due];
   let health: WebhookHealth = claimed.webhook;
-  let recording: Promise<Recording> = Promise.resolve({ mayGoOn: true, unrecorded: [] });
+  let recording: ReturnType<typeof recordAttempts> = Promise.resolve({ mayContinue: true, unrecorded: [] });
   for (;;) {
     const deliveries = due.splice(0, health.isSlow ? SLOW_BATCH_SIZE : BATCH_SIZE);
     const batch = await sendBatch(runtime, target, health, deliveries, deadline);
-    const { mayGoOn, unrecorded } = await recording;
+    const { mayContinue, unrecorded } = await recording;
     const isInOtherQueue = batch.isSlow !== health.isSlow;
-    const isOver = !mayGoOn || runtime.now() >= deadline || isInOtherQueue || batch.disabledReason !== null;
+    const isOver = !mayContinue || runtime.now() >= deadline || isInOtherQueue || batch.disabledReason !== null;
     health = batch;
     if (due.length > 0 && !isOver) {
-      recording = startRecording(context, claimed, batch.updates);
+      recording = recordAttempts(context, claimed, batch.updates);
       continue;
     }
     const last = { ...batch, updates: [...unrecorded, ...batch.updates] };
@@ -80,24 +79,7 @@ async function sendDue(context: DispatchContext, claimed: ClaimedWebhook, deadli
   }
 }
 
-interface Recording {
-  mayGoOn: boolean;
-  /** Updates that could not be recorded. They are recorded with the next batch. */
-  unrecorded: DeliveryUpdate[];
-}
-
-function startRecording(
-  context: DispatchContext,
-  claimed: ClaimedWebhook,
-  updates: DeliveryUpdate[],
-): Promise<Recording> {
-  return recordAttempts(context, claimed, updates).then(
-    (mayGoOn) => ({ mayGoOn, unrecorded: [] }),
-    () => ({ mayGoOn: false, unrecorded: updates }),
-  );
-}
-
-/** Releases a webhook without a delivery that is due. */
+/** Releases the claim of a webhook that has no due delivery. */
 async function release(context: DispatchContext, claimed: ClaimedWebhook): Promise<Finished | null> {
   const { isSlow, failingSince } = claimed.webhook;
   const nothing = { updates: [], isSlow, failingSince, disabledReason: null };
@@ -106,8 +88,8 @@ async function release(context: DispatchContext, claimed: ClaimedWebhook): Promi
 }
 
 /**
- * Enqueues a message for the next delivery. A worker that sent nothing enqueues none for a later time: the message for
- * it is on its way, and otherwise each message would enqueue another one.
+ * Enqueues a message for the next delivery. A worker that sent nothing enqueues none for a later time: that message is
+ * on its way already, and otherwise each message would enqueue another one.
  */
 async function reschedule(
   { shard, runtime, config }: DispatchContext,

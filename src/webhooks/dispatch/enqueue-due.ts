@@ -3,13 +3,14 @@ import type { Reader } from '../../db/database';
 import { webhookFeeds, webhooks } from '../../db/schema';
 import type { Ledger } from '../../ledger/ledger';
 import { batchByQueue, type OutgoingMessage, type WebhookQueues } from '../../outbox/enqueue';
+import type { Slice } from '../../task';
 import { CLAIM_DURATION } from './limits';
 
-/** Messages of one slice: a queue takes 100 at once. */
+/** The maximum number of messages of one slice: a queue takes 100 at once. */
 const MESSAGES = 100;
 
-/** The database and queues from which the sweep enqueues messages. */
-export interface SweepContext {
+/** What the cron tasks of webhooks work with. */
+interface EnqueueContext {
   shard: string;
   reader: Reader;
   ledger: Ledger;
@@ -18,11 +19,11 @@ export interface SweepContext {
 }
 
 /**
- * Enqueues messages for a slice of the accounts with pending events. Each is due again when a claim would expire, so
- * that an account that always fails does not keep others waiting.
+ * Enqueues messages for a slice of the accounts with events that need deliveries. Each is due again after the duration
+ * of a claim, so that an account whose messages always fail does not keep others waiting.
  * @returns whether there may be more
  */
-export async function enqueuePendingEvents({ shard, ledger, queues, now }: SweepContext): Promise<boolean> {
+export async function enqueuePendingEvents({ shard, ledger, queues, now }: EnqueueContext): Promise<boolean> {
   const due = sql`(
     select account from webhook_feeds indexed by webhook_feeds_due
     where due_at is not null and due_at <= ${now} order by due_at limit ${MESSAGES}
@@ -44,11 +45,11 @@ export async function enqueuePendingEvents({ shard, ledger, queues, now }: Sweep
 }
 
 /**
- * Enqueues messages for a slice of the webhooks that have a due delivery, and releases expired claims: their workers
- * have crashed.
+ * Enqueues messages for a slice of the webhooks that are due: they have a delivery to send or to cancel, or a claim
+ * that expired because its worker crashed, which is released. Each is due again after the duration of a claim.
  * @returns whether there may be more
  */
-export async function enqueueDueDeliveries({ shard, ledger, queues, now }: SweepContext): Promise<boolean> {
+export async function enqueueDueDeliveries({ shard, ledger, queues, now }: EnqueueContext): Promise<boolean> {
   const due = sql`(
     select number from webhooks indexed by webhooks_due
     where due_at is not null and due_at <= ${now} order by due_at limit ${MESSAGES}
@@ -69,7 +70,7 @@ export async function enqueueDueDeliveries({ shard, ledger, queues, now }: Sweep
   return rows.length === MESSAGES;
 }
 
-/** The place of an item in the order in which {@link UpcomingDeliveries} enqueues. */
+/** The place of an item in the order in which {@link enqueueUpcoming} enqueues. */
 interface Place {
   dueAt: number;
   account: number;
@@ -78,27 +79,22 @@ interface Place {
 }
 
 /**
- * Enqueues messages for what becomes due before a claim made now would expire, each delayed until then.
+ * Makes a function that enqueues, slice by slice, messages for what becomes due before a claim made now would expire,
+ * each delayed until then.
  *
- * What a crashed worker has claimed, or a queue has lost, is thus taken up as soon as it is due, and not by the next
- * sweep a minute later. A message does nothing if another one was handled before.
+ * So what a crashed worker has claimed, or a queue has lost, is taken up as soon as it is due, and not by the next run
+ * of the cron tasks a minute later. A message does nothing if another one was handled before.
+ * @param open gives the context with the current time
  */
-export class UpcomingDeliveries {
-  private last: Place | null = null;
-  private end: number | null = null;
-
-  constructor(private readonly open: () => SweepContext) {}
-
-  /**
-   * Enqueues the next slice of messages.
-   * @returns whether there may be more
-   */
-  async enqueueSlice(): Promise<boolean> {
-    const { shard, reader, queues, now } = this.open();
-    // Leaves out what this run of the sweep enqueues as due: its due time is not before the end.
-    this.end ??= now + CLAIM_DURATION;
-    const { dueAt, account, webhook } = this.last ?? { dueAt: now + 1, account: 0, webhook: 0 };
-    const isNext = sql`due_at is not null and due_at >= ${dueAt} and due_at < ${this.end}`;
+export function enqueueUpcoming(open: () => EnqueueContext): Slice {
+  let last: Place | undefined;
+  let end: number | undefined;
+  return async () => {
+    const { shard, reader, queues, now } = open();
+    // Leaves out what the other tasks of this run enqueue: they set its due time to the end or later.
+    end ??= now + CLAIM_DURATION;
+    const { dueAt, account, webhook } = last ?? { dueAt: now + 1, account: 0, webhook: 0 };
+    const isNext = sql`due_at is not null and due_at >= ${dueAt} and due_at < ${end}`;
     const upcoming = sql`(
       select account, 0 as webhook, 0 as is_slow, due_at from webhook_feeds indexed by webhook_feeds_due where ${isNext}
       union all
@@ -117,7 +113,7 @@ export class UpcomingDeliveries {
         .orderBy(sql`due_at`, sql`account`, sql`webhook`)
         .limit(MESSAGES),
     ]);
-    this.last = rows.at(-1) ?? this.last;
+    last = rows.at(-1) ?? last;
     await enqueue(
       queues,
       rows.map((row) => ({
@@ -127,10 +123,10 @@ export class UpcomingDeliveries {
       })),
     );
     return rows.length === MESSAGES;
-  }
+  };
 }
 
-/** Sends the messages; throws if a queue fails, so that the task stops and the log says so. */
+/** Sends up to 100 messages. Throws if a queue fails, so that the task stops and the log says why. */
 async function enqueue(queues: WebhookQueues, messages: readonly OutgoingMessage[]): Promise<void> {
   for (const [queue, batch] of batchByQueue(queues, messages)) await queue.sendBatch(batch);
 }

@@ -7,13 +7,13 @@ import {
   FILE_KINDS,
   type FileKind,
   fileOutcomes,
-  type files,
   WEBHOOK_EVENTS,
   type WebhookEvent,
   webhookFeeds,
   webhooks,
 } from '../../db/schema';
 import type { Config, Runtime } from '../../env';
+import type { PresentFile } from '../../files/presentation';
 import { LOG_SPAN } from '../../ledger/append';
 import { toHex } from '../../lib/bytes';
 import { type Id, idBytes, makeId } from '../../lib/typeid';
@@ -23,24 +23,17 @@ import { writePayload } from '../payload';
 import type { DispatchContext } from './claim';
 import { findPendingEvents, type PendingEvents } from './pending-events';
 
-/** Deliveries after which a slice takes no further entry. */
+/** A slice takes no further entry once it has this many deliveries. */
 const MAX_DELIVERIES = 1_000;
 
-/** The most slices that one message creates. */
+/** How many slices the handler of one message creates at most. */
 const MAX_SLICES = 20;
 
-/** Shows a file to its account as the API does, at some time. */
-export type FilePresenter = (
-  config: Config,
-  owner: { shard: string; account: { id: Id<'user'> } },
-  file: typeof files.$inferSelect,
-  now: number,
-) => Promise<object>;
-
 /** The services and settings that a worker uses to create deliveries. */
-export interface FanOutContext extends DispatchContext {
+interface FanOutContext extends DispatchContext {
   config: Config;
-  presenters: Record<FileKind, FilePresenter>;
+  /** Show a file as the API does. */
+  presenters: Record<FileKind, PresentFile<object>>;
 }
 
 type TargetWebhook = PendingEvents['activeWebhooks'][number];
@@ -51,7 +44,7 @@ const FILE_EVENTS: Record<FileKind, { completed: WebhookEvent; failed: WebhookEv
   report: { completed: 'report.completed', failed: 'report.failed' },
 };
 
-/** A delivery to create: of an audit entry, or of a file with its payload. */
+/** A delivery to create: about an audit entry, or about a file and with its payload. */
 type DeliveryDraft = { webhook: number; event: WebhookEvent } & (
   | { pos: number; agent: number }
   | { kind: FileKind; file: Id<'export'>; payload: string }
@@ -59,7 +52,8 @@ type DeliveryDraft = { webhook: number; event: WebhookEvent } & (
 
 /**
  * Creates the deliveries of an account's pending events, and enqueues a message for each webhook that has any.
- * @returns the number of a webhook without a message: the caller delivers to it itself. Null if there is none
+ * @returns the number of a webhook that gets no message, because the caller delivers to it itself; null if there is
+ *   none
  */
 export async function fanOut(context: FanOutContext, account: number): Promise<number | null> {
   const { shard, config } = context;
@@ -87,8 +81,8 @@ export async function fanOut(context: FanOutContext, account: number): Promise<n
 }
 
 /**
- * Creates a slice of the deliveries. It advances the feed in the same transaction by compare-and-set: two workers never
- * create the same deliveries, and a crash loses none.
+ * Creates a slice of the deliveries. It advances the account's feed (`outbox/feed.ts`) in the same transaction by
+ * compare-and-set: two workers never create the same deliveries, and a crash loses none.
  * @returns the webhooks that have new deliveries, and whether there are more events
  */
 async function fanOutSlice(
@@ -104,7 +98,7 @@ async function fanOutSlice(
   return { targets: pending.activeWebhooks.filter(({ number }) => numbers.has(number)), hasMore };
 }
 
-/** Drafts the deliveries of entries. The position is that of the last entry with all its drafts. */
+/** Drafts the deliveries of entries. `position` is that of the last entry whose deliveries are all drafted. */
 function draftFromEntries({ activeWebhooks, entries, position: start }: PendingEvents) {
   const event = 'audit.created';
   const targets = activeWebhooks.filter(({ events }) => events.includes(event));
@@ -178,8 +172,8 @@ async function createDeliveries(
 
 /**
  * Selects the drafts as rows of the table of deliveries, in the order of its columns. Leaves out the drafts of entries
- * if another worker has advanced the feed, the drafts of files that have their deliveries, and those whose webhook was
- * disabled or whose agent was deleted meanwhile.
+ * if another worker has advanced the feed, the drafts of files that have their deliveries, and drafts of events before
+ * the start of their webhook, or whose webhook was disabled or whose agent was deleted meanwhile.
  */
 function selectDrafts(runtime: Runtime, account: number, position: number, drafts: readonly DeliveryDraft[]): SQL {
   const now = runtime.now();

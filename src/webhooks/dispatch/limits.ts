@@ -1,17 +1,18 @@
 import { SECOND } from '../../lib/time';
 
-// How much one worker sends before another webhook gets its queue, and for how long. Times are in milliseconds.
+// How much and how long one worker sends to a webhook before it leaves the rest to a new message. Times are in
+// milliseconds.
 
-/** Deliveries that a worker reads at once. */
+/** Maximum deliveries that a worker reads from the database at once. */
 export const PAGE_SIZE = 400;
-/** Deliveries that are sent before their attempts are recorded. They are recorded while the next batch is sent. */
+/** Maximum deliveries that are sent before their attempts are recorded, which happens while the next batch is sent. */
 export const BATCH_SIZE = 100;
 /** Both sizes for a slow webhook: one delivery for each connection, as each may take the whole REQUEST_TIMEOUT. */
 export const SLOW_BATCH_SIZE = 6;
 
-/** How long after its claim a worker starts another batch. */
+/** How long after its claim a worker may start another batch. */
 export const WORK_TIME = 5 * SECOND;
-/** How long after that the last batch starts deliveries: looking up the host name may take the whole WORK_TIME. */
+/** How much longer the last batch may start deliveries: looking up the host name may take the whole WORK_TIME. */
 export const OVERTIME = 2 * SECOND;
 /** How long a receiver may take to answer completely. */
 export const REQUEST_TIMEOUT = 15 * SECOND;

@@ -6,7 +6,7 @@ import { SECOND } from '../../lib/time';
 /** DNS over HTTPS, in JSON. */
 const RESOLVER = 'https://cloudflare-dns.com/dns-query';
 const TIMEOUT = 5 * SECOND;
-/** The types of records that hold addresses (RFC 1035, RFC 3596), by their numbers. */
+/** The numbers of the types of records that hold addresses (RFC 1035, RFC 3596). */
 const RECORD_TYPES = { A: 1, AAAA: 28 } as const;
 const NO_SUCH_NAME = 3;
 
@@ -18,7 +18,7 @@ interface DnsAnswer {
 }
 
 /**
- * Looks up a host name, and returns why nothing may be sent to it; null if all of its addresses are public. The request
+ * Looks up a host name, and says why nothing may be sent to it; null if all of its addresses are public. The request
  * that follows resolves the name again: a Worker cannot see to which address.
  */
 export async function findNameFault(runtime: Runtime, host: string): Promise<string | null> {

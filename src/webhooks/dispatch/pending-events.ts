@@ -4,11 +4,14 @@ import type { Reader } from '../../db/database';
 import { accounts, agents, auditEntries, fileOutcomes, files, webhookFeeds, webhooks } from '../../db/schema';
 import { LOG_SPAN } from '../../ledger/append';
 
-/** Entries and file outcomes that are read at once. */
+/** Maximum entries and file outcomes that are read at once. */
 const ENTRIES = 500;
 const OUTCOMES = 20;
 
-/** Events of an account that have no deliveries yet, and the account's active webhooks. */
+/**
+ * Events of an account that have no deliveries yet, the account's active webhooks, and the position of its feed: the
+ * place in the log up to which deliveries have been created.
+ */
 export type PendingEvents = NonNullable<Awaited<ReturnType<typeof findPendingEvents>>>;
 
 /** Finds the next pending events of an account; null if the account has no active webhook. */

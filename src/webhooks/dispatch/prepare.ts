@@ -9,22 +9,22 @@ import { findNameFault } from './name-lookup';
 
 const USER_AGENT = 'Countersign-Webhooks/1.0';
 
-const UNREADABLE_SECRET = 'The secret of the webhook can no longer be read. Rotate it.';
-
-/** The part that all attempts of one claim share. */
+/** What all attempts of one claim have in common. */
 export interface Target {
   url: string;
-  /** The signing keys; or why nothing may be sent to the URL. */
-  access: { keys: CryptoKey[] } | { error: string };
+  /** The signing keys, of which there is at least one if `error` is null. */
+  keys: CryptoKey[];
+  /** Why nothing may be sent to the webhook; null if something may. */
+  error: string | null;
   account: ClaimedWebhook['account'];
   /** Milliseconds that it took to check the URL. */
   delay: number;
 }
 
-/** An attempt that is ready to be sent. */
+/** An attempt that is ready to be sent, or that fails without a request. */
 export type PreparedAttempt = { delivery: DueDelivery } & (
   | { kind: 'request'; url: string; headers: Record<string, string>; body: string }
-  /** Nothing may be sent to the webhook: the attempt fails with this error. */
+  /** Nothing may be sent to the webhook: the attempt fails with this error, and is retried later. */
   | { kind: 'refused'; error: string }
   /** The audit entry is no longer kept: the delivery fails without an attempt. */
   | { kind: 'expired' }
@@ -38,23 +38,24 @@ export async function openTarget(
   const now = runtime.now();
   const { url } = webhook;
   const keys = await readSigningKeys(config.keyring, webhook, now);
-  const error = keys ? await findUrlFault({ runtime, config }, url) : UNREADABLE_SECRET;
-  const access = keys && error === null ? { keys } : { error: error ?? UNREADABLE_SECRET };
-  return { url, access, account, delay: runtime.now() - now };
+  const error = keys
+    ? await findUrlFault({ runtime, config }, url)
+    : 'The secret of the webhook can no longer be read. Rotate it.';
+  return { url, keys: keys ?? [], error, account, delay: runtime.now() - now };
 }
 
-/** Prepares one attempt: writes the payload of the delivery and signs it. */
+/** Prepares one attempt: writes the payload of the delivery, and signs it with the current time. */
 export async function prepareAttempt(
   runtime: Runtime,
-  { url, access, account }: Target,
+  { url, keys, error, account }: Target,
   delivery: DueDelivery,
 ): Promise<PreparedAttempt> {
   const now = runtime.now();
   const body = readPayload(delivery, account, now);
   if (body === null) return { delivery, kind: 'expired' };
-  if ('error' in access) return { delivery, kind: 'refused', error: access.error };
+  if (error !== null) return { delivery, kind: 'refused', error };
   // A redelivery has the same `webhook-id` as the first delivery, by which receivers recognize it.
-  const signature = await signMessage(access.keys, delivery.original ?? delivery.id, now, body);
+  const signature = await signMessage(keys, delivery.original ?? delivery.id, now, body);
   const headers = { 'Content-Type': 'application/json', 'User-Agent': USER_AGENT, ...signature };
   return { delivery, kind: 'request', url, headers, body };
 }

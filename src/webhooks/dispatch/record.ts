@@ -12,32 +12,35 @@ import type { DeliveryUpdate } from './retry-schedule';
 import type { CompletedBatch } from './send-batch';
 
 /**
- * Records the attempts of a batch, and renews the claim.
- * @returns whether the worker may go on: false if the webhook was disabled or deleted, or claimed by another worker
+ * Records the attempts of a batch, and renews the claim. It never throws.
+ * @returns whether the worker may continue: not if the webhook was disabled, deleted, reset or claimed by another worker
+ *   meanwhile, nor if the database failed. After a failure `unrecorded` has the updates, to be recorded later
  */
 export async function recordAttempts(
   { ledger, runtime }: DispatchContext,
   claimed: ClaimedWebhook,
   updates: readonly DeliveryUpdate[],
-): Promise<boolean> {
-  const [, [held]] = await ledger.write({
-    changes: (write) => [
-      updateDeliveries(write, claimed, updates),
-      write
-        .update(webhooks)
-        .set({ dueAt: runtime.now() + CLAIM_DURATION })
-        .where(isClaimed(claimed))
-        .returning({ hasCanceled: webhooks.hasCanceled }),
-    ],
-  });
-  return held !== undefined && !held.hasCanceled;
+): Promise<{ mayContinue: boolean; unrecorded: readonly DeliveryUpdate[] }> {
+  const renewed = { dueAt: runtime.now() + CLAIM_DURATION };
+  const isHeld = isClaimed(claimed);
+  try {
+    const [, [held]] = await ledger.write({
+      changes: (write) => [
+        updateDeliveries(write, claimed, updates),
+        write.update(webhooks).set(renewed).where(isHeld).returning({ hasCanceled: webhooks.hasCanceled }),
+      ],
+    });
+    return { mayContinue: held !== undefined && !held.hasCanceled, unrecorded: [] };
+  } catch {
+    return { mayContinue: false, unrecorded: updates };
+  }
 }
 
 /** The pending work of a webhook after a batch. */
-export interface Remaining {
+interface Remaining {
   /** Further due deliveries; null if the claim was released. */
   due: DueDelivery[] | null;
-  /** When a worker has to check the webhook again; null if it has no pending delivery. */
+  /** When a worker has to look at the webhook again; null if it has no pending delivery. */
   dueAt: number | null;
 }
 
@@ -63,13 +66,14 @@ export async function recordLastBatch(
   const isDisabled = disabledReason !== null;
   const hasFirstAttempt = sql`exists (select 1 from ${FROM_FIRST_ATTEMPTS} ${isPendingFor(number)})`;
   const nextRetry = sql`(select min(due_at) from ${FROM_RETRIES_BY_DUE_TIME} ${isPendingFor(number)})`;
-  const nextDue = sql`iif(has_void or ${hasFirstAttempt}, ${now}, ${nextRetry})`;
-  const isRenewed = isOver || isDisabled ? sql`0` : sql`not has_void and coalesce(${nextDue} <= ${now}, 0)`;
+  const nextDue = sql`iif(${webhooks.hasCanceled} or ${hasFirstAttempt}, ${now}, ${nextRetry})`;
+  const isRenewed =
+    isOver || isDisabled ? sql`0` : sql`not ${webhooks.hasCanceled} and coalesce(${nextDue} <= ${now}, 0)`;
   const disabled = {
     isActive: false,
     disabledReason,
     hasCanceled: true,
-    disableCount: sql`generation + 1`,
+    disableCount: sql`${webhooks.disableCount} + 1`,
     updatedAt: now,
   };
   const [, [held], , due] = await ledger.write({
@@ -102,36 +106,31 @@ function updateDeliveries(
   { webhook }: ClaimedWebhook,
   updates: readonly DeliveryUpdate[],
 ) {
-  const rows = updates.map((update) => [
-    webhook.number,
-    toHex(idBytes(update.id)),
-    DELIVERY_STATUSES.indexOf(update.status),
-    update.attempts,
-    update.dueAt,
-    update.statusCode,
-    update.error,
-    update.duration,
-    update.failures && JSON.stringify(update.failures),
-    update.completedAt,
-  ]);
-  const value = (place: number): SQL => sql`result.value ->> ${sql.raw(String(place))}`;
+  const rows = updates.map((update) => ({
+    ...update,
+    id: toHex(idBytes(update.id)),
+    webhook: webhook.number,
+    status: DELIVERY_STATUSES.indexOf(update.status),
+    failures: update.failures && JSON.stringify(update.failures),
+  }));
+  const value = (field: keyof (typeof rows)[number]): SQL => sql`result.value ->> ${sql.raw(`'${field}'`)}`;
   return write
     .update(deliveries)
     .set({
-      status: value(2),
-      attempts: value(3),
-      dueAt: value(4),
-      lastStatusCode: value(5),
-      lastError: value(6),
-      duration: value(7),
-      failures: value(8),
-      completedAt: value(9),
+      status: value('status'),
+      attempts: value('attempts'),
+      dueAt: value('dueAt'),
+      lastStatusCode: value('statusCode'),
+      lastError: value('error'),
+      duration: value('duration'),
+      failures: value('failures'),
+      completedAt: value('completedAt'),
     })
     .from(sql`json_each(${JSON.stringify(rows)}) as result`)
     .where(
       and(
-        eq(deliveries.webhook, value(0)),
-        eq(deliveries.id, sql`unhex(${value(1)})`),
+        eq(deliveries.webhook, value('webhook')),
+        eq(deliveries.id, sql`unhex(${value('id')})`),
         sql`${deliveries.status} = ${codeOf(DELIVERY_STATUSES, 'pending')}`,
       ),
     );

@@ -4,22 +4,22 @@ import { DAY, formatTime, HOUR, MINUTE, SECOND } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import type { CompletedAttempt, Outcome } from './send';
 
-/** How long to wait after each failed attempt, before jitter. */
+/** How long to wait after each failed attempt, in milliseconds, before jitter. */
 export const RETRY_DELAYS = [
   ...[5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR],
   ...[14 * HOUR, 20 * HOUR, DAY],
 ];
 
-/** The greatest part by which a wait is longer or shorter, so that what failed together is not retried together. */
+/** A wait is up to this fraction longer or shorter, so that what failed together is not retried together. */
 const JITTER = 0.2;
 
-/** A webhook whose attempts have all failed for this long is disabled. */
+/** A webhook whose attempts have all failed for so many milliseconds is disabled. */
 const DISABLE_AFTER = 5 * DAY;
 
 const GONE = 410;
 const NOT_KEPT = 'The audit entry is no longer kept.';
 
-/** The new state of a delivery, after an attempt. */
+/** The new state of a delivery after an attempt, or after it failed without one. */
 export interface DeliveryUpdate {
   id: Id<'dlv'>;
   status: 'pending' | 'succeeded' | 'failed';
@@ -33,7 +33,7 @@ export interface DeliveryUpdate {
   completedAt: number | null;
 }
 
-/** Decides the new status of a delivery after an attempt: succeeded, pending until the next retry, or failed. */
+/** Decides the new state of a delivery: succeeded, pending until the next retry, or failed. */
 export function updateDelivery(runtime: Runtime, { delivery, outcome }: CompletedAttempt): DeliveryUpdate {
   const { id, failures } = delivery;
   const now = runtime.now();

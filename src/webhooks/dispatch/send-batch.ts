@@ -13,7 +13,7 @@ const CONNECTIONS = 6;
 /** An attempt, or a check of the URL, is slow if it takes longer than this, in milliseconds. */
 const SLOW = SECOND;
 
-/** How well a webhook answers. */
+/** How well the receiver of a webhook answers. */
 export type WebhookHealth = Pick<WebhookRow, 'isSlow' | 'failingSince'>;
 
 /** The results of a batch of attempts: for each delivery, and for their webhook. */
@@ -26,10 +26,10 @@ export interface CompletedBatch extends WebhookHealth {
 /**
  * Sends deliveries to one webhook, six at a time.
  *
- * It starts no further delivery once the webhook is to be disabled or the time is over. A webhook that is not marked
- * slow gets no more from this worker after an attempt that fails or is slow: the consumer of the slow queue sends the
- * rest.
- * @param deadline the planned end, in milliseconds since the epoch; deliveries may start up to OVERTIME later
+ * It starts no further delivery once the webhook is to be disabled or the time is over. It sends nothing more to a
+ * webhook that is not marked slow after an attempt that failed or was slow: the consumer of the slow queue sends the
+ * rest. The result has an update for each delivery that was started, and for no other.
+ * @param deadline the planned end, in milliseconds since the epoch; deliveries may start until {@link OVERTIME} later
  */
 export async function sendBatch(
   runtime: Runtime,

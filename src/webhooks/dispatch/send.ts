@@ -4,14 +4,14 @@ import type { DueDelivery } from './claim';
 import { REQUEST_TIMEOUT } from './limits';
 import type { PreparedAttempt } from './prepare';
 
-/** How much of an answer is read. */
+/** How much of an answer is read; the rest is ignored. */
 export const MAX_ANSWER_BYTES = 16 * 1024;
 
 const NOT_SECURE = 'A secure connection could not be made: check the certificate, the port and the host name.';
 /** Cloudflare's status codes for a receiver whose TLS handshake failed, or whose certificate is not valid. */
 const CLOUDFLARE_NOT_SECURE = [525, 526];
 
-/** An attempt that was made. */
+/** A prepared attempt and what came of it. */
 export interface CompletedAttempt {
   delivery: DueDelivery;
   /** Null if nothing was attempted, because the audit entry is no longer kept. */
@@ -20,15 +20,19 @@ export interface CompletedAttempt {
 
 /** The outcome of an attempt. */
 export interface Outcome {
-  /** When it began. */
+  /** When it began, in milliseconds since the epoch. */
   at: number;
+  /** In milliseconds. */
   duration: number;
+  /** Null if there was no answer. */
   statusCode: number | null;
   /** Why it failed, in plain words; null if it succeeded. */
   error: string | null;
-  /** How long the receiver asks to wait before the next attempt, in milliseconds. */
+  /** How long the receiver asks to wait before the next attempt, in milliseconds; null if it does not ask. */
   retryAfter: number | null;
 }
+
+const NO_ANSWER = { statusCode: null, retryAfter: null };
 
 /** Makes an attempt. Whatever the receiver does is an outcome, and never an exception. */
 export async function sendAttempt(runtime: Runtime, prepared: PreparedAttempt): Promise<CompletedAttempt> {
@@ -37,17 +41,13 @@ export async function sendAttempt(runtime: Runtime, prepared: PreparedAttempt): 
     case 'expired':
       return { delivery, outcome: null };
     case 'refused':
-      return { delivery, outcome: failedWithout(runtime, prepared.error) };
+      return { delivery, outcome: { ...NO_ANSWER, at: runtime.now(), duration: 0, error: prepared.error } };
     case 'request':
       return { delivery, outcome: await sendRequest(runtime, prepared) };
   }
 }
 
-function failedWithout(runtime: Runtime, error: string): Outcome {
-  return { at: runtime.now(), duration: 0, statusCode: null, error, retryAfter: null };
-}
-
-/** Sends a request to a receiver, and reads its answer up to {@link MAX_ANSWER_BYTES} if its status is a success. */
+/** Sends a request to a receiver. A successful answer must be complete, or reach MAX_ANSWER_BYTES, in time. */
 async function sendRequest(
   runtime: Runtime,
   { url, headers, body }: { url: string; headers: Record<string, string>; body: string },
@@ -107,7 +107,7 @@ async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>): Promis
   }
 }
 
-/** Reads a `Retry-After` header (RFC 9110 section 10.2.3) as milliseconds from now; null if there is none. */
+/** Reads a `Retry-After` header (RFC 9110 section 10.2.3) as milliseconds from now; null if absent or malformed. */
 function readRetryAfter(text: string | null, now: number): number | null {
   if (text === null) return null;
   if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND;
