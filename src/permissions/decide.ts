@@ -13,7 +13,7 @@ import {
 } from './permission';
 
 /**
- * Returns the preloaded permission if it still waits for a decision.
+ * Returns a loaded permission if it still waits for a decision.
  * @throws Problem `not_found`; `not_pending` if it is already decided or has expired
  */
 export function requirePending(

@@ -183,20 +183,20 @@ export function isPermissionWithId(account: number | SQL<number>, id: Id<'perm'>
   return and(eq(permissions.account, account), eq(permissions.id, id));
 }
 
-/** Makes the preload of the permission whose id is in the path; null for a malformed id. */
+/** Makes the query for the permission in the path, to run with the authentication; null for a malformed id. */
 export async function permissionInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const id = parseId('perm', c.req.param('id') ?? '');
   return id && { query: findPermission(reader, owner, id) };
 }
 
-/** The preloaded permission; null if there is none, or if the caller is an agent and it is not its own. */
+/** The loaded permission; null if there is none, or if it belongs to another agent than the one that calls. */
 export function visiblePermission(principal: Principal, permission: PermissionRow | undefined): PermissionRow | null {
   if (!permission || (principal.kind === 'agent' && permission.agent !== principal.agent.number)) return null;
   return permission;
 }
 
 /**
- * The preloaded permission.
+ * The loaded permission.
  * @throws Problem `not_found` if there is none, or the caller may not see it
  */
 export function requirePermission(principal: Principal, permission: PermissionRow | undefined): PermissionRow {

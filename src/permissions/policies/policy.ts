@@ -183,7 +183,7 @@ export function policyOwnerSql(account: number, id: Id<'policy'>): SQL<number> {
   return sql<number>`(select account from ${policies} where ${isPolicyWithId(account, id)})`;
 }
 
-/** A preload of the account's active policies. */
+/** Makes the query for the account's active policies, to run with the authentication. */
 export async function activePolicies(_c: RequestContext, reader: Reader, owner: SQL<number>) {
   const query = reader
     .select()

@@ -47,7 +47,7 @@ export class TokenSigner {
       .sign(key.sign);
   }
 
-  /** Reads the id from a token that this service signed, whatever its status; null for any other text. */
+  /** Reads the id from a token that one of the keys signed, whatever its status; null for any other text. */
   async readTokenId(token: string): Promise<string | null> {
     if (!CANONICAL.test(token)) return null;
     try {
