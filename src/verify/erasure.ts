@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from './json.ts';
 import type { VerifierKey } from './note.ts';
 import { RangeSet } from './ranges.ts';
 
-/** A record in which the service states that it erased entries, and why. */
+/** A record in which the service states that it erased entries, or hides them until it does, and why. */
 export interface ErasureRecord {
   reason: string;
   /** The time of the erasure in ISO 8601; null if the entries are hidden and not erased yet. */

@@ -6,7 +6,7 @@ import { parseJson } from './json.ts';
 
 /** A checkpoint that the user of this program kept. */
 export interface KeptCheckpoint extends Checkpoint {
-  /** The file, and the line if it has several checkpoints, for messages. */
+  /** Its file, for messages; with the line, unless the checkpoints are kept in a folder. */
   where: string;
 }
 

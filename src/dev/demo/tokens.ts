@@ -6,11 +6,11 @@ export interface TokenUses {
   tokens: number;
   uses: number;
   usedUp: number;
-  /** The requests whose tokens have a use left: at most one of each agent. */
+  /** The requests whose tokens have uses left: at most one of each agent. */
   spare: PlannedRequest[];
 }
 
-/** Uses the tokens of all approved requests, as their agents. Leaves a use of one token of each agent. */
+/** Uses up the tokens of all approved requests, as their agents; but one token of each agent only once, if it can. */
 export async function useTokens(actors: Actor[], requests: PlannedRequest[]): Promise<TokenUses> {
   const total: TokenUses = { tokens: 0, uses: 0, usedUp: 0, spare: [] };
   await Promise.all(
