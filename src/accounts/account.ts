@@ -1,5 +1,4 @@
-import type { InferSelectModel } from 'drizzle-orm';
-import { eq } from 'drizzle-orm';
+import { eq, type InferSelectModel } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Reader } from '../db/database';
 import { accounts } from '../db/schema';
@@ -14,9 +13,6 @@ import { formatTime } from '../lib/time';
 import { parseId } from '../lib/typeid';
 
 export type AccountRow = InferSelectModel<typeof accounts>;
-
-/** The columns of an account that the API shows. */
-type ShownAccount = Omit<AccountRow, 'number' | 'erasedSequence' | 'erasedAt' | 'retentionDueAt'>;
 
 export const exampleAccount = {
   id: exampleId('user'),
@@ -38,7 +34,6 @@ export const Plan = lazy(() =>
   }),
 );
 
-/** An account as the API shows it. */
 export const Account = lazy(() =>
   z
     .object({
@@ -60,7 +55,7 @@ export const Account = lazy(() =>
 
 export type Account = z.output<ReturnType<typeof Account>>;
 
-/** The fields that the operator may set. */
+/** The fields of an account that the operator may set, except `is_active`; `email` only when it is created. */
 export const accountFields = lazy(() => ({
   email: z
     .string()
@@ -75,7 +70,9 @@ export const accountFields = lazy(() => ({
   }),
 }));
 
-export function presentAccount(row: ShownAccount): Account {
+export function presentAccount(
+  row: Omit<AccountRow, 'number' | 'erasedSequence' | 'erasedAt' | 'retentionDueAt'>,
+): Account {
   return {
     id: row.id,
     email: row.email,
@@ -88,11 +85,10 @@ export function presentAccount(row: ShownAccount): Account {
   };
 }
 
-export function selectAccount(reader: Reader, number: number) {
-  return reader.select().from(accounts).where(eq(accounts.number, number));
-}
-
-/** The query for the account in the path. It runs on every shard, because an account's id does not name its shard. */
+/**
+ * Makes the query for the account whose id is in the path; null for a malformed id. It runs on every shard, because an
+ * account's id does not name its shard.
+ */
 export function accountInPath(c: RequestContext, reader: Reader) {
   const id = parseId('user', c.req.param('id') ?? '');
   return id && { query: reader.select().from(accounts).where(eq(accounts.id, id)) };

@@ -7,16 +7,15 @@ import { operatorAccess } from '../http/operator-access';
 import { accountInPath, type LocatedAccount, requireLocatedAccount } from './account';
 import {
   CreatedUserToken,
-  issueUserToken,
-  OPERATOR_TOKEN_DEFAULTS,
+  makeUserToken,
   refuseFullAccount,
-  tokenLocation,
   UserTokenCreation,
   type UserTokenInput,
+  userTokenLocation,
 } from './tokens/user-token';
 
 /**
- * Creates a user token for an account; without `scopes` it gets every scope.
+ * Creates a user token for an account, by default with every scope and without an expiry.
  * @throws Problem `invalid_request` for an expiry that is not in the future; `conflict` if the account has the maximum
  *   number of tokens
  */
@@ -24,12 +23,7 @@ export async function createAccountToken(
   context: OperatorContext,
   { account: { shard, row }, ...input }: { account: LocatedAccount } & UserTokenInput,
 ): Promise<CreatedUserToken> {
-  const { token, store } = await issueUserToken(context, {
-    shard: shard.name,
-    account: row.id,
-    input,
-    defaults: OPERATOR_TOKEN_DEFAULTS,
-  });
+  const { token, store } = await makeUserToken(context, { shard: shard.name, account: row.id, input });
   await shard.ledger
     .change({
       record: operatorActivity(context, 'user_token.created', token.id, accountNumberSql(row.id)),
@@ -46,7 +40,7 @@ export const createAccountTokenRoute = new Hono().post(
     id: 'createAccountToken',
     tag: 'Operator',
     summary: 'Create a user token for an account',
-    success: created(CreatedUserToken, tokenLocation),
+    success: created(CreatedUserToken, userTokenLocation),
     pathId: 'user',
     problems: ['conflict'],
   }),

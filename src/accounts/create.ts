@@ -10,12 +10,7 @@ import { answer, created, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { lazy } from '../lib/lazy';
 import { Account, accountFields, exampleAccount, presentAccount } from './account';
-import {
-  CreatedUserToken,
-  exampleCreatedUserToken,
-  issueUserToken,
-  OPERATOR_TOKEN_DEFAULTS,
-} from './tokens/user-token';
+import { CreatedUserToken, exampleCreatedUserToken, makeUserToken } from './tokens/user-token';
 
 const AccountCreation = lazy(() =>
   z
@@ -31,7 +26,6 @@ const AccountCreation = lazy(() =>
     }),
 );
 
-/** A new account, with its first user token. */
 export const CreatedAccount = lazy(() =>
   Account()
     .extend({ token: CreatedUserToken() })
@@ -45,7 +39,7 @@ export const CreatedAccount = lazy(() =>
 export type CreatedAccount = z.output<ReturnType<typeof CreatedAccount>>;
 
 /**
- * Creates an account, with a first user token that has every scope.
+ * Creates an account with a first user token, which has every scope and never expires.
  * @throws Problem `plan_required` for `audit_retention_days` on a plan that does not allow it
  */
 export async function createAccount(
@@ -65,12 +59,7 @@ export async function createAccount(
     createdAt: now,
     updatedAt: now,
   };
-  const { token, store } = await issueUserToken(context, {
-    shard: shard.name,
-    account: row.id,
-    input: {},
-    defaults: OPERATOR_TOKEN_DEFAULTS,
-  });
+  const { token, store } = await makeUserToken(context, { shard: shard.name, account: row.id, input: {} });
   const created = { ...presentAccount(row), token };
   await shard.ledger.change({
     record: operatorActivity(context, 'user_token.created', token.id, accountNumberSql(row.id)),

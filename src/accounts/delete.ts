@@ -14,19 +14,21 @@ import { MINUTE } from '../lib/time';
 import { idBytes } from '../lib/typeid';
 import { accountInPath, type LocatedAccount, requireLocatedAccount } from './account';
 
-/** The answer to the deletion of an account. */
 export const AccountErasure = lazy(() =>
   z.object({ status: z.literal('erasing') }).meta({ id: 'AccountErasure', examples: [{ status: 'erasing' }] }),
 );
 
-/** The longest time for which a worker can go on sealing the log after the deletion, in milliseconds. */
+/**
+ * The longest time in milliseconds for which a background task that has begun to seal the log, that is, to write its
+ * Merkle tree to R2, can go on after the deletion.
+ */
 const LONGEST_SEALING = 20 * MINUTE;
 
 /**
- * Deletes an account and the links to its identities at the identity provider.
+ * Deletes an account, and the entries by which people sign in to it with the identity provider.
  *
- * Its credentials are refused at once, because every lookup of a credential joins the account's row. The sweep erases
- * the rest. Somebody who signs in again with the same identity gets a new account.
+ * Its credentials are refused at once, because every lookup of a credential joins the account's row. Background tasks
+ * erase the rest. Somebody who signs in again with the same identity gets a new account.
  * @throws Problem `unavailable` if the account moves to another shard meanwhile
  */
 export async function deleteAccount(
@@ -36,7 +38,7 @@ export async function deleteAccount(
   const [directory] = shards;
   const now = runtime.now();
   const deleteIdentities = (write: RecordWriter) => write.delete(identities).where(eq(identities.account, row.id));
-  // Delete the references on the other shards first: they point to the row that is deleted below.
+  // First what the other shards store of the account, because a retry cannot find the account after it is deleted.
   await Promise.all(
     shards
       .filter(({ name }) => name !== shard.name)

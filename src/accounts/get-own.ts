@@ -1,17 +1,21 @@
+import { eq } from 'drizzle-orm';
 import { Hono } from 'hono';
+import { accounts } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import type { UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { Account, presentAccount, selectAccount } from './account';
+import { Account, presentAccount } from './account';
 
 /**
- * Reads the caller's account.
+ * Returns the caller's account.
  * @throws Problem `not_found` if it was deleted meanwhile
  */
 export async function getOwnAccount({ reader, principal }: UserContext): Promise<Account> {
-  const [[row]] = await reader.load([selectAccount(reader, principal.account.number)]);
+  const [[row]] = await reader.load([
+    reader.select().from(accounts).where(eq(accounts.number, principal.account.number)),
+  ]);
   if (!row) throw notFound('account');
   return presentAccount(row);
 }

@@ -23,7 +23,6 @@ export const exampleAgent = {
   updated_at: EXAMPLE.time,
 };
 
-/** An agent as the API shows it. */
 export const Agent = lazy(() =>
   z
     .object({
@@ -44,7 +43,7 @@ export const Agent = lazy(() =>
 
 export type Agent = z.output<ReturnType<typeof Agent>>;
 
-/** The fields that a client may set. */
+/** The fields of an agent that clients may set, except `is_active`. */
 export const agentFields = lazy(() => ({
   name: text(1, 255),
   description: text(0, 2_000),
@@ -66,16 +65,16 @@ export function presentAgent(row: AgentRow): Agent {
 }
 
 /** The condition that finds an agent of an account. */
-export function isAgent(account: number, id: Id<'agent'>) {
+export function isAgentWithId(account: number, id: Id<'agent'>) {
   return and(eq(agents.account, account), eq(agents.id, id));
 }
 
-/** The number of the account that an agent belongs to, as SQL; NULL if it is not this account's. */
+/** The account's number, as SQL that yields NULL, which NOT NULL columns refuse, if the account has no such agent. */
 export function agentOwnerSql(account: number, id: Id<'agent'>): SQL<number> {
-  return sql<number>`(select ${agents.account} from ${agents} where ${isAgent(account, id)})`;
+  return sql<number>`(select ${agents.account} from ${agents} where ${isAgentWithId(account, id)})`;
 }
 
-/** An agent's number, as SQL; NULL, which NOT NULL columns refuse, if the account has no such agent. */
+/** The agent's number, as SQL that yields NULL in the same case. */
 export function agentNumberSql(account: number, id: Id<'agent'>): SQL<number> {
-  return sql<number>`(select ${agents.number} from ${agents} where ${isAgent(account, id)})`;
+  return sql<number>`(select ${agents.number} from ${agents} where ${isAgentWithId(account, id)})`;
 }

@@ -12,8 +12,9 @@ import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
 import { Agent, agentFields, agentNumberSql, exampleAgent, presentAgent } from './agent';
-import { agentKey, issueAgentKey } from './agent-key';
+import { agentKeyField, makeAgentKey } from './agent-key';
 
+/** The greatest number of agents of an account. */
 export const MAX_AGENTS = 10_000;
 
 const AgentCreation = lazy(() =>
@@ -32,18 +33,17 @@ const AgentCreation = lazy(() =>
 const { last_activity_at: _, ...exampleNewAgent } = exampleAgent;
 const exampleCreatedAgent = { ...exampleNewAgent, api_key: EXAMPLE.agentKey };
 
-/** A new agent; `api_key` is shown only this once. */
 export const CreatedAgent = lazy(() =>
   Agent()
     .omit({ last_activity_at: true })
-    .extend({ api_key: agentKey() })
+    .extend({ api_key: agentKeyField() })
     .meta({ id: 'CreatedAgent', description: 'A new agent, with its key.', examples: [exampleCreatedAgent] }),
 );
 
 export type CreatedAgent = z.output<ReturnType<typeof CreatedAgent>>;
 
 /**
- * Creates an agent with its first key.
+ * Creates an agent, and returns it with its first key.
  * @throws Problem `conflict` if the account has the maximum number of agents
  */
 export async function createAgent(
@@ -51,7 +51,7 @@ export async function createAgent(
   input: z.output<ReturnType<typeof AgentCreation>>,
 ): Promise<CreatedAgent> {
   const account = context.principal.account.number;
-  const { key, prefix, hash } = await issueAgentKey(context);
+  const { key, prefix, hash } = await makeAgentKey(context);
   const now = context.runtime.now();
   const row = {
     id: newId(context.runtime, 'agent'),

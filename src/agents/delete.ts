@@ -9,13 +9,13 @@ import { noQuery } from '../http/input';
 import { answer, noContent, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { type Id, idBytes } from '../lib/typeid';
-import { agentNumberSql, agentOwnerSql, isAgent } from './agent';
+import { agentNumberSql, agentOwnerSql, isAgentWithId } from './agent';
 
 /**
- * Deletes an agent and its keys, and revokes the exports and reports that may hold its entries.
+ * Deletes an agent and its keys, and revokes the exports and reports that may contain its entries.
  *
- * Its permissions, tokens, audit entries, statistics and stored answers are invisible at once, because every query
- * joins the agent's row. The sweep erases them later.
+ * Its permissions, tokens, audit entries, statistics and stored answers are invisible at once, because every query of
+ * them looks up the agent's row. A background task erases them later.
  * @throws Problem `not_found`
  */
 export async function deleteAgent(context: UserContext, { id }: { id: Id<'agent'> }): Promise<void> {
@@ -27,7 +27,7 @@ export async function deleteAgent(context: UserContext, { id }: { id: Id<'agent'
         write.insert(erasures).values({ kind: 'agent', number: agentNumberSql(account, id), subject: idBytes(id) }),
         ...revokeAgentFiles(write, account, agentNumberSql(account, id), context.runtime.now()),
         write.delete(agentKeys).where(eq(agentKeys.agent, agentNumberSql(account, id))),
-        write.delete(agents).where(isAgent(account, id)),
+        write.delete(agents).where(isAgentWithId(account, id)),
       ],
       answer: null,
     })

@@ -13,7 +13,7 @@ import { countField } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { DAY, HOUR } from '../lib/time';
 import type { Id } from '../lib/typeid';
-import { agentNumberSql, isAgent } from './agent';
+import { agentNumberSql, isAgentWithId } from './agent';
 
 const MAX_DAYS = 365;
 const MAX_HOURS = 720;
@@ -36,7 +36,6 @@ const AgentStatisticsQuery = lazy(() =>
   }),
 );
 
-/** How many requests an agent made in a period, and what was decided. */
 export const AgentStatistics = lazy(() =>
   z
     .object({
@@ -76,7 +75,8 @@ export const AgentStatistics = lazy(() =>
 export type AgentStatistics = z.output<ReturnType<typeof AgentStatistics>>;
 
 /**
- * Reads an agent's counters. Requests that expired since the last sweep already count as expired.
+ * Counts an agent's requests of a period by their present status, and its tokens by what happened in the period. An
+ * overdue request counts as expired, even if its stored status is still `pending`.
  * @throws Problem `not_found`
  */
 export async function getAgentStatistics(
@@ -88,21 +88,21 @@ export async function getAgentStatistics(
   const { unit, length, from } = parsePeriod(period, now);
   const counters = reader
     .select({
-      requests: sum(agentStatistics.requests).as('requests'),
-      approved: sum(agentStatistics.approved).as('approved'),
-      denied: sum(agentStatistics.denied).as('denied'),
-      expired: sum(agentStatistics.expired).as('expired'),
-      approvalTime: sum(agentStatistics.approvalTime).as('approval_time'),
-      tokensIssued: sum(agentStatistics.tokensIssued).as('tokens_issued'),
-      tokensUsed: sum(agentStatistics.tokensUsed).as('tokens_used'),
-      tokensRevoked: sum(agentStatistics.tokensRevoked).as('tokens_revoked'),
+      requests: sum(agentStatistics.requests),
+      approved: sum(agentStatistics.approved),
+      denied: sum(agentStatistics.denied),
+      expired: sum(agentStatistics.expired),
+      approvalTime: sum(agentStatistics.approvalTime),
+      tokensIssued: sum(agentStatistics.tokensIssued),
+      tokensUsed: sum(agentStatistics.tokensUsed),
+      tokensRevoked: sum(agentStatistics.tokensRevoked),
     })
     .from(agents)
     .leftJoin(
       agentStatistics,
       and(eq(agentStatistics.agent, agents.number), eq(agentStatistics.unit, unit), gte(agentStatistics.bucket, from)),
     )
-    .where(isAgent(account, id))
+    .where(isAgentWithId(account, id))
     .groupBy(agents.number);
   const overdue = reader
     .select({ count: sql<number>`count(*)`.as('count') })
@@ -128,16 +128,19 @@ export async function getAgentStatistics(
   };
 }
 
-/** The unit of a period, and its first bucket: n days end with today, n hours are followed by the current hour. */
-function parsePeriod(period: string, now: number): { unit: 'day' | 'hour'; length: number; from: number } {
+/**
+ * The unit of a period, its length in milliseconds, and the first day or hour of the period, counted from the epoch.
+ * Days end with today; hours are followed by the current hour.
+ */
+function parsePeriod(period: string, now: number) {
   const count = Number.parseInt(period, 10);
   return period.endsWith('d')
-    ? { unit: 'day', length: DAY, from: Math.floor(now / DAY) - count + 1 }
-    : { unit: 'hour', length: HOUR, from: Math.floor(now / HOUR) - count };
+    ? ({ unit: 'day', length: DAY, from: Math.floor(now / DAY) - count + 1 } as const)
+    : ({ unit: 'hour', length: HOUR, from: Math.floor(now / HOUR) - count } as const);
 }
 
 function sum(column: AnySQLiteColumn) {
-  return sql<number>`coalesce(sum(${column}), 0)`;
+  return sql<number>`coalesce(sum(${column}), 0)`.as(column.name);
 }
 
 export const getAgentStatisticsRoute = new Hono().get(
@@ -146,8 +149,7 @@ export const getAgentStatisticsRoute = new Hono().get(
     id: 'getAgentStatistics',
     tag: 'Agents',
     summary: 'Get the statistics of an agent',
-    description:
-      'Counts the requests of the period by their status. The counts remain when the audit entries are erased.',
+    description: 'Counts the requests of the period by their status. The counts remain when audit entries expire.',
     success: ok(AgentStatistics),
     pathId: 'agent',
   }),

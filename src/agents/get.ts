@@ -7,14 +7,14 @@ import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import type { Id } from '../lib/typeid';
-import { Agent, isAgent, presentAgent } from './agent';
+import { Agent, isAgentWithId, presentAgent } from './agent';
 
 /**
- * Finds an agent of the account.
+ * Returns an agent of the account.
  * @throws Problem `not_found`
  */
 export async function getAgent({ reader, principal }: UserContext, { id }: { id: Id<'agent'> }): Promise<Agent> {
-  const [[row]] = await reader.load([reader.select().from(agents).where(isAgent(principal.account.number, id))]);
+  const [[row]] = await reader.load([reader.select().from(agents).where(isAgentWithId(principal.account.number, id))]);
   if (!row) throw notFound('agent');
   return presentAgent(row);
 }

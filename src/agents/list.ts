@@ -20,7 +20,7 @@ const AgentList = lazy(() =>
   }),
 );
 
-/** Lists the account's agents, newest first, without their keys. */
+/** Lists the account's agents, newest first. */
 export async function listAgents(
   context: UserContext,
   input: z.output<ReturnType<typeof AgentList>>,

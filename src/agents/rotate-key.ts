@@ -15,8 +15,8 @@ import { displayPrefix } from '../lib/credential';
 import { lazy } from '../lib/lazy';
 import { formatTime, SECOND } from '../lib/time';
 import type { Id } from '../lib/typeid';
-import { agentNumberSql, agentOwnerSql, isAgent } from './agent';
-import { agentKey, issueAgentKey } from './agent-key';
+import { agentNumberSql, agentOwnerSql, isAgentWithId } from './agent';
+import { agentKeyField, makeAgentKey } from './agent-key';
 
 const KeyRotation = lazy(() =>
   z
@@ -24,17 +24,16 @@ const KeyRotation = lazy(() =>
       grace_period: wholeNumber(0, 2_592_000)
         .default(86_400)
         .meta({ description: 'For how many seconds the replaced key keeps working; 0 ends all older keys now.' }),
-      revoke_immediately: z.boolean().default(false).meta({ description: 'Ends all older keys now.' }),
+      revoke_immediately: z.boolean().default(false).meta({ description: 'Like a `grace_period` of 0.' }),
     })
     .meta({ id: 'KeyRotation', examples: [{ grace_period: 3_600 }] }),
 );
 
-/** The new key; `api_key` is shown only this once. */
 export const RotatedKey = lazy(() =>
   z
     .object({
       id: idField('agent'),
-      api_key: agentKey(),
+      api_key: agentKeyField(),
       api_key_prefix: z.string(),
       old_key_expires_at: timeField.meta({ description: 'When the replaced key stops working.' }),
     })
@@ -54,7 +53,8 @@ export const RotatedKey = lazy(() =>
 export type RotatedKey = z.output<ReturnType<typeof RotatedKey>>;
 
 /**
- * Gives an agent a new key. The replaced key works until the grace period ends; without one, all older keys end now.
+ * Gives an agent a new key, and returns it. The replaced key works until the grace period ends, and keys that were
+ * replaced earlier keep their end; without a grace period, all older keys end now.
  * @throws Problem `not_found`
  */
 export async function rotateAgentKey(
@@ -63,7 +63,7 @@ export async function rotateAgentKey(
 ): Promise<RotatedKey> {
   const account = context.principal.account.number;
   const number = agentNumberSql(account, id);
-  const { key, prefix, hash } = await issueAgentKey(context);
+  const { key, prefix, hash } = await makeAgentKey(context);
   const now = context.runtime.now();
   const grace = input.revoke_immediately ? 0 : input.grace_period * SECOND;
   const rotated = { id, api_key: key, api_key_prefix: prefix, old_key_expires_at: formatTime(now + grace) };
@@ -78,7 +78,7 @@ export async function rotateAgentKey(
               .set({ expiresAt: now + grace })
               .where(and(eq(agentKeys.agent, number), isNull(agentKeys.expiresAt))),
         write.insert(agentKeys).values({ hash, agent: number, createdAt: now }),
-        write.update(agents).set({ keyPrefix: prefix, updatedAt: now }).where(isAgent(account, id)),
+        write.update(agents).set({ keyPrefix: prefix, updatedAt: now }).where(isAgentWithId(account, id)),
       ],
       answer: { value: rotated, subject: id },
     })
@@ -92,7 +92,9 @@ export const rotateAgentKeyRoute = new Hono().post(
     id: 'rotateAgentKey',
     tag: 'Agents',
     summary: 'Give an agent a new key',
-    description: 'The replaced key works until the grace period ends. Keys that were replaced earlier keep their end.',
+    description:
+      'The replaced key works until the grace period ends. Keys that were replaced earlier keep their end, unless the ' +
+      'grace period is 0.',
     success: ok(RotatedKey),
     pathId: 'agent',
   }),

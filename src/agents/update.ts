@@ -10,7 +10,7 @@ import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
-import { Agent, agentFields, agentOwnerSql, isAgent, presentAgent } from './agent';
+import { Agent, agentFields, agentOwnerSql, isAgentWithId, presentAgent } from './agent';
 
 const AgentUpdate = lazy(() =>
   atLeastOneField(
@@ -24,7 +24,7 @@ const AgentUpdate = lazy(() =>
 );
 
 /**
- * Changes the given fields of an agent. `metadata` is replaced as a whole; a `description` of null removes it.
+ * Changes the given fields of an agent. `metadata` is replaced as a whole; a `description` of null or `""` removes it.
  * @throws Problem `not_found`
  */
 export async function updateAgent(
@@ -43,7 +43,7 @@ export async function updateAgent(
   const [[row]] = await context.ledger
     .change({
       record: userActivity(context, 'agent.updated', id, changed),
-      changes: (write) => [write.update(agents).set(columns).where(isAgent(account, id)).returning()],
+      changes: (write) => [write.update(agents).set(columns).where(isAgentWithId(account, id)).returning()],
       answer: null,
     })
     .catch(asNotFound('agent'));

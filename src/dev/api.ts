@@ -1,25 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How long a request is repeated while the service is unavailable, in milliseconds. */
+/** For how many milliseconds a request is repeated while the service is unavailable. */
 const RETRY_LIMIT = 60_000;
 
-/** An answer of the service. */
-export interface Answer<T> {
+export interface ApiAnswer<T> {
   status: number;
   body: T;
 }
 
 /** The fields of a problem document (RFC 9457) that the programs show. */
-export interface Refusal {
+export interface ProblemDocument {
   code: string;
   detail: string;
   reason?: string;
 }
 
-/** The service gave an answer with which the program cannot continue. */
+/** The program cannot continue with the answer that the service gave. */
 export class UnexpectedAnswer extends Error {
-  constructor(method: string, path: string, { status, body }: Answer<unknown>) {
+  constructor(method: string, path: string, { status, body }: ApiAnswer<unknown>) {
     super(`${method} ${path} was answered ${status}: ${JSON.stringify(body)}`);
   }
 }
@@ -41,7 +40,7 @@ export class Api {
    * answers 503, for example because another program has locked the database. A POST has an idempotency key, so that it
    * takes effect only once.
    */
-  async ask<T>(method: string, path: string, body?: object): Promise<Answer<T>> {
+  async ask<T>(method: string, path: string, body?: object): Promise<ApiAnswer<T>> {
     const headers = {
       Authorization: `Bearer ${this.credential}`,
       ...(body && { 'Content-Type': 'application/json' }),
@@ -66,5 +65,15 @@ export class Api {
     const answer = await this.ask<T>(method, path, body);
     if (answer.status >= 300) throw new UnexpectedAnswer(method, path, answer);
     return answer.body;
+  }
+
+  /** Yields the items of a list that match the filters. Fetches the pages as they are needed. */
+  async *list<T>(path: string, filters: Record<string, string> = {}): AsyncGenerator<T, void> {
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const query = new URLSearchParams({ ...filters, limit: '100', ...(cursor && { cursor }) });
+      const page: { data: T[]; next_cursor: string | null } = await this.call('GET', `${path}?${query}`);
+      yield* page.data;
+      cursor = page.next_cursor;
+    }
   }
 }

@@ -7,7 +7,7 @@ import { ROOT } from './project.ts';
 
 const MIGRATIONS = join(ROOT, 'migrations');
 
-/** Lists where the migrations differ from src/db/schema.ts or break the rules of this project. */
+/** Lists where the migrations differ from src/db/schema.ts, or lack WITHOUT ROWID. */
 function findFaults(): string[] {
   const pending = findPendingMigration();
   if (pending) return [pending];
@@ -17,8 +17,8 @@ function findFaults(): string[] {
 }
 
 /**
- * Compares the schema with the migrations. drizzle-kit does so when it generates a migration, here in a copy of the
- * folder.
+ * Reports that the schema has changes without a migration; null if it has none. drizzle-kit finds them when it generates
+ * a migration, here in a copy of the folder.
  */
 function findPendingMigration(): string | null {
   const folder = mkdtempSync(join(tmpdir(), 'migrations-'));
@@ -61,7 +61,7 @@ function buildDatabase(scripts: string[]): DatabaseSync {
   return database;
 }
 
-/** Migrations are edited by hand, so their result may differ from what drizzle-kit expects. */
+/** Lists the differences, which drizzle-kit does not notice in migrations that were edited by hand. */
 function compareDatabases(migrated: DatabaseSync, described: DatabaseSync): string[] {
   const actual = describeDatabase(migrated);
   const expected = describeDatabase(described);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unstable_startWorker as startWorker } from 'wrangler';
 import { ROOT } from './project.ts';
-import { QUIET } from './wrangler.ts';
+import { QUIET_VARIABLES } from './wrangler.ts';
 
 /** Settings for a service that only has to return its OpenAPI document. */
 const SETTINGS = {
@@ -15,7 +15,7 @@ const SETTINGS = {
 
 /** Reads the OpenAPI document from the built Worker. */
 async function readDocument(): Promise<string> {
-  Object.assign(process.env, { ...QUIET, ...process.env });
+  Object.assign(process.env, { ...QUIET_VARIABLES, ...process.env });
   const bindings = Object.entries(SETTINGS).map(([name, value]) => [name, { type: 'plain_text' as const, value }]);
   const worker = await startWorker({
     config: join(ROOT, 'wrangler.toml'),

@@ -12,7 +12,10 @@ export function requireSupportedCrons(crons: string[]): void {
   if (unknown) throw new UserError(`npm start does not support the cron "${unknown}": use only * and single numbers.`);
 }
 
-/** Triggers the crons of the local service, because wrangler does not: each once immediately, and then on schedule. */
+/**
+ * Triggers the crons of the local service, because wrangler does not: each once immediately, and then whenever it is due
+ * and not still running, until `signal` is aborted.
+ */
 export async function triggerCrons(origin: string, crons: string[], signal: AbortSignal): Promise<void> {
   const running = new Set<string>();
   const fire = async (cron: string) => {

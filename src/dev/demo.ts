@@ -1,11 +1,9 @@
 import { localOrigin, readPort } from './address.ts';
-import { Api } from './api.ts';
+import { Api, type ApiAnswer, type ProblemDocument, UnexpectedAnswer } from './api.ts';
 import { registerAgents, rotateKey } from './demo/agents.ts';
-import { type Attempt, approveOwnRequest, misuseToken, useRevokedToken } from './demo/attempts.ts';
-import { countEvents, searchAudit } from './demo/audit.ts';
-import { askForPermissions, decide } from './demo/requests.ts';
+import { askForPermissions, decideRequests } from './demo/requests.ts';
 import { revokeTokens, useTokens } from './demo/tokens.ts';
-import type { Actor, Request } from './demo/types.ts';
+import type { Actor, AuditEntry, PlannedRequest } from './demo/types.ts';
 import { readDemoAccount } from './demo-account.ts';
 import { findInstance } from './instance.ts';
 import { runProgram, UserError } from './user-error.ts';
@@ -21,7 +19,7 @@ async function play(): Promise<void> {
   for (const { name, id } of actors) say(`${name.padEnd(18)} ${id}`);
 
   const requests = await askForPermissions(actors);
-  const decisions = await decide(user, actors, requests);
+  const decisions = await decideRequests(user, actors, requests);
   heading('Permissions');
   say(`${requests.length} requested by the agents`);
   say(
@@ -57,18 +55,24 @@ async function signIn(origin: string): Promise<Api> {
   );
 }
 
-async function playRefusals(
-  user: Api,
-  requests: Request[],
-  spare: Request[],
-): Promise<{ refused: Attempt[]; revoked: number }> {
-  const refused: Attempt[] = [];
+/** Lets agents try what they may not do, and revokes the spare tokens. */
+async function playRefusals(user: Api, requests: PlannedRequest[], spare: PlannedRequest[]) {
+  const refused: { what: string; answer: ApiAnswer<ProblemDocument> }[] = [];
+  const attempt = async ({ actor }: PlannedRequest, what: string, path: string, body: object) => {
+    const answer = await actor.api.ask<ProblemDocument>('POST', path, body);
+    if (answer.status < 400) throw new UnexpectedAnswer('POST', path, answer);
+    refused.push({ what: `${actor.name} ${what}`, answer });
+  };
   const [first] = spare;
+  const token = first?.permission.token?.value;
+  const resource = `${first?.permission.resource}-of-somebody-else`;
   const waiting = requests.find(({ permission }) => permission.status === 'pending');
-  if (first) refused.push(await misuseToken(first));
+  if (first) await attempt(first, 'uses a token for another resource', '/v1/tokens/use', { token, resource });
   const revoked = await revokeTokens(user, spare);
-  if (first) refused.push(await useRevokedToken(first));
-  if (waiting) refused.push(await approveOwnRequest(waiting));
+  if (first) await attempt(first, 'uses a revoked token', '/v1/tokens/use', { token });
+  if (waiting) {
+    await attempt(waiting, 'approves its own request', `/v1/permissions/${waiting.permission.id}/approve`, {});
+  }
   return { refused, revoked };
 }
 
@@ -80,17 +84,19 @@ async function playRotation(origin: string, user: Api, actors: Actor[]): Promise
   say(`${actor.name} has a new key, ${prefix}…: it is answered ${newKey}, the old one ${oldKey}`);
 }
 
-async function showAudit(user: Api, actors: Actor[], requests: Request[]): Promise<void> {
+async function showAudit(user: Api, actors: Actor[], requests: PlannedRequest[]): Promise<void> {
   heading('Audit log');
   const mine = (await Promise.all(actors.map(({ id }) => searchAudit(user, { agent_id: id })))).flat();
-  const counts = countEvents(mine).map(([event, count]) => `${count} ${event}`);
+  const counts = [...Map.groupBy(mine, ({ event_type }) => event_type)]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .map(([event, entries]) => `${entries.length} ${event}`);
   say(`${mine.length} entries of these agents: ${counts.join(', ')}`);
 
   const today = new Date().toISOString().slice(0, 10);
   const denied = await searchAudit(user, { event_type: 'deny', action: 'secret.read', start_date: today });
   say(`${denied.length} denials of secret.read today; the newest says: ${denied[0]?.details.decision_reason}`);
 
-  const longest = requests.find(({ verdict, duty }) => typeof verdict === 'object' && duty.uses > 2);
+  const longest = requests.find(({ verdict, template }) => typeof verdict === 'object' && template.uses > 2);
   if (!longest) return;
   const { id, action, resource } = longest.permission;
   say(`The story of ${id}, ${action} on ${resource}:`);
@@ -98,6 +104,10 @@ async function showAudit(user: Api, actors: Actor[], requests: Request[]): Promi
     const remark = entry.details.decision_reason;
     say(`  #${entry.sequence}  ${entry.created_at}  ${entry.event_type}${remark ? ` (${remark})` : ''}`);
   }
+}
+
+function searchAudit(user: Api, filters: Record<string, string>): Promise<AuditEntry[]> {
+  return Array.fromAsync(user.list<AuditEntry>('/v1/audit', filters));
 }
 
 async function showStatistics(user: Api, actors: Actor[]): Promise<void> {

@@ -7,21 +7,11 @@ import { ROOT } from './project.ts';
 
 const FILE = join(ROOT, '.dev.vars');
 
-/** The settings that local development requires. */
-export interface LocalSettings {
-  ADMIN_TOKEN: string;
-  ROOT_SECRET: string;
-  PUBLIC_URL: string;
-  EXPOSE_COST: string;
-  WEBHOOK_ALLOW_INSECURE: string;
-  WEBHOOK_DNS: string;
-}
-
-/** Returns the settings in .dev.vars, which wrangler reads. Adds those that are missing. */
-export function ensureLocalSettings(): LocalSettings {
+/** Returns the settings in .dev.vars, which wrangler reads, after adding those that are missing in the file. */
+export function ensureLocalSettings() {
   const text = readFile();
   const present = parseEnv(text);
-  const settings = { ...makeSettings(), ...present };
+  const settings: ReturnType<typeof makeSettings> = { ...makeSettings(), ...present };
   const missing = Object.entries(settings).filter(([name]) => present[name] === undefined);
   if (missing.length > 0) {
     const gap = text === '' || text.endsWith('\n') ? '' : '\n';
@@ -33,7 +23,7 @@ export function ensureLocalSettings(): LocalSettings {
   return settings;
 }
 
-/** The settings that are in .dev.vars. */
+/** The settings that are in .dev.vars; none if there is no such file. */
 export function readLocalSettings(): Record<string, string | undefined> {
   return parseEnv(readFile());
 }
@@ -42,7 +32,8 @@ function readFile(): string {
   return existsSync(FILE) ? readFileSync(FILE, 'utf8') : '';
 }
 
-function makeSettings(): LocalSettings {
+/** The settings that local development requires, with new secrets. */
+function makeSettings() {
   return {
     ADMIN_TOKEN: randomBytes(32).toString('base64url'),
     ROOT_SECRET: randomBytes(32).toString('base64'),

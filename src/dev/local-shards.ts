@@ -1,9 +1,8 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { applyMigrations, queryDatabase } from './database.ts';
 import { readLocalSettings } from './local-settings.ts';
-import { applyMigrations } from './migrations.ts';
 import { type BoundDatabase, type Deployment, ROOT, readDeployment } from './project.ts';
-import { queryDatabase } from './query.ts';
 import { UserError } from './user-error.ts';
 
 /** A copy of wrangler.toml with additional databases for local development. Exists only if there are any. */
@@ -11,19 +10,20 @@ const LOCAL_CONFIG = 'wrangler.local.toml';
 
 const MAX_SHARDS = 10;
 
-/** The configuration for local development that `npm start` last wrote. */
+/** The configuration for local development: the one that `npm start` last wrote, or wrangler.toml. */
 export function readLocalDeployment(): Deployment {
   return hasLocalConfig() ? readDeployment(LOCAL_CONFIG) : readDeployment();
 }
 
 /**
- * Writes the configuration for local development: wrangler.toml, with as many shards as `SHARDS=…` in .dev.vars says.
- * @throws UserError if the new configuration lacks a database with accounts
+ * Writes the configuration for local development, and returns it: wrangler.toml, with as many shards as `SHARDS=…` in
+ * .dev.vars says.
+ * @throws UserError if `SHARDS` is invalid, or the new configuration lacks a database that has accounts
  */
 export async function prepareLocalDeployment(signal: AbortSignal): Promise<Deployment> {
   const deployed = readDeployment();
   const further = listMissing(deployed.databases);
-  await requireNoOrphans([...deployed.databases, ...further], signal);
+  await requireNoLostDatabase([...deployed.databases, ...further], signal);
   if (further.length === 0) {
     rmSync(join(ROOT, LOCAL_CONFIG), { force: true });
   } else {
@@ -43,7 +43,7 @@ function hasLocalConfig(): boolean {
   return existsSync(join(ROOT, LOCAL_CONFIG));
 }
 
-/** The databases that `SHARDS` requires and wrangler.toml does not bind. */
+/** The databases that `SHARDS` requires besides the bound ones. */
 function listMissing(bound: readonly BoundDatabase[]): BoundDatabase[] {
   const { SHARDS = '1' } = readLocalSettings();
   const count = /^\d+$/.test(SHARDS) ? Number(SHARDS) : 0;
@@ -53,7 +53,8 @@ function listMissing(bound: readonly BoundDatabase[]): BoundDatabase[] {
   );
 }
 
-async function requireNoOrphans(databases: readonly BoundDatabase[], signal: AbortSignal): Promise<void> {
+/** @throws UserError if the last configuration has a database with accounts that is not among these */
+async function requireNoLostDatabase(databases: readonly BoundDatabase[], signal: AbortSignal): Promise<void> {
   if (!hasLocalConfig()) return;
   const before = readDeployment(LOCAL_CONFIG);
   for (const { binding, database_id } of before.databases) {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TypeID } from 'typeid-js';
+import { queryDatabase } from './database.ts';
 import { readLocalDeployment } from './local-shards.ts';
 import { findShard, listShards, readDeployment, type Shard } from './project.ts';
-import { queryDatabase } from './query.ts';
 import { runProgram, UserError } from './user-error.ts';
 
 const USAGE = 'Usage: npm run move-account -- <user id> <shard> [--remote]';
@@ -13,7 +13,7 @@ const CONTINUES = 'The service continues the move. Run this again to wait for it
 const PAUSE = 10_000;
 
 /**
- * Orders a move of an account to another shard, and waits for its end. The sweep of the deployment does the work, so
+ * Orders a move of an account to another shard, and waits for its end. The deployment's cron jobs move the account, so
  * this program may be stopped and run again. Ordering a move to the current shard cancels a move that is not complete.
  */
 async function moveAccount(words: string[], signal: AbortSignal): Promise<void> {
@@ -58,8 +58,9 @@ async function moveAccount(words: string[], signal: AbortSignal): Promise<void> 
   if (move?.from !== target) console.log(`The next sweeps move ${id} …`);
   while (await findMove().catch(failWaiting)) await sleep(PAUSE, undefined, { signal });
   const home = await findHome();
-  if (home !== target)
+  if (home !== target) {
     throw new UserError(`The move was canceled: ${id} is on shard ${home.name}. The log of the service says why.`);
+  }
   console.log(`${id} is on shard ${home.name}.`);
 }
 

@@ -1,13 +1,13 @@
 import { TypeID } from 'typeid-js';
+import { queryDatabase } from './database.ts';
 import { readLocalDeployment } from './local-shards.ts';
 import { type Deployment, findShard, listShards, readDeployment } from './project.ts';
-import { queryDatabase } from './query.ts';
 import { runProgram, UserError } from './user-error.ts';
 
 const USAGE = `Usage: npm run recover -- <step> [--remote]
 
   list-undone <shard> <moment>   Before a database is restored: prints what people did to the accounts of a shard (00 for
-                                 the first) since a moment (2026-01-31T12:00:00Z), one JSON object a line.
+                                 the first) after a moment (2026-01-31T12:00:00Z), one JSON object per line.
   restart-trees                  After the bucket was lost: starts the Merkle trees again, on every shard, from the
                                  entries that are in the databases.
 
@@ -35,7 +35,7 @@ const ACTIONS = [
   'account.updated',
 ];
 
-/** Runs one statement in the database with a binding, and answers its rows. */
+/** Runs one statement in the database with a binding, and returns its rows. */
 type Ask = (binding: string, sql: string) => Promise<Record<string, unknown>[]>;
 
 async function recover(words: string[], signal: AbortSignal): Promise<void> {
@@ -49,7 +49,7 @@ async function recover(words: string[], signal: AbortSignal): Promise<void> {
   else throw new UserError(USAGE);
 }
 
-/** Prints the account activity of a shard that restoring its database to a moment undoes, the oldest first. */
+/** Prints the account activity of a shard since a moment, to which its database will be restored; the oldest first. */
 async function listUndone(ask: Ask, deployment: Deployment, name: string, moment: number): Promise<void> {
   if (Number.isNaN(moment)) throw new UserError(USAGE);
   const { binding } = findShard(listShards(deployment), name, deployment);
@@ -69,7 +69,7 @@ async function listUndone(ask: Ask, deployment: Deployment, name: string, moment
   }
 }
 
-/** Makes every Merkle tree empty and due, so that the next sweeps build it from the entries in the database. */
+/** Empties every Merkle tree, so that the next cron jobs build it again from the entries in the database. */
 async function restartTrees(ask: Ask, deployment: Deployment): Promise<void> {
   for (const { name, binding } of listShards(deployment)) {
     const [found] = await ask(binding, 'select count(*) as trees from trees');

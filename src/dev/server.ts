@@ -4,23 +4,16 @@ import type { Deployment } from './project.ts';
 import { UserError } from './user-error.ts';
 import { runWrangler } from './wrangler.ts';
 
-/**
- * Milliseconds within which the service must answer, and milliseconds for which it may answer without being healthy.
- */
+/** Milliseconds within which the service must answer. */
 const START_LIMIT = 60_000;
+/** Milliseconds for which the service may answer without being healthy. */
 const UNHEALTHY_LIMIT = 3_000;
-
-/** The local service. */
-export interface Server {
-  origin: string;
-  /** Resolves to its exit code when it ends. */
-  exit: Promise<number>;
-}
 
 /**
  * Starts the service on a port of this machine and waits until it is healthy. Output before that is shown only if it
  * fails, because wrangler prints hints that `npm start` already follows.
  * @param variables override those in .dev.vars
+ * @returns the origin of the service, and a promise that resolves to its exit code when it ends
  * @throws UserError if it ends, or does not become healthy
  */
 export async function startServer(
@@ -28,7 +21,7 @@ export async function startServer(
   port: number,
   variables: Record<string, string>,
   signal: AbortSignal,
-): Promise<Server> {
+) {
   const { output, exit } = runWrangler(
     [
       ...['dev', '--config', config, '--ip', HOST, '--port', String(port), '--show-interactive-dev-session=false'],
@@ -50,24 +43,25 @@ export async function startServer(
     ended.abort();
     return `ended (exit code ${code})`;
   });
-  const outcome = await Promise.race([waitUntilHealthy(origin, ended.signal), end]);
-  if (outcome !== 'well' && !signal.aborted) throw new UserError(`${held}The service ${outcome}.`);
+  const fault = await Promise.race([waitUntilHealthy(origin, ended.signal), end]);
+  if (fault !== null && !signal.aborted) throw new UserError(`${held}The service ${fault}.`);
   held = null;
   return { origin, exit };
 }
 
-async function waitUntilHealthy(origin: string, ended: AbortSignal): Promise<string> {
+/** Returns null as soon as the service is healthy, or else what it does instead. */
+async function waitUntilHealthy(origin: string, ended: AbortSignal): Promise<string | null> {
   let deadline = Date.now() + START_LIMIT;
-  let outcome = 'does not answer';
+  let fault = 'does not answer';
   while (Date.now() < deadline && !ended.aborted) {
     const signal = AbortSignal.timeout(START_LIMIT);
     const response = await fetch(`${origin}/healthz`, { signal }).catch(() => null);
-    if (response?.ok) return 'well';
+    if (response?.ok) return null;
     if (response) {
-      outcome = `runs but is not well: GET /healthz is answered ${response.status}`;
+      fault = `runs but is not healthy: GET /healthz is answered ${response.status}`;
       deadline = Math.min(deadline, Date.now() + UNHEALTHY_LIMIT);
     }
     await sleep(response ? UNHEALTHY_LIMIT / 2 : 100);
   }
-  return outcome;
+  return fault;
 }

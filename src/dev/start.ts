@@ -1,10 +1,10 @@
 import { DEFAULT_PORT, localOrigin, readPort, requireFreePort } from './address.ts';
 import { requireSupportedCrons, triggerCrons } from './crons.ts';
+import { applyMigrations } from './database.ts';
 import { type DemoAccount, ensureDemoAccount } from './demo-account.ts';
 import { claimFolder } from './instance.ts';
 import { ensureLocalSettings } from './local-settings.ts';
 import { prepareLocalDeployment } from './local-shards.ts';
-import { applyMigrations } from './migrations.ts';
 import { startServer } from './server.ts';
 import { runProgram, UserError } from './user-error.ts';
 
@@ -58,7 +58,7 @@ function listenForStop(): AbortController {
   return stopping;
 }
 
-/** PUBLIC_URL follows the port, unless .dev.vars has another value than the default. */
+/** Variables that override .dev.vars: `PUBLIC_URL` for the port, unless .dev.vars has another value than the default. */
 function chooseVariables(port: number, publicUrl: string): Record<string, string> {
   return publicUrl === localOrigin(DEFAULT_PORT) ? { PUBLIC_URL: localOrigin(port) } : {};
 }

@@ -9,7 +9,7 @@ const PROGRAM = join(ROOT, 'node_modules/wrangler/bin/wrangler.js');
 const STOP_TIMEOUT = 5_000;
 
 /** Variables that keep wrangler from using the network, and from printing more than warnings. */
-export const QUIET = {
+export const QUIET_VARIABLES = {
   WRANGLER_SEND_METRICS: 'false',
   /** Without the banner, wrangler does not look for newer versions of itself. */
   WRANGLER_HIDE_BANNER: 'true',
@@ -19,16 +19,16 @@ export const QUIET = {
 };
 
 /** A running wrangler. */
-export interface WranglerRun {
+interface WranglerRun {
   /** Standard output and standard error. */
   output: [Readable, Readable];
-  /** Resolves to its exit code when it and all its children have ended. */
+  /** Resolves to its exit code when it has ended and its children are killed. */
   exit: Promise<number>;
 }
 
 /**
  * Starts wrangler in the project's folder, without input. When `signal` is aborted, it ends together with its children.
- * Variables of the environment override {@link QUIET}: `WRANGLER_LOG=log` shows every request.
+ * Variables of the environment override {@link QUIET_VARIABLES}: `WRANGLER_LOG=log` shows every request.
  * @param variables override the environment
  */
 export function runWrangler(
@@ -39,7 +39,7 @@ export function runWrangler(
   // In its own process group, Ctrl-C reaches it only through `signal`, so that it ends in order.
   const child = spawn(process.execPath, [PROGRAM, ...options], {
     cwd: ROOT,
-    env: { ...QUIET, ...process.env, ...variables },
+    env: { ...QUIET_VARIABLES, ...process.env, ...variables },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: process.platform !== 'win32',
   });

@@ -1,17 +1,18 @@
 import type { RouterRoute } from 'hono/types';
 import { type Description, descriptionOf } from '../http/operation';
 
-/** An operation of the API: where it is found, and all that its middlewares say of it. */
+/** An operation of the API, as all middlewares of its route describe it. */
 export interface CollectedOperation {
+  /** In lower case. */
   method: string;
-  /** As OpenAPI writes it: `/v1/agents/{id}`. */
+  /** In the form of OpenAPI, such as `/v1/agents/{id}`. */
   path: string;
-  /** The name of the path's parameter, where it has one. */
+  /** The name of the first parameter in the path; null without one. */
   parameter: string | null;
   description: Description;
 }
 
-/** Puts together what the middlewares of each route say of it, in the order of the router's list. */
+/** Collects the operations of the API: the routes whose middlewares have descriptions, in the order of the router. */
 export function collectOperations(routes: readonly RouterRoute[]): CollectedOperation[] {
   const operations = new Map<string, CollectedOperation>();
   for (const { method, path, handler } of routes) {

@@ -5,21 +5,21 @@ import { INFO, TAGS } from './about';
 import { collectOperations } from './collection';
 import { ANSWER_HEADERS, REQUEST_HEADERS } from './headers';
 import { describeOperation } from './operation';
-import { describeProblems } from './problems';
+import { problemDescriber } from './problems';
 import { SECURITY_SCHEMES } from './security';
 
 /**
- * The description of the whole service as an OpenAPI 3.1 document, made of what the middlewares of its routes say and
- * of the schemas that they validate with.
- * @param routes the router's own list
- * @param origin the service's address
+ * Generates the OpenAPI 3.1 document of the service, from the descriptions that the middlewares of its routes have (see
+ * {@link collectOperations}) and the schemas with which they validate.
+ * @param routes all routes of the service, as Hono lists them
+ * @param origin the origin of the service
  */
 export function describeApi(routes: readonly RouterRoute[], origin: string) {
-  const problems = describeProblems();
+  const describeProblems = problemDescriber();
   const paths: ZodOpenApiPathsObject = {};
   for (const operation of collectOperations(routes)) {
     const { method, path } = operation;
-    paths[path] = { ...paths[path], [method]: describeOperation(operation, problems) };
+    paths[path] = { ...paths[path], [method]: describeOperation(operation, describeProblems) };
   }
   return createDocument(
     {
@@ -30,12 +30,12 @@ export function describeApi(routes: readonly RouterRoute[], origin: string) {
       paths,
       components: { headers: ANSWER_HEADERS, parameters: REQUEST_HEADERS, securitySchemes: SECURITY_SCHEMES },
     },
-    { override: keepWhatZodLeavesOut },
+    { override: restoreDefaultAndExamples },
   );
 }
 
-/** Zod leaves defaults and examples out of fields whose value it transforms. Ours are those of the wire. */
-const keepWhatZodLeavesOut: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }) => {
+/** Adds the defaults and examples that Zod omits for fields with a transformation. They are as clients send them. */
+const restoreDefaultAndExamples: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }) => {
   if (io !== 'input') return;
   const { def } = zodSchema._zod;
   if (def.type === 'default') jsonSchema.default = def.defaultValue;

@@ -2,33 +2,24 @@ import type { ZodOpenApiHeaderObject } from 'zod-openapi';
 import { exampleId } from '../http/examples';
 import { IDEMPOTENCY_KEY } from '../http/idempotency';
 
-type AnswerHeader =
-  | 'RequestId'
-  | 'Location'
-  | 'IdempotentReplayed'
-  | 'Challenge'
-  | 'RetryAfter'
-  | 'RateLimitPolicy'
-  | 'RateLimit';
-
-/** The headers of answers. */
-export const ANSWER_HEADERS: Record<AnswerHeader, ZodOpenApiHeaderObject> = {
+/** The headers of answers, by their names in the OpenAPI document. */
+export const ANSWER_HEADERS = {
   RequestId: {
-    description: 'The id of the request: the one that it came with, or a new one.',
+    description: 'The id of the request: the one that the client sent, or a new one.',
     required: true,
     schema: { type: 'string', examples: [exampleId('req')] },
   },
   Location: {
-    description: 'The path of what was made, or where to go.',
+    description: 'The path of the created resource, or the address to go to.',
     required: true,
     schema: { type: 'string', format: 'uri-reference' },
   },
   IdempotentReplayed: {
-    description: 'Present where this is the stored answer to an earlier request with the same `Idempotency-Key`.',
+    description: 'Present if this is the stored answer to an earlier request with the same `Idempotency-Key`.',
     schema: { type: 'string', const: 'true' },
   },
   Challenge: {
-    description: 'How to present a credential (RFC 6750).',
+    description: 'How to send a credential (RFC 6750).',
     required: true,
     schema: { type: 'string', examples: ['Bearer'] },
   },
@@ -38,21 +29,21 @@ export const ANSWER_HEADERS: Record<AnswerHeader, ZodOpenApiHeaderObject> = {
     schema: { type: 'integer', minimum: 0 },
   },
   RateLimitPolicy: {
-    description: 'The limit that was met: how many requests in how many seconds.',
+    description: 'The limit that was exceeded: how many requests (`q`) in how many seconds (`w`).',
     schema: { type: 'string' },
   },
   RateLimit: {
-    description: 'What is left of it: `r=0`, and the seconds until there is more.',
+    description: 'What is left of it: no request (`r=0`) for some seconds (`t`).',
     schema: { type: 'string' },
   },
-};
+} satisfies Record<string, ZodOpenApiHeaderObject>;
 
-/** The headers that clients may send. */
+/** The headers that clients may send, besides `Authorization`, by their names in the OpenAPI document. */
 export const REQUEST_HEADERS = {
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
-    description: 'An id for the request, of 1 to 128 visible ASCII characters; another one is replaced.',
+    description: 'An id for the request, of 1 to 128 visible ASCII characters; any other is replaced by a new one.',
     schema: { type: 'string' },
   },
   IdempotencyKey: {
@@ -64,8 +55,8 @@ export const REQUEST_HEADERS = {
   },
 } as const;
 
-/** References to the headers of an answer with this status, to a request of this method. */
-export function headersOf(status: number, method?: string) {
+/** References to the headers of an answer: of its status, and, if it is no problem, to a request of this method. */
+export function answerHeaders(status: number, method?: string) {
   return {
     'X-Request-Id': header('RequestId'),
     ...((status === 201 || status === 302) && { Location: header('Location') }),
@@ -76,6 +67,6 @@ export function headersOf(status: number, method?: string) {
   };
 }
 
-function header(name: AnswerHeader) {
+function header(name: keyof typeof ANSWER_HEADERS) {
   return { $ref: `#/components/headers/${name}` };
 }

@@ -5,19 +5,19 @@ import type { Description } from '../http/operation';
 import { idField } from '../http/response-fields';
 import type { Prefix } from '../lib/typeid';
 import type { CollectedOperation } from './collection';
-import { headersOf, type REQUEST_HEADERS } from './headers';
+import { answerHeaders, type REQUEST_HEADERS } from './headers';
 import type { DescribeProblems } from './problems';
-import { requirements } from './security';
+import { securityRequirements } from './security';
 
 const SUCCESS = {
-  200: 'Done.',
-  201: 'Made.',
-  202: 'Begun; it goes on in the background.',
-  204: 'Done.',
-  302: 'It is found elsewhere.',
+  200: 'Success.',
+  201: 'Created.',
+  202: 'Accepted: the work continues in the background.',
+  204: 'Success, without a body.',
+  302: 'Redirect.',
 };
 
-/** An operation as OpenAPI describes it. */
+/** Describes an operation in the form of OpenAPI. */
 export function describeOperation(
   { method, parameter, description: parts }: CollectedOperation,
   describeProblems: DescribeProblems,
@@ -30,7 +30,7 @@ export function describeOperation(
     ...(tag && { tags: [tag] }),
     ...(summary && { summary }),
     ...(description && { description }),
-    security: requirements(callers),
+    security: securityRequirements(callers),
     requestParams: {
       ...(path && { path: path() }),
       ...(parameter && pathId && { path: z.object({ [parameter]: pathParameter(pathId) }) }),
@@ -53,8 +53,8 @@ function requestHeader(name: keyof typeof REQUEST_HEADERS) {
   return { $ref: `#/components/parameters/${name}` };
 }
 
-function describeBody({ schema: schemaLater, mayBeForm }: NonNullable<Description['body']>) {
-  const schema = schemaLater();
+function describeBody({ schema: makeSchema, mayBeForm }: NonNullable<Description['body']>) {
+  const schema = makeSchema();
   return {
     // An absent body counts as `{}`.
     required: !schema.safeParse({}).success,
@@ -70,11 +70,11 @@ function describeSuccess(method: string, { success }: Description): ZodOpenApiRe
   const { status, schema, contentType = 'application/json', revalidates, hasRanges } = success;
   const answer: ZodOpenApiResponseObject = {
     description: SUCCESS[status],
-    headers: headersOf(status, method),
+    headers: answerHeaders(status, method),
     ...(schema && { content: { [contentType]: { schema: schema() } } }),
   };
-  const unchanged = { description: 'The client has it already.', headers: headersOf(304, method) };
-  const part = { ...answer, description: 'The range that was asked for.', headers: headersOf(206, method) };
+  const unchanged = { description: 'The client has the current version.', headers: answerHeaders(304, method) };
+  const part = { ...answer, description: 'The requested range.', headers: answerHeaders(206, method) };
   return { [status]: answer, ...(hasRanges && { 206: part }), ...(revalidates && { 304: unchanged }) };
 }
 

@@ -3,13 +3,13 @@ import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { PROBLEMS, type ProblemCode } from '../errors';
 import { exampleId } from '../http/examples';
 import { lazy } from '../lib/lazy';
-import { headersOf } from './headers';
+import { answerHeaders } from './headers';
 
-/** Describes the answer of a status, which is a problem document (RFC 9457) with one of these codes. */
+/** Describes an answer that is a problem document (RFC 9457) with one of these codes, which have the same status. */
 export type DescribeProblems = (codes: ProblemCode[]) => ZodOpenApiResponseObject;
 
-/** Makes a description of problems. Answers that may hold the same codes share one. */
-export function describeProblems(): DescribeProblems {
+/** Makes a {@link DescribeProblems} for one document, in which answers with the same codes share one description. */
+export function problemDescriber(): DescribeProblems {
   const schemas = new Map(allCodes().map((code) => [code, problemSchema(code)]));
   const answers = new Map<string, ZodOpenApiResponseObject>();
   return (codes) => {
@@ -33,12 +33,12 @@ function describeAnswer(
   return {
     id,
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join('\n\n'),
-    headers: headersOf(status),
+    headers: answerHeaders(status),
     content: { 'application/problem+json': { schema } },
   };
 }
 
-/** The problem document of a code. */
+/** The schema of the problem documents with a code. */
 export function problemSchema(code: ProblemCode): z.ZodObject {
   const { status, title, meaning, ...extension } = PROBLEMS[code];
   const reasons = 'reasons' in extension ? extension.reasons : null;
@@ -48,7 +48,7 @@ export function problemSchema(code: ProblemCode): z.ZodObject {
       type: z.literal(type),
       title: z.literal(title),
       status: z.literal(status),
-      detail: z.string().meta({ description: 'What to do about it.' }),
+      detail: z.string().meta({ description: 'What is wrong, or what to do about it.' }),
       code: z.literal(code),
       request_id: z.string().meta({ description: 'The id of the request, as in `X-Request-Id`.' }),
       errors: fieldErrors().optional(),
@@ -70,11 +70,11 @@ const fieldErrors = lazy(() =>
   z
     .array(
       z.object({
-        path: z.string().meta({ description: 'Where it stands.', examples: ['body.name', 'query.limit'] }),
+        path: z.string().meta({ description: 'The place of the field.', examples: ['body.name', 'query.limit'] }),
         message: z.string().meta({ description: 'What is wrong with it.' }),
       }),
     )
-    .meta({ description: 'The fields at fault: the first ones, where there are many. Long names are shortened.' }),
+    .meta({ description: 'The invalid fields, or the first of them if there are many. Long names are shortened.' }),
 );
 
 function allCodes(): ProblemCode[] {

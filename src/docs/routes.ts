@@ -7,10 +7,7 @@ import { answer, ok, operation } from '../http/operation';
 import { jsonField } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { describeApi } from './document';
-import { home } from './home';
-import { reference } from './reference';
-
-const FIVE_MINUTES = 300;
+import { documentationPages } from './pages';
 
 const ApiDescription = lazy(() =>
   jsonField<ReturnType<typeof describeApi>>(
@@ -21,26 +18,23 @@ const ApiDescription = lazy(() =>
 );
 
 /**
- * The description of the service, for programs and for people; made when it is first asked for.
- * @param listRoutes gives the router's own list, once it is complete
+ * The documentation of the service: pages for people, and the OpenAPI document, which the first request generates.
+ * @param listRoutes returns all routes of the service, once they are added
  */
 export function docsRoutes(listRoutes: () => RouterRoute[]) {
   let description: z.output<ReturnType<typeof ApiDescription>> | undefined;
-  return new Hono<AppEnv>()
-    .route('/', home)
-    .route('/', reference)
-    .get(
-      '/openapi.json',
-      operation({
-        id: 'getApiDescription',
-        tag: 'Service',
-        summary: 'Get this description',
-        success: ok(ApiDescription),
-      }),
-      noQuery(),
-      (c) => {
-        description ??= describeApi(listRoutes(), c.var.config.publicUrl);
-        return answer(c, description, { 'Cache-Control': `public, max-age=${FIVE_MINUTES}` });
-      },
-    );
+  return new Hono<AppEnv>().route('/', documentationPages).get(
+    '/openapi.json',
+    operation({
+      id: 'getApiDescription',
+      tag: 'Service',
+      summary: 'Get this description',
+      success: ok(ApiDescription),
+    }),
+    noQuery(),
+    (c) => {
+      description ??= describeApi(listRoutes(), c.var.config.publicUrl);
+      return answer(c, description, { 'Cache-Control': 'public, max-age=300' });
+    },
+  );
 }

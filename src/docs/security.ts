@@ -8,7 +8,7 @@ export const SECURITY_SCHEMES = {
     bearerFormat: 'csu_…',
     description:
       'A user token: `csu_` and 40 letters and digits, the last 6 a checksum. It acts for an account, within its scopes. ' +
-      'Where the deployment has an identity provider, a JWT of that provider is one as well, limited by its `scope` claim.',
+      'If the deployment has an identity provider, its JWTs are accepted as well; a `scope` claim limits them.',
   },
   agentKey: {
     type: 'http',
@@ -19,11 +19,11 @@ export const SECURITY_SCHEMES = {
   operatorToken: {
     type: 'http',
     scheme: 'bearer',
-    description: 'The secret `ADMIN_TOKEN` of the deployment. It opens `/v1/admin` alone.',
+    description: 'The secret `ADMIN_TOKEN` of the deployment. It is accepted under `/v1/admin` only.',
   },
 } as const;
 
-/** The security requirements of an operation, any one of which is enough; none where everybody may call it. */
-export function requirements(callers: AllowedCaller[] = []): Record<string, string[]>[] {
+/** The security requirements of an operation, of which one suffices; an empty list if everybody may call it. */
+export function securityRequirements(callers: AllowedCaller[] = []): Record<string, string[]>[] {
   return callers.map((caller) => ({ [caller.credential]: caller.credential === 'userToken' ? [caller.scope] : [] }));
 }

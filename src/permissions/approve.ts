@@ -10,25 +10,23 @@ import { lazy } from '../lib/lazy';
 import { withPrefix } from '../lib/typeid';
 import { decidePermission, requirePending } from './decide';
 import { findWidenings } from './find-widenings';
-import { Permission, type PermissionRow, permissionOfPath } from './permission';
+import { Permission, type PermissionRow, permissionInPath } from './permission';
 import { permissionFields } from './permission-fields';
-import { issueToken } from './tokens/issue';
+import { newTokenColumns } from './tokens/new-token-columns';
 
-const Approval = lazy(() =>
-  z
-    .strictObject({
-      reason: permissionFields().reason.optional(),
-      scope: permissionFields().scope.optional(),
-      token_ttl: permissionFields().token_ttl.optional(),
-      max_uses: permissionFields().max_uses.optional(),
-    })
-    .meta({ id: 'Approval', examples: [{ scope: EXAMPLE.narrowedScope, reason: 'Ten are enough' }] }),
-);
+const Approval = lazy(() => {
+  const { reason, scope, token_ttl, max_uses } = permissionFields();
+  return z
+    .strictObject({ reason, scope, token_ttl, max_uses })
+    .partial()
+    .meta({ id: 'Approval', examples: [{ scope: EXAMPLE.narrowedScope, reason: 'Ten are enough' }] });
+});
 
 type ApprovalInput = z.output<ReturnType<typeof Approval>>;
 
 /**
  * Approves a permission, as requested or narrowed, and issues its token.
+ * @returns the approved permission, without the token itself, which only the agent can read
  * @throws Problem `not_found`, `not_pending`, `scope_widened`
  */
 export async function approvePermission(
@@ -44,7 +42,7 @@ export async function approvePermission(
     event: 'approve',
     reason: input.reason,
     details: { scope, token_id: withPrefix('token', row.id) },
-    columns: { status: 'approved', ...(await issueToken(context, { scope, tokenTtl, maxUses })) },
+    columns: { status: 'approved', ...(await newTokenColumns(context, { scope, tokenTtl, maxUses })) },
   });
 }
 
@@ -74,7 +72,7 @@ export const approvePermissionRoute = new Hono().post(
     pathId: 'perm',
     problems: ['not_pending', 'scope_widened'],
   }),
-  userAccess('permissions:decide', permissionOfPath),
+  userAccess('permissions:decide', permissionInPath),
   noQuery(),
   body(Approval),
   async (c) => {

@@ -4,7 +4,7 @@ import { Problem } from '../errors';
 import type { UserContext } from '../http/context';
 import { draftPermissionEntry, type PermissionEntryDetails } from './draft-entry';
 import {
-  isPermission,
+  isPermissionWithId,
   type Permission,
   type PermissionRow,
   presentPermission,
@@ -13,7 +13,7 @@ import {
 } from './permission';
 
 /**
- * Makes sure that a person can decide a permission.
+ * Returns a loaded permission if it still waits for a decision.
  * @throws Problem `not_found`; `not_pending` if it is already decided or has expired
  */
 export function requirePending(
@@ -36,8 +36,8 @@ interface Decision {
 }
 
 /**
- * Stores a person's decision with its audit entry.
- * @throws Problem `not_pending` if somebody else decided at the same time
+ * Stores a person's decision with its audit entry, and returns the decided permission.
+ * @throws Problem `not_pending` if it was decided, expired or was deleted after it was read
  */
 export async function decidePermission(
   context: UserContext,
@@ -54,7 +54,7 @@ export async function decidePermission(
   });
   const decided = { ...columns, decidedBy, decidedAt: now, decisionReason, lastEntry: entry.id, updatedAt: now };
   const isPending = and(
-    isPermission(row.account, row.id),
+    isPermissionWithId(row.account, row.id),
     eq(permissions.status, 'pending'),
     gt(permissions.expiresAt, now),
   );

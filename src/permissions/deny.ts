@@ -6,7 +6,7 @@ import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
 import { decidePermission, requirePending } from './decide';
-import { Permission, type PermissionRow, permissionOfPath } from './permission';
+import { Permission, type PermissionRow, permissionInPath } from './permission';
 import { permissionFields } from './permission-fields';
 
 const Denial = lazy(() =>
@@ -38,7 +38,7 @@ export const denyPermissionRoute = new Hono().post(
     pathId: 'perm',
     problems: ['not_pending'],
   }),
-  userAccess('permissions:decide', permissionOfPath),
+  userAccess('permissions:decide', permissionInPath),
   noQuery(),
   body(Denial),
   async (c) => {

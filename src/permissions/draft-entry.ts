@@ -6,10 +6,10 @@ import type { PermissionRow } from './permission';
 /** The part of a permission that its audit entries repeat. */
 export type EntrySubject = Pick<PermissionRow, 'account' | 'id' | 'action' | 'resource'>;
 
-/** The details beyond action and resource. A nullable field left out becomes null, an optional one stays out. */
+/** The details of an entry without action and resource. `decided_by`, `decision_reason` and `policy_id` default to null. */
 export type PermissionEntryDetails = Pick<EntryDetails, 'scope'> & Partial<Omit<EntryDetails, 'action' | 'resource'>>;
 
-/** Drafts the audit entry of an event on a permission or its token, at the present time. */
+/** Makes the audit entry of an event that happens now to a permission or its token, for the ledger to append. */
 export function draftPermissionEntry(
   { runtime, origin }: { runtime: Runtime; origin: Origin },
   { account, id, action, resource }: EntrySubject,

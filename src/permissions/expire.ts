@@ -1,4 +1,4 @@
-import { and, eq, lte, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../db/columns';
 import type { Reader } from '../db/database';
 import { accounts, agents, MOVE_DIRECTIONS, permissions } from '../db/schema';
@@ -9,10 +9,10 @@ import type { Ledger } from '../ledger/ledger';
 import { toHex } from '../lib/bytes';
 import type { JsonObject } from '../lib/json';
 import { logFailure } from '../lib/log';
-import { type Id, idBytes, withPrefix } from '../lib/typeid';
+import { idBytes, withPrefix } from '../lib/typeid';
 import { draftPermissionEntry } from './draft-entry';
 
-/** The greatest number of requests, and of tokens, that one slice expires. */
+/** The greatest number of requests, and of tokens, that one call of {@link expireOverdue} expires. */
 const SLICE = 100;
 
 interface ExpiryContext {
@@ -22,54 +22,50 @@ interface ExpiryContext {
 }
 
 /**
- * Expires a slice of the overdue requests that nobody decided, and of the overdue tokens that nobody used. Each gets
- * one `expire` entry. (A token that was used needs no entry: it is expired by its time alone.)
+ * Expires some of the overdue requests that nobody decided, and of the overdue tokens that nobody used: the longest
+ * overdue first. Each gets one `expire` entry. (A token that was used needs no entry: it is expired by its time alone.)
+ *
+ * Skips unreadable rows, and deletes permissions whose agent or account has been deleted.
  * @returns whether there may be more
  */
-export async function expireSlice(context: ExpiryContext): Promise<boolean> {
+export async function expireOverdue(context: ExpiryContext): Promise<boolean> {
   const { reader, ledger } = context;
   const runtime = withFixedClock(context.runtime);
   const now = runtime.now();
   const [requests, tokens] = await reader.load([
-    findDue(reader, 'permissions_due', now),
-    findDue(reader, 'tokens_due', now),
+    findDue(reader, 'permissions_due', sql`${isRequestDue(now)} and ${isAtHome} order by expires_at`),
+    findDue(reader, 'tokens_due', sql`${isTokenDue(now)} and ${isAtHome} order by token_expires_at`),
   ]);
   const rows = [...requests, ...tokens];
   const orphans = rows.filter(({ hasOwner }) => !hasOwner);
   if (orphans.length > 0) await ledger.discardOrphans(orphans);
   const entries = rows.filter(({ hasOwner }) => hasOwner).flatMap((row) => draftExpiry(runtime, row) ?? []);
   if (!(await expire(ledger, entries, now))) {
-    // Another sweep or a deletion was faster with one of them: expire the others one by one.
+    // One of them was decided, used, revoked, expired or deleted meanwhile: expire the others one by one.
     for (const entry of entries) await expire(ledger, [entry], now);
   }
   return requests.length === SLICE || tokens.length === SLICE;
 }
 
-/** Expires the requests and tokens of the entries: all of them, or none if one is no longer due. */
+/** Expires the requests and tokens of the entries: all of them, or none, and returns false, if one is no longer due. */
 async function expire(ledger: Ledger, entries: Entry[], now: number): Promise<boolean> {
   const [first, ...rest] = entries;
   if (!first) return true;
   const requests = entries.filter(({ details }) => details.expired === 'request');
   const tokens = entries.filter(({ details }) => details.expired === 'token');
+  const mark = { lastEntry: sql`unhex(expiry.value ->> 2)`, updatedAt: now };
   const committed = await ledger.commit({
     changes: (write) => [
       write
         .update(permissions)
-        .set({ status: 'expired', lastEntry: sql`unhex(due.value ->> 2)`, updatedAt: now })
-        .from(dueRows(requests))
-        .where(and(isDue, eq(permissions.status, 'pending'), lte(permissions.expiresAt, now))),
+        .set({ status: 'expired', ...mark })
+        .from(expiryRows(requests))
+        .where(and(isOfExpiry, isRequestDue(now))),
       write
         .update(permissions)
-        .set({ tokenStatus: 'expired', lastEntry: sql`unhex(due.value ->> 2)`, updatedAt: now })
-        .from(dueRows(tokens))
-        .where(
-          and(
-            isDue,
-            eq(permissions.tokenStatus, 'active'),
-            eq(permissions.tokenUses, 0),
-            lte(permissions.tokenExpiresAt, now),
-          ),
-        ),
+        .set({ tokenStatus: 'expired', ...mark })
+        .from(expiryRows(tokens))
+        .where(and(isOfExpiry, isTokenDue(now))),
     ],
     entries: [first, ...rest],
     answer: null,
@@ -77,18 +73,15 @@ async function expire(ledger: Ledger, entries: Entry[], now: number): Promise<bo
   return committed !== null;
 }
 
-/** Excludes accounts that are moving to this shard: their permissions expire on the shard that still holds them. */
+/** Excludes accounts that are moving to this shard: their permissions expire on the shard that they come from. */
 const isAtHome = sql`account not in (select account from moves where direction = ${codeOf(MOVE_DIRECTIONS, 'in')})`;
 
-/** Selects the rows that have been due longest, by one of the partial indexes. */
-function findDue(reader: Reader, name: 'permissions_due' | 'tokens_due', now: number) {
-  const due =
-    name === 'permissions_due'
-      ? sql`status = 0 and expires_at <= ${now} and ${isAtHome} order by expires_at`
-      : sql`token_status = 0 and token_uses = 0 and token_expires_at <= ${now} and ${isAtHome} order by token_expires_at`;
-  const slice = sql`(
-    select account, id from permissions indexed by ${sql.raw(name)} where ${due} limit ${SLICE}
-  ) as due`;
+// Each condition names a partial index's own condition literally, or SQLite would not use the index.
+const isRequestDue = (now: number) => sql`status = 0 and expires_at <= ${now}`;
+const isTokenDue = (now: number) => sql`token_status = 0 and token_uses = 0 and token_expires_at <= ${now}`;
+
+/** Selects the first requests or tokens that a condition and order find in a partial index. */
+function findDue(reader: Reader, index: 'permissions_due' | 'tokens_due', due: SQL) {
   return reader
     .select({
       account: permissions.account,
@@ -101,24 +94,16 @@ function findDue(reader: Reader, name: 'permissions_due' | 'tokens_due', now: nu
       expired: sql<'request' | 'token'>`iif(${permissions.tokenStatus} is null, 'request', 'token')`.as('expired'),
       hasOwner: sql<number>`${agents.number} is not null and ${accounts.number} is not null`.as('has_owner'),
     })
-    .from(slice)
+    .from(sql`(select account, id from permissions indexed by ${sql.raw(index)} where ${due} limit ${SLICE}) as due`)
     .crossJoin(permissions)
     .leftJoin(agents, eq(agents.number, permissions.agent))
     .leftJoin(accounts, eq(accounts.number, permissions.account))
     .where(sql`${permissions.account} = due.account and ${permissions.id} = due.id`);
 }
 
-interface DueRow {
-  account: number;
-  id: Id<'perm'>;
-  action: string;
-  resource: string;
-  scope: string;
-  policyId: string | null;
-  expired: 'request' | 'token';
-}
+type DueRow = Awaited<ReturnType<typeof findDue>>[number];
 
-/** Drafts the entry of an expiry; null, with a log line, for a damaged row. */
+/** Makes the entry of an expiry; null, after logging it, for a row whose scope cannot be read. */
 function draftExpiry(runtime: Runtime, row: DueRow): Entry | null {
   try {
     return draftPermissionEntry({ runtime, origin: SERVICE_ORIGIN }, row, 'expire', {
@@ -133,9 +118,9 @@ function draftExpiry(runtime: Runtime, row: DueRow): Entry | null {
   }
 }
 
-function dueRows(entries: Entry[]) {
+function expiryRows(entries: Entry[]) {
   const rows = entries.map(({ account, permission, id }) => [account, toHex(idBytes(permission)), toHex(idBytes(id))]);
-  return sql`json_each(${JSON.stringify(rows)}) as due`;
+  return sql`json_each(${JSON.stringify(rows)}) as expiry`;
 }
 
-const isDue = sql`${permissions.account} = due.value ->> 0 and ${permissions.id} = unhex(due.value ->> 1)`;
+const isOfExpiry = sql`${permissions.account} = expiry.value ->> 0 and ${permissions.id} = unhex(expiry.value ->> 1)`;

@@ -4,20 +4,17 @@ import { equalJson, isJsonObject, type Json, type JsonObject } from '../lib/json
 /**
  * Lists the places where a granted scope allows more than the requested scope.
  *
- * A scope states upper limits. A number may only be lower. An array may only lose members, but not all of them; order
- * is free and duplicates count. An object is compared member by member. Any other value must be equal. At the top level
- * the grant may add keys, which are additional limits, but not remove any. The recursion is no deeper than the granted
- * scope.
+ * A scope states upper limits. A number may be lower. An array may lose members, but not all of them; order is free and
+ * duplicates count. The scope itself may gain keys, which are additional limits, but not lose any; an object inside it
+ * must have the requested keys and no others. Any other value must be equal.
+ * @param path where the granted scope stands in the request
  */
 export function findWidenings(requested: JsonObject, granted: JsonObject, path = 'body.scope'): FieldError[] {
-  return compareMembers(requested, granted, path);
-}
-
-function compareMembers(requested: JsonObject, granted: JsonObject, path: string): FieldError[] {
   return Object.entries(requested).flatMap(([key, limit]) => {
     const place = `${path}.${key}`;
-    if (!Object.hasOwn(granted, key))
+    if (!Object.hasOwn(granted, key)) {
       return [{ path: place, message: 'is missing: repeat or narrow the requested value' }];
+    }
     return compareValues(limit, granted[key] as Json, place);
   });
 }
@@ -35,7 +32,7 @@ function compareValues(requested: Json, granted: Json, path: string): FieldError
     if (!isJsonObject(granted)) return [{ path, message: 'must be an object, as requested' }];
     const added = Object.keys(granted).filter((key) => !Object.hasOwn(requested, key));
     const unknown = added.map((key) => ({ path: `${path}.${key}`, message: 'was not requested' }));
-    return [...unknown, ...compareMembers(requested, granted, path)];
+    return [...unknown, ...findWidenings(requested, granted, path)];
   }
   return requested === granted ? [] : [{ path, message: 'must equal what was requested' }];
 }

@@ -11,7 +11,7 @@ import { SECOND } from '../lib/time';
 import {
   Permission,
   type PermissionRow,
-  permissionOfPath,
+  permissionInPath,
   presentPermission,
   requirePermission,
   statusAt,
@@ -22,7 +22,7 @@ const PermissionQuery = lazy(() =>
   z.strictObject({
     wait: queryNumber(0, 25)
       .default(0)
-      .meta({ description: 'For how many seconds the answer waits for the decision.' }),
+      .meta({ description: 'The greatest number of seconds that the answer waits for the decision.' }),
   }),
 );
 
@@ -33,13 +33,14 @@ const LAST_PAUSE = 5 * SECOND;
 interface WaitingContext extends Context {
   /** The running clock. The clock of the context's `runtime` stands still while the request is handled. */
   clock: Pick<Runtime, 'now' | 'sleep'>;
-  /** Authenticates the caller again, who may have lost access during the wait, and reads the permission again. */
+  /** Reads the permission again, after authenticating the caller again, who may have lost access during the wait. */
   reload: () => Promise<PermissionRow | undefined>;
 }
 
 /**
- * Shows a permission. With `wait`, waits up to so many seconds for the decision.
- * @throws Problem `not_found`
+ * Reads a permission, with its active token if the caller is its agent. As long as it is pending, waits up to `wait`
+ * seconds for the decision.
+ * @throws Problem `not_found`; after a wait also the problems of the authentication
  */
 export async function getPermission(
   context: WaitingContext,
@@ -69,7 +70,7 @@ export const getPermissionRoute = new Hono().get(
     success: ok(Permission),
     pathId: 'perm',
   }),
-  sharedAccess('permissions:read', permissionOfPath),
+  sharedAccess('permissions:read', permissionInPath),
   query(PermissionQuery),
   async (c) => {
     const { loaded, reload, runtime } = c.var;

@@ -1,6 +1,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
+import { codeOf } from '../db/columns';
 import { mergeSorted } from '../db/merge-sorted';
 import { agents, PERMISSION_STATUSES, permissions } from '../db/schema';
 import { sharedAccess } from '../http/access';
@@ -26,7 +27,7 @@ const PermissionList = lazy(() =>
 
 type ListInput = z.output<ReturnType<typeof PermissionList>>;
 
-/** Lists the account's permissions, newest first; an agent sees only its own. */
+/** Lists the account's permissions, newest first. An agent gets only its own, with their active tokens. */
 export async function listPermissions(context: Context, input: ListInput): Promise<Page<Permission>> {
   const { principal, reader, runtime } = context;
   const owner = principal.kind === 'agent' ? principal.agent.id : principal.account.id;
@@ -54,8 +55,9 @@ function hasAgent(row: { [C in keyof PermissionRow]: PermissionRow[C] | null }):
 }
 
 /**
- * Selects the ids of the matching permissions, newest first. Each index orders by status, then by id: the page merges
- * one index range for each status, so its cost does not depend on how many permissions match.
+ * Selects the ids of the matching permissions, newest first. Within an account, agent or action, the indexes order by
+ * status, then by id: the page merges one index range for each status, so its cost does not depend on how many
+ * permissions match.
  */
 function selectIds(
   principal: Principal,
@@ -91,13 +93,16 @@ function agentFilter(principal: Principal, wanted: string | undefined, account: 
   return id ? sql`(select number from agents where account = ${account} and id = ${idBytes(id)})` : sql`null`;
 }
 
-/** The conditions on the stored status that find a status as it is now: an overdue request is expired, swept or not. */
-function statusRanges(status: ListInput['status'], now: number): SQL[] {
-  if (status === undefined) return PERMISSION_STATUSES.map((_, code) => sql`status = ${sql.raw(String(code))}`);
-  const code = PERMISSION_STATUSES.indexOf(status);
-  if (status === 'pending') return [sql`status = ${sql.raw(String(code))} and expires_at > ${now}`];
-  const stored = sql`status = ${sql.raw(String(code))}`;
-  return status === 'expired' ? [stored, sql`status = 0 and expires_at <= ${now}`] : [stored];
+/**
+ * The conditions that find a status as it is now; every status for undefined. A request that is overdue is expired,
+ * although its stored status may still be `pending`.
+ */
+function statusRanges(wanted: PermissionStatus | undefined, now: number): SQL[] {
+  const isStored = (status: PermissionStatus) => sql`status = ${codeOf(PERMISSION_STATUSES, status)}`;
+  if (wanted === undefined) return PERMISSION_STATUSES.map(isStored);
+  if (wanted === 'pending') return [sql`${isStored('pending')} and expires_at > ${now}`];
+  if (wanted === 'expired') return [isStored('expired'), sql`${isStored('pending')} and expires_at <= ${now}`];
+  return [isStored(wanted)];
 }
 
 export const listPermissionsRoute = new Hono().get(
@@ -106,7 +111,7 @@ export const listPermissionsRoute = new Hono().get(
     id: 'listPermissions',
     tag: 'Permissions',
     summary: 'List permissions',
-    description: 'Newest first. An agent sees only its own.',
+    description: 'Newest first. An agent sees only its own permissions, with their active tokens.',
     success: ok(pageOf(Permission)),
   }),
   sharedAccess('permissions:read'),

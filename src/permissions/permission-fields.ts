@@ -9,7 +9,7 @@ export const MAX_RESOURCE_LENGTH = 512;
 const ACTION = /^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/;
 const RESOURCE = '^[a-z0-9_-]+:[^\\u0000]+$';
 
-/** The fields of a permission that clients may set in requests and decisions. */
+/** The fields that clients may set when they request or decide a permission. */
 export const permissionFields = lazy(() => ({
   action: z
     .string()

@@ -1,4 +1,4 @@
-import { and, eq, type InferSelectModel, type SQL } from 'drizzle-orm';
+import { and, eq, getTableColumns, type InferSelectModel, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { aliased } from '../db/columns';
 import type { Reader } from '../db/database';
@@ -32,7 +32,7 @@ const examplePermission = {
   updated_at: EXAMPLE.time,
 };
 
-/** A permission's row with its agent. Permissions of deleted agents are never loaded. */
+/** A permission's row, with the id and the state of its agent. */
 export type PermissionRow = InferSelectModel<typeof permissions> & { agentId: Id<'agent'>; agentIsActive: boolean };
 
 export const TokenStatus = lazy(() => choice(TOKEN_STATUSES).meta({ id: 'TokenStatus' }));
@@ -43,7 +43,6 @@ export const PermissionStatus = lazy(() => choice(PERMISSION_STATUSES).meta({ id
 
 export type PermissionStatus = z.output<ReturnType<typeof PermissionStatus>>;
 
-/** The token of a permission as the API shows it; only its agent sees `value`, the token itself, while it is active. */
 export const TokenSummary = lazy(() =>
   z
     .object({
@@ -59,7 +58,6 @@ export const TokenSummary = lazy(() =>
     .meta({ id: 'TokenSummary', description: 'The token of an approved permission.' }),
 );
 
-/** A permission as the API shows it. */
 export const Permission = lazy(() =>
   z
     .object({
@@ -71,7 +69,10 @@ export const Permission = lazy(() =>
       granted_scope: objectField.nullable().meta({ description: 'The limits that the approval granted.' }),
       reason: z.string().nullable().meta({ description: 'Why the agent asks.' }),
       status: PermissionStatus(),
-      decided_by: z.string().nullable().meta({ description: 'Id of the account or the policy that decided.' }),
+      decided_by: z
+        .string()
+        .nullable()
+        .meta({ description: 'Id of the account or the policy that decided; null if nobody did.' }),
       decided_at: timeField.nullable(),
       decision_reason: z.string().nullable(),
       policy_id: z
@@ -79,9 +80,9 @@ export const Permission = lazy(() =>
         .nullable()
         .meta({
           pattern: idPattern('policy'),
-          description: 'The policy that decided; null if a person decided, or nobody yet.',
+          description: 'The policy that decided; null if a person or nobody decided.',
         }),
-      token: TokenSummary().nullable().meta({ description: 'Null until it is approved.' }),
+      token: TokenSummary().nullable().meta({ description: 'Null unless it was approved.' }),
       expires_at: timeField.meta({ description: 'When it expires if nobody decides.' }),
       created_at: timeField,
       updated_at: timeField,
@@ -95,24 +96,26 @@ export const Permission = lazy(() =>
 
 export type Permission = z.output<ReturnType<typeof Permission>>;
 
-/** The token of an approved permission. */
+/** The token of an approved permission. What it allows is fixed when it is issued. */
 export interface GrantedToken {
   id: Id<'token'>;
   status: TokenStatus;
   maxUses: number;
   uses: number;
+  /** In milliseconds since the epoch, as is `expiresAt`; both are whole seconds. */
   issuedAt: number;
   expiresAt: number;
+  /** The key that was the newest when the token was issued. */
   keyId: string;
   scope: JsonObject;
 }
 
-/** The status of a permission at a time. An overdue request is expired, even before the sweep stores this. */
+/** The status of a permission at a time. An overdue request is expired, even before the background task stores this. */
 export function statusAt(row: PermissionRow, now: number): PermissionStatus {
   return row.status === 'pending' && row.expiresAt <= now ? 'expired' : row.status;
 }
 
-/** The token of a permission at a time; null if none was issued. An overdue token is expired. */
+/** The token of a permission at a time; null if none was issued. An active token becomes expired when it is overdue. */
 export function tokenAt(row: PermissionRow, now: number): GrantedToken | null {
   const { tokenStatus, tokenMaxUses, tokenUses, tokenIssuedAt, tokenExpiresAt, tokenKeyId, grantedScope } = row;
   if (tokenStatus === null || tokenMaxUses === null || tokenUses === null || tokenIssuedAt === null) return null;
@@ -129,7 +132,7 @@ export function tokenAt(row: PermissionRow, now: number): GrantedToken | null {
   };
 }
 
-/** Makes the answer that shows a permission as it is at a time. */
+/** Shows a permission as it is at a time. `tokenValue`, the token itself, is given for its agent only. */
 export function presentPermission(row: PermissionRow, now: number, tokenValue?: string): Permission {
   const token = tokenAt(row, now);
   return {
@@ -161,63 +164,39 @@ export function presentPermission(row: PermissionRow, now: number, tokenValue?: 
 
 /** The columns of a {@link PermissionRow}. */
 export const permissionColumns = {
-  account: permissions.account,
-  id: permissions.id,
-  agent: permissions.agent,
-  action: permissions.action,
-  resource: permissions.resource,
-  scope: permissions.scope,
-  reason: permissions.reason,
-  tokenTtl: permissions.tokenTtl,
-  maxUses: permissions.maxUses,
-  status: permissions.status,
-  grantedScope: permissions.grantedScope,
-  decidedBy: permissions.decidedBy,
-  decidedAt: permissions.decidedAt,
-  decisionReason: permissions.decisionReason,
-  policyId: permissions.policyId,
-  tokenStatus: permissions.tokenStatus,
-  tokenMaxUses: permissions.tokenMaxUses,
-  tokenUses: permissions.tokenUses,
-  tokenIssuedAt: permissions.tokenIssuedAt,
-  tokenExpiresAt: permissions.tokenExpiresAt,
-  tokenKeyId: permissions.tokenKeyId,
-  lastEntry: permissions.lastEntry,
-  expiresAt: permissions.expiresAt,
-  createdAt: permissions.createdAt,
-  updatedAt: permissions.updatedAt,
+  ...getTableColumns(permissions),
   agentId: aliased(agents.id, 'agent_id'),
   agentIsActive: aliased(agents.isActive, 'agent_is_active'),
 };
 
-/** Selects a permission of an account. */
+/** Selects a permission of an account. Finds nothing if its agent has been deleted. */
 export function findPermission(reader: Reader, account: number | SQL<number>, id: Id<'perm'>) {
   return reader
     .select(permissionColumns)
     .from(permissions)
     .innerJoin(agents, eq(agents.number, permissions.agent))
-    .where(isPermission(account, id));
+    .where(isPermissionWithId(account, id));
 }
 
 /** The condition that finds a permission of an account. */
-export function isPermission(account: number | SQL<number>, id: Id<'perm'>) {
+export function isPermissionWithId(account: number | SQL<number>, id: Id<'perm'>) {
   return and(eq(permissions.account, account), eq(permissions.id, id));
 }
 
-/** Makes the preload of the permission that the path names. */
-export async function permissionOfPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
+/** Makes the query for the permission in the path, to run with the authentication; null for a malformed id. */
+export async function permissionInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const id = parseId('perm', c.req.param('id') ?? '');
   return id && { query: findPermission(reader, owner, id) };
 }
 
-/** The preloaded permission, or null if the caller may not see it: an agent sees only its own. */
+/** The loaded permission; null if there is none, or if it belongs to another agent than the one that calls. */
 export function visiblePermission(principal: Principal, permission: PermissionRow | undefined): PermissionRow | null {
   if (!permission || (principal.kind === 'agent' && permission.agent !== principal.agent.number)) return null;
   return permission;
 }
 
 /**
- * The preloaded permission.
+ * The loaded permission.
  * @throws Problem `not_found` if there is none, or the caller may not see it
  */
 export function requirePermission(principal: Principal, permission: PermissionRow | undefined): PermissionRow {

@@ -17,37 +17,38 @@ import { Permission, type PermissionRow, presentPermission } from './permission'
 import { permissionFields } from './permission-fields';
 import { evaluatePolicies } from './policies/evaluate';
 import { activePolicies, type PolicyRow } from './policies/policy';
-import { issueToken } from './tokens/issue';
+import { newTokenColumns } from './tokens/new-token-columns';
 import { signActiveTokens } from './tokens/sign-active-tokens';
 
-const PermissionRequest = lazy(() =>
-  z
+const PermissionRequest = lazy(() => {
+  const { scope, reason, expires_in, token_ttl, max_uses, ...target } = permissionFields();
+  return z
     .strictObject({
-      action: permissionFields().action,
-      resource: permissionFields().resource,
-      scope: permissionFields().scope.default({}),
-      reason: permissionFields().reason.optional(),
-      expires_in: permissionFields().expires_in.default(3_600),
-      token_ttl: permissionFields().token_ttl.default(900),
-      max_uses: permissionFields().max_uses.default(1),
+      ...target,
+      scope: scope.default({}),
+      reason: reason.optional(),
+      expires_in: expires_in.default(3_600),
+      token_ttl: token_ttl.default(900),
+      max_uses: max_uses.default(1),
     })
     .meta({
       id: 'PermissionRequest',
       examples: [
         { action: EXAMPLE.action, resource: EXAMPLE.resource, scope: EXAMPLE.scope, reason: 'Reply to ticket 4711' },
       ],
-    }),
-);
+    });
+});
 
 type RequestInput = z.output<ReturnType<typeof PermissionRequest>>;
 
-/** The greatest number of pending requests of an account, and of one agent, so that no agent takes the whole quota. */
-export const MAX_PENDING = 10_000;
-export const MAX_PENDING_OF_AGENT = 1_000;
+/** The greatest number of pending requests of an account. */
+export const MAX_PENDING_REQUESTS = 10_000;
+/** The greatest number of pending requests of one agent, so that no agent uses up the account's quota. */
+export const MAX_PENDING_REQUESTS_OF_AGENT = 1_000;
 
 /**
- * Creates a permission. If an active policy applies, it decides at once; otherwise the permission waits for a person
- * until it expires.
+ * Creates a permission. If an active policy applies, it decides at once, and an approved permission is returned with
+ * its token; otherwise the permission waits for a person until it expires.
  * @throws Problem `conflict` if the agent or the account has the maximum number of pending requests, or the log is full
  */
 export async function requestPermission(
@@ -92,7 +93,7 @@ export async function requestPermission(
   if (!committed) {
     throw new Problem(
       'conflict',
-      `The agent has ${MAX_PENDING_OF_AGENT} pending requests, or the account ${MAX_PENDING}: the maximum. Decide some, or ` +
+      `The agent has ${MAX_PENDING_REQUESTS_OF_AGENT} pending requests, or the account ${MAX_PENDING_REQUESTS}: the maximum. Decide some, or ` +
         'wait until they expire.',
     );
   }
@@ -104,7 +105,7 @@ function agentUnlessQuotaReached(agent: number, account: number) {
     select count from ${pendingPermissions} where account = ${account} and agent = ${of}
   ), 0)`;
   return sql<number>`iif(
-    ${pending(agent)} < ${MAX_PENDING_OF_AGENT} and ${pending(0)} < ${MAX_PENDING}, ${agent}, null
+    ${pending(agent)} < ${MAX_PENDING_REQUESTS_OF_AGENT} and ${pending(0)} < ${MAX_PENDING_REQUESTS}, ${agent}, null
   )`;
 }
 
@@ -122,7 +123,7 @@ const UNDECIDED = {
   tokenKeyId: null,
 } as const;
 
-/** Makes the decision of a policy on a request: its audit entry, and the columns that it sets. */
+/** Makes the audit entry of a policy's decision on a request, and the columns that the decision sets. */
 async function decideByPolicy(
   context: AgentContext,
   { subject, policy, input }: { subject: EntrySubject; policy: PolicyRow; input: RequestInput },
@@ -139,7 +140,7 @@ async function decideByPolicy(
     const entry = draftPermissionEntry(context, subject, 'deny', { scope, ...decision });
     return { entry, columns: { status: 'denied', ...decided } };
   }
-  const token = await issueToken(context, {
+  const token = await newTokenColumns(context, {
     scope,
     tokenTtl: Math.min(input.token_ttl, policy.tokenTtl ?? input.token_ttl),
     maxUses: Math.min(input.max_uses, policy.maxUses ?? input.max_uses),

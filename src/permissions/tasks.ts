@@ -1,5 +1,5 @@
 import type { Task } from '../task';
-import { expireSlice } from './expire';
+import { expireOverdue } from './expire';
 
 /** Background work on permissions. */
 export const permissionTasks: readonly Task[] = [
@@ -9,6 +9,6 @@ export const permissionTasks: readonly Task[] = [
     start:
       ({ database, ledger, runtime }) =>
       () =>
-        expireSlice({ reader: database, ledger, runtime }),
+        expireOverdue({ reader: database, ledger, runtime }),
   },
 ];

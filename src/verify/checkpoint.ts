@@ -1,4 +1,4 @@
-import { Fault } from './findings.ts';
+import { Fault, type Report } from './findings.ts';
 import { isJsonObject, type Json } from './json.ts';
 import type { TreeHead } from './merkle.ts';
 import { decodeBase64, findSigner, parseNote, type VerifierKey } from './note.ts';
@@ -11,11 +11,30 @@ export interface Checkpoint extends TreeHead {
   note: string;
 }
 
+/** The signed facts of a checkpoint, in the form of the API. */
+export function checkpointFacts({ size, root, time }: Checkpoint) {
+  return { tree_size: size, root_hash: root.toString('hex'), timestamp: time };
+}
+
+/** Makes a report on the log of a checkpoint, without results. */
+export function newReport(checkpoint: Checkpoint): Report {
+  return {
+    log: checkpoint.origin,
+    checkpoint: checkpointFacts(checkpoint),
+    key: null,
+    proven: [],
+    limits: [],
+    unchecked: [],
+    faults: [],
+    refused: false,
+  };
+}
+
 const SIZE = /^(0|[1-9]\d*)$/;
 const TIME = /^time (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/;
 
 /**
- * Reads a checkpoint from its note.
+ * Reads a checkpoint from its note. Does not check the signatures.
  * @param where names the checkpoint in error messages
  * @throws Fault if the note is not a checkpoint
  */
@@ -34,15 +53,14 @@ export function readNote(note: string, where: string): Checkpoint {
 }
 
 /**
- * Reads a checkpoint in the form of the API, `{origin, tree_size, root_hash, timestamp, note}`.
+ * Reads a checkpoint in the form of the API, `{origin, tree_size, root_hash, timestamp, note}`. Does not check the
+ * signatures.
  * @throws Fault if it is not a checkpoint, or differs from its note
  */
 export function readCheckpoint(value: Json, where: string): Checkpoint {
   if (!isJsonObject(value) || typeof value.note !== 'string') throw new Fault('checkpoint', `${where} has no note`);
   const checkpoint = readNote(value.note, where);
-  const { origin, size, root, time } = checkpoint;
-  const signed = { origin, tree_size: size, root_hash: root.toString('hex'), timestamp: time };
-  for (const [name, fact] of Object.entries(signed)) {
+  for (const [name, fact] of Object.entries({ origin: checkpoint.origin, ...checkpointFacts(checkpoint) })) {
     if (value[name] === fact) continue;
     throw new Fault('checkpoint', `${where} differs from its note: its ${name} is not the signed one`, {
       evidence: { found: String(value[name]), signed: fact },
@@ -51,8 +69,8 @@ export function readCheckpoint(value: Json, where: string): Checkpoint {
   return checkpoint;
 }
 
-/** The account in the name of a log, which is the host and the account. */
-export function accountOf(origin: string): string {
+/** The account in the name of a log, `<host>/<account>`. */
+export function accountInOrigin(origin: string): string {
   return origin.slice(origin.lastIndexOf('/') + 1);
 }
 
@@ -64,7 +82,10 @@ export function signerOf(checkpoint: Checkpoint, keys: VerifierKey[], where: str
   return attempt(where, () => findSigner(parseNote(checkpoint.note), checkpoint.origin, keys));
 }
 
-/** @throws Fault unless one of the keys signed the checkpoint */
+/**
+ * The key that signed a checkpoint.
+ * @throws Fault if none of the keys did, or a signature is forged
+ */
 export function requireSigner(checkpoint: Checkpoint, keys: VerifierKey[], where: string): VerifierKey {
   const signer = signerOf(checkpoint, keys, where);
   if (signer) return signer;

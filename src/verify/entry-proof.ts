@@ -1,4 +1,4 @@
-import { type Checkpoint, readCheckpoint } from './checkpoint.ts';
+import { type Checkpoint, newReport, readCheckpoint } from './checkpoint.ts';
 import { CannotCheck, entryFault, Fault, type Report } from './findings.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
 import { sha256, verifyInclusion } from './merkle.ts';
@@ -13,14 +13,16 @@ export function isEntryProof(value: Json): value is JsonObject {
 }
 
 /**
- * Checks the proof of a single entry, and that it proves this entry.
+ * Checks that a proof of a single entry is right, and proves this entry. Does not check the checkpoint's signature.
  * @param entry the answer of `GET /v1/audit/:id`
+ * @throws Fault if the proof is malformed
+ * @throws CannotCheck if the file is not an entry
  */
-export function checkEntry(proof: JsonObject, entry: Json): { report: Report; checkpoint: Checkpoint } {
+export function checkEntryProof(proof: JsonObject, entry: Json): { report: Report; checkpoint: Checkpoint } {
   if (!isJsonObject(entry)) throw new CannotCheck('The proof is for a single entry, but the file is not an entry');
   const { sequence, leaf_input, tree_size, root_hash } = proof;
   const checkpoint = readCheckpoint(proof.checkpoint ?? null, "The proof's checkpoint");
-  const { origin, size, root, time } = checkpoint;
+  const { origin, size, root } = checkpoint;
   const [leaf, path] = [readHash(proof.leaf_hash), readHashes(proof.inclusion_path)];
   const input = typeof leaf_input === 'string' ? decodeBase64(leaf_input) : null;
   if (typeof sequence !== 'number' || !input || input[0] !== 0) {
@@ -47,14 +49,10 @@ export function checkEntry(proof: JsonObject, entry: Json): { report: Report; ch
     'does not lead to the root of the checkpoint',
   );
   const report: Report = {
-    log: origin,
-    checkpoint: { tree_size: size, root_hash: root.toString('hex'), timestamp: time },
-    key: null,
+    ...newReport(checkpoint),
     proven: [`Entry ${sequence} (${id}) is in the log, unchanged since it was sealed.`],
     limits: ['The proof of one entry says nothing about other entries.'],
-    unchecked: [],
     faults,
-    refused: false,
   };
   return { report, checkpoint };
 }

@@ -1,15 +1,16 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './json.ts';
 import { sha256 } from './merkle.ts';
 
-/** A row of an export: an entry in the form of the API, which is the form that is hashed. */
+/** An entry that was read from a row of an export. */
 export interface Row {
   sequence: number;
   id: string;
   createdAt: string;
+  /** The whole entry in the form of the API, which is hashed together with its salt. */
   entry: JsonObject;
 }
 
-/** A row of an export that is not a valid entry. */
+/** A row of an export is not a valid entry, or cannot be read. */
 export class InvalidRow extends Error {
   /** The id in the row, if there is one. */
   readonly id: string | undefined;
@@ -20,16 +21,8 @@ export class InvalidRow extends Error {
   }
 }
 
-const TEXTS = [
-  'id',
-  'user_id',
-  'agent_id',
-  'permission_request_id',
-  'event_type',
-  'ip_address',
-  'user_agent',
-  'created_at',
-] as const;
+const IDS = ['id', 'user_id', 'agent_id', 'permission_request_id'];
+const TEXTS = [...IDS, 'event_type', 'ip_address', 'user_agent', 'created_at'];
 const COLUMNS = [...TEXTS, 'sequence', 'details', 'action', 'resource'];
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 

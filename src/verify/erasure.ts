@@ -1,11 +1,11 @@
-import { accountOf, type Checkpoint, signerOf } from './checkpoint.ts';
-import { count, entryFault, Fault, type Report } from './findings.ts';
+import { accountInOrigin, type Checkpoint, signerOf } from './checkpoint.ts';
+import { entryFault, Fault, formatEntries, type Report } from './findings.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
 import type { VerifierKey } from './note.ts';
-import { Ranges } from './ranges.ts';
+import { RangeSet } from './ranges.ts';
 
-/** A record of the service that entries were erased for a legitimate reason. */
-export interface Erasure {
+/** A record in which the service states that it erased entries, or hides them until it does, and why. */
+export interface ErasureRecord {
   reason: string;
   /** The time of the erasure in ISO 8601; null if the entries are hidden and not erased yet. */
   time: string | null;
@@ -17,8 +17,11 @@ export interface Erasure {
 
 const KIND = 'countersign/erasure/v1';
 
-/** @throws SyntaxError */
-export function readErasure(value: Json): Erasure {
+/**
+ * Reads an erasure record of a proof. Does not check its signature.
+ * @throws SyntaxError if it is malformed
+ */
+export function readErasureRecord(value: Json): ErasureRecord {
   const { reason, erased_at, ranges, note } = isJsonObject(value) ? value : ({} as JsonObject);
   const time = typeof erased_at === 'string' && !Number.isNaN(Date.parse(erased_at)) ? erased_at : null;
   if (typeof reason !== 'string' || (time === null && erased_at !== null) || !Array.isArray(ranges)) {
@@ -33,16 +36,21 @@ function readRange(value: Json): [number, number] {
   throw new SyntaxError(`${JSON.stringify(value).slice(0, 200)} is not a range of sequences`);
 }
 
-function isSequence(value: Json | undefined): value is number {
+export function isSequence(value: Json | undefined): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
 }
 
 /**
- * Checks who signed the erasure records of a proof, and adds the result to the report. A record without a signature of
- * the log's key counts for nothing: somebody who deleted the entries could have written it.
+ * Checks who signed the erasure records of a proof, and adds the result to the report. A record without a signature is a
+ * fault: somebody who deleted the entries could have written it.
  */
-export function checkErasures(report: Report, erasures: Erasure[], checkpoint: Checkpoint, keys: VerifierKey[]): void {
-  const unknown: Erasure[] = [];
+export function checkErasureRecords(
+  report: Report,
+  erasures: ErasureRecord[],
+  checkpoint: Checkpoint,
+  keys: VerifierKey[],
+): void {
+  const unknown: ErasureRecord[] = [];
   for (const erasure of erasures) {
     const [[sequence] = [0]] = erasure.ranges;
     try {
@@ -56,18 +64,19 @@ export function checkErasures(report: Report, erasures: Erasure[], checkpoint: C
   if (unknown.length > 0) {
     const gone = countIn(unknown, checkpoint);
     report.unchecked.push(
-      `Who recorded the erasure of ${count(gone, 'entry', 'entries')}: the record is signed with a key that was not given.`,
+      `Who recorded the erasure of ${formatEntries(gone)}: the record is signed with a key that was not given.`,
     );
   }
-  if (erasures.length > 0)
+  if (erasures.length > 0) {
     report.proven.push(`The log signed a record for the missing entries: ${describe(erasures, checkpoint)}.`);
+  }
 }
 
 /**
  * Whether one of the keys signed the record; false if another key did.
  * @throws Fault if it is not signed, or differs from what was signed
  */
-function isSigned({ reason, time, ranges, note }: Erasure, checkpoint: Checkpoint, keys: VerifierKey[]): boolean {
+function isSigned({ reason, time, ranges, note }: ErasureRecord, checkpoint: Checkpoint, keys: VerifierKey[]): boolean {
   const refuse = (how: string) => new Fault('missing', `the record of its erasure ${how}`);
   if (note === null) throw refuse('is not signed');
   const origin = note.split('\n')[1] ?? '';
@@ -76,12 +85,12 @@ function isSigned({ reason, time, ranges, note }: Erasure, checkpoint: Checkpoin
   const text = `${[KIND, origin, reason, done, places].join('\n')}\n`;
   if (!note.startsWith(`${text}\n— `)) throw refuse('differs from what was signed');
   // The service may have changed its host since; the account must be the same.
-  if (accountOf(origin) !== accountOf(checkpoint.origin)) throw refuse('was signed for another log');
+  if (accountInOrigin(origin) !== accountInOrigin(checkpoint.origin)) throw refuse('was signed for another log');
   return signerOf({ ...checkpoint, origin, note }, keys, 'the record of its erasure') !== null;
 }
 
-/** How many entries were erased for which reasons, and the time of the last erasure. */
-function describe(erasures: Erasure[], checkpoint: Checkpoint): string {
+/** How many entries were erased for which reason, and when the last of them. */
+function describe(erasures: ErasureRecord[], checkpoint: Checkpoint): string {
   const groups = Map.groupBy(erasures, ({ reason, time }) =>
     time === null ? 'hidden, to be erased later' : `erased (${reason})`,
   );
@@ -90,11 +99,11 @@ function describe(erasures: Erasure[], checkpoint: Checkpoint): string {
       .map(({ time }) => time ?? '')
       .toSorted()
       .at(-1);
-    return `${count(countIn(group, checkpoint), 'entry', 'entries')} ${what}${last && `, the last on ${last}`}`;
+    return `${formatEntries(countIn(group, checkpoint))} ${what}${last && `, the last on ${last}`}`;
   });
   return parts.join('; ');
 }
 
-function countIn(erasures: Erasure[], { size }: Checkpoint): number {
-  return new Ranges(erasures.flatMap(({ ranges }) => ranges)).countUpTo(size);
+function countIn(erasures: ErasureRecord[], { size }: Checkpoint): number {
+  return new RangeSet(erasures.flatMap(({ ranges }) => ranges)).countUpTo(size);
 }

@@ -1,35 +1,37 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { hashEntry, InvalidRow, type Row } from './entry.ts';
-import { count, entryFault, Fault, type FaultDetails, type FaultKind } from './findings.ts';
+import { entryFault, Fault, type FaultDetails, type FaultKind, formatEntries } from './findings.ts';
 import { EMPTY_LEAF_HASH, TreeFrontier } from './merkle.ts';
-import { type Leaf, ProofFile, type ProofHeader, type Span } from './proof-file.ts';
-import { Ranges } from './ranges.ts';
+import { type Leaf, ProofFile, type ProofHeader, type Subtree } from './proof-file.ts';
+import { RangeSet } from './ranges.ts';
 import { RequestFilter } from './request-filter.ts';
 import { readRows } from './rows.ts';
 
 /** The result of {@link checkExport}. */
 export interface ExportCheck {
   head: ProofHeader;
-  /** All faults. The first wrong entry comes first. */
+  /** The first wrong entry, if there is one, and the faults of the proof and of the file. */
   faults: Fault[];
-  /** The number of entries in the file, and the first and last sequence; null if there are none. */
+  /** The number of entries that were read from the file: all of them, if there is no fault. */
   rows: number;
+  /** The sequences of the first and last entries that match the proof; null if none does. */
   first: number | null;
   last: number | null;
-  /** Whether the request had a filter that excludes entries between the first and the last. */
+  /** Whether the request had a filter that can exclude entries between the first and the last. */
   filtered: boolean;
-  erased: Ranges;
+  /** The sequences that the proof records as erased. */
+  erased: RangeSet;
   /** The roots of the log at the requested sizes, as far as the proof allows to compute them. */
   roots: Map<number, Buffer>;
 }
 
-export interface ExportOptions {
+export interface ExportCheckOptions {
   /** Sizes of the log for which to compute the root. */
   sizes?: number[];
-  /** The sequence up to which the file must be complete; absent if dates or filters exclude entries. */
+  /** The sequence up to which every entry must be in the file or recorded as erased; absent for a part of a log. */
   completeTo?: number;
-  /** Time limit for decoding a Parquet row group. */
+  /** Time limit for decoding a Parquet row group, in milliseconds. */
   groupTimeoutMs?: number | undefined;
 }
 
@@ -38,24 +40,24 @@ export interface ExportOptions {
  * signature.
  * @throws Fault if the proof cannot be read
  */
-export async function checkExport(file: string, proof: string, options: ExportOptions = {}): Promise<ExportCheck> {
+export async function checkExport(file: string, proof: string, options: ExportCheckOptions = {}): Promise<ExportCheck> {
   return await new ExportChecker(file, await ProofFile.open(proof), options).run(file);
 }
 
 type EntryFault = [kind: FaultKind, how: string, details: FaultDetails & { sequence: number }];
 
-/** Reads the file and the tree of the proof in parallel, from the first entry to the last. */
+/** Compares the file with the tree of the proof, entry by entry, from the first to the last. */
 class ExportChecker {
   private readonly proof: ProofFile;
   private readonly rows: AsyncGenerator<Row, void>;
   private readonly filter: RequestFilter;
-  private readonly erased: Ranges;
+  private readonly erased: RangeSet;
   private readonly completeTo: number | undefined;
   private readonly sizes: Set<number>;
   private readonly roots = new Map<number, Buffer>();
   private readonly sealedEmpty = new Set<number>();
   private readonly tree = new TreeFrontier();
-  /** The tree in which the first wrong entry is replaced by the one in the file. */
+  /** The tree with the first changed entry as it is in the file; null before that entry. */
   private treeOfFile: TreeFrontier | null = null;
   private count = 0;
   private first: Row | null = null;
@@ -64,11 +66,11 @@ class ExportChecker {
   /** An entry with a larger sequence than expected, and whether the proof lists it later. */
   private early: { row: Row; listed: boolean } | null = null;
 
-  constructor(file: string, proof: ProofFile, { sizes = [], completeTo, groupTimeoutMs: patience }: ExportOptions) {
+  constructor(file: string, proof: ProofFile, { sizes = [], completeTo, groupTimeoutMs }: ExportCheckOptions) {
     this.proof = proof;
-    this.rows = readRows(file, proof.head.format, patience);
+    this.rows = readRows(file, proof.head.format, groupTimeoutMs);
     this.filter = new RequestFilter(proof.head.request);
-    this.erased = new Ranges(proof.head.erased.flatMap(({ ranges }) => ranges));
+    this.erased = new RangeSet(proof.head.erased.flatMap(({ ranges }) => ranges));
     this.sizes = new Set(sizes);
     this.completeTo = completeTo;
   }
@@ -103,7 +105,7 @@ class ExportChecker {
     };
   }
 
-  private async take(node: Leaf | Span): Promise<void> {
+  private async take(node: Leaf | Subtree): Promise<void> {
     const [first, last] = 'salt' in node ? [node.sequence, node.sequence] : [node.first, node.last];
     const size = last - first + 1;
     if (first !== this.tree.size + 1) throw this.misfit(`goes on with ${first}`);
@@ -283,7 +285,7 @@ class ExportChecker {
       );
     }
     if (whole && !this.wrong && this.count !== rowCount) {
-      const how = `The file has ${count(this.count, 'entry', 'entries')}, but the proof says ${rowCount}`;
+      const how = `The file has ${formatEntries(this.count)}, but the proof says ${rowCount}`;
       faults.push(new Fault('file', how, { evidence: { rows: this.count, row_count: rowCount } }));
     }
     return faults;

@@ -22,7 +22,7 @@ export interface FaultDetails {
   evidence?: Record<string, string | number | null>;
 }
 
-/** A proven fault: the log, the file or the proof is not authentic. */
+/** A proven fault: the log, the file, the proof or a kept checkpoint is wrong. */
 export class Fault extends Error {
   readonly kind: FaultKind;
   readonly sequence: number | undefined;
@@ -63,7 +63,7 @@ export interface Report {
   /** The name of the log. */
   log: string;
   checkpoint: { tree_size: number; root_hash: string; timestamp: string };
-  /** The key that signed the checkpoint; null if that could not be checked. */
+  /** The label of the key that signed the checkpoint; null if that could not be checked. */
   key: string | null;
   /** Sentences that say what was proven. They hold only if there are no faults. */
   proven: string[];
@@ -71,13 +71,18 @@ export interface Report {
   limits: string[];
   /** What should have been checked but could not be. */
   unchecked: string[];
-  /** All faults. The first wrong entry comes first. */
+  /** The faults that were found. A wrong entry comes first; after the first one, others are not looked for. */
   faults: Fault[];
   /** Whether the service itself refuses the log. */
   refused: boolean;
 }
 
-/** Formats a number of things, such as `1 entry` or `1,000 entries`. */
-export function count(number: number, one: string, many = `${one}s`): string {
+/** Formats a number of things, such as `1 checkpoint` or `1,000 checkpoints`. */
+export function formatCount(number: number, one: string, many = `${one}s`): string {
   return `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
+}
+
+/** Formats a number of entries. */
+export function formatEntries(number: number): string {
+  return formatCount(number, 'entry', 'entries');
 }

@@ -1,12 +1,12 @@
-import { accountOf, type Checkpoint, signerOf } from './checkpoint.ts';
-import { count, Fault, type Report } from './findings.ts';
+import { accountInOrigin, type Checkpoint, signerOf } from './checkpoint.ts';
+import { Fault, formatCount, formatEntries, type Report } from './findings.ts';
 import type { KeptCheckpoint } from './kept-checkpoints.ts';
 import { type TreeHead, verifyConsistency } from './merkle.ts';
 import type { VerifierKey } from './note.ts';
 
-export interface HistoryOptions {
+export interface CompareHistoryOptions {
   keys: VerifierKey[];
-  /** The roots at some sizes, computed from a proof for the checkpoint. */
+  /** The roots of the log at some sizes, computed from the proof of an export. */
   roots: Map<number, Buffer>;
   /** Whether the checkpoint is the newest of its log, so that no kept checkpoint can be larger. */
   isNewest: boolean;
@@ -15,14 +15,15 @@ export interface HistoryOptions {
 }
 
 /**
- * Checks that the log of a checkpoint is consistent with every kept checkpoint, and adds the result to the report.
+ * Checks that the log of a checkpoint is consistent with every kept checkpoint, and adds the result to the report. Stops
+ * at the first fault.
  * @param kept sorted by size
  */
 export async function compareHistory(
   report: Report,
   kept: KeptCheckpoint[],
   checkpoint: Checkpoint,
-  options: HistoryOptions,
+  options: CompareHistoryOptions,
 ): Promise<void> {
   const agreed: KeptCheckpoint[] = [];
   const [later, unknown, beyondProof]: [KeptCheckpoint[], KeptCheckpoint[], KeptCheckpoint[]] = [[], [], []];
@@ -51,11 +52,11 @@ export async function compareHistory(
   const [oldest] = agreed;
   if (oldest) {
     report.proven.push(
-      `The log is consistent with ${count(agreed.length, 'kept checkpoint')}, the oldest from ${oldest.time} with ${count(oldest.size, 'entry', 'entries')}.`,
+      `The log is consistent with ${formatCount(agreed.length, 'kept checkpoint')}, the oldest from ${oldest.time} with ${formatEntries(oldest.size)}.`,
     );
   }
   const addLimit = (checkpoints: KeptCheckpoint[], why: string) => {
-    if (checkpoints.length > 0) report.limits.push(`${count(checkpoints.length, 'kept checkpoint')} ${why}`);
+    if (checkpoints.length > 0) report.limits.push(`${formatCount(checkpoints.length, 'kept checkpoint')} ${why}`);
   };
   addLimit(later, 'of a larger log cannot be compared with this older proof.');
   addLimit(
@@ -78,16 +79,15 @@ export async function compareHistory(
  * @throws Fault
  */
 function requireSameLog(kept: KeptCheckpoint, { origin }: Checkpoint): void {
-  if (accountOf(kept.origin) === accountOf(origin)) return;
+  if (accountInOrigin(kept.origin) === accountInOrigin(origin)) return;
   throw new Fault('history', `${kept.where} belongs to another log: ${kept.origin}, not ${origin}`);
 }
 
 /** @throws Fault if a checkpoint has a later time than the newest one */
 function requireEarlier({ time, where }: KeptCheckpoint, newest: Checkpoint): void {
   if (time <= newest.time) return;
-  const evidence = { time_kept: time, time_now: newest.time };
   throw new Fault('history', `The time of the log went backwards: ${where} is later than its newest checkpoint`, {
-    evidence,
+    evidence: { time_kept: time, time_now: newest.time },
   });
 }
 
@@ -98,36 +98,34 @@ function requireEarlier({ time, where }: KeptCheckpoint, newest: Checkpoint): vo
 async function isConsistent(
   kept: KeptCheckpoint,
   checkpoint: Checkpoint,
-  { roots, fetchConsistencyPath: askConsistency }: HistoryOptions,
+  { roots, fetchConsistencyPath }: CompareHistoryOptions,
 ): Promise<boolean> {
   const { size, root, time, where } = kept;
-  if (size > checkpoint.size) throw shrunkLog(kept, checkpoint);
+  if (size > checkpoint.size) throw shrunkLogFault(kept, checkpoint);
   const known = size === checkpoint.size ? checkpoint.root : roots.get(size);
   if (known) {
     if (known.equals(root)) return true;
     throw new Fault(
       'history',
-      `The log was rewritten: its first ${count(size, 'entry', 'entries')} differ from those of ${time} (${where})`,
-      {
-        evidence: { size, root_now: known.toString('hex'), root_kept: root.toString('hex') },
-      },
+      `The log was rewritten: its first ${formatEntries(size)} differ from those of ${time} (${where})`,
+      { evidence: { size, root_now: known.toString('hex'), root_kept: root.toString('hex') } },
     );
   }
-  if (!askConsistency) return false;
-  if (verifyConsistency(kept, checkpoint, await askConsistency(size, checkpoint.size))) return true;
-  throw inconsistentLog(kept, checkpoint, `the checkpoint of ${time} (${where})`);
+  if (!fetchConsistencyPath) return false;
+  if (verifyConsistency(kept, checkpoint, await fetchConsistencyPath(size, checkpoint.size))) return true;
+  throw inconsistentLogFault(kept, checkpoint, `the checkpoint of ${time} (${where})`);
 }
 
 /** The fault of a log that has fewer entries than before. */
-export function shrunkLog(before: TreeHead, now: TreeHead): Fault {
-  return new Fault('history', `The log shrank from ${count(before.size, 'entry', 'entries')} to ${now.size}`, {
+export function shrunkLogFault(before: TreeHead, now: TreeHead): Fault {
+  return new Fault('history', `The log shrank from ${formatEntries(before.size)} to ${now.size}`, {
     evidence: { size_before: before.size, size_now: now.size },
   });
 }
 
 /** The fault of a log that is not an extension of an earlier one. */
-export function inconsistentLog(before: TreeHead, now: TreeHead, which: string): Fault {
-  const how = `The log with ${count(now.size, 'entry', 'entries')} is not consistent with ${which}, with ${before.size}`;
+export function inconsistentLogFault(before: TreeHead, now: TreeHead, which: string): Fault {
+  const how = `The log with ${formatEntries(now.size)} is not consistent with ${which}, with ${before.size}`;
   return new Fault('history', how, {
     evidence: {
       size_before: before.size,

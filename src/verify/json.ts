@@ -9,9 +9,9 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Parses JSON that all parsers read alike (I-JSON, RFC 7493): no duplicate names in an object, and no number that a
- * double cannot represent exactly.
- * @throws SyntaxError
+ * Parses JSON that all parsers read alike (I-JSON, RFC 7493): no duplicate names in an object, and no number that would
+ * be written differently after it was read as a double.
+ * @throws SyntaxError for any other text
  */
 export function parseJson(text: string): Json {
   const value: Json = JSON.parse(text);

@@ -1,29 +1,29 @@
 import { appendFile, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Checkpoint, readCheckpoint, readNote } from './checkpoint.ts';
+import { type Checkpoint, checkpointFacts, readCheckpoint, readNote } from './checkpoint.ts';
 import { CannotCheck, Fault } from './findings.ts';
 import { parseJson } from './json.ts';
 
-/** A checkpoint that the auditor kept. */
+/** A checkpoint that the user of this program kept. */
 export interface KeptCheckpoint extends Checkpoint {
-  /** The file, and the line if it has several checkpoints, for messages. */
+  /** Its file, for messages; with the line, unless the checkpoints are kept in a folder. */
   where: string;
 }
 
 const SIZE_NAME = /^\d{16}$/;
 
 /**
- * The checkpoints that the auditor kept, sorted by size. They are stored in a file with one answer of the API per line,
- * or in a folder of notes, each named by the size of the log in 16 digits.
+ * The checkpoints that the user of this program kept, sorted by size, then by time. They are stored in a file with one
+ * answer of the API per line, or in a folder of notes, each named by the size of the log in 16 digits.
  */
 export class KeptCheckpoints {
   private readonly path: string;
-  private readonly folder: boolean;
+  private readonly isFolder: boolean;
   readonly all: KeptCheckpoint[];
 
-  private constructor(path: string, folder: boolean, all: KeptCheckpoint[]) {
+  private constructor(path: string, isFolder: boolean, all: KeptCheckpoint[]) {
     this.path = path;
-    this.folder = folder;
+    this.isFolder = isFolder;
     this.all = all.toSorted((a, b) => a.size - b.size || a.time.localeCompare(b.time));
   }
 
@@ -45,13 +45,14 @@ export class KeptCheckpoints {
     }
   }
 
-  /** Stores a checkpoint. Returns false if it was already stored. */
-  async keep({ origin, size, root, time, note }: Checkpoint): Promise<boolean> {
+  /** Stores a checkpoint. Returns false, and stores nothing, if one of the same size and root was already stored. */
+  async keep(checkpoint: Checkpoint): Promise<boolean> {
+    const { origin, size, root, note } = checkpoint;
     if (this.all.some((kept) => kept.size === size && kept.root.equals(root))) return false;
-    if (this.folder) {
+    if (this.isFolder) {
       await writeFile(join(this.path, String(size).padStart(16, '0')), note, { flag: 'wx' });
     } else {
-      const answer = { origin, tree_size: size, root_hash: root.toString('hex'), timestamp: time, note };
+      const answer = { origin, ...checkpointFacts(checkpoint), note };
       await appendFile(this.path, `${JSON.stringify(answer)}\n`);
     }
     return true;

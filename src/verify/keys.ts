@@ -8,7 +8,7 @@ import { fetchJson } from './web.ts';
 /**
  * Reads the public keys that can verify a log.
  * @param source a verifier key (`<name>+<id>+<base64>`), a file with one or with a JWK set, or the URL of a JWK set
- * @throws CannotCheck if there are none
+ * @throws CannotCheck if there are none, or the source cannot be read
  */
 export async function readKeys(source: string): Promise<VerifierKey[]> {
   const keys = /^https?:\/\//.test(source) ? logKeys(await fetchJson(source)) : await readLocalKeys(source);

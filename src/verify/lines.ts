@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
 
 const NEWLINE = 10;
-/** Maximum size of a line. Every valid entry and record is shorter. */
+/** Maximum size of a line. Every valid line is shorter. */
 const MAX_LINE_BYTES = 2 ** 26;
 
 /** Reads the lines of a file on demand, without their newlines. */
-export class Lines {
+export class LineReader {
   private readonly chunks: AsyncIterator<Buffer>;
   private readonly decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   private pieces: Buffer[] = [];
@@ -57,7 +57,7 @@ export class Lines {
  * @param end the line that ends the array; nothing may follow it
  * @throws SyntaxError at the first malformed line
  */
-export async function* readMembers(lines: Lines, end: string): AsyncGenerator<string, void> {
+export async function* readArrayMembers(lines: LineReader, end: string): AsyncGenerator<string, void> {
   let member: string | null = null;
   for (;;) {
     // The error of an unreadable line is thrown after the member before it is returned.

@@ -18,14 +18,14 @@ export function hashNode(left: Buffer, right: Buffer): Buffer {
 }
 
 /**
- * A tree that grows by appending complete subtrees. Holds the hashes of its largest complete subtrees, from left to
- * right.
+ * A Merkle tree that grows at its right end. Holds only its frontier: the hashes of its largest complete subtrees, from
+ * left to right.
  */
 export class TreeFrontier {
   size = 0;
   private readonly subtrees: { size: number; hash: Buffer }[] = [];
 
-  /** Whether a complete subtree of this many leaves fits here. */
+  /** Whether a complete subtree of this many leaves can be appended next. */
   canAppend(size: number): boolean {
     return size >= 1 && isPowerOfTwo(size) && this.size % size === 0;
   }

@@ -34,7 +34,7 @@ async function* readGroups(path: string): AsyncGenerator<JsonObject[], null> {
   return null;
 }
 
-/** A row in the form of the JSON export. Columns of other types are omitted, which `readRow` refuses. */
+/** A row in the form of the JSON export. Omits a sequence or details of another type; `readRow` then refuses the row. */
 function readObject({ sequence, details, ...texts }: Record<string, unknown>): JsonObject {
   return {
     ...(texts as JsonObject),

@@ -9,7 +9,8 @@ const MAX_MEMORY_MB = 2_048;
 /**
  * Reads the rows of a Parquet file. A worker thread decodes them, so that it can be stopped if a damaged file makes it
  * hang.
- * @param groupTimeoutMs time limit for decoding a row group
+ * @param groupTimeoutMs time limit for decoding a row group, in milliseconds
+ * @throws Error if the file is damaged or takes too long
  */
 export async function* readParquet(path: string, groupTimeoutMs: number): AsyncGenerator<JsonObject> {
   const worker = new Worker(join(import.meta.dirname, 'parquet-worker.ts'), {
@@ -28,9 +29,9 @@ export async function* readParquet(path: string, groupTimeoutMs: number): AsyncG
   }
 }
 
-async function nextGroup(worker: Worker, patience: number): Promise<JsonObject[] | null> {
+async function nextGroup(worker: Worker, timeoutMs: number): Promise<JsonObject[] | null> {
   try {
-    const [rows] = await once(worker, 'message', { signal: AbortSignal.timeout(patience) });
+    const [rows] = await once(worker, 'message', { signal: AbortSignal.timeout(timeoutMs) });
     return rows;
   } catch (error) {
     const { name, message } = error as Error;

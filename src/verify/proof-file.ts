@@ -1,31 +1,32 @@
 import { type Checkpoint, readCheckpoint } from './checkpoint.ts';
-import { type Erasure, readErasure } from './erasure.ts';
+import { type ErasureRecord, isSequence, readErasureRecord } from './erasure.ts';
 import { Fault } from './findings.ts';
 import { isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
-import { Lines, readMembers } from './lines.ts';
+import { LineReader, readArrayMembers } from './lines.ts';
 
-/** The part of a proof that describes its export. */
+/** The beginning of an export's proof, before its tree. */
 export interface ProofHeader {
   exportId: string;
   format: 'json' | 'parquet';
-  /** The hash of the export file, in hexadecimal. */
+  /** The hash of the exported file, in hexadecimal. */
   sha256: string;
   rowCount: number;
   /** The request, with the dates as the client wrote them. */
   request: { start_date: string; end_date: string; agent_id: string | null; event_types: string[] | null };
   checkpoint: Checkpoint;
-  erased: Erasure[];
+  erased: ErasureRecord[];
 }
 
 /** The leaf of an exported entry. */
 export interface Leaf {
   sequence: number;
+  /** 32 hexadecimal characters. */
   salt: string;
   hash: Buffer;
 }
 
-/** A complete subtree of entries that are not in the export. */
-export interface Span {
+/** A complete subtree over entries that are not in the export, from the first to the last sequence. */
+export interface Subtree {
   first: number;
   last: number;
   hash: Buffer;
@@ -35,19 +36,19 @@ const TREE = '"tree":[';
 const HASH = /^[0-9a-f]{64}$/;
 const SALT = /^[0-9a-f]{32}$/;
 
-/** The proof of an export. Its tree is read on demand. */
+/** The proof of an export. {@link ProofFile.tree} reads its tree on demand, and only once. */
 export class ProofFile {
   readonly head: ProofHeader;
-  private readonly lines: Lines;
+  private readonly lines: LineReader;
 
-  private constructor(head: ProofHeader, lines: Lines) {
+  private constructor(head: ProofHeader, lines: LineReader) {
     this.head = head;
     this.lines = lines;
   }
 
   /** @throws Fault if the beginning of the file is malformed */
   static async open(path: string): Promise<ProofFile> {
-    const lines = new Lines(path);
+    const lines = new LineReader(path);
     const head: string[] = [];
     return await asProofFault(async () => {
       for (let line = await lines.next(); line !== TREE; line = await lines.next()) {
@@ -62,8 +63,8 @@ export class ProofFile {
    * Reads the nodes of the tree, from left to right.
    * @throws Fault at the first malformed node
    */
-  async *tree(): AsyncGenerator<Leaf | Span, void> {
-    const members = readMembers(this.lines, ']}');
+  async *tree(): AsyncGenerator<Leaf | Subtree, void> {
+    const members = readArrayMembers(this.lines, ']}');
     try {
       for (;;) {
         const { value: text, done } = await asProofFault(() => members.next());
@@ -87,7 +88,7 @@ async function asProofFault<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-function readNode(value: Json): Leaf | Span {
+function readNode(value: Json): Leaf | Subtree {
   const [first, second, hash, ...more] = Array.isArray(value) ? value : [];
   if (!isSequence(first) || typeof hash !== 'string' || !HASH.test(hash) || more.length > 0) {
     throw new SyntaxError(`${JSON.stringify(value).slice(0, 200)} is no part of a tree`);
@@ -105,17 +106,16 @@ function readHead(value: Json): ProofHeader {
   if (typeof exportId !== 'string') throw new SyntaxError('it has no export_id');
   if (format !== 'json' && format !== 'parquet') throw new SyntaxError('its format is neither json nor parquet');
   if (typeof sha256 !== 'string' || !HASH.test(sha256)) throw new SyntaxError('its sha256 is not a hash');
-  if (typeof rowCount !== 'number' || !Number.isSafeInteger(rowCount))
-    throw new SyntaxError('its row_count is not a whole number');
+  if (!Number.isSafeInteger(rowCount)) throw new SyntaxError('its row_count is not a whole number');
   if (!Array.isArray(erased)) throw new SyntaxError('it has no list of erased entries');
   return {
     exportId,
     format,
     sha256,
-    rowCount,
+    rowCount: rowCount as number,
     request: readRequest(request),
     checkpoint: readCheckpoint(checkpoint ?? null, "The proof's checkpoint"),
-    erased: erased.map(readErasure),
+    erased: erased.map(readErasureRecord),
   };
 }
 
@@ -125,10 +125,6 @@ function readRequest(value: Json | undefined): ProofHeader['request'] {
   if (agent_id !== null && typeof agent_id !== 'string') throw new SyntaxError('its request has no agent_id');
   if (event_types !== null && !isTexts(event_types)) throw new SyntaxError('its request has no event_types');
   return { start_date, end_date, agent_id, event_types };
-}
-
-function isSequence(value: Json | undefined): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
 }
 
 function isTexts(value: Json | undefined): value is string[] {

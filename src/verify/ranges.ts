@@ -1,5 +1,5 @@
 /** A set of whole numbers, stored as ranges. */
-export class Ranges {
+export class RangeSet {
   /** Sorted, with gaps between them. */
   private readonly ranges: [number, number][] = [];
 

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
-import { type Checkpoint, signerOf } from './checkpoint.ts';
-import { CannotCheck, count, Fault, type Report } from './findings.ts';
+import { type Checkpoint, newReport, signerOf } from './checkpoint.ts';
+import { CannotCheck, Fault, formatCount, formatEntries, type Report } from './findings.ts';
 import { compareHistory } from './history.ts';
 import type { JsonObject } from './json.ts';
 import type { KeptCheckpoint } from './kept-checkpoints.ts';
@@ -17,7 +17,7 @@ export interface RefusedLogInput {
   keys: VerifierKey[];
   /** The export; null if it was not requested yet. */
   order: JsonObject | null;
-  /** The path of the export's file. */
+  /** The path of the export's file, which may not exist. */
   file: string;
 }
 
@@ -40,20 +40,18 @@ export async function checkRefusedLog(log: RefusedLogInput): Promise<Report> {
   const refusal = `The service itself refuses the log (${why}): ${MEANING}`;
   if (!shown) {
     const signed = kept.findLast((one) => signerOf(one, keys, one.where) !== null);
-    if (!signed)
+    if (!signed) {
       throw new CannotCheck(`${refusal}. It shows no signed head, and there is no kept checkpoint to compare with.`);
+    }
     const { size, time, where } = signed;
     throw new Fault(
       'history',
-      `${refusal}. It shows no signed head, and ${count(size, 'entry was', 'entries were')} signed on ${time} (${where})`,
+      `${refusal}. It shows no signed head, and ${formatCount(size, 'entry was', 'entries were')} signed on ${time} (${where})`,
     );
   }
   const report: Report = {
-    log: shown.origin,
-    checkpoint: { tree_size: shown.size, root_hash: shown.root.toString('hex'), timestamp: shown.time },
+    ...newReport(shown),
     key: signerOf(shown, keys, 'The checkpoint of the service')?.label ?? null,
-    proven: [],
-    limits: [],
     unchecked: [`${refusal}.`],
     faults: findFutureTime(shown, log.order),
     refused: true,
@@ -93,6 +91,6 @@ async function describeGaps(file: string, { size }: Checkpoint): Promise<string[
   const named = gaps.slice(0, MAX_GAPS).map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`));
   const more = gaps.length > MAX_GAPS ? ' and more' : '';
   return [
-    `${missing} of the ${count(size, 'entry', 'entries')} under the checkpoint are not in the export, and no signed record says that they were erased: ${named.join(', ')}${more}.`,
+    `${missing} of the ${formatEntries(size)} under the checkpoint are not in the export, and no signed record says that they were erased: ${named.join(', ')}${more}.`,
   ];
 }

@@ -1,4 +1,4 @@
-import { count, type Fault, type Report } from './findings.ts';
+import { type Fault, formatEntries, type Report } from './findings.ts';
 
 /**
  * Characters that move the cursor, change the direction of text or start a new line. A file could use them to fake
@@ -6,9 +6,7 @@ import { count, type Fault, type Report } from './findings.ts';
  */
 const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/**
- * Escapes the control characters in a text that may contain data of a file, so that it is safe to print on one line.
- */
+/** Escapes the control characters in a text that may contain data of a file, so that it is safe to print on one line. */
 export function escapeControls(text: string): string {
   return text.replace(CONTROL_CHARACTERS, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
@@ -16,14 +14,13 @@ export function escapeControls(text: string): string {
 /** Formats a report for people. */
 export function describeReport(report: Report): string {
   const { checkpoint, faults } = report;
-  const [log = '', key = ''] = [report.log, report.key ?? 'not checked'].map(escapeControls);
   const [proven, limits, unchecked] = [report.proven, report.limits, report.unchecked].map((texts) =>
-    texts.map(escapeControls),
+    texts.map((text) => `  ${escapeControls(text)}`),
   ) as [string[], string[], string[]];
   const head = [
-    `Log         ${log}`,
-    `Checkpoint  ${count(checkpoint.tree_size, 'entry', 'entries')} on ${checkpoint.timestamp}, root ${checkpoint.root_hash}`,
-    `Signed by   ${key}`,
+    `Log         ${escapeControls(report.log)}`,
+    `Checkpoint  ${formatEntries(checkpoint.tree_size)} on ${checkpoint.timestamp}, root ${checkpoint.root_hash}`,
+    `Signed by   ${escapeControls(report.key ?? 'not checked')}`,
     '',
   ];
   if (faults.length > 0) return [...head, describeFaults(faults)].join('\n');
@@ -36,11 +33,11 @@ export function describeReport(report: Report): string {
   return [
     ...head,
     verdict,
-    ...unchecked.map((text) => `  ${text}`),
+    ...unchecked,
     ...(unchecked.length > 0 && proven.length > 0 ? ['', condition] : []),
-    ...proven.map((text) => `  ${text}`),
+    ...proven,
     ...(limits.length > 0 ? ['', 'What this does not show:'] : []),
-    ...limits.map((text) => `  ${text}`),
+    ...limits,
   ].join('\n');
 }
 

@@ -7,7 +7,7 @@ const DATE = /^\d{4}-\d\d-\d\d$/;
 
 /** The dates and filters of an export's request, as a condition on its entries. */
 export class RequestFilter {
-  /** Whether the request excludes entries between the first and the last. */
+  /** Whether the request has a filter that can exclude entries between the first and the last. */
   readonly isPartial: boolean;
   private readonly request: ProofHeader['request'];
   private readonly from: number;

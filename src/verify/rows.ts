@@ -1,15 +1,18 @@
 import { InvalidRow, type Row, readRow } from './entry.ts';
 import { type Json, parseJson } from './json.ts';
-import { Lines, readMembers } from './lines.ts';
+import { LineReader, readArrayMembers } from './lines.ts';
 import { readParquet } from './parquet.ts';
 
 /**
  * Reads the rows of an export file, in the order of the file.
- * @param format `json` or `parquet`
- * @param groupTimeoutMs time limit for decoding a Parquet row group
- * @throws InvalidRow at the line that holds none
+ * @param groupTimeoutMs time limit for decoding a Parquet row group, in milliseconds
+ * @throws InvalidRow at the first row that is not a valid entry or cannot be read
  */
-export async function* readRows(file: string, format: string, groupTimeoutMs = 30_000): AsyncGenerator<Row, void> {
+export async function* readRows(
+  file: string,
+  format: 'json' | 'parquet',
+  groupTimeoutMs = 30_000,
+): AsyncGenerator<Row, void> {
   const values = format === 'json' ? readJson(file) : readParquet(file, groupTimeoutMs);
   try {
     for await (const value of values) yield readRow(value);
@@ -21,10 +24,10 @@ export async function* readRows(file: string, format: string, groupTimeoutMs = 3
 
 /** Reads a JSON array with one entry per line. */
 async function* readJson(file: string): AsyncGenerator<Json> {
-  const lines = new Lines(file);
+  const lines = new LineReader(file);
   try {
     if ((await lines.next()) !== '[') throw new InvalidRow('the file does not begin like a JSON export');
-    for await (const line of readMembers(lines, ']')) yield parseJson(line);
+    for await (const line of readArrayMembers(lines, ']')) yield parseJson(line);
   } finally {
     await lines.close();
   }

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { type Checkpoint, requireSigner } from './checkpoint.ts';
-import { checkEntry, isEntryProof } from './entry-proof.ts';
-import { checkErasures } from './erasure.ts';
+import { checkEntryProof, isEntryProof } from './entry-proof.ts';
+import { checkErasureRecords } from './erasure.ts';
 import { checkExport } from './export-check.ts';
 import { reportExport } from './export-report.ts';
 import { CannotCheck, Fault, type Report } from './findings.ts';
@@ -11,38 +11,38 @@ import { KeptCheckpoints } from './kept-checkpoints.ts';
 import { publishedKeysUrl, readKeys } from './keys.ts';
 import type { VerifierKey } from './note.ts';
 
-export interface OfflineOptions {
+export interface VerifyFileOptions {
+  /** The paths of the file and its proof. */
   file: string;
   proof: string;
   /** The source of the log's keys (see `readKeys`). By default the service in the log's name. */
   key?: string | undefined;
   /** The path of the kept checkpoints. */
   checkpoints?: string | undefined;
-  /** Time limit for decoding a Parquet row group. */
+  /** Time limit for decoding a Parquet row group, in milliseconds. */
   groupTimeoutMs?: number | undefined;
 }
 
-/** Maximum size of the proof of one entry. Larger proofs belong to exports, and are read in parts. */
+/** Maximum size of the proof of one entry. Larger files are proofs of exports, which are read in parts. */
 const MAX_ENTRY_PROOF_BYTES = 2 ** 20;
 
-/** Verifies an export file, or a file with one entry, against its proof. */
-export async function verifyFile({
-  file,
-  proof,
-  key,
-  checkpoints,
-  groupTimeoutMs: patience,
-}: OfflineOptions): Promise<Report> {
+/**
+ * Verifies an export file, or a file with one entry, against its proof, the key of the log and the kept checkpoints.
+ * @throws Fault if the proof, the entry or a kept checkpoint is malformed; other faults are in the report
+ * @throws CannotCheck if a file or the given key cannot be read
+ */
+export async function verifyFile(options: VerifyFileOptions): Promise<Report> {
+  const { file, proof, key, checkpoints, groupTimeoutMs } = options;
   const [{ size }] = (await Promise.all([proof, file].map(statFile))) as [{ size: number }];
   const entryProof = size <= MAX_ENTRY_PROOF_BYTES ? await readEntryProof(proof) : null;
   const kept = checkpoints === undefined ? [] : (await openKept(checkpoints)).all;
   const sizes = kept.map(({ size }) => size);
-  const check = entryProof ? null : await checkExport(file, proof, { sizes, groupTimeoutMs: patience });
+  const check = entryProof ? null : await checkExport(file, proof, { sizes, groupTimeoutMs });
   const { report, checkpoint } = check
     ? { report: reportExport(check, false), checkpoint: check.head.checkpoint }
-    : checkEntry(entryProof as JsonObject, await readEntry(file));
+    : checkEntryProof(entryProof as JsonObject, await readEntry(file));
   const keys = await checkSignature(report, checkpoint, key);
-  if (check && report.faults.length === 0) checkErasures(report, check.head.erased, checkpoint, keys);
+  if (check && report.faults.length === 0) checkErasureRecords(report, check.head.erased, checkpoint, keys);
   if (report.faults.length === 0) {
     await compareHistory(report, kept, checkpoint, { keys, roots: check?.roots ?? new Map(), isNewest: false });
   }
@@ -55,13 +55,15 @@ async function openKept(path: string): Promise<KeptCheckpoints> {
 }
 
 /**
- * Checks the signature of the checkpoint, and adds the result to the report. Returns the keys; none if there were none.
+ * Checks the signature of the checkpoint, and adds the result to the report. Returns the keys of the log; none if the
+ * signature is wrong or could not be checked.
  */
 async function checkSignature(report: Report, checkpoint: Checkpoint, source?: string): Promise<VerifierKey[]> {
   const published = source ?? publishedKeysUrl(checkpoint.origin);
   try {
-    if (published === null)
+    if (published === null) {
       throw new CannotCheck(`the name ${checkpoint.origin} has no host from which to fetch the keys`);
+    }
     const keys = await readKeys(published);
     const { label } = requireSigner(checkpoint, keys, 'The checkpoint');
     report.key = published.startsWith(label) ? label : `${label} (${published})`;

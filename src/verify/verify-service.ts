@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Checkpoint, readCheckpoint, requireSigner } from './checkpoint.ts';
 import { readHashes } from './entry-proof.ts';
-import { checkErasures } from './erasure.ts';
+import { checkErasureRecords } from './erasure.ts';
 import { checkExport, type ExportCheck } from './export-check.ts';
 import { reportExport } from './export-report.ts';
-import { CannotCheck, count, Fault, LogRefused, type Report } from './findings.ts';
-import { compareHistory, inconsistentLog, shrunkLog } from './history.ts';
+import { CannotCheck, Fault, formatEntries, LogRefused, type Report } from './findings.ts';
+import { compareHistory, inconsistentLogFault, shrunkLogFault } from './history.ts';
 import type { JsonObject } from './json.ts';
 import { KeptCheckpoints } from './kept-checkpoints.ts';
 import { readKeys } from './keys.ts';
 import { verifyConsistency } from './merkle.ts';
 import type { VerifierKey } from './note.ts';
 import { checkRefusedLog } from './refused-log.ts';
-import { download, Service } from './web.ts';
+import { downloadFile, ServiceClient } from './web.ts';
 
-export interface LiveOptions {
+export interface VerifyServiceOptions {
   /** The URL of the service. */
   address: string;
   token: string;
@@ -34,11 +34,14 @@ const POLL_INTERVAL = 1_000;
 const MAX_WAIT = 30 * 60 * 1_000;
 
 /**
- * Verifies the whole current log of an account, and that it is consistent with the kept checkpoints. If the service
- * itself refuses the log, checks what it still shows.
+ * Verifies the whole current log of an account, and that it is consistent with the kept checkpoints; then keeps the
+ * newest checkpoint. If the service itself refuses the log, checks what it still shows.
+ * @throws Fault if a checkpoint is malformed or not signed; other faults are in the report
+ * @throws CannotCheck if the service does not answer, or the keys or the kept checkpoints cannot be read
  */
-export async function verifyService({ address, token, key, checkpoints, onProgress }: LiveOptions): Promise<Report> {
-  const service = new Service(address, token);
+export async function verifyService(options: VerifyServiceOptions): Promise<Report> {
+  const { address, token, key, checkpoints, onProgress } = options;
+  const service = new ServiceClient(address, token);
   const kept = checkpoints === undefined ? null : await KeptCheckpoints.open(checkpoints);
   const account = await service.get('/v1/me');
   const keys = await readKeys(key ?? `${service.origin}/.well-known/jwks.json`);
@@ -54,8 +57,8 @@ export async function verifyService({ address, token, key, checkpoints, onProgre
       throw new Fault('checkpoint', `The log is named ${before.origin}, but the account is ${account.id}`);
     }
     order = await createExport(service, account, onProgress);
-    await download(textOf(order, 'download_url'), files.file);
-    await download(proofUrl(order), files.proof);
+    await downloadFile(textOf(order, 'download_url'), files.file);
+    await downloadFile(proofUrl(order), files.proof);
     onProgress('Checking the export.');
     const sizes = [before.size, ...(kept?.all ?? []).map(({ size }) => size)];
     const check = await checkExport(files.file, files.proof, { sizes, completeTo: before.size });
@@ -76,7 +79,7 @@ export async function verifyService({ address, token, key, checkpoints, onProgre
 }
 
 interface LiveCheck {
-  service: Service;
+  service: ServiceClient;
   keys: VerifierKey[];
   before: Checkpoint;
   kept: KeptCheckpoints | null;
@@ -92,11 +95,10 @@ async function checkHeads(report: Report, check: ExportCheck, circumstances: Liv
   try {
     report.key = requireSigner(checkpoint, keys, "The proof's checkpoint").label;
     const now = await fetchCheckpoint(service, keys);
-    const askConsistency = (from: number, to: number) => fetchConsistencyPath(service, from, to);
-    await requireConsistency(before, checkpoint, askConsistency);
-    await requireConsistency(checkpoint, now, askConsistency);
+    await requireConsistency(service, before, checkpoint);
+    await requireConsistency(service, checkpoint, now);
     if (report.faults.length > 0) return;
-    checkErasures(report, check.head.erased, checkpoint, keys);
+    checkErasureRecords(report, check.head.erased, checkpoint, keys);
     if (report.faults.length > 0) return;
     describeCompleteness(report, check, before);
     if (!kept) {
@@ -109,10 +111,10 @@ async function checkHeads(report: Report, check: ExportCheck, circumstances: Liv
       keys,
       roots: check.roots,
       isNewest: true,
-      fetchConsistencyPath: askConsistency,
+      fetchConsistencyPath: (from, to) => fetchConsistencyPath(service, from, to),
     });
     if (report.faults.length === 0 && (await kept.keep(now))) {
-      report.proven.push(`The checkpoint of ${now.time} with ${count(now.size, 'entry', 'entries')} was kept.`);
+      report.proven.push(`The checkpoint of ${now.time} with ${formatEntries(now.size)} was kept.`);
     }
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
@@ -120,34 +122,31 @@ async function checkHeads(report: Report, check: ExportCheck, circumstances: Liv
   }
 }
 
-async function fetchCheckpoint(service: Service, keys: VerifierKey[]): Promise<Checkpoint> {
+async function fetchCheckpoint(service: ServiceClient, keys: VerifierKey[]): Promise<Checkpoint> {
   const checkpoint = readCheckpoint(await service.get('/v1/audit/checkpoint'), 'The checkpoint of the service');
   requireSigner(checkpoint, keys, 'The checkpoint of the service');
   return checkpoint;
 }
 
-async function fetchConsistencyPath(service: Service, from: number, to: number): Promise<Buffer[]> {
+async function fetchConsistencyPath(service: ServiceClient, from: number, to: number): Promise<Buffer[]> {
   const answer = await service.get(`/v1/audit/consistency?from=${from}&to=${to}`);
   return readHashes(answer.consistency_path);
 }
 
-/** @throws Fault unless the second head's log is an extension of the first's */
-async function requireConsistency(
-  first: Checkpoint,
-  second: Checkpoint,
-  askConsistency: (from: number, to: number) => Promise<Buffer[]>,
-): Promise<void> {
+/** @throws Fault unless the second head is of the same log as the first, with the same or more entries */
+async function requireConsistency(service: ServiceClient, first: Checkpoint, second: Checkpoint): Promise<void> {
   if (first.origin !== second.origin) {
     throw new Fault('checkpoint', `The log changed its name: ${first.origin}, then ${second.origin}`);
   }
-  if (first.size > second.size) throw shrunkLog(first, second);
-  const path = first.size === second.size ? [] : await askConsistency(first.size, second.size);
-  if (!verifyConsistency(first, second, path)) throw inconsistentLog(first, second, `the checkpoint of ${first.time}`);
+  if (first.size > second.size) throw shrunkLogFault(first, second);
+  const path = first.size === second.size ? [] : await fetchConsistencyPath(service, first.size, second.size);
+  if (!verifyConsistency(first, second, path))
+    throw inconsistentLogFault(first, second, `the checkpoint of ${first.time}`);
 }
 
 /** Requests an export of the whole log, and waits until it is completed. */
 async function createExport(
-  service: Service,
+  service: ServiceClient,
   account: JsonObject,
   onProgress: (progress: string) => void,
 ): Promise<JsonObject> {
@@ -192,9 +191,8 @@ function compareWithRequest({ head }: ExportCheck, order: JsonObject): Fault[] {
 
 function describeCompleteness(report: Report, { last, erased }: ExportCheck, { size }: Checkpoint): void {
   const gone = erased.countUpTo(size);
-  const present =
-    gone === 0 ? 'is in the file' : `is in the file, but for ${count(gone, 'entry', 'entries')} recorded as erased`;
-  report.proven.push(`Every entry from 1 to ${size} ${present}.`);
+  const exception = gone === 0 ? '' : `, but for ${formatEntries(gone)} recorded as erased`;
+  report.proven.push(`Every entry from 1 to ${size} is in the file${exception}.`);
   if ((last ?? 0) < report.checkpoint.tree_size && size < report.checkpoint.tree_size) {
     report.limits.push(
       `Entries after ${Math.max(last ?? 0, size)}: they were added during this run. The next run covers them.`,

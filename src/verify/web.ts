@@ -4,35 +4,32 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CannotCheck, LogRefused } from './findings.ts';
 import { isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
 
-const TIMEOUT = 60_000;
+const JSON_TIMEOUT_MS = 60_000;
 
 /**
  * Fetches JSON.
- * @throws LogRefused if the answer is the problem `log_refused`
- * @throws CannotCheck if there is no answer, or if it is not JSON
+ * @throws LogRefused if the answer is the problem `log_refused` (RFC 9457)
+ * @throws CannotCheck if there is no answer, or it is another error or not JSON
  */
 export async function fetchJson(address: string, init: RequestInit = {}): Promise<Json> {
-  const response = await request(address, { signal: AbortSignal.timeout(TIMEOUT), ...init });
-  const body = await response.text().catch((error) => {
+  const response = await request(address, { signal: AbortSignal.timeout(JSON_TIMEOUT_MS), ...init });
+  const text = await response.text().catch((error) => {
     throw new CannotCheck(`${address} broke off: ${causeOf(error)}`);
   });
-  if (isRefusal(response, body)) throw new LogRefused(`${address} was answered 409 log_refused`);
-  if (!response.ok) throw new CannotCheck(`${address} was answered ${response.status}: ${body.slice(0, 500)}`);
-  try {
-    return parseJson(body);
-  } catch (error) {
-    throw new CannotCheck(`${address} was not answered with JSON: ${(error as Error).message}`);
+  const body = parseOrError(text);
+  if (response.status === 409 && isJsonObject(body) && body.code === 'log_refused') {
+    throw new LogRefused(`${address} was answered 409 log_refused`);
   }
+  if (!response.ok) throw new CannotCheck(`${address} was answered ${response.status}: ${text.slice(0, 500)}`);
+  if (body instanceof SyntaxError) throw new CannotCheck(`${address} was not answered with JSON: ${body.message}`);
+  return body;
 }
 
-/** Whether an answer is the problem `log_refused` (RFC 9457). */
-function isRefusal({ status }: Response, body: string): boolean {
-  if (status !== 409) return false;
+function parseOrError(text: string): Json | SyntaxError {
   try {
-    const problem = parseJson(body);
-    return isJsonObject(problem) && problem.code === 'log_refused';
-  } catch {
-    return false;
+    return parseJson(text);
+  } catch (error) {
+    return error as SyntaxError;
   }
 }
 
@@ -40,7 +37,7 @@ function isRefusal({ status }: Response, body: string): boolean {
  * Downloads a file.
  * @throws CannotCheck if that fails
  */
-export async function download(address: string, file: string): Promise<void> {
+export async function downloadFile(address: string, file: string): Promise<void> {
   const response = await request(address);
   if (!response.ok || !response.body) throw new CannotCheck(`${address} was answered ${response.status}`);
   await pipeline(response.body, createWriteStream(file)).catch((error) => {
@@ -48,8 +45,8 @@ export async function download(address: string, file: string): Promise<void> {
   });
 }
 
-/** A client of the service's API. */
-export class Service {
+/** A client of the service's API with a user token. Its methods throw as {@link fetchJson} does. */
+export class ServiceClient {
   readonly origin: string;
   private readonly token: string;
 
@@ -77,7 +74,7 @@ export class Service {
   }
 }
 
-/** Sends a request. Waits and repeats it while the service answers 429. */
+/** Sends a request. Repeats it after `Retry-After` while the service answers 429, unless that is over a minute. */
 async function request(address: string, init: RequestInit = {}): Promise<Response> {
   for (;;) {
     const response = await fetch(address, init).catch((error) => {

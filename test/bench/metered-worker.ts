@@ -10,7 +10,7 @@ import { SERVICE_AUTHORITY } from '../../src/ledger/authority';
 import { Ledger } from '../../src/ledger/ledger';
 import { TILE_WIDTH } from '../../src/lib/tiles';
 import type { Id } from '../../src/lib/typeid';
-import { expireSlice } from '../../src/permissions/expire';
+import { expireOverdue } from '../../src/permissions/expire';
 import { type EvaluatedRequest, evaluatePolicies } from '../../src/permissions/policies/evaluate';
 import type { Policy, PolicyRow } from '../../src/permissions/policies/policy';
 import type { StatementCost } from '../support/local/client.ts';
@@ -135,7 +135,7 @@ async function expire(env: Env): Promise<Response> {
   const cost = new Cost();
   const database = openShard(env, '00', cost);
   if (!database) throw new Error('no database');
-  const more = await expireSlice({
+  const more = await expireOverdue({
     reader: database,
     ledger: new Ledger(database, SERVICE_AUTHORITY),
     runtime: systemRuntime,

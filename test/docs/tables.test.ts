@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MAX_TOKENS } from '../../src/accounts/tokens/user-token';
+import { MAX_USER_TOKENS } from '../../src/accounts/tokens/user-token';
 import { MAX_AGENTS } from '../../src/agents/create';
 import { MAX_DAYS } from '../../src/audit/reports/create';
 import { TASKS } from '../../src/background/tasks';
@@ -19,7 +19,7 @@ import { RETENTION_DAYS } from '../../src/lib/plans';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/time';
 import { DELIVERY_LIFETIME } from '../../src/outbox/feed';
 import { MAX_POLICIES } from '../../src/permissions/policies/policy';
-import { MAX_PENDING, MAX_PENDING_OF_AGENT } from '../../src/permissions/request';
+import { MAX_PENDING_REQUESTS, MAX_PENDING_REQUESTS_OF_AGENT } from '../../src/permissions/request';
 import { REQUEST_TIMEOUT } from '../../src/webhooks/dispatch/limits';
 import { RETRY_DELAYS } from '../../src/webhooks/dispatch/retry-schedule';
 import { MAX_ANSWER_BYTES } from '../../src/webhooks/dispatch/send';
@@ -99,11 +99,11 @@ it('lists the limits', () => {
   const { free, pro, team, enterprise } = RETENTION_DAYS;
   expect(tableOf(api, 'Limits')).toEqual([
     ['agents of an account', number(MAX_AGENTS)],
-    ['user tokens of an account', number(MAX_TOKENS)],
+    ['user tokens of an account', number(MAX_USER_TOKENS)],
     ['policies of an account', number(MAX_POLICIES)],
     ['webhooks of an account', number(MAX_WEBHOOKS)],
-    ['pending requests of an agent', number(MAX_PENDING_OF_AGENT)],
-    ['pending requests of an account', number(MAX_PENDING)],
+    ['pending requests of an agent', number(MAX_PENDING_REQUESTS_OF_AGENT)],
+    ['pending requests of an account', number(MAX_PENDING_REQUESTS)],
     ['log entries of an account', number(MAX_LOG_LENGTH)],
     ['exports and reports in progress', number(MAX_PROCESSING)],
     ['`name` of an agent', `${field('AgentCreation', 'name').maxLength} characters`],

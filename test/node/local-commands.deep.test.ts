@@ -19,15 +19,14 @@ describe('while another process has the local database locked,', () => {
   let dev: Dev;
 
   interface Dev {
-    applyMigrations: typeof import('../../src/dev/migrations')['applyMigrations'];
-    queryDatabase: typeof import('../../src/dev/query')['queryDatabase'];
+    applyMigrations: typeof import('../../src/dev/database')['applyMigrations'];
+    queryDatabase: typeof import('../../src/dev/database')['queryDatabase'];
   }
 
   beforeAll(async () => {
     copyProject(folder);
-    // The copies find their data in the copied project.
-    const load = (name: string) => import(/* @vite-ignore */ pathToFileURL(join(folder, 'src/dev', name)).href);
-    dev = { ...(await load('migrations.ts')), ...(await load('query.ts')) };
+    // The copy finds its data in the copied project.
+    dev = await import(/* @vite-ignore */ pathToFileURL(join(folder, 'src/dev/database.ts')).href);
     await dev.applyMigrations({ config: 'wrangler.toml' }, 'DB', signal);
   });
   afterAll(() => rmSync(folder, { recursive: true, maxRetries: 5, retryDelay: 200 }));

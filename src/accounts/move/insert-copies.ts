@@ -7,13 +7,17 @@ import {
   insertRows,
   type MovedTable,
   type NumberedKind,
-  numbersIn,
+  numbersInRows,
   type Renumbering,
 } from './moved-tables';
 
-/** Characters of rows that one statement inserts: D1 takes 2 MB, and a character may have three bytes. */
+/** Characters of rows that one statement inserts at most: D1 takes 2 MB, and a character may have three bytes. */
 const STATEMENT_CHARACTERS = 500_000;
-/** Inserts copied rows, after assigning numbers of the new shard to the agents and webhooks in them. */
+
+/**
+ * Makes the statements that insert copied rows on the new shard. The first ones assign numbers of that shard to the
+ * agents and webhooks in the rows.
+ */
 export function insertCopies(
   database: Database,
   copied: [MovedTable, CopiedRow[]][],
@@ -22,7 +26,7 @@ export function insertCopies(
   const { build } = database;
   const all = copied.map(([table, rows]) => [table, rows.map(({ row }) => row)] as const);
   const numbers = MOVED_NUMBERS.flatMap((kind) => {
-    const found = new Set(all.flatMap(([table, rows]) => numbersIn(table, rows, kind)));
+    const found = new Set(all.flatMap(([table, rows]) => numbersInRows(table, rows, kind)));
     return found.size === 0 ? [] : assignNumbers(database, kind, [...found], renumbering.to);
   });
   const inserts = all.flatMap(([table, rows]) =>
@@ -31,11 +35,16 @@ export function insertCopies(
   return [...numbers, ...inserts];
 }
 
-/** Assigns numbers of the new shard to agents or webhooks that have none yet. No number is assigned twice. */
+/**
+ * Assigns numbers of the new shard to agents or webhooks that have none there yet.
+ *
+ * Inserts a row with the greatest number and deletes it again, so that SQLite never assigns these numbers to others.
+ */
 function assignNumbers({ build }: Database, kind: NumberedKind, numbers: number[], account: number): Statement[] {
   const code = codeOf(MOVED_NUMBERS, kind);
-  const table = sql.raw(`${kind}s`);
-  const last = sql`coalesce((select seq from sqlite_sequence where name = ${`${kind}s`}), 0)`;
+  const name = `${kind}s`;
+  const table = sql.raw(name);
+  const last = sql`coalesce((select seq from sqlite_sequence where name = ${name}), 0)`;
   const further: Record<NumberedKind, SQL> = {
     agent: sql`(number, account, id, name, key_prefix, metadata, is_active, created_at, updated_at)
       select becomes, 0, zeroblob(16), '', '', '{}', 0, 0, 0`,
@@ -54,7 +63,7 @@ function assignNumbers({ build }: Database, kind: NumberedKind, numbers: number[
   ].map((statement) => build.run(statement));
 }
 
-/** Divides rows into JSON arrays that are small enough for one statement. */
+/** Divides rows into JSON arrays that are each small enough for one statement, unless a single row is larger. */
 function chunk(rows: readonly string[]): string[] {
   const chunks: string[][] = [];
   let size = Number.POSITIVE_INFINITY;

@@ -27,22 +27,27 @@ import { LOG_SPAN, LOG_SPAN_SQL } from '../../ledger/append';
 import { toHex } from '../../lib/bytes';
 import { type Id, idBytes } from '../../lib/typeid';
 
-/** An account on one shard. */
+/** An account that moves, with its number on one shard. */
 export interface MovedAccount {
   number: number;
   id: Id<'user'>;
 }
 
-/** A kind of record that has another number on each shard. */
+/** A kind of record that gets another number on each shard. */
 export type NumberedKind = (typeof MOVED_NUMBERS)[number];
 
-/** How to copy a column that depends on the shard. Other columns are copied unchanged. */
+/**
+ * How to copy a column whose value depends on the shard: as the number of the account, an agent or a webhook, as a
+ * position in the log (see {@link LOG_SPAN}), not at all, or as the value of an expression. Other columns are unchanged.
+ */
 type Kind = 'account' | NumberedKind | 'position' | 'left out' | SQL;
 
+/** A table that is copied when an account moves. */
 export interface MovedTable {
   table: Table;
-  /** Condition for the account's rows; for nested tables, a select of the values that the first key column may have. */
+  /** The condition for the account's rows; for a nested table, a select of its parents. */
   of: (account: MovedAccount) => SQL;
+  /** Whether the rows belong to parents (agents, webhooks or subjects of answers), named by the first key column. */
   isNested?: boolean;
   /** The key columns, without the account. */
   key: readonly string[];
@@ -68,8 +73,8 @@ const account = { account: 'account' } as const;
 const agent = { agent: 'agent' } as const;
 
 /**
- * Tables that are copied while the account is in use, because they may be large. Triggers record changes of these
- * tables under their names. Nothing on the new shard looks at the copies until {@link LAST_TABLES} are there too.
+ * Tables that are copied while the account is in use, because they may be large. Triggers record the changes of their
+ * rows in `move_changes`. Nothing on the new shard looks at the copies until {@link LAST_TABLES} are there too.
  */
 export const TRACKED_TABLES: readonly MovedTable[] = [
   { table: userTokens, of: ownAccount, key: ['id'], kinds: account },
@@ -97,7 +102,10 @@ export const TRACKED_TABLES: readonly MovedTable[] = [
   },
 ];
 
-/** Small tables that are copied while the account is held, because background tasks look for work in them. */
+/**
+ * Tables that are copied while the account is held, because background tasks look for work in them. They are small, and
+ * the account's own row comes last.
+ */
 export const LAST_TABLES: readonly MovedTable[] = [
   { table: trees, of: ownAccount, key: ['account'], kinds: account },
   // These rows no longer name their account, so all are copied. On the new shard the ones of other accounts erase
@@ -132,10 +140,12 @@ export const LAST_TABLES: readonly MovedTable[] = [
 ];
 
 /**
- * Selects rows of an account after a key, as {@link CopiedRow}s; all of them without a limit.
+ * SQL that selects rows of an account in the order of their keys, as `copied_row` and `copied_key`: see {@link CopiedRow}.
  *
  * Nested tables take two selects, for the rest of one parent and for the parents after it: with a bound on the whole
  * key, SQLite would start from the first row of the table each time.
+ * @param after the key after which to start; null for the first row
+ * @param limit the greatest number of rows; without it, all
  */
 export function selectRows(moved: MovedTable, owner: MovedAccount, after: string | null, limit?: number): SQL {
   const { of, isNested, key, start } = moved;
@@ -155,19 +165,19 @@ export function selectRows(moved: MovedTable, owner: MovedAccount, after: string
     ${limit === undefined ? sql`` : sql`limit ${raw(limit)}`}`;
 }
 
-/** Selects the rows of an account that have the given keys (a JSON array), as {@link CopiedRow}s. */
+/** SQL that selects the rows of an account with the given keys (a JSON array), in the columns of {@link selectRows}. */
 export function selectRowsByKey(moved: MovedTable, owner: MovedAccount, keys: string): SQL {
   return sql`select ${encodedRow(moved)}, ${encodedKey(moved)} from ${moved.table}
     where ${hasKey(moved, owner, sql`select ${keyColumns(moved)} from json_each(${keys})`)}`;
 }
 
-/** The account's numbers on the old and on the new shard. */
+/** The account's numbers on the old shard and on the new one. */
 export interface Renumbering {
   from: number;
   to: number;
 }
 
-/** Inserts rows (a JSON array) on the new shard. */
+/** SQL that inserts rows (a JSON array) on the new shard. */
 export function insertRows(moved: MovedTable, rows: string, renumbering: Renumbering): SQL {
   const { table, kinds = {} } = moved;
   const names = copiedColumns(moved);
@@ -179,15 +189,15 @@ export function insertRows(moved: MovedTable, rows: string, renumbering: Renumbe
   return sql`${verb} into ${table} (${list(names)}) select ${sql.join(values, sql`, `)} from json_each(${rows})`;
 }
 
-/** Deletes rows on the new shard by their keys on the old one (a JSON array). */
+/** SQL that deletes rows on the new shard by their keys on the old one (a JSON array). */
 export function deleteRows(moved: MovedTable, keys: string, renumbering: Renumbering): SQL {
   const owner = { number: renumbering.to };
   return sql`delete from ${moved.table}
     where ${hasKey(moved, owner, sql`select ${keyColumns(moved, renumbering)} from json_each(${keys})`)}`;
 }
 
-/** The agent or webhook numbers in rows. Each needs a number on the new shard. */
-export function numbersIn(moved: MovedTable, rows: readonly string[], kind: NumberedKind): number[] {
+/** The different numbers of agents or webhooks in rows. Each needs a number on the new shard. */
+export function numbersInRows(moved: MovedTable, rows: readonly string[], kind: NumberedKind): number[] {
   const { kinds = {} } = moved;
   const places = copiedColumns(moved).flatMap((name, i) => (kinds[name] === kind ? [i] : []));
   if (places.length === 0) return [];

@@ -1,6 +1,6 @@
 import { and, asc, eq, getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
-import type { Batch, Database, Statement } from '../../db/database';
+import { type Database, loadNonNull, type Statement } from '../../db/database';
 import {
   accounts,
   agentKeys,
@@ -35,7 +35,7 @@ import {
   selectRowsByKey,
   TRACKED_TABLES,
 } from './moved-tables';
-import { type Move, stopAtLostTurn, takeTurn } from './turns';
+import { type Move, stopAtLostTurn, takeTurn, updateMove } from './turns';
 
 /** One shard of the deployment. */
 export interface MoverShard {
@@ -43,8 +43,12 @@ export interface MoverShard {
   database: Database;
 }
 
-/** The shards on which a move holds its account. Other tasks must not run there: they would find half of an account. */
-export function heldShards(name: string, { direction, shard, heldAt, hasLeft, step }: Move): string[] {
+/**
+ * The shards on which a move holds its account, that is, blocks every change. Other tasks must not run there: they would
+ * find half of an account.
+ * @param name the shard that stores this row of the move
+ */
+export function shardsHeldByMove(name: string, { direction, shard, heldAt, hasLeft, step }: Move): string[] {
   if (direction === 'in') return step > TRACKED_TABLES.length ? [name] : [];
   return heldAt !== null && !hasLeft ? [name, shard] : [];
 }
@@ -58,15 +62,13 @@ interface FoundMove {
 }
 
 /** Maximum sizes of slices: D1 answers no other request while it reads or writes one. */
-export interface MoveSizes {
+const MOVE_SIZES = {
   /** Rows, and characters in them, that one slice copies. */
-  rows: number;
-  characters: number;
-  /** Changed rows that one slice copies again. */
-  changes: number;
-}
-
-export const MOVE_SIZES: MoveSizes = { rows: 1_000, characters: 1_000_000, changes: 500 };
+  rows: 1_000,
+  characters: 1_000_000,
+  /** Changes of rows that one slice copies. */
+  changes: 500,
+};
 
 /** Milliseconds after which a move that holds its account without finishing is abandoned. */
 const MAX_HOLD = 5 * MINUTE;
@@ -92,18 +94,19 @@ const webhookErasure = codeOf(ERASURE_KINDS, 'webhook');
 export class Mover {
   private readonly size: SliceSize;
 
-  /** @param shards all shards of the deployment; the first one has the directory of identities */
+  /** @param shards all shards of the deployment; the first one has the directory, that is, the table `identities` */
   constructor(
     private readonly source: MoverShard,
     private readonly shards: readonly MoverShard[],
-    private readonly sizes: MoveSizes = MOVE_SIZES,
+    private readonly sizes = MOVE_SIZES,
   ) {
     this.size = new SliceSize(sizes.rows);
   }
 
   /**
-   * Does one slice of the oldest move away from this shard; once its account is held, everything that is left.
-   * @returns whether there may be more to do that no other worker is doing
+   * Does one slice, a limited part, of the oldest move away from this shard. Once its account is held, does everything
+   * that is left.
+   * @returns whether there may be more to do now; false also if another worker does it, or the move has to wait
    */
   moveSlice(now: number): Promise<boolean> {
     return stopAtLostTurn(async () => {
@@ -116,32 +119,28 @@ export class Mover {
     });
   }
 
-  /** Erases the copies on this shard whose moves were abandoned. */
+  /** Erases the copies on this shard whose moves were abandoned. Returns false, because it leaves none. */
   eraseAbandonedCopies(): Promise<boolean> {
-    return stopAtLostTurn(() => this.eraseEachAbandonedCopy());
-  }
-
-  private async eraseEachAbandonedCopy(): Promise<boolean> {
-    const { database } = this.source;
-    const [arrivals] = await database.load([database.select().from(moves).where(eq(moves.direction, 'in'))]);
-    for (const arrival of arrivals) {
-      const from = this.shards.find(({ name }) => name === arrival.shard);
-      if (!from) throw new Error(`${arrival.id} comes from shard ${arrival.shard}, which is not there`);
-      const isThisMove = and(
-        eq(moves.id, arrival.id),
-        eq(moves.direction, 'out'),
-        eq(moves.createdAt, arrival.createdAt),
-      );
-      const [[departure]] = await from.database.load([from.database.select().from(moves).where(isThisMove)]);
-      if (!departure) await eraseCopy(database, arrival);
-    }
-    return false;
+    return stopAtLostTurn(async () => {
+      const { database } = this.source;
+      const [arrivals] = await database.load([database.select().from(moves).where(eq(moves.direction, 'in'))]);
+      for (const arrival of arrivals) {
+        const { id, shard, createdAt } = arrival;
+        const from = this.shards.find(({ name }) => name === shard)?.database;
+        if (!from) throw new Error(`${id} comes from shard ${shard}, which is not there`);
+        const isThisMove = and(eq(moves.id, id), eq(moves.direction, 'out'), eq(moves.createdAt, createdAt));
+        const [[departure]] = await from.load([from.select().from(moves).where(isThisMove)]);
+        if (!departure) await eraseCopy(database, arrival);
+      }
+      return false;
+    });
   }
 
   private async advance(
     { move, isDeleted, isFileInProgress }: FoundMove,
     now: number,
   ): Promise<'goes on' | 'held' | 'waits'> {
+    const { database: source } = this.source;
     const target = this.shards.find(({ name }) => name === move.shard && name !== this.source.name);
     if (!target) return this.abandonMove(move, `there is no other shard ${move.shard}`);
     if (move.hasLeft) {
@@ -171,7 +170,8 @@ export class Mover {
         return 'held';
       }
       if (changes === limit) return 'goes on';
-      await this.hold(move, now);
+      // From here on none of the account's rows can change.
+      await takeTurn(source, move, [updateMove(source, move, { heldAt: now })]);
       return 'held';
     }
     await this.switchOver(move, target);
@@ -186,11 +186,15 @@ export class Mover {
 
   private async findMove(now: number): Promise<FoundMove | null> {
     const { database } = this.source;
-    const isFileInProgress = sql<number>`exists (
+    const isFileInProgress = sql`exists (
       select 1 from files where files.account = moves.account and status = ${codeOf(FILE_STATUSES, 'processing')}
         and lease is not null and due_at > ${now}
-    )`.as('is_file_in_progress');
-    const isDeleted = sql<number>`not exists (select 1 from accounts where number = moves.account)`.as('is_deleted');
+    )`
+      .mapWith(Boolean)
+      .as('is_file_in_progress');
+    const isDeleted = sql`not exists (select 1 from accounts where number = moves.account)`
+      .mapWith(Boolean)
+      .as('is_deleted');
     const [[found]] = await database.load([
       database
         .select({ move: getTableColumns(moves), isDeleted, isFileInProgress })
@@ -199,12 +203,10 @@ export class Mover {
         .orderBy(asc(moves.createdAt))
         .limit(1),
     ]);
-    return found
-      ? { move: found.move, isDeleted: found.isDeleted === 1, isFileInProgress: found.isFileInProgress === 1 }
-      : null;
+    return found ?? null;
   }
 
-  /** Reserves a number for the account on the other shard. */
+  /** Reserves a number for the account on the other shard: the number of a row that is inserted and deleted at once. */
   private async reserve(move: Move, { database }: MoverShard, now: number): Promise<void> {
     const { build } = database;
     await database.run([
@@ -217,7 +219,7 @@ export class Mover {
     ]);
   }
 
-  /** Copies the next rows of a table, and stores in the same transaction how far the copy has come. */
+  /** Copies the next rows of a table, if any are left, and stores in the same transaction how far the copy has come. */
   private async copy(table: MovedTable, move: Move, { database }: MoverShard, arrival: Move): Promise<void> {
     const { database: source } = this.source;
     const limit = this.size.rows;
@@ -235,18 +237,16 @@ export class Mover {
         .where(sql`place = 1 or characters <= ${this.sizes.characters}`),
     ]);
     const isLast = found.length === (found[0]?.found ?? 0) && found.length < limit;
-    const { build } = database;
+    const progress = isLast ? { step: arrival.step + 1, after: null } : { after: found.at(-1)?.key ?? null };
     await takeTurn(database, arrival, [
       ...insertCopies(database, [[table, found]], renumberingOf(move, arrival)),
-      build
-        .update(moves)
-        .set(isLast ? { step: arrival.step + 1, after: null } : { after: found.at(-1)?.key ?? null })
-        .where(eq(moves.account, arrival.account)),
+      updateMove(database, arrival, progress),
     ]);
   }
 
   /**
-   * Copies rows again that changed after they were copied, the oldest change first.
+   * Copies rows that changed since the move was ordered, the oldest change first. Rows that were deleted are deleted from
+   * the copy.
    * @returns the number of changes
    */
   private async copyChanges(move: Move, { database }: MoverShard, arrival: Move, limit: number): Promise<number> {
@@ -261,57 +261,35 @@ export class Mover {
       const keys = new Set(changes.filter((change) => change.name === name).map(({ key }) => key));
       return `[${[...keys].join()}]`;
     };
-    const changed = TRACKED_TABLES.map((table) => ({ table, keys: keysOf(nameOf(table)) }));
+    const changed = TRACKED_TABLES.map((table) => ({ table, keys: keysOf(getTableName(table.table)) }));
     const touched = changed.filter(({ keys }) => keys !== '[]');
-    const found =
-      touched.length === 0
-        ? []
-        : ((await source.load(
-            touched.map(({ table, keys }) =>
-              selectCopied(source, selectRowsByKey(table, ownerOf(move), keys)),
-            ) as unknown as Batch,
-          )) as unknown as CopiedRow[][]);
+    const found = await loadCopies(
+      source,
+      touched.map(({ table, keys }) => selectRowsByKey(table, ownerOf(move), keys)),
+    );
+    const copied = touched.map(({ table }, i): [MovedTable, CopiedRow[]] => [table, found[i] ?? []]);
     const renumbering = renumberingOf(move, arrival);
-    const { build } = database;
     await takeTurn(database, arrival, [
-      ...touched.map(({ table, keys }) => build.run(deleteRows(table, keys, renumbering))),
-      ...insertCopies(
-        database,
-        touched.map(({ table }, i) => [table, found[i] ?? []]),
-        renumbering,
-      ),
+      ...touched.map(({ table, keys }) => database.build.run(deleteRows(table, keys, renumbering))),
+      ...insertCopies(database, copied, renumbering),
       ...eraseDeleted(database, keysOf('gone_agents'), keysOf('gone_webhooks'), arrival.account),
     ]);
     await source.run([source.build.delete(moveChanges).where(and(isOwn, sql`${moveChanges.id} <= ${last.id}`))]);
     return changes.length;
   }
 
-  /** Holds the account: from here on none of its rows can change. */
-  private async hold(move: Move, now: number): Promise<void> {
-    const { build } = this.source.database;
-    await takeTurn(this.source.database, move, [
-      build.update(moves).set({ heldAt: now }).where(eq(moves.account, move.account)),
-    ]);
-  }
-
-  /** Copies the tables that are copied while the account is held, in one transaction. */
+  /** Copies {@link LAST_TABLES}, in one transaction. */
   private async copyLast(move: Move, { database }: MoverShard, arrival: Move): Promise<void> {
     const { database: source } = this.source;
-    const found = (await source.load(
-      LAST_TABLES.map((table) => selectCopied(source, selectRows(table, ownerOf(move), null))) as unknown as Batch,
-    )) as unknown as CopiedRow[][];
+    const found = await loadCopies(
+      source,
+      LAST_TABLES.map((table) => selectRows(table, ownerOf(move), null)),
+    );
     if (found.at(-1)?.length !== 1) throw new Error(`the account ${move.id} is not on its shard`);
-    const { build } = database;
+    const copied = LAST_TABLES.map((table, i): [MovedTable, CopiedRow[]] => [table, found[i] ?? []]);
     await takeTurn(database, arrival, [
-      ...insertCopies(
-        database,
-        LAST_TABLES.map((table, i) => [table, found[i] ?? []]),
-        renumberingOf(move, arrival),
-      ),
-      build
-        .update(moves)
-        .set({ step: arrival.step + 1 })
-        .where(eq(moves.account, arrival.account)),
+      ...insertCopies(database, copied, renumberingOf(move, arrival)),
+      updateMove(database, arrival, { step: arrival.step + 1 }),
     ]);
   }
 
@@ -328,19 +306,21 @@ export class Mover {
         where agent in (select number from ${agents} where account = ${account})`),
       ...this.redirectPeople(this.source, move),
       ...deleteAccountRows(this.source.database, account),
-      build.update(moves).set({ hasLeft: true }).where(eq(moves.account, account)),
+      updateMove(this.source.database, move, { hasLeft: true }),
     ]);
   }
 
-  /** Releases the account on the other shard, and updates every shard that redirects to this one. */
+  /** Releases the account on the other shard, and makes every shard that redirects to this one redirect to that one. */
   private async finish(move: Move, target: MoverShard): Promise<void> {
     const others = this.shards.filter((shard) => shard !== this.source && shard !== target);
     const { build } = target.database;
     const arrival = await this.findArrival(target, move);
     if (arrival) {
       // The directory first: once released, the account may move on, and this entry would be out of date.
-      const [directory] = others.flatMap((shard) => this.redirectPeople(shard, move).map((lead) => ({ shard, lead })));
-      if (directory) await directory.shard.database.run([directory.lead]);
+      for (const shard of others) {
+        const [redirect] = this.redirectPeople(shard, move);
+        if (redirect) await shard.database.run([redirect]);
+      }
       await takeTurn(target.database, arrival, [
         ...this.redirectPeople(target, move),
         // The account may have left that shard earlier: its redirections there end.
@@ -359,11 +339,11 @@ export class Mover {
     ]);
   }
 
-  /** Points the account's identities to its new shard, if `name` is the shard that has the directory. */
+  /** Points the account's identities to its new shard; nothing on a shard without the directory. */
   private redirectPeople({ name, database }: MoverShard, { id, shard }: Move): Statement[] {
     if (name !== this.shards[0]?.name) return [];
-    const isLedHere = and(eq(identities.account, id), eq(identities.shard, this.source.name));
-    return [database.build.update(identities).set({ shard }).where(isLedHere)];
+    const isDirectedHere = and(eq(identities.account, id), eq(identities.shard, this.source.name));
+    return [database.build.update(identities).set({ shard }).where(isDirectedHere)];
   }
 
   /** Abandons a move: the account stays where it is, and the other shard erases its copy. */
@@ -381,7 +361,7 @@ export class Mover {
   }
 }
 
-/** Deletes the rows by which an account is found. Everything else is erased later, like that of a deleted account. */
+/** Deletes the rows by which an account is found. Its other rows are erased later, like those of a deleted account. */
 function deleteAccountRows({ build }: Database, account: number): Statement[] {
   return [
     build.insert(erasures).values({ kind: 'account', number: account }),
@@ -405,7 +385,8 @@ async function eraseCopy(database: Database, arrival: Move): Promise<void> {
 }
 
 /**
- * Erases copied rows of agents and webhooks that were deleted meanwhile. The keys are JSON arrays from `move_changes`.
+ * Erases the copied rows of agents and webhooks that were deleted since, or has them erased later. The keys are JSON
+ * arrays from `move_changes`.
  */
 function eraseDeleted({ build }: Database, agentsGone: string, webhooksGone: string, account: number): Statement[] {
   const numbers = (kind: NumberedKind, keys: string) => sql`
@@ -425,12 +406,13 @@ function eraseDeleted({ build }: Database, agentsGone: string, webhooksGone: str
   );
 }
 
-function selectCopied(source: Database, query: SQL) {
-  return source.select({ row: sql<string>`copied_row`, key: sql<string>`copied_key` }).from(sql`(${query})`);
-}
-
-function nameOf({ table }: MovedTable): string {
-  return getTableName(table);
+/** Runs queries for rows to copy, in one round trip; in none without queries. */
+function loadCopies(source: Database, queries: SQL[]): Promise<CopiedRow[][]> {
+  const columns = { row: sql<string>`copied_row`, key: sql<string>`copied_key` };
+  return loadNonNull(
+    source,
+    queries.map((query) => source.select(columns).from(sql`(${query})`)),
+  );
 }
 
 function ownerOf({ account, id }: Move) {

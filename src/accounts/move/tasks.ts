@@ -1,24 +1,21 @@
 import { moves } from '../../db/schema';
 import { logFailure } from '../../lib/log';
 import type { Task } from '../../task';
-import { heldShards, Mover, type MoverShard } from './mover';
+import { Mover, type MoverShard, shardsHeldByMove } from './mover';
 
-interface MoveTasks {
-  /** The tasks for accounts that move from or to a shard. */
-  tasksOf(shard: string): readonly Task[];
-  /** Whether an account is held on a shard, or the shard does not answer: nothing else may run there. */
-  isHeld(shard: string): boolean;
-}
-
-/** Finds out which shards have accounts that move, and what is to be done there. A single shard is not asked. */
-export async function moveTasks(shards: readonly MoverShard[]): Promise<MoveTasks> {
+/**
+ * Reads from each shard, unless there is only one, which accounts move.
+ * @returns `tasksOf`, the tasks for accounts that move from or to a shard, and `isHeld`, whether a move holds an account
+ *   on a shard or the shard does not answer: no other task may run there
+ */
+export async function moveTasks(shards: readonly MoverShard[]) {
   const moving = new Set<string>();
   const held = new Set<string>();
   const look = async ({ name, database }: MoverShard) => {
     try {
       const [found] = await database.load([database.select().from(moves)]);
       if (found.length > 0) moving.add(name);
-      for (const move of found) for (const shard of heldShards(name, move)) held.add(shard);
+      for (const move of found) for (const shard of shardsHeldByMove(name, move)) held.add(shard);
     } catch (error) {
       logFailure('moves_not_found', error);
       held.add(name);
@@ -26,11 +23,9 @@ export async function moveTasks(shards: readonly MoverShard[]): Promise<MoveTask
   };
   if (shards.length > 1) await Promise.all(shards.map(look));
   return {
-    tasksOf: (shard) =>
-      shards
-        .filter(({ name }) => name === shard && moving.has(name))
-        .flatMap((source) => [...movesFrom(source, shards)]),
-    isHeld: (shard) => held.has(shard),
+    tasksOf: (shard: string) =>
+      shards.filter(({ name }) => name === shard && moving.has(name)).flatMap((source) => movesFrom(source, shards)),
+    isHeld: (shard: string) => held.has(shard),
   };
 }
 

@@ -2,31 +2,34 @@ import { eq, sql } from 'drizzle-orm';
 import { type Batch, ConstraintError, type Database, type Statement } from '../../db/database';
 import { moves, moveTurns } from '../../db/schema';
 
-/** An account's move to another shard, as one of the two shards stores it. */
+/** An account's move to another shard, as a row on one of the two shards. */
 export type Move = typeof moves.$inferSelect;
 
 /**
- * Writes the changes of the next step of a move. Steps are numbered turns, and only one worker can take each turn.
- * @throws ConstraintError if another worker took that turn; nothing was written
+ * Writes the next changes to a move's account on one shard, in one transaction. These transactions are numbered turns,
+ * and each turn can be taken only once.
+ * @throws ConstraintError if another worker took this turn; nothing was written
  */
-export async function takeTurn(database: Database, { account, turns }: Move, changes: Statement[]): Promise<void> {
+export async function takeTurn(database: Database, move: Move, changes: Statement[]): Promise<void> {
   const { build } = database;
+  const { account, turns } = move;
   await database.run([
     build.run(sql`insert into ${moveTurns} (account, turn) values (${account}, (
       select turns from ${moves} where account = ${account} and turns = ${turns}))`),
     ...changes,
-    build
-      .update(moves)
-      .set({ turns: turns + 1 })
-      .where(eq(moves.account, account)),
+    updateMove(database, move, { turns: turns + 1 }),
     build.delete(moveTurns).where(eq(moveTurns.account, account)),
   ] as unknown as Batch);
 }
 
+/** Makes the statement that changes the row of a move. */
+export function updateMove({ build }: Database, { account }: Move, values: Partial<Move>): Statement {
+  return build.update(moves).set(values).where(eq(moves.account, account));
+}
+
 /**
- * Runs work on a move. The work stops if another worker took the same turn, or reserved the account's number on the
- * other shard.
- * @returns what the work returns; false if it was stopped
+ * Runs work on a move until another worker takes one of its turns, or reserves the account's number on the other shard.
+ * @returns what the work returns; false if another worker stopped it
  */
 export async function stopAtLostTurn(work: () => Promise<boolean>): Promise<boolean> {
   try {

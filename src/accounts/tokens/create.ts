@@ -8,17 +8,17 @@ import { answer, created, operation } from '../../http/operation';
 import { formatTime } from '../../lib/time';
 import {
   CreatedUserToken,
-  issueUserToken,
+  makeUserToken,
   refuseFullAccount,
-  tokenLocation,
   UserTokenCreation,
   type UserTokenInput,
+  userTokenLocation,
 } from './user-token';
 
 /**
  * Creates a user token with the given scopes and expiry, by default those of the calling credential.
- * @throws Problem `insufficient_scope` for a scope that the caller lacks; `invalid_request` for an expiry in the past
- *   or after the caller's own; `conflict` if the account has the maximum number of tokens
+ * @throws Problem `insufficient_scope` for a scope that the caller lacks; `invalid_request` for an expiry that is not
+ *   in the future or is after the caller's own; `conflict` if the account has the maximum number of tokens
  */
 export async function createUserToken(context: UserContext, input: UserTokenInput): Promise<CreatedUserToken> {
   const { account, scopes, shard, expiresAt } = context.principal;
@@ -32,7 +32,7 @@ export async function createUserToken(context: UserContext, input: UserTokenInpu
     const message = `must not be after ${formatTime(expiresAt)}, when the calling credential expires`;
     throw invalidRequest([{ path: 'body.expires_at', message }]);
   }
-  const { token, store } = await issueUserToken(context, {
+  const { token, store } = await makeUserToken(context, {
     shard,
     account: account.id,
     input,
@@ -55,7 +55,7 @@ export const createUserTokenRoute = new Hono().post(
     tag: 'Account',
     summary: 'Create a user token',
     description: 'Its scopes and lifetime cannot exceed those of the calling credential.',
-    success: created(CreatedUserToken, tokenLocation),
+    success: created(CreatedUserToken, userTokenLocation),
     problems: ['conflict'],
   }),
   userAccess('account:write'),

@@ -10,7 +10,7 @@ import { pathId } from '../../http/path-id';
 import type { Id } from '../../lib/typeid';
 
 /**
- * Deletes a user token of the account, which is refused from then on.
+ * Deletes a user token of the account. The token is refused from then on.
  * @throws Problem `not_found`
  */
 export async function deleteUserToken(context: UserContext, { id }: { id: Id<'utok'> }): Promise<void> {

@@ -14,7 +14,7 @@ import { presentUserToken, UserToken } from './user-token';
 
 const UserTokenList = lazy(() => z.strictObject(pageParameters(20, 100)));
 
-/** Lists the account's user tokens, newest first, without their secrets. */
+/** Lists the account's user tokens, newest first, without the tokens themselves. */
 export async function listUserTokens(
   context: UserContext,
   input: z.output<ReturnType<typeof UserTokenList>>,
@@ -30,7 +30,7 @@ export async function listUserTokens(
       .orderBy(desc(userTokens.id))
       .limit(page.rowLimit),
   ]);
-  return page.make(rows, (row) => presentUserToken(row));
+  return page.make(rows, presentUserToken);
 }
 
 export const listUserTokensRoute = new Hono().get(
@@ -39,7 +39,7 @@ export const listUserTokensRoute = new Hono().get(
     id: 'listUserTokens',
     tag: 'Account',
     summary: 'List user tokens',
-    description: 'Newest first, without their secrets.',
+    description: 'Newest first, without the tokens themselves.',
     success: ok(pageOf(UserToken)),
   }),
   userAccess('account:read'),

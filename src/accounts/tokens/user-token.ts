@@ -1,6 +1,6 @@
 import { type InferSelectModel, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { type Batch, ConstraintError } from '../../db/database';
+import { ConstraintError } from '../../db/database';
 import { accounts, userTokens } from '../../db/schema';
 import type { Config, Runtime } from '../../env';
 import { invalidRequest, Problem } from '../../errors';
@@ -15,7 +15,8 @@ import { lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 
-export const MAX_TOKENS = 100;
+/** The greatest number of user tokens of an account that have not expired. */
+export const MAX_USER_TOKENS = 100;
 
 export const UserTokenCreation = lazy(() =>
   z
@@ -53,7 +54,6 @@ export const exampleCreatedUserToken = { ...exampleUserToken, token: EXAMPLE.use
 
 type UserTokenRow = Omit<InferSelectModel<typeof userTokens>, 'hash' | 'account'>;
 
-/** A user token as the API shows it. */
 export const UserToken = lazy(() =>
   z
     .object({
@@ -70,7 +70,6 @@ export const UserToken = lazy(() =>
 
 export type UserToken = z.output<ReturnType<typeof UserToken>>;
 
-/** A new user token; `token`, the secret itself, is shown only this once. */
 export const CreatedUserToken = lazy(() =>
   UserToken()
     .extend({
@@ -87,18 +86,15 @@ export const CreatedUserToken = lazy(() =>
 
 export type CreatedUserToken = z.output<ReturnType<typeof CreatedUserToken>>;
 
-/** The path of a user token, for the `Location` header; the operator creates tokens under another path. */
-export function tokenLocation(_path: string, { id }: UserToken): string {
+/** The path at which a user token is deleted, for `Location`. The operator creates tokens under another path. */
+export function userTokenLocation(_path: string, { id }: UserToken): string {
   return `/v1/me/tokens/${id}`;
 }
 
-export function presentUserToken(row: UserTokenRow): UserToken;
-export function presentUserToken(row: UserTokenRow, secret: string): CreatedUserToken;
-export function presentUserToken(row: UserTokenRow, secret?: string): UserToken {
+export function presentUserToken(row: UserTokenRow): UserToken {
   return {
     id: row.id,
     name: row.name,
-    ...(secret !== undefined && { token: secret }),
     token_prefix: row.prefix,
     scopes: row.scopes as Scope[],
     expires_at: formatTimeOrNull(row.expiresAt),
@@ -107,33 +103,24 @@ export function presentUserToken(row: UserTokenRow, secret?: string): UserToken 
   };
 }
 
-/** A new user token: the answer that shows it, and the statement that stores it. */
-export interface IssuedToken {
-  token: CreatedUserToken;
-  store: (write: RecordWriter) => Batch[number];
-}
-
-/** Defaults for tokens that the operator creates: every scope, no expiry. */
-export const OPERATOR_TOKEN_DEFAULTS = { scopes: SCOPES, expiresAt: null };
-
 /** The input for a new user token. */
 interface TokenIssue {
   /** The name of the account's shard. */
   shard: string;
   account: Id<'user'>;
   input: UserTokenInput;
-  /** The scopes and the expiry for an input without them. */
-  defaults: { scopes: readonly Scope[]; expiresAt: number | null };
+  /** For an input without scopes or expiry; by default every scope, and no expiry. */
+  defaults?: { scopes: readonly Scope[]; expiresAt: number | null };
 }
 
 /**
- * Makes a user token, without storing it.
+ * Makes a user token: the answer that shows it, and `store`, which makes the statement that stores it.
  * @throws Problem `invalid_request` for an expiry that is not in the future
  */
-export async function issueUserToken(
+export async function makeUserToken(
   { config, runtime }: { config: Config; runtime: Runtime },
-  { shard, account, input, defaults }: TokenIssue,
-): Promise<IssuedToken> {
+  { shard, account, input, defaults = { scopes: SCOPES, expiresAt: null } }: TokenIssue,
+) {
   const now = runtime.now();
   if (input.expires_at !== undefined && input.expires_at <= now) {
     throw invalidRequest([{ path: 'body.expires_at', message: 'must be in the future' }]);
@@ -156,18 +143,21 @@ export async function issueUserToken(
       and (
         select count(*) from ${userTokens}
         where ${userTokens.account} = ${accounts.number} and coalesce(${userTokens.expiresAt} > ${now}, 1)
-      ) < ${MAX_TOKENS}
+      ) < ${MAX_USER_TOKENS}
   )`;
   return {
-    token: presentUserToken(row, secret),
-    store: (write) => write.insert(userTokens).values({ ...row, hash, account: owner }),
+    token: { ...presentUserToken(row), token: secret },
+    store: (write: RecordWriter) => write.insert(userTokens).values({ ...row, hash, account: owner }),
   };
 }
 
-/** Turns the failure to store a token in a full account into `conflict`, for a `catch`; throws other errors again. */
+/**
+ * Handles the error of a change that stores a token.
+ * @throws Problem `conflict` if the account has the maximum number of tokens; otherwise the same error
+ */
 export function refuseFullAccount(error: unknown): never {
   if (error instanceof ConstraintError && error.subject === 'user_tokens.account') {
-    throw new Problem('conflict', `The account has ${MAX_TOKENS} user tokens, the maximum. Delete one first.`);
+    throw new Problem('conflict', `The account has ${MAX_USER_TOKENS} user tokens, the maximum. Delete one first.`);
   }
   throw error;
 }

@@ -16,9 +16,7 @@ export async function registerAgents(origin: string, user: Api): Promise<Actor[]
   return actors;
 }
 
-/**
- * Rotates the key of an agent and revokes the old one immediately. Returns the status that each key gets then.
- */
+/** Rotates the key of an agent and ends the old one immediately. Returns the status that each key is answered then. */
 export async function rotateKey(
   origin: string,
   user: Api,

@@ -1,16 +1,16 @@
-/** The demo user's decision on a request. `leave` decides nothing; `narrow` approves with a narrower scope. */
+/** The demo user's decision on a request. `leave` decides nothing; `narrow` approves with the narrower scope. */
 export type Verdict = 'approve' | 'deny' | 'leave' | { narrow: Record<string, unknown> };
 
-/** A permission that an agent requests repeatedly. */
-export interface DemoRequest {
+/** A request that an agent makes repeatedly, with varying resources. */
+export interface RequestTemplate {
   action: string;
-  /** Each request names the next one. */
+  /** Used in turn. */
   resources: string[];
   scope: Record<string, unknown>;
   reason: string;
   /** How often the agent uses each token. */
   uses: number;
-  /** The user's decisions and remarks, used in turn. */
+  /** The user's decisions and the reasons for them, used in turn. */
   verdicts: [Verdict, string][];
 }
 
@@ -19,10 +19,10 @@ export interface DemoAgent {
   name: string;
   description: string;
   team: string;
-  duties: DemoRequest[];
+  templates: RequestTemplate[];
 }
 
-/** How often each duty is requested. */
+/** How often each agent makes each of its requests. */
 export const ROUNDS = 12;
 
 export const DEMO_AGENTS: DemoAgent[] = [
@@ -30,7 +30,7 @@ export const DEMO_AGENTS: DemoAgent[] = [
     name: 'Support assistant',
     description: 'Answers customers and closes their tickets',
     team: 'support',
-    duties: [
+    templates: [
       {
         action: 'email.send',
         resources: ['mailbox:support', 'mailbox:status'],
@@ -62,7 +62,7 @@ export const DEMO_AGENTS: DemoAgent[] = [
     name: 'Billing assistant',
     description: 'Issues refunds and chases invoices',
     team: 'finance',
-    duties: [
+    templates: [
       {
         action: 'refund.issue',
         resources: ['order:10482', 'order:10517', 'order:10533', 'order:10561'],
@@ -94,7 +94,7 @@ export const DEMO_AGENTS: DemoAgent[] = [
     name: 'Deployment bot',
     description: 'Ships releases and rolls them back',
     team: 'platform',
-    duties: [
+    templates: [
       {
         action: 'deploy.start',
         resources: ['service:api', 'service:web'],
@@ -124,7 +124,7 @@ export const DEMO_AGENTS: DemoAgent[] = [
     name: 'Data analyst',
     description: 'Answers questions about sales',
     team: 'insight',
-    duties: [
+    templates: [
       {
         action: 'table.read',
         resources: ['table:orders', 'table:returns', 'table:customers'],

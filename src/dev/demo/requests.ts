@@ -1,14 +1,14 @@
 import type { Api } from '../api.ts';
-import { type DemoRequest, ROUNDS } from './cast.ts';
-import type { Actor, Page, Permission, Request } from './types.ts';
+import { type RequestTemplate, ROUNDS } from './cast.ts';
+import type { Actor, Permission, PlannedRequest } from './types.ts';
 
-/** All agents concurrently request the permissions for their duties. */
-export async function askForPermissions(actors: Actor[]): Promise<Request[]> {
+/** Makes all requests of all agents, the agents at the same time. */
+export async function askForPermissions(actors: Actor[]): Promise<PlannedRequest[]> {
   const asked = await Promise.all(
     actors.map(async (actor) => {
-      const requests: Request[] = [];
+      const requests: PlannedRequest[] = [];
       for (let round = 0; round < ROUNDS; round++) {
-        for (const duty of actor.role.duties) requests.push(await ask(actor, duty, round));
+        for (const template of actor.role.templates) requests.push(await ask(actor, template, round));
       }
       return requests;
     }),
@@ -16,16 +16,16 @@ export async function askForPermissions(actors: Actor[]): Promise<Request[]> {
   return asked.flat();
 }
 
-async function ask(actor: Actor, duty: DemoRequest, round: number): Promise<Request> {
+async function ask(actor: Actor, template: RequestTemplate, round: number): Promise<PlannedRequest> {
   const permission = await actor.api.call<Permission>('POST', '/v1/permissions', {
-    action: duty.action,
-    resource: pick(duty.resources, round),
-    scope: duty.scope,
-    reason: duty.reason,
-    max_uses: duty.uses,
+    action: template.action,
+    resource: pick(template.resources, round),
+    scope: template.scope,
+    reason: template.reason,
+    max_uses: template.uses,
   });
-  const [verdict, remark] = pick(duty.verdicts, round);
-  return { actor, duty, permission, verdict, remark };
+  const [verdict, remark] = pick(template.verdicts, round);
+  return { actor, template, permission, verdict, remark };
 }
 
 function pick<T>(choices: T[], round: number): T {
@@ -40,30 +40,23 @@ export interface Decisions {
   waiting: number;
 }
 
-/** The user goes through each agent's pending requests, page by page, and decides most of them. */
-export async function decide(user: Api, actors: Actor[], requests: Request[]): Promise<Decisions> {
+/** Decides the agents' pending requests as planned, as the user. */
+export async function decideRequests(user: Api, actors: Actor[], requests: PlannedRequest[]): Promise<Decisions> {
   const decisions: Decisions = { approved: 0, narrowed: 0, denied: 0, waiting: 0 };
   const byId = new Map(requests.map((request) => [request.permission.id, request]));
   await Promise.all(
     actors.map(async (actor) => {
-      let cursor: string | null = null;
-      do {
-        const page: Page<Permission> = await user.call(
-          'GET',
-          `/v1/permissions?status=pending&agent_id=${actor.id}${cursor ? `&cursor=${cursor}` : ''}`,
-        );
-        for (const { id } of page.data) {
-          const request = byId.get(id);
-          if (request) decisions[await decideOne(user, request)]++;
-        }
-        cursor = page.next_cursor;
-      } while (cursor);
+      const filters = { status: 'pending', agent_id: actor.id };
+      for await (const { id } of user.list<Permission>('/v1/permissions', filters)) {
+        const request = byId.get(id);
+        if (request) decisions[await decideOne(user, request)]++;
+      }
     }),
   );
   return decisions;
 }
 
-async function decideOne(user: Api, request: Request): Promise<keyof Decisions> {
+async function decideOne(user: Api, request: PlannedRequest): Promise<keyof Decisions> {
   const { verdict, remark, permission } = request;
   if (verdict === 'leave') return 'waiting';
   const call = verdict === 'deny' ? 'deny' : 'approve';

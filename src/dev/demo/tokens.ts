@@ -1,25 +1,25 @@
 import type { Api } from '../api.ts';
-import type { Actor, Permission, Request } from './types.ts';
+import type { Actor, Permission, PlannedRequest } from './types.ts';
 
-/** The results of using the tokens. */
-export interface TokenUse {
+/** What {@link useTokens} did: how many tokens it used, how often, and how many of them have no use left. */
+export interface TokenUses {
   tokens: number;
   uses: number;
   usedUp: number;
-  /** Requests whose tokens still have a use left: the last one of each agent. */
-  spare: Request[];
+  /** The requests whose tokens have uses left: at most one of each agent. */
+  spare: PlannedRequest[];
 }
 
-/** Agents fetch their tokens and use them. */
-export async function useTokens(actors: Actor[], requests: Request[]): Promise<TokenUse> {
-  const total: TokenUse = { tokens: 0, uses: 0, usedUp: 0, spare: [] };
+/** Uses up the tokens of all approved requests, as their agents; but one token of each agent only once, if it can. */
+export async function useTokens(actors: Actor[], requests: PlannedRequest[]): Promise<TokenUses> {
+  const total: TokenUses = { tokens: 0, uses: 0, usedUp: 0, spare: [] };
   await Promise.all(
     actors.map(async (actor) => {
       const approved = requests.filter((request) => request.actor === actor && request.permission.token);
-      const spare = approved.findLast(({ duty }) => duty.uses > 1);
+      const spare = approved.findLast(({ template }) => template.uses > 1);
       for (const request of approved) {
         request.permission = await actor.api.call<Permission>('GET', `/v1/permissions/${request.permission.id}`);
-        const times = request === spare ? 1 : request.duty.uses;
+        const times = request === spare ? 1 : request.template.uses;
         let left = 0;
         for (let use = 0; use < times; use++) left = await useToken(request);
         total.tokens++;
@@ -32,16 +32,16 @@ export async function useTokens(actors: Actor[], requests: Request[]): Promise<T
   return total;
 }
 
-/** Uses a token once. Returns the remaining uses. */
-async function useToken({ actor, permission }: Request): Promise<number> {
+/** Uses a token once, and returns how many uses remain. */
+async function useToken({ actor, permission }: PlannedRequest): Promise<number> {
   const { action, resource, token } = permission;
   const body = { token: token?.value, action, resource };
   const used = await actor.api.call<{ remaining_uses: number }>('POST', '/v1/tokens/use', body);
   return used.remaining_uses;
 }
 
-/** The user revokes tokens. Returns how many are revoked then. */
-export async function revokeTokens(user: Api, requests: Request[]): Promise<number> {
+/** Revokes the tokens of requests, as the user, and returns how many are revoked then. */
+export async function revokeTokens(user: Api, requests: PlannedRequest[]): Promise<number> {
   let revoked = 0;
   for (const { permission } of requests) {
     await user.call('POST', '/v1/tokens/revoke', { token_id: permission.token?.id, reason: 'No longer needed' });

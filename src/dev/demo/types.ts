@@ -1,29 +1,20 @@
 import type { Api } from '../api.ts';
-import type { DemoAgent, DemoRequest, Verdict } from './cast.ts';
+import type { DemoAgent, RequestTemplate, Verdict } from './cast.ts';
 
 /** The fields of a permission that the demo uses. */
 export interface Permission {
   id: string;
-  agent_id: string;
   action: string;
   resource: string;
   status: 'pending' | 'approved' | 'denied' | 'expired';
-  token: { id: string; status: string; max_uses: number; uses: number; value?: string } | null;
-}
-
-/** A page of a list. */
-export interface Page<T> {
-  data: T[];
-  has_more: boolean;
-  next_cursor: string | null;
+  token: { id: string; status: string; value?: string } | null;
 }
 
 /** The fields of an audit entry that the demo uses. */
 export interface AuditEntry {
   sequence: number;
-  agent_id: string;
   event_type: string;
-  details: { action: string; resource: string; decision_reason: string | null };
+  details: { decision_reason: string | null };
   created_at: string;
 }
 
@@ -37,9 +28,10 @@ export interface Actor {
 }
 
 /** An agent's request, and the user's planned decision. */
-export interface Request {
+export interface PlannedRequest {
   actor: Actor;
-  duty: DemoRequest;
+  template: RequestTemplate;
+  /** As it was last read. */
   permission: Permission;
   verdict: Verdict;
   remark: string;

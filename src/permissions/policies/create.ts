@@ -14,26 +14,24 @@ import { examplePolicy, MAX_POLICIES, Policy, policyFields, presentPolicy } from
 
 const { id: _id, created_at: _created, updated_at: _updated, ...examplePolicyFields } = examplePolicy;
 
-const PolicyCreation = lazy(() =>
-  z
+const PolicyCreation = lazy(() => {
+  const { agent_ids, conditions, token_ttl, max_uses, reason, priority, is_active, ...required } = policyFields();
+  return z
     .strictObject({
-      name: policyFields().name,
-      effect: policyFields().effect,
-      actions: policyFields().actions,
-      resources: policyFields().resources,
-      agent_ids: policyFields().agent_ids.default(null),
-      conditions: policyFields().conditions.default({}),
-      token_ttl: policyFields().token_ttl.default(null),
-      max_uses: policyFields().max_uses.default(null),
-      reason: policyFields().reason.default(null),
-      priority: policyFields().priority.default(0),
-      is_active: policyFields().is_active.default(true),
+      ...required,
+      agent_ids: agent_ids.default(null),
+      conditions: conditions.default({}),
+      token_ttl: token_ttl.default(null),
+      max_uses: max_uses.default(null),
+      reason: reason.default(null),
+      priority: priority.default(0),
+      is_active: is_active.default(true),
     })
-    .meta({ id: 'PolicyCreation', examples: [examplePolicyFields] }),
-);
+    .meta({ id: 'PolicyCreation', examples: [examplePolicyFields] });
+});
 
 /**
- * Creates a policy, which applies to later requests.
+ * Creates a policy, which applies to later requests only.
  * @throws Problem `conflict` if the account has the maximum number of policies
  */
 export async function createPolicy(
@@ -42,19 +40,15 @@ export async function createPolicy(
 ): Promise<Policy> {
   const { principal, runtime, ledger } = context;
   const now = runtime.now();
+  const { agent_ids: agentIds, token_ttl: tokenTtl, max_uses: maxUses, is_active: isActive, ...fields } = input;
   const row = {
     id: newId(runtime, 'policy'),
-    name: input.name,
-    effect: input.effect,
-    actions: input.actions,
-    resources: input.resources,
-    agentIds: input.agent_ids,
-    conditions: input.conditions,
-    tokenTtl: input.token_ttl,
-    maxUses: input.max_uses,
+    ...fields,
+    agentIds,
+    tokenTtl,
+    maxUses,
+    isActive,
     reason: input.reason || null,
-    priority: input.priority,
-    isActive: input.is_active,
     createdAt: now,
     updatedAt: now,
   };
@@ -83,7 +77,7 @@ export const createPolicyRoute = new Hono().post(
     id: 'createPolicy',
     tag: 'Policies',
     summary: 'Create a policy',
-    description: 'It applies to later requests.',
+    description: 'It applies to later requests only.',
     success: created(Policy),
     problems: ['conflict'],
   }),

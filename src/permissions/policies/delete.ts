@@ -7,10 +7,10 @@ import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
 import { pathId } from '../../http/path-id';
 import type { Id } from '../../lib/typeid';
-import { isPolicy, policyOwnerSql } from './policy';
+import { isPolicyWithId, policyOwnerSql } from './policy';
 
 /**
- * Deletes a policy. Its decisions remain.
+ * Deletes a policy. The decisions that it made remain.
  * @throws Problem `not_found`
  */
 export async function deletePolicy(context: UserContext, { id }: { id: Id<'policy'> }): Promise<void> {
@@ -18,7 +18,7 @@ export async function deletePolicy(context: UserContext, { id }: { id: Id<'polic
   await context.ledger
     .change({
       record: userActivity(context, 'policy.deleted', id, { account: policyOwnerSql(account, id) }),
-      changes: (write) => [write.delete(policies).where(isPolicy(account, id))],
+      changes: (write) => [write.delete(policies).where(isPolicyWithId(account, id))],
       answer: null,
     })
     .catch(asNotFound('policy'));
@@ -30,7 +30,7 @@ export const deletePolicyRoute = new Hono().delete(
     id: 'deletePolicy',
     tag: 'Policies',
     summary: 'Delete a policy',
-    description: 'Its decisions remain.',
+    description: 'The decisions that it made remain.',
     success: noContent(),
     pathId: 'policy',
   }),

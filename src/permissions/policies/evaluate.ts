@@ -1,7 +1,7 @@
 import { equalJson, isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { matchesPattern } from '../../lib/pattern';
 import type { Id } from '../../lib/typeid';
-import type { Condition, PolicyRow } from './policy';
+import type { PolicyCondition, PolicyRow } from './policy';
 
 /** The part of a request that policies look at. */
 export interface EvaluatedRequest {
@@ -12,19 +12,21 @@ export interface EvaluatedRequest {
   scope: JsonObject;
 }
 
-/** The possible results; a request is `pending`, and waits for a person, if no policy applies. */
+/** The possible results. A request stays `pending`, and waits for a person, if no policy applies. */
 export const DECISIONS = ['approve', 'deny', 'pending'] as const;
 
-/** The result for a request: the policy that decides, and all that apply, in the order of precedence. */
+/** The result for a request. */
 export interface Evaluation {
   decision: (typeof DECISIONS)[number];
+  /** The policy that decides; null if none applies. */
   policy: PolicyRow | null;
+  /** Every policy that applies. The first one decides. */
   matched: Id<'policy'>[];
 }
 
 /**
- * Evaluates an account's policies for a request. Any denial that applies wins; otherwise the approval of highest
- * priority, of equal ones the oldest; otherwise the request waits for a person.
+ * Evaluates an account's policies for a request. Any denial that applies wins, otherwise any approval; among several,
+ * the one of highest priority decides, and of equal ones the oldest. If none applies the request waits for a person.
  */
 export function evaluatePolicies(policies: PolicyRow[], request: EvaluatedRequest): Evaluation {
   const applying = policies.filter((policy) => policy.isActive && applies(policy, request)).sort(byPrecedence);
@@ -47,8 +49,8 @@ function applies(policy: PolicyRow, { agentId, action, resource, scope }: Evalua
 }
 
 /**
- * Whether a scope meets a policy's conditions. In doubt (a key is missing, a value has another type, a condition is
- * invalid) a denial applies and an approval does not: both fail closed. An approval with conditions must have one for
+ * Whether a scope meets a policy's conditions. In doubt (the scope lacks a key, a value has another type, a condition is
+ * malformed) a denial applies and an approval does not: both fail closed. An approval with conditions must have one for
  * every key of the scope, because it does not allow what it does not mention.
  */
 function conditionsHold({ effect, conditions }: PolicyRow, scope: JsonObject): boolean {
@@ -62,8 +64,8 @@ function conditionsHold({ effect, conditions }: PolicyRow, scope: JsonObject): b
   });
 }
 
-/** Whether a stored condition is valid. Written without Zod, as it runs for every policy on every request. */
-function isCondition(value: unknown): value is Condition {
+/** Whether a stored value has the form of a condition. Written without Zod, as it runs for every policy on every request. */
+function isCondition(value: unknown): value is PolicyCondition {
   if (!isJsonObject(value)) return false;
   return Object.entries(value).every(
     ([name, limit]) =>
@@ -73,8 +75,8 @@ function isCondition(value: unknown): value is Condition {
   );
 }
 
-/** Whether a value meets a condition; null if their types differ, so that they cannot be compared. */
-function holds(condition: Condition, value: Json): boolean | null {
+/** Whether a value meets every part of a condition; null if it fails none, but has another type than one of them. */
+function holds(condition: PolicyCondition, value: Json): boolean | null {
   const answers: (boolean | null)[] = [];
   if (condition.min !== undefined) answers.push(typeof value === 'number' ? value >= condition.min : null);
   if (condition.max !== undefined) answers.push(typeof value === 'number' ? value <= condition.max : null);
@@ -84,6 +86,7 @@ function holds(condition: Condition, value: Json): boolean | null {
   return answers.includes(null) ? null : true;
 }
 
+/** Whether a value equals one of those wanted; null if none of them has its type. */
 function isOneOf(value: Json, wanted: Json[]): boolean | null {
   if (!wanted.some((member) => typeName(member) === typeName(value))) return null;
   return wanted.some((member) => equalJson(member, value));

@@ -7,14 +7,16 @@ import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { pathId } from '../../http/path-id';
 import type { Id } from '../../lib/typeid';
-import { isPolicy, Policy, presentPolicy } from './policy';
+import { isPolicyWithId, Policy, presentPolicy } from './policy';
 
 /**
- * Finds a policy of the account.
+ * Returns a policy of the account.
  * @throws Problem `not_found`
  */
 export async function getPolicy({ reader, principal }: UserContext, { id }: { id: Id<'policy'> }): Promise<Policy> {
-  const [[row]] = await reader.load([reader.select().from(policies).where(isPolicy(principal.account.number, id))]);
+  const [[row]] = await reader.load([
+    reader.select().from(policies).where(isPolicyWithId(principal.account.number, id)),
+  ]);
   if (!row) throw notFound('policy');
   return presentPolicy(row);
 }

@@ -12,11 +12,11 @@ import { formatTime } from '../../lib/time';
 import { type Id, idPattern } from '../../lib/typeid';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH, permissionFields } from '../permission-fields';
 
-/** The greatest number of policies of an account, because every request evaluates all of them. */
+/** The greatest number of policies of an account. Every request evaluates all active ones. */
 export const MAX_POLICIES = 200;
 
 const MAX_MEMBERS = 100;
-/** Limits the size of all policies together, because every request evaluates all of them. */
+/** The greatest size of one list of patterns, because every request is compared with every pattern. */
 const MAX_PATTERN_BYTES = 8 * 1024;
 const MAX_PRIORITY = 1_000_000;
 
@@ -24,8 +24,7 @@ export type PolicyRow = InferSelectModel<typeof policies>;
 
 const CONDITION = 'PolicyCondition';
 
-/** A policy's condition on one key of a request's scope; `{}` accepts any value. */
-export const Condition = lazy(() =>
+export const PolicyCondition = lazy(() =>
   z
     .strictObject({
       min: z.number().optional().meta({ description: 'The smallest number allowed; not above `max`.' }),
@@ -44,19 +43,17 @@ export const Condition = lazy(() =>
     }),
 );
 
-export type Condition = z.output<ReturnType<typeof Condition>>;
-
-/** The operators of a condition. */
-const OPERATORS = ['min', 'max', 'equals', 'in'] as const satisfies readonly (keyof Condition)[];
+export type PolicyCondition = z.output<ReturnType<typeof PolicyCondition>>;
 
 const conditions = lazy(() =>
   jsonObject('The conditions on keys of the scope; empty for none.', 16 * 1024)
     .superRefine((value, refinement) => {
+      const operators = Object.keys(PolicyCondition().shape).join(', ');
       for (const [key, condition] of Object.entries(value)) {
-        const { error } = Condition().safeParse(condition);
+        const { error } = PolicyCondition().safeParse(condition);
         for (const issue of error?.issues ?? []) {
           const [name] = issue.code === 'unrecognized_keys' ? issue.keys : [];
-          const message = name === undefined ? issue.message : `takes ${OPERATORS.join(', ')}, not ${name}`;
+          const message = name === undefined ? issue.message : `takes ${operators}, not ${name}`;
           refinement.addIssue({ code: 'custom', path: [key, ...issue.path], message });
         }
         // Reports only the first invalid condition, because validating an invalid one is slow.
@@ -83,7 +80,7 @@ function patterns(max: number, examples: string[]) {
 
 const PolicyEffect = lazy(() => choice(POLICY_EFFECTS).meta({ id: 'PolicyEffect' }));
 
-/** The fields that a client may set. */
+/** The fields of a policy that clients may set. */
 export const policyFields = lazy(() => ({
   name: text(1, 255),
   effect: PolicyEffect(),
@@ -102,7 +99,9 @@ export const policyFields = lazy(() => ({
   }),
   reason: permissionFields().reason.nullable().meta({ description: 'The reason given for its decisions.' }),
   priority: wholeNumber(-MAX_PRIORITY, MAX_PRIORITY).meta({
-    description: 'If several approvals apply, the one of highest priority decides; of equal ones, the oldest.',
+    description:
+      'If several approvals apply, the one of highest priority decides; of equal ones, the oldest. The same holds for ' +
+      'several denials.',
   }),
   is_active: z.boolean(),
 }));
@@ -124,7 +123,6 @@ export const examplePolicy = {
   updated_at: EXAMPLE.time,
 };
 
-/** A policy as the API shows it. */
 export const Policy = lazy(() =>
   z
     .object({
@@ -134,7 +132,7 @@ export const Policy = lazy(() =>
       actions: z.array(z.string()),
       resources: z.array(z.string()),
       agent_ids: z.array(z.string().meta({ pattern: idPattern('agent') })).nullable(),
-      conditions: jsonField(z.record(z.string(), Condition())),
+      conditions: jsonField(z.record(z.string(), PolicyCondition())),
       token_ttl: countField.nullable().meta({ description: 'Seconds.' }),
       max_uses: countField.nullable(),
       reason: z.string().nullable(),
@@ -176,16 +174,16 @@ export function presentPolicy(row: Omit<PolicyRow, 'account'>): Policy {
 }
 
 /** The condition that finds a policy of an account. */
-export function isPolicy(account: number, id: Id<'policy'>) {
+export function isPolicyWithId(account: number, id: Id<'policy'>) {
   return and(eq(policies.account, account), eq(policies.id, id));
 }
 
-/** The number of the account that a policy belongs to, as SQL; NULL if it is not this account's. */
+/** The account's number, as SQL that yields NULL if the account has no such policy. */
 export function policyOwnerSql(account: number, id: Id<'policy'>): SQL<number> {
-  return sql<number>`(select account from ${policies} where ${isPolicy(account, id)})`;
+  return sql<number>`(select account from ${policies} where ${isPolicyWithId(account, id)})`;
 }
 
-/** Makes the preload of the account's active policies. */
+/** Makes the query for the account's active policies, to run with the authentication. */
 export async function activePolicies(_c: RequestContext, reader: Reader, owner: SQL<number>) {
   const query = reader
     .select()

@@ -27,17 +27,11 @@ const PolicySimulation = lazy(() =>
     .meta({
       id: 'PolicySimulation',
       examples: [
-        {
-          agent_id: exampleId('agent'),
-          action: EXAMPLE.action,
-          resource: EXAMPLE.resource,
-          scope: EXAMPLE.scope,
-        },
+        { agent_id: exampleId('agent'), action: EXAMPLE.action, resource: EXAMPLE.resource, scope: EXAMPLE.scope },
       ],
     }),
 );
 
-/** The decision that the account's policies would make. */
 export const Simulation = lazy(() =>
   z
     .object({
@@ -53,7 +47,7 @@ export const Simulation = lazy(() =>
 
 export type Simulation = z.output<ReturnType<typeof Simulation>>;
 
-/** Evaluates an account's policies for a request that is not made, without writing anything. */
+/** Returns what the account's active policies would decide about a request. Writes nothing. */
 export function simulatePolicies(
   input: { policies: PolicyRow[] } & z.output<ReturnType<typeof PolicySimulation>>,
 ): Simulation {

@@ -10,7 +10,7 @@ import { answer, ok, operation } from '../../http/operation';
 import { pathId } from '../../http/path-id';
 import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
-import { isPolicy, Policy, policyFields, policyOwnerSql, presentPolicy } from './policy';
+import { isPolicyWithId, Policy, policyFields, policyOwnerSql, presentPolicy } from './policy';
 
 const PolicyUpdate = lazy(() =>
   atLeastOneField(z.strictObject(policyFields()).partial()).meta({
@@ -28,25 +28,15 @@ export async function updatePolicy(
   { id, ...fields }: { id: Id<'policy'> } & z.output<ReturnType<typeof PolicyUpdate>>,
 ): Promise<Policy> {
   const account = context.principal.account.number;
-  const columns = {
-    name: fields.name,
-    effect: fields.effect,
-    actions: fields.actions,
-    resources: fields.resources,
-    agentIds: fields.agent_ids,
-    conditions: fields.conditions,
-    tokenTtl: fields.token_ttl,
-    maxUses: fields.max_uses,
-    reason: fields.reason === '' ? null : fields.reason,
-    priority: fields.priority,
-    isActive: fields.is_active,
-    updatedAt: context.runtime.now(),
-  };
+  const { agent_ids: agentIds, token_ttl: tokenTtl, max_uses: maxUses, is_active: isActive, ...others } = fields;
+  const reason = fields.reason === '' ? null : fields.reason;
+  const updatedAt = context.runtime.now();
+  const columns = { ...others, agentIds, tokenTtl, maxUses, isActive, reason, updatedAt };
   const changed = { account: policyOwnerSql(account, id), changes: Object.keys(fields) };
   const [[row]] = await context.ledger
     .change({
       record: userActivity(context, 'policy.updated', id, changed),
-      changes: (write) => [write.update(policies).set(columns).where(isPolicy(account, id)).returning()],
+      changes: (write) => [write.update(policies).set(columns).where(isPolicyWithId(account, id)).returning()],
       answer: null,
     })
     .catch(asNotFound('policy'));

@@ -4,22 +4,46 @@ import type { AppEnv } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
-import { deriveLogKeys } from '../../lib/signing-key';
-import { examplePublicKey, PublicKey } from './public-key';
-import { TokenSigner } from './token-signer';
+import { deriveLogKeys, deriveTokenKeys } from '../../lib/signing-key';
 
-const FIVE_MINUTES = 300;
+/** The key of RFC 8037 appendix A. */
+const examplePublicKey = {
+  kty: 'OKP',
+  crv: 'Ed25519',
+  x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+  kid: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
+  use: 'sig',
+  alg: 'EdDSA',
+};
+
+/** A public key that verifies tokens or logs (RFC 7517 section 4, of the type of RFC 8037 section 2). */
+const PublicKey = lazy(() =>
+  z
+    .object({
+      kty: z.literal('OKP'),
+      crv: z.literal('Ed25519'),
+      x: z.string().meta({ description: 'The key, in base64url.' }),
+      kid: z.string().meta({
+        description:
+          'Its JWK thumbprint (RFC 7638), with the prefix `log-` for keys of logs. The header of a token names its key.',
+      }),
+      use: z.literal('sig'),
+      alg: z.literal('EdDSA'),
+    })
+    .meta({ id: 'PublicKey', examples: [examplePublicKey] }),
+);
 
 /** A set of keys (RFC 7517 section 5). */
 const KeySet = lazy(() =>
   z
     .object({
-      keys: z.array(PublicKey()).meta({ description: 'The keys of tokens, then the keys of logs; newest first.' }),
+      keys: z
+        .array(PublicKey())
+        .meta({ description: 'The keys of tokens, newest first, then the keys of logs, newest first.' }),
     })
     .meta({ id: 'KeySet', examples: [{ keys: [examplePublicKey] }] }),
 );
 
-/** The public keys that verify tokens and heads of audit logs (RFC 7517); needs no credential. */
 export const getKeysRoute = new Hono<AppEnv>().get(
   '/.well-known/jwks.json',
   operation({
@@ -32,10 +56,8 @@ export const getKeysRoute = new Hono<AppEnv>().get(
   }),
   noQuery(),
   async (c) => {
-    const { keyring, publicUrl } = c.var.config;
-    const { publicKeys } = await TokenSigner.open(keyring, publicUrl);
-    const logKeys = await deriveLogKeys(keyring);
-    const keys = [...publicKeys, ...logKeys.map(({ publicJwk }) => publicJwk)];
-    return answer(c, { keys }, { 'Cache-Control': `public, max-age=${FIVE_MINUTES}` });
+    const { keyring } = c.var.config;
+    const keys = [...(await deriveTokenKeys(keyring)), ...(await deriveLogKeys(keyring))];
+    return answer(c, { keys: keys.map(({ publicJwk }) => publicJwk) }, { 'Cache-Control': 'public, max-age=300' });
   },
 );

@@ -6,8 +6,6 @@ import { noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
 
-const ONE_HOUR = 3_600;
-
 const ServerMetadata = lazy(() =>
   z
     .object({
@@ -24,7 +22,7 @@ const ServerMetadata = lazy(() =>
 );
 
 /**
- * Describes the endpoints that standard clients use (RFC 8414 section 2). There are no grant or response types, because
+ * The service's metadata as an authorization server (RFC 8414 section 2). There are no grant or response types, because
  * tokens are issued by the approval of a permission.
  */
 function describeServer(issuer: string) {
@@ -40,7 +38,6 @@ function describeServer(issuer: string) {
   };
 }
 
-/** The metadata of the authorization server; needs no credential. */
 export const getServerMetadataRoute = new Hono<AppEnv>().get(
   '/.well-known/oauth-authorization-server',
   operation({
@@ -51,5 +48,5 @@ export const getServerMetadataRoute = new Hono<AppEnv>().get(
     success: ok(ServerMetadata),
   }),
   noQuery(),
-  (c) => answer(c, describeServer(c.var.config.publicUrl), { 'Cache-Control': `public, max-age=${ONE_HOUR}` }),
+  (c) => answer(c, describeServer(c.var.config.publicUrl), { 'Cache-Control': 'public, max-age=3600' }),
 );

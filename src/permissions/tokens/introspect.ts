@@ -9,7 +9,6 @@ import { countField, idField, objectField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { SECOND } from '../../lib/time';
 import { type PermissionRow, tokenAt, visiblePermission } from '../permission';
-import { tokenClaims } from './sign-active-tokens';
 import { permissionOfToken, tokenText, tokenTypeHint } from './token-input';
 import { TokenSigner } from './token-signer';
 
@@ -19,10 +18,9 @@ const TokenIntrospection = lazy(() =>
     .meta({ id: 'TokenIntrospection', examples: [{ token: EXAMPLE.token }] }),
 );
 
-/** The answer for a token that is not active or not the caller's, which says nothing more (RFC 7662 section 2.2). */
+/** The answer for every token that is not usable or not the caller's. It does not say why (RFC 7662 section 2.2). */
 const INACTIVE = { active: false } as const;
 
-/** The answer for an active token: its claims and its type. */
 const ActiveToken = lazy(() =>
   z
     .object({
@@ -78,7 +76,7 @@ const ActiveToken = lazy(() =>
 const InactiveToken = lazy(() =>
   z.strictObject({ active: z.literal(false) }).meta({
     id: 'InactiveToken',
-    description: 'A token that is not active, or that the caller may not see.',
+    description: 'A token that is not active, whose agent is inactive, or that the caller may not see.',
     examples: [INACTIVE],
   }),
 );
@@ -88,8 +86,8 @@ export const Introspection = lazy(() => z.union([ActiveToken(), InactiveToken()]
 export type Introspection = z.output<ReturnType<typeof Introspection>>;
 
 /**
- * Says whether a token is active, with its claims (RFC 7662, with the authorization details of RFC 9396 section 9.2).
- * This does not count as a use.
+ * Returns the claims of a token if it is active and its agent is too, and otherwise only that it is inactive (RFC 7662,
+ * with the authorization details of RFC 9396 section 9.2). This does not count as a use.
  */
 export async function introspectToken(
   { principal, runtime, config }: Context,
@@ -98,8 +96,8 @@ export async function introspectToken(
   const row = visiblePermission(principal, permission);
   const token = row && tokenAt(row, runtime.now());
   if (!row?.agentIsActive || token?.status !== 'active') return INACTIVE;
-  const signer = await TokenSigner.open(config.keyring, config.publicUrl);
-  return { active: true, token_type: 'Bearer', ...signer.payload(tokenClaims(row, token)) };
+  const signer = await TokenSigner.open(config);
+  return { active: true, token_type: 'Bearer', ...signer.payload(row, token) };
 }
 
 export const introspectTokenRoute = new Hono().post(

@@ -9,7 +9,7 @@ import { noQuery, oauthBody, readJsonOrForm } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
 import { draftPermissionEntry } from '../draft-entry';
-import { isPermission, type PermissionRow, tokenAt, visiblePermission } from '../permission';
+import { isPermissionWithId, type PermissionRow, tokenAt, visiblePermission } from '../permission';
 import { permissionFields } from '../permission-fields';
 import { permissionOfToken, shortText, tokenText, tokenTypeHint } from './token-input';
 
@@ -34,10 +34,10 @@ const TokenRevocation = lazy(() =>
     }),
 );
 
-/** An empty answer, which does not say whether there was such a token. */
+/** The empty answer. It does not say whether there was such a token. */
 export const Revocation = lazy(() => z.strictObject({}).meta({ id: 'Revocation', examples: [{}] }));
 
-/** Revokes a token. An unknown or inactive token is no error (RFC 7009 section 2.2). */
+/** Revokes a token. Does nothing for a token that is unknown, not active or another agent's (RFC 7009 section 2.2). */
 export async function revokeToken(
   context: Context,
   { permission, reason }: { permission: PermissionRow | undefined } & z.output<ReturnType<typeof TokenRevocation>>,
@@ -54,7 +54,7 @@ export async function revokeToken(
     policy_id: row.policyId,
     token_id: token.id,
   });
-  // If this transition loses, somebody else has ended the token, which is the same result.
+  // Null if the token was used up, revoked or expired, or its agent deleted, meanwhile: it has ended all the same.
   await ledger.commit({
     changes: (write) => [
       write
@@ -62,7 +62,7 @@ export async function revokeToken(
         .set({ tokenStatus: 'revoked', lastEntry: entry.id, updatedAt: now })
         .where(
           and(
-            isPermission(row.account, row.id),
+            isPermissionWithId(row.account, row.id),
             eq(permissions.tokenStatus, 'active'),
             gt(permissions.tokenExpiresAt, now),
           ),

@@ -13,24 +13,26 @@ import { TokenSigner } from './token-signer';
 
 const MAX_TOKEN_LENGTH = 16 * 1024;
 
-/** A token as a client sends it. */
 export const tokenText = lazy(() =>
   plainText(MAX_TOKEN_LENGTH)
     .min(1, 'must not be empty')
     .meta({ description: 'The token itself.', examples: [EXAMPLE.token] }),
 );
 
-/** A short text that is only compared, never stored. */
+/** A text of at most 128 characters, for fields that are compared or ignored but never stored. */
 export const shortText = lazy(() => plainText(128));
 
-/** The kind of the token (RFC 7009 section 2.1), which is ignored. */
 export const tokenTypeHint = lazy(() =>
-  shortText().meta({ description: 'Accepted and ignored.', examples: ['access_token'] }),
+  shortText().meta({
+    description: 'The kind of the token (RFC 7009). Accepted and ignored.',
+    examples: ['access_token'],
+  }),
 );
 
 /**
- * Makes the preload of the permission whose token the body names, as `token` or as `token_id`. It loads nothing for an
- * invalid body, which the validation that follows refuses, or for a token that this service did not sign.
+ * Returns a function that makes the query for the permission whose token is in the body, as `token` or as `token_id`, to
+ * run with the authentication. It makes none for a token that this service did not sign, nor for an invalid body, which
+ * the validation refuses later.
  */
 export function permissionOfToken(readBody: BodyReader) {
   return async (c: RequestContext, reader: Reader, owner: SQL<number>) => {
@@ -40,7 +42,6 @@ export function permissionOfToken(readBody: BodyReader) {
 }
 
 async function readTokenId(c: RequestContext, readBody: BodyReader) {
-  const { keyring, publicUrl } = c.var.config;
   let body: unknown;
   try {
     body = await readBody(c);
@@ -51,7 +52,7 @@ async function readTokenId(c: RequestContext, readBody: BodyReader) {
   if (!isJsonObject(body)) return null;
   if (typeof body.token === 'string') {
     if (body.token.length > MAX_TOKEN_LENGTH) return null;
-    const signer = await TokenSigner.open(keyring, publicUrl);
+    const signer = await TokenSigner.open(c.var.config);
     return parseId('token', (await signer.readTokenId(body.token)) ?? '');
   }
   return typeof body.token_id === 'string' ? parseId('token', body.token_id) : null;

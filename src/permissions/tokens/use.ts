@@ -19,7 +19,7 @@ import { draftPermissionEntry } from '../draft-entry';
 import {
   findPermission,
   type GrantedToken,
-  isPermission,
+  isPermissionWithId,
   type PermissionRow,
   tokenAt,
   visiblePermission,
@@ -46,7 +46,6 @@ type UseInput = z.output<ReturnType<typeof TokenUse>>;
 /** Why a token cannot be used. */
 type Refusal = (typeof PROBLEMS.token_not_active.reasons)[number];
 
-/** The answer to a use: what the token allows. */
 export const UsedToken = lazy(() =>
   z
     .object({
@@ -84,8 +83,9 @@ export const UsedToken = lazy(() =>
 export type UsedToken = z.output<ReturnType<typeof UsedToken>>;
 
 /**
- * Takes one use of a token.
- * @throws Problem `token_not_active`, with the reason; `conflict` if the account's log is full
+ * Takes one use of a token, and returns what the token allows.
+ * @throws Problem `token_not_active`, with the reason; `conflict` if the account's log is full; `unavailable` if the
+ *   token could not be used for a moment but can be now
  */
 export async function useToken(
   context: Context,
@@ -96,7 +96,6 @@ export async function useToken(
   if (!row) throw notActive('unknown');
   const now = runtime.now();
   const token = requireUsable(row, input, now);
-  const { action, resource } = row;
   const entry = draftPermissionEntry(context, row, 'use', {
     scope: token.scope,
     policy_id: row.policyId,
@@ -107,8 +106,8 @@ export async function useToken(
     token_id: token.id,
     permission_id: row.id,
     agent_id: row.agentId,
-    action,
-    resource,
+    action: row.action,
+    resource: row.resource,
     scope: token.scope,
     uses,
     remaining_uses: token.maxUses - uses,
@@ -122,22 +121,19 @@ export async function useToken(
   throw unavailable();
 }
 
-interface TokenUseChange {
-  row: PermissionRow;
-  entry: Entry;
-  /** The answer if no other use happens at the same time. */
-  expected: UsedToken;
-}
-
 /**
  * Stores one use with its entry.
- * @returns the number of uses so far, or null if the token ended at the same time
+ * @param expected the answer if no other use happens at the same time
+ * @returns the number of uses so far, or null if the token ended, or its agent became inactive, at the same time
  * @throws Problem `token_not_active` if somebody else took the last use at the same time
  */
-async function takeUse({ ledger, runtime }: Context, { row, entry, expected }: TokenUseChange): Promise<number | null> {
+async function takeUse(
+  { ledger, runtime }: Context,
+  { row, entry, expected }: { row: PermissionRow; entry: Entry; expected: UsedToken },
+): Promise<number | null> {
   const now = runtime.now();
   const ofToken = (number: SQL) =>
-    sql<number>`(select ${number} from ${permissions} where ${isPermission(row.account, row.id)})`;
+    sql<number>`(select ${number} from ${permissions} where ${isPermissionWithId(row.account, row.id)})`;
   try {
     const committed = await ledger.commit({
       changes: (write) => [
@@ -150,7 +146,7 @@ async function takeUse({ ledger, runtime }: Context, { row, entry, expected }: T
             lastEntry: entry.id,
             updatedAt: now,
           })
-          .where(and(isPermission(row.account, row.id), isUsable(now)))
+          .where(and(isPermissionWithId(row.account, row.id), isUsable(now)))
           .returning({ uses: permissions.tokenUses }),
       ],
       entries: [entry],

@@ -24,8 +24,14 @@ const PAGE_HEADERS = {
 
 const FILE_HEADERS = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
-/** The API's description as a page to read and to try, the guides, and the files that these pages load. */
-export const reference = new Hono<AppEnv>()
+/** The pages for people: the API reference, in which operations can be tried, the guides, and the files they load. */
+export const documentationPages = new Hono<AppEnv>()
+  .get(
+    '/',
+    operation({ id: 'showHome', tag: 'Service', summary: 'Go to the reference', success: redirect() }),
+    noQuery(),
+    (c) => c.redirect('/docs'),
+  )
   .get(
     '/docs/guides',
     operation({ id: 'findGuides', tag: 'Service', summary: 'Go to the guides', success: redirect() }),
@@ -72,12 +78,12 @@ export const reference = new Hono<AppEnv>()
   );
 
 /**
- * Answers with a static file, or with 304 when the client has it already.
+ * Answers with a static file, or with 304 if the client has its current version.
  * @throws Problem `not_found`
  */
-async function sendAsset(c: RequestContext, path: URL, headers: Record<string, string>): Promise<Response> {
+async function sendAsset(c: RequestContext, address: URL, headers: Record<string, string>): Promise<Response> {
   const known = c.req.header('If-None-Match');
-  const asset = await c.env.ASSETS.fetch(path, {
+  const asset = await c.env.ASSETS.fetch(address, {
     headers: known === undefined ? {} : { 'If-None-Match': known },
     redirect: 'manual',
   });

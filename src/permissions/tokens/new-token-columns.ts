@@ -1,22 +1,14 @@
 import type { Context } from '../../http/context';
 import type { JsonObject } from '../../lib/json';
+import { deriveTokenKeys } from '../../lib/signing-key';
 import { SECOND } from '../../lib/time';
-import { TokenSigner } from './token-signer';
 
-/** The limits that an approval grants. */
-interface Grant {
-  scope: JsonObject;
-  /** In seconds. */
-  tokenTtl: number;
-  maxUses: number;
-}
-
-/** Makes the columns of a permission that describe its new token. */
-export async function issueToken(
-  { config, runtime }: Pick<Context, 'config' | 'runtime'>,
-  { scope, tokenTtl, maxUses }: Grant,
+/** Makes the columns of a permission that describe its new token. `tokenTtl` is in seconds. */
+export async function newTokenColumns(
+  { config, runtime }: Context,
+  { scope, tokenTtl, maxUses }: { scope: JsonObject; tokenTtl: number; maxUses: number },
 ) {
-  const signer = await TokenSigner.open(config.keyring, config.publicUrl);
+  const [newestKey] = await deriveTokenKeys(config.keyring);
   // A JWT counts whole seconds. Rounded down, so that the token never lives longer than requested.
   const issuedAt = Math.floor(runtime.now() / SECOND) * SECOND;
   return {
@@ -26,6 +18,6 @@ export async function issueToken(
     tokenUses: 0,
     tokenIssuedAt: issuedAt,
     tokenExpiresAt: issuedAt + tokenTtl * SECOND,
-    tokenKeyId: signer.newestKeyId,
+    tokenKeyId: newestKey.id,
   } as const;
 }
