@@ -2,21 +2,23 @@ import type { Content, Shape } from 'pdfmake/js/Printer.js';
 import { formatMonth, formatNumber } from '../wording';
 import { COLORS, TEXT_WIDTH } from './style';
 
-/** A figure with one value for each month, drawn as one bar in each month's group. */
-export interface Series {
+/** A figure with one value for each month. Each month of the chart has one bar for each series. */
+interface Series {
   name: string;
   color: string;
   values: number[];
 }
 
+/** The space for the scale, the legend and the months' names around the bars, and the height of all; in points. */
 const [LEFT, TOP, BOTTOM, HEIGHT] = [44, 22, 18, 172];
 const PLOT_WIDTH = TEXT_WIDTH - LEFT;
 const PLOT_HEIGHT = HEIGHT - TOP - BOTTOM;
+/** How many steps the scale has above 0. */
 const STEPS = 4;
 /** The width of one entry of the legend. */
 const LEGEND_WIDTH = 66;
 
-/** A bar chart grouped by month, with a scale and a legend. */
+/** A bar chart grouped by month (`YYYY-MM`), with a scale and a legend. */
 export function monthlyChart(months: string[], series: Series[]): Content {
   const top = scaleTop(Math.max(...series.flatMap(({ values }) => values)));
   const y = (value: number) => TOP + PLOT_HEIGHT * (1 - value / top);
@@ -48,7 +50,7 @@ export function monthlyChart(months: string[], series: Series[]): Content {
       },
     ],
     unbreakable: true,
-    margin: [0, 2, 0, HEIGHT - TOP - PLOT_HEIGHT + 8],
+    margin: [0, 2, 0, BOTTOM + 8],
   };
 }
 
