@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../entry';
 import type { ReportType } from './report';
 
-/** What happened to the requests and tokens of one agent, in one month, or altogether. */
+/** How many entries there are, and how much of what they record: for one agent, one month, or the whole period. */
 export interface Counts {
   entries: number;
   requests: number;

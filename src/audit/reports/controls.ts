@@ -85,7 +85,6 @@ const SOC2_TYPE2 = TRUST_SERVICES_CRITERIA.map(({ design, operation, ...control 
   return { ...control, evidence: [...operation, ...design] };
 });
 
-/** ISO/IEC 27001:2022, Annex A. */
 const ISO_27001: ControlDefinition[] = [
   {
     id: 'A.5.15',
@@ -137,7 +136,6 @@ const ISO_27001: ControlDefinition[] = [
   },
 ];
 
-/** HIPAA Security Rule, 45 CFR part 164, subpart C. */
 const HIPAA: ControlDefinition[] = [
   {
     id: '164.308(a)(4)',
@@ -166,7 +164,6 @@ const HIPAA: ControlDefinition[] = [
   },
 ];
 
-/** Regulation (EU) 2016/679. */
 const GDPR: ControlDefinition[] = [
   {
     id: 'Art. 30',
@@ -200,7 +197,7 @@ const GDPR: ControlDefinition[] = [
   },
 ];
 
-/** Regulation (EU) 2024/1689. Articles 12, 14 and 26 bind high-risk AI systems. */
+/** These articles bind high-risk AI systems. */
 const EU_AI_ACT: ControlDefinition[] = [
   {
     id: 'Art. 12',

@@ -15,9 +15,6 @@ const BATCH = 200;
 /** The maximum number of draws. A sample stays smaller if almost all entries of the period were erased. */
 export const MAX_DRAWS = 50 * BATCH;
 
-/** How much of a hash a draw uses: 48 bits. */
-const DRAW_BYTES = 6;
-
 /**
  * Draws a sample of a period's entries that anybody can draw again: draw n, from 0, is the position `low` plus the first
  * 48 bits of SHA-256(`<report id>:<n>`) modulo the number of positions. Positions already drawn, erased entries and
@@ -45,9 +42,10 @@ export async function drawSample(
   return sample.slice(0, SAMPLE_SIZE);
 }
 
-async function drawNumber(seed: string): Promise<number> {
-  const hash = await sha256(seed);
-  return hash.subarray(0, DRAW_BYTES).reduce((value, byte) => value * 256 + byte, 0);
+/** The first 48 bits of the SHA-256 of a text, as a number. */
+async function drawNumber(text: string): Promise<number> {
+  const hash = await sha256(text);
+  return hash.subarray(0, 6).reduce((value, byte) => value * 256 + byte, 0);
 }
 
 async function readEntries(reader: Reader, positions: number[]): Promise<EntryRow[]> {

@@ -15,7 +15,7 @@ export const MAX_EXAMPLES = 5;
 export const FLAGS = {
   /** A person took this decision quickly. */
   quick: 1,
-  /** The agent requested again what this entry denies. */
+  /** The agent repeated the request that this denial is about: see {@link RETRY_WINDOW}. */
   retried: 2,
   /** This use is the first of its token in the period. */
   firstUse: 4,
@@ -36,14 +36,14 @@ export interface EntryGroup {
   flags: number;
   /** The number of entries. */
   entries: number;
-  /** The positions of the first and the last entry. */
+  /** The positions (`pos` in the database) of the first and the last entry. */
   first: number;
   last: number;
   /** The positions of the first {@link MAX_EXAMPLES} entries, in ascending order. */
   examples: number[];
 }
 
-/** Says for each topic whether the entries of a group belong to it. Reports refer to example entries of each topic. */
+/** Says for each topic whether the entries of a group belong to it. */
 const TOPICS = {
   request: ({ event }) => event === 'request',
   personApproval: ({ event, decider }) => event === 'approve' && !isPolicyId(decider),
@@ -58,6 +58,7 @@ const TOPICS = {
   retriedDenial: ({ flags }) => (flags & FLAGS.retried) !== 0,
 } as const satisfies Record<string, (group: EntryGroup) => boolean>;
 
+/** A kind of entries that reports make statements about. */
 export type Topic = keyof typeof TOPICS;
 
 const TOPIC_NAMES = Object.keys(TOPICS) as Topic[];
@@ -87,7 +88,7 @@ export interface Figures {
   agents: Record<string, Counts>;
   /** By `YYYY-MM`; months without entries are missing. */
   months: Record<string, Counts>;
-  /** Approvals, denials, and the positions of the first and the last of both; by the id of the account or policy. */
+  /** Approvals, denials, and the positions of the first and the last decision; by the id of the account or policy. */
   deciders: Record<string, { approved: number; denied: number; first: number; last: number }>;
   /** The positions of the first and the last entry; null without entries. */
   reach: { first: number; last: number } | null;

@@ -1,10 +1,9 @@
 import type { ReportException } from './content';
 import { QUICK_DECISION_MS, RETRY_WINDOW } from './figures';
 import type { PeriodFacts } from './gather-facts';
-import type { CurrentPolicy } from './read-account';
 import { formatCount, formatNumber, formatPercentage, listNames, quoteName, wasOrWere } from './wording';
 
-/** A report concludes something about the share of decisions only if there are at least this many. */
+/** Fewer decisions are too few to judge a share of them. */
 const MANY_DECISIONS = 10;
 /** A decider with at least this share of the decisions is an exception. */
 const NEARLY_ALL = 0.9;
@@ -27,49 +26,34 @@ export function findExceptions(facts: PeriodFacts): ReportException[] {
 }
 
 function findUnrestrictedPolicies({ configuration, decisionsBy }: PeriodFacts): ReportException[] {
-  return configuration.policies
-    .map((policy) => ({ policy, decisions: decisionsBy(policy.id) }))
-    .filter(
-      ({ policy, decisions }) =>
-        policy.effect === 'approve' && policy.isUnrestricted && (policy.isActive || decisions.entries > 0),
-    )
-    .map(({ policy: { id, name, isActive }, decisions }) => {
-      const state = isActive ? '' : ' It is inactive now.';
-      return {
-        kind: 'policy_approves_everything',
-        severity: 'high',
-        text:
-          `The policy ${quoteName(name)} (${id}) approves every action on every resource for every agent, without conditions, unless ` +
-          `another one denies. It took ${formatCount(decisions.entries, 'decision')} in the period. It is shown as it stood when the report ` +
-          `was made.${state}`,
-        ...decisions,
-      };
-    });
+  return configuration.policies.flatMap(({ id, name, effect, isActive, isUnrestricted }) => {
+    const decisions = decisionsBy(id);
+    if (effect !== 'approve' || !isUnrestricted || (!isActive && decisions.entries === 0)) return [];
+    const text =
+      `The policy ${quoteName(name)} (${id}) approves every action on every resource for every agent, without conditions, unless ` +
+      `another one denies. It took ${formatCount(decisions.entries, 'decision')} in the period. It is shown as it stood when the report ` +
+      `was made.${isActive ? '' : ' It is inactive now.'}`;
+    return [{ kind: 'policy_approves_everything', severity: 'high', text, ...decisions }];
+  });
 }
 
 /** Finds policies that may have decided by other rules than those they have now. */
 function findChangedPolicies({ configuration, deciders, decisionsBy, from }: PeriodFacts): ReportException[] {
-  const current = new Map<string, CurrentPolicy>(configuration.policies.map((policy) => [policy.id, policy]));
+  const changedAt = new Map<string, number>(configuration.policies.map((policy) => [policy.id, policy.changedAt]));
   // A decider that is not among the current policies was deleted.
   const changed = deciders.filter(
-    ({ kind, decided_by }) => kind === 'policy' && (current.get(decided_by)?.changedAt ?? Infinity) >= from,
+    ({ kind, decided_by }) => kind === 'policy' && (changedAt.get(decided_by) ?? Infinity) >= from,
   );
   if (changed.length === 0) return [];
   const names = changed.map(({ decided_by: id, name }) =>
     name === null ? `${id} (deleted)` : nameWithId({ name, id }),
   );
   const decisions = decisionsBy(...changed.map(({ decided_by }) => decided_by));
-  return [
-    {
-      kind: 'policy_not_as_it_decided',
-      severity: 'medium',
-      text:
-        `${formatCount(changed.length, 'policy', 'policies')} that took ${formatCount(decisions.entries, 'decision')} in the period ${wasOrWere(changed.length)} ` +
-        `deleted, or changed after the period began: ${listNames(names)}. They may have decided by other rules than those they have now; ` +
-        'the account activity shows when they changed.',
-      ...decisions,
-    },
-  ];
+  const text =
+    `${formatCount(changed.length, 'policy', 'policies')} that took ${formatCount(decisions.entries, 'decision')} in the period ${wasOrWere(changed.length)} ` +
+    `deleted, or changed after the period began: ${listNames(names)}. They may have decided by other rules than those they have now; ` +
+    'the account activity shows when they changed.';
+  return [{ kind: 'policy_not_as_it_decided', severity: 'medium', text, ...decisions }];
 }
 
 function findQuickDecisions({ entriesOf, summary }: PeriodFacts): ReportException[] {
@@ -91,22 +75,20 @@ function findDominantDecider({ deciders, decisionsBy }: PeriodFacts): ReportExce
   const { decided_by, kind, name } = first;
   const decisions = decisionsBy(decided_by);
   const part = `${formatCount(decisions.entries, 'decision')} of ${formatNumber(total)} (${formatPercentage(decisions.entries, total)})`;
-  if (kind === 'policy') {
-    const text = `One policy, ${name === null ? '' : `${quoteName(name)} `}(${decided_by}), took ${part}: what it allows is in effect what is allowed.`;
-    return [{ kind: 'one_decider', severity: 'low', text, ...decisions }];
-  }
   const text =
-    `One decider, the account ${decided_by}, took ${part}. The log records the decisions of all people of an account under ` +
-    'the account: it cannot show whether one person took them or several, nor that duties are separated. The ' +
-    'addresses and clients in the entries are what there is to tell them apart.';
-  return [{ kind: 'one_decider', severity: 'medium', text, ...decisions }];
+    kind === 'policy'
+      ? `One policy, ${name === null ? '' : `${quoteName(name)} `}(${decided_by}), took ${part}: what it allows is in effect what is allowed.`
+      : `One decider, the account ${decided_by}, took ${part}. The log records the decisions of all people of an account under ` +
+        'the account: it cannot show whether one person took them or several, nor that duties are separated. Only the ' +
+        'addresses and clients in the entries can tell them apart.';
+  return [{ kind: 'one_decider', severity: kind === 'policy' ? 'low' : 'medium', text, ...decisions }];
 }
 
-function findStaleKeys({ agentsWithStaleKeys: staleKeys, asOf }: PeriodFacts): ReportException[] {
-  if (staleKeys.length === 0) return [];
+function findStaleKeys({ agentsWithStaleKeys, asOf }: PeriodFacts): ReportException[] {
+  if (agentsWithStaleKeys.length === 0) return [];
   const text =
-    `${formatCount(staleKeys.length, 'active agent')} had, ${asOf}, a current key made more than 90 days before: ` +
-    `${listNames(staleKeys.map(nameWithId))}.`;
+    `${formatCount(agentsWithStaleKeys.length, 'active agent')} had, ${asOf}, a current key made more than 90 days before: ` +
+    `${listNames(agentsWithStaleKeys.map(nameWithId))}.`;
   return [{ kind: 'key_not_rotated', severity: 'medium', text, ...NO_ENTRIES }];
 }
 

@@ -7,7 +7,7 @@ import { logStart } from '../entry';
 import type { PositionRange } from '../find-file-range';
 import type { AgentFigures, DeciderFigures, EntryReferences, ReportContent } from './content';
 import { type CountWithExamples, emptyCounts, type Figures, isPolicyId, sumCounts, type Topic } from './figures';
-import { type Configuration, readActivity } from './read-account';
+import { type AccountConfiguration, readActivity } from './read-account';
 import { coverageEnd, reportRequest } from './report';
 
 /** A key that is older counts as stale. */
@@ -17,8 +17,8 @@ const KEY_LIFE_DAYS = 90;
 export type PeriodFacts = Awaited<ReturnType<typeof gatherFacts>>;
 
 /**
- * Combines the figures of a report with the configuration and the activity of its account, and looks up the ids of all
- * entries that the report refers to.
+ * Combines the figures of a report with the configuration and the activity of its account, and looks up the ids of the
+ * entries that its statements refer to.
  * @param span the positions that the report covers
  */
 export async function gatherFacts(
@@ -26,7 +26,7 @@ export async function gatherFacts(
   file: FileRow,
   span: PositionRange,
   figures: Figures,
-  { policies, agents }: Configuration,
+  { policies, agents }: AccountConfiguration,
 ) {
   const { period, from, to } = reportRequest(file);
   const activity = await readActivity(reader, file);
@@ -78,7 +78,7 @@ export async function gatherFacts(
      * the plan no longer kept any entry of the period: then missing entries say nothing about agents.
      */
     quietAgents: file.keptFrom < to ? active.filter(({ number }) => !figures.agents[number]) : [],
-    /** The sequences of the first and the last entry; null if there is no entry. */
+    /** The sequences (numbers in the account's log, from 1) of the first and the last entry; null without entries. */
     sequences: figures.reach && { first: figures.reach.first - start, last: figures.reach.last - start },
     /** The first of the sequences that the sample is drawn from, and how many there are. */
     samplePopulation: { first: span.low - start, size: span.high - span.low },
@@ -123,7 +123,7 @@ function listMonths({ start, end }: ReportContent['period'], { months }: Figures
   }
 }
 
-function listAgents(figures: Figures, agents: Configuration['agents']): AgentFigures[] {
+function listAgents(figures: Figures, agents: AccountConfiguration['agents']): AgentFigures[] {
   return agents
     .flatMap(({ number, id, name }) => {
       const counts = figures.agents[number];
@@ -132,7 +132,7 @@ function listAgents(figures: Figures, agents: Configuration['agents']): AgentFig
     .sort((a, b) => b.counts.requests - a.counts.requests || (a.agent_id < b.agent_id ? -1 : 1));
 }
 
-function listDeciders({ deciders }: Figures, policies: Configuration['policies']): DeciderFigures[] {
+function listDeciders({ deciders }: Figures, policies: AccountConfiguration['policies']): DeciderFigures[] {
   const names = new Map<string, string>(policies.map(({ id, name }) => [id, name]));
   return Object.entries(deciders)
     .map(([decider, { approved, denied }]) => ({

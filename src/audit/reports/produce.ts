@@ -12,7 +12,7 @@ import { drawSample } from './draw-sample';
 import { addGroup, emptyFigures, type Figures } from './figures';
 import { gatherFacts } from './gather-facts';
 import { groupEntries } from './group-entries';
-import { type Configuration, readConfiguration } from './read-account';
+import { type AccountConfiguration, readConfiguration } from './read-account';
 import { reportRequest } from './report';
 
 /** How many entries are read for each row that may be held: the database returns one row for a group of entries. */
@@ -30,8 +30,8 @@ interface SavedState {
 }
 
 /**
- * Makes the files of compliance reports, in these steps: find the entries and the log's sealed tree, count the entries
- * in batches, gather the facts, draw the sample, compose the content, and write it as JSON or PDF.
+ * The producers of compliance reports. They seal the log and find the entries of the period, count these in batches,
+ * gather the facts, draw the sample, compose the content, and write it as JSON or PDF.
  */
 export function reportProducers(sealing: SealingContext, now: () => number): FileProducerFactory {
   return {
@@ -67,7 +67,7 @@ class ReportProducer implements Producer {
   constructor(
     private readonly input: ProducerInput,
     private readonly state: SavedState,
-    private readonly configuration: Configuration,
+    private readonly configuration: AccountConfiguration,
   ) {
     this.agents = new Set(configuration.agents.map(({ number }) => number));
   }

@@ -4,41 +4,32 @@ import type { Reader } from '../../db/database';
 import { ACTIVITY_ACTIONS, type ActivityAction, activity, agentKeys, agents, policies } from '../../db/schema';
 import type { FileRow } from '../../files/file-records';
 import { formatTime } from '../../lib/time';
-import { type Id, smallestIdAt } from '../../lib/typeid';
-import type { ReportContent, ReportedActivity } from './content';
+import { smallestIdAt } from '../../lib/typeid';
+import type { ReportContent } from './content';
 import { coverageEnd, reportRequest } from './report';
 
 /** The maximum number of key rotations, and of configuration changes, that a report lists: the newest. */
 export const MAX_LISTED_ACTIVITY = 100;
 
 /** An agent as it is now, except for the age of its key. */
-export interface RegisteredAgent {
-  number: number;
-  id: Id<'agent'>;
-  name: string;
-  isActive: boolean;
-  createdAt: number;
+export type RegisteredAgent = Pick<typeof agents.$inferSelect, 'number' | 'id' | 'name' | 'isActive' | 'createdAt'> & {
   /**
    * When the key was made that was current at {@link coverageEnd}; if that is not known, the earliest possible time. Null
    * if the agent has no current key.
    */
   keyCreatedAt: number | null;
-}
+};
 
 /** A policy as it is now. */
-export interface CurrentPolicy {
-  id: Id<'policy'>;
-  name: string;
-  effect: 'approve' | 'deny';
-  isActive: boolean;
+type CurrentPolicy = Pick<typeof policies.$inferSelect, 'id' | 'name' | 'effect' | 'isActive'> & {
   /** Whether it is for all agents, actions and resources, without conditions. */
   isUnrestricted: boolean;
   /** When it was last changed, in milliseconds; 0 if it never was. */
   changedAt: number;
-}
+};
 
 /** The agents and policies of an account. */
-export interface Configuration {
+export interface AccountConfiguration {
   agents: RegisteredAgent[];
   policies: CurrentPolicy[];
 }
@@ -47,7 +38,7 @@ export interface Configuration {
  * Reads the agents of a report's account, and those of its policies that were created before the report was requested.
  * Deleted ones are missing. Both lists are oldest first.
  */
-export async function readConfiguration(reader: Reader, file: FileRow): Promise<Configuration> {
+export async function readConfiguration(reader: Reader, file: FileRow): Promise<AccountConfiguration> {
   const [agentRows, policyRows] = await reader.load([
     reader
       .select({
@@ -89,15 +80,20 @@ async function withKeysAtCoverageEnd(reader: Reader, file: FileRow, rows: Regist
   const isLater = ({ keyCreatedAt }: RegisteredAgent) => keyCreatedAt !== null && keyCreatedAt >= until;
   const ids = rows.filter(isLater).map(({ id }) => id);
   if (ids.length === 0) return rows;
+  const isRotation = and(eq(activity.action, 'agent.key_rotated'), isBetween(file, file.keptFrom, until));
   const [rotations] = await reader.load([
     reader
-      .select({ target: activity.target, at: sql<number>`max(activity.created_at)` })
-      .from(sql`json_each(${JSON.stringify(ids)}) as wanted`)
-      .crossJoin(activity)
-      .where(and(eq(activity.target, sql`wanted.value`), isRecord(file, 'agent.key_rotated', file.keptFrom, until)))
-      .groupBy(activity.target),
+      .select({
+        agent: sql<string>`wanted.value as agent`,
+        // Without the index, SQLite would search all records of the account for each agent.
+        at: sql<number | null>`(
+          select max(created_at) from activity indexed by activity_by_target
+          where target = wanted.value and ${isRotation}
+        ) as at`,
+      })
+      .from(sql`json_each(${JSON.stringify(ids)}) as wanted`),
   ]);
-  const rotatedAt = new Map<string, number>(rotations.map(({ target, at }) => [target, at]));
+  const rotatedAt = new Map(rotations.map(({ agent, at }) => [agent, at]));
   return rows.map((row) => {
     if (!isLater(row)) return row;
     // Rotations before `keptFrom` are no longer in the activity.
@@ -122,34 +118,41 @@ const CONFIGURATION_ACTIONS = ACTIVITY_ACTIONS.filter(
  * key rotations and configuration changes.
  */
 export async function readActivity(reader: Reader, file: FileRow): Promise<ReportContent['activity']> {
-  const from = Math.max(reportRequest(file).from, file.keptFrom);
-  const isCovered = (action: ActivityAction) => isRecord(file, action, from, coverageEnd(file));
-  const counts = ACTIVITY_ACTIONS.map((action) =>
-    reader.select({ records: sql<number>`count(*)` }).from(activity).where(isCovered(action)),
-  );
+  const isCovered = isBetween(file, Math.max(reportRequest(file).from, file.keptFrom), coverageEnd(file));
   const newest = (action: ActivityAction) =>
-    reader.select().from(activity).where(isCovered(action)).orderBy(desc(activity.id)).limit(MAX_LISTED_ACTIVITY);
-  const [rotations, ...others] = await reader.load([newest('agent.key_rotated'), ...CONFIGURATION_ACTIONS.map(newest)]);
-  const totals = await reader.load(counts as [(typeof counts)[number], ...typeof counts]);
-  const byAction = ACTIVITY_ACTIONS.map((action, i) => [action, totals[i]?.[0]?.records ?? 0] as const);
+    reader
+      .select()
+      .from(activity)
+      .where(and(isCovered, eq(activity.action, action)))
+      .orderBy(desc(activity.id))
+      .limit(MAX_LISTED_ACTIVITY);
+  const [counts, rotations, ...others] = await reader.load([
+    reader
+      .select({ action: activity.action, records: sql<number>`count(*)` })
+      .from(activity)
+      .where(isCovered)
+      .groupBy(activity.action)
+      .orderBy(activity.action),
+    newest('agent.key_rotated'),
+    ...CONFIGURATION_ACTIONS.map(newest),
+  ]);
   const changes = others.flat().toSorted((a, b) => byId(b, a));
   return {
-    by_action: Object.fromEntries(byAction.filter(([, records]) => records > 0)),
+    by_action: Object.fromEntries(counts.map(({ action, records }) => [action, records])),
     key_rotations: rotations.map(presentRecord),
     configuration_changes: changes.slice(0, MAX_LISTED_ACTIVITY).map(presentRecord),
   };
 }
 
-/** The condition on an account's activity records of an action, between two times. */
-function isRecord({ account }: FileRow, action: ActivityAction, from: number, to: number) {
+function presentRecord({ id, createdAt, action, actor, target, changes }: typeof activity.$inferSelect) {
+  return { id, at: formatTime(createdAt), action, actor, target, changes };
+}
+
+/** The condition on the account's activity records that were made between two times. */
+function isBetween({ account }: FileRow, from: number, to: number) {
   return and(
     eq(activity.account, account),
-    eq(activity.action, action),
     gte(activity.id, smallestIdAt('act', from)),
     lt(activity.id, smallestIdAt('act', to)),
   );
-}
-
-function presentRecord({ id, createdAt, action, actor, target, changes }: typeof activity.$inferSelect) {
-  return { id, at: formatTime(createdAt), action, actor, target, changes } satisfies ReportedActivity;
 }

@@ -65,46 +65,42 @@ function describeDesign({ configuration, agentsWithStaleKeys, summary, sequences
 function describeOperation({ entriesOf, summary, agents }: PeriodFacts) {
   const asking = agents.filter(({ counts }) => counts.requests > 0).length;
   const decisions = formatCount(summary.approved + summary.denied, 'decision');
-  const requests = entriesOf('request');
+  const byPeople = summary.approved_by_person + summary.denied_by_person;
+  const byPolicies = summary.approved_by_policy + summary.denied_by_policy;
   const approvals = entriesOf('personApproval', 'policyApproval');
-  const denials = entriesOf('personDenial', 'policyDenial');
-  const byPeople = entriesOf('personApproval', 'personDenial');
-  const byPolicies = entriesOf('policyApproval', 'policyDenial');
-  const quick = entriesOf('quickDecision');
   const uses = entriesOf('use');
   const unused = entriesOf('unusedToken');
-  const undecided = entriesOf('undecidedRequest');
-  const revocations = entriesOf('revocation');
+  const quick = entriesOf('quickDecision');
   const retried = entriesOf('retriedDenial');
-  const were = ({ entries }: EntryReferences, noun: string) => `${formatCount(entries, noun)} ${wasOrWere(entries)}`;
+  const were = (count: number, noun: string) => `${formatCount(count, noun)} ${wasOrWere(count)}`;
   return {
     requests: finding(
-      `${formatCount(requests.entries, 'request')} of ${formatCount(asking, 'agent')} ${wasOrWere(requests.entries)} recorded, each with action, resource and limits.`,
-      requests,
+      `${formatCount(summary.requests, 'request')} of ${formatCount(asking, 'agent')} ${wasOrWere(summary.requests)} recorded, each with action, resource and limits.`,
+      entriesOf('request'),
     ),
     approvals: finding(
-      `${were(approvals, 'request')} approved: ${formatNumber(summary.approved_by_person)} by people, ${formatNumber(summary.approved_by_policy)} by policies. ` +
+      `${were(summary.approved, 'request')} approved: ${formatNumber(summary.approved_by_person)} by people, ${formatNumber(summary.approved_by_policy)} by policies. ` +
         'Each entry names the account or the policy that decided, and what was granted.',
       approvals,
     ),
     denials: finding(
-      `${were(denials, 'request')} denied: ${formatNumber(summary.denied_by_person)} by people, ${formatNumber(summary.denied_by_policy)} by policies.`,
-      denials,
+      `${were(summary.denied, 'request')} denied: ${formatNumber(summary.denied_by_person)} by people, ${formatNumber(summary.denied_by_policy)} by policies.`,
+      entriesOf('personDenial', 'policyDenial'),
     ),
     human: finding(
-      `${formatNumber(byPeople.entries)} of ${decisions} ${wasOrWere(byPeople.entries)} taken with a user token of the account: by a person, or by a program ` +
+      `${formatNumber(byPeople)} of ${decisions} ${wasOrWere(byPeople)} taken with a user token of the account: by a person, or by a program ` +
         'that holds one. Before an approval there is no token.',
-      byPeople,
+      entriesOf('personApproval', 'personDenial'),
     ),
     automatic: finding(
-      `Policies took ${formatNumber(byPolicies.entries)} of ${decisions} without a person; each entry names the policy.`,
-      byPolicies,
+      `Policies took ${formatNumber(byPolicies)} of ${decisions} without a person; each entry names the policy.`,
+      entriesOf('policyApproval', 'policyDenial'),
     ),
     quick: finding(
       `${formatCount(quick.entries, 'decision')} of people came within seconds of the request (see exceptions).`,
       quick,
     ),
-    tokens: finding(`${were(approvals, 'token')} issued, one with each approval.`, approvals),
+    tokens: finding(`${were(summary.tokens_issued, 'token')} issued, one with each approval.`, approvals),
     uses: finding(
       `${formatCount(uses.entries, 'use')} of ${formatCount(summary.tokens_used, 'token')} ${wasOrWere(uses.entries)} recorded, one entry each.`,
       uses,
@@ -114,14 +110,17 @@ function describeOperation({ entriesOf, summary, agents }: PeriodFacts) {
       unused,
     ),
     undecided: finding(
-      `${formatCount(undecided.entries, 'request')} expired undecided: without a decision there is no access.`,
-      undecided,
+      `${formatCount(summary.expired, 'request')} expired undecided: without a decision there is no access.`,
+      entriesOf('undecidedRequest'),
     ),
     revocations: finding(
-      `${were(revocations, 'token')} revoked before the expiry; the service refuses a revoked token.`,
-      revocations,
+      `${were(summary.tokens_revoked, 'token')} revoked before the expiry; the service refuses a revoked token.`,
+      entriesOf('revocation'),
     ),
-    retries: finding(`${were(retried, 'denial')} followed by the same request again (see exceptions).`, retried),
+    retries: finding(
+      `${were(retried.entries, 'denial')} followed by the same request again (see exceptions).`,
+      retried,
+    ),
   };
 }
 

@@ -47,7 +47,7 @@ export function textColumn(head: string, share: number): Column {
   return { head, share, alignment: 'left' };
 }
 
-/** A column whose cells are numbers, formatted as strings. */
+/** A column of formatted numbers, which are aligned at the right. */
 export function numberColumn(head: string, share: number): Column {
   return { head, share, alignment: 'right' };
 }
@@ -58,10 +58,16 @@ export function numberColumn(head: string, share: number): Column {
  * @param caption a title above the column heads; it is part of the table, so it never stays alone at the end of a page
  */
 export function ruledTable(columns: Column[], rows: Content[][], caption?: string): Content {
-  if (rows.length === 0) return emptyTable(caption);
+  if (rows.length === 0) {
+    const title: Content[] = caption ? [{ text: caption, style: 'caption' }] : [];
+    return { stack: [...title, { text: 'None in the period.', style: 'note' }], unbreakable: true };
+  }
   const keepRowsWhole = rows.every(fitsOnPage);
   const head = columns.map(({ head, alignment }): Content => ({ text: head, style: 'head', alignment }));
-  const body = rows.map((row) => row.map((cell, at) => bodyCell(cell, columns[at]?.alignment ?? 'left')));
+  const body = rows.map((row) => row.map((cell, at) => bodyCell(cell, columns[at]?.alignment)));
+  // The widths are fixed because the library would widen a column to its longest word.
+  const width = TEXT_WIDTH - (columns.length - 1) * COLUMN_GAP;
+  const shares = columns.reduce((sum, { share }) => sum + share, 0);
   const headRows = [head];
   if (caption) {
     const title: Content = { text: caption, style: 'caption', colSpan: columns.length, margin: [0, 0, 0, 2] };
@@ -73,7 +79,7 @@ export function ruledTable(columns: Column[], rows: Content[][], caption?: strin
       headerRows: headRows.length,
       keepWithHeaderRows: keepRowsWhole ? 1 : 0,
       dontBreakRows: keepRowsWhole,
-      widths: columnWidths(columns),
+      widths: columns.map(({ share }) => (width * share) / shares),
       body: [...headRows, ...body],
     },
     layout: 'ruled',
@@ -82,26 +88,14 @@ export function ruledTable(columns: Column[], rows: Content[][], caption?: strin
 }
 
 /** A note below a table that lists only the first rows; nothing if the table is complete. */
-export function omittedNote(count: number, listed: number, one: string, many: string): Content[] {
+export function omittedNote(count: number, listed: number, noun: string): Content[] {
   if (count <= listed) return [];
-  const omitted = formatCount(count - listed, `more ${one}`, `more ${many}`);
+  const omitted = formatCount(count - listed, `more ${noun}`);
   return [{ text: `The first ${listed} are listed. The JSON form of this report has ${omitted}.`, style: 'note' }];
 }
 
-function emptyTable(caption?: string): Content {
-  const title: Content[] = caption ? [{ text: caption, style: 'caption' }] : [];
-  return { stack: [...title, { text: 'None in the period.', style: 'note' }], unbreakable: true };
-}
-
-function bodyCell(cell: Content, alignment: Column['alignment']): Content {
+function bodyCell(cell: Content, alignment: Column['alignment'] = 'left'): Content {
   return typeof cell === 'string' ? { text: cell, style: 'cell', alignment } : { stack: [cell], style: 'cell' };
-}
-
-/** Widths in points. They are fixed because the library would widen a column to its longest word. */
-function columnWidths(columns: Column[]): number[] {
-  const shares = columns.reduce((sum, { share }) => sum + share, 0);
-  const free = TEXT_WIDTH - (columns.length - 1) * COLUMN_GAP;
-  return columns.map(({ share }) => (free * share) / shares);
 }
 
 /** The line below a statement: how many entries support it, and the ids of those that the report names. */

@@ -44,7 +44,10 @@ export function monthlyChart(months: string[], series: Series[]): Content {
       {
         canvas: [
           ...series.map(({ color }, at) => rectangle(LEFT + at * LEGEND_WIDTH, 1, 8, 8, color)),
-          ...scale.map((value) => line(y(value), value === 0 ? COLORS.muted : COLORS.rule)),
+          ...scale.map((value): Shape => {
+            const lineColor = value === 0 ? COLORS.muted : COLORS.rule;
+            return { type: 'line', x1: LEFT, y1: y(value), x2: TEXT_WIDTH, y2: y(value), lineWidth: 0.5, lineColor };
+          }),
           ...bars,
         ],
       },
@@ -54,19 +57,12 @@ export function monthlyChart(months: string[], series: Series[]): Content {
   };
 }
 
-/**
- * The top of the scale: the first of 4, 8, 12, 16, 20, 40, 80, 120, … that is at least `value`. Its quarters are round
- * numbers.
- */
+/** The top of the scale: the first of 4, 8, 12, 16, 20, 40, 80, 120, … that is at least `value`. Its quarters are whole. */
 function scaleTop(value: number): number {
   for (let power = 1; ; power *= 10) {
     const top = [4, 8, 12, 16, 20].map((factor) => factor * power).find((one) => one >= value);
     if (top !== undefined) return top;
   }
-}
-
-function line(y: number, lineColor: string): Shape {
-  return { type: 'line', x1: LEFT, y1: y, x2: TEXT_WIDTH, y2: y, lineWidth: 0.5, lineColor };
 }
 
 function rectangle(x: number, y: number, w: number, h: number, color: string): Shape {

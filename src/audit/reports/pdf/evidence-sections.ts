@@ -81,16 +81,14 @@ export function exceptionsSection({ exceptions }: ReportContent, number: number)
         },
       ]),
     ),
-    ...omittedNote(exceptions.length, LISTED_EXCEPTIONS, 'exception', 'exceptions'),
+    ...omittedNote(exceptions.length, LISTED_EXCEPTIONS, 'exception'),
   ];
 }
 
 function badge(severity: ReportException['severity']): Content {
   const text = codeInWords(severity);
-  return {
-    table: { widths: ['*'], body: [[{ text, fontSize: 7, bold: true, alignment: 'center', ...BADGES[severity] }]] },
-    layout: 'badge',
-  };
+  const cell: Content = { text, fontSize: 7, bold: true, alignment: 'center', ...BADGES[severity] };
+  return { table: { widths: ['*'], body: [[cell]] }, layout: 'badge' };
 }
 
 /** How many changes of an activity record the PDF shows, and how many characters of each. */

@@ -18,12 +18,9 @@ export function scopeSection(report: ReportContent, number: number): Content[] {
 
 /** The figures of the whole period. */
 export function summarySection({ summary }: ReportContent, number: number): Content[] {
-  const decisionRow = (name: string, person: number, policy: number) => [
-    name,
-    formatNumber(person),
-    formatNumber(policy),
-    formatNumber(person + policy),
-  ];
+  const decisionRow = (name: string, person: number, policy: number) => {
+    return [name, ...[person, policy, person + policy].map(formatNumber)];
+  };
   const totals: [string, number][] = [
     ['Audit entries', summary.entries],
     ['Agents', summary.agents],
@@ -103,7 +100,7 @@ const LISTED_ROWS = 200;
 /** How many characters of a name a column shows. */
 const NAME_CHARACTERS = 80;
 
-/** The counts of each agent. */
+/** The counts of each agent that has entries. */
 export function agentsSection({ agents }: ReportContent, number: number): Content[] {
   return [
     sectionHeading(number, 'Agents'),
@@ -117,11 +114,11 @@ export function agentsSection({ agents }: ReportContent, number: number): Conten
           ...countCells(counts),
         ]),
     ),
-    ...omittedNote(agents.length, LISTED_ROWS, 'agent', 'agents'),
+    ...omittedNote(agents.length, LISTED_ROWS, 'agent'),
   ];
 }
 
-/** The policies and people who decided, with their approvals and denials. */
+/** The approvals and denials of each policy, and of the people of the account together. */
 export function decidersSection({ deciders }: ReportContent, number: number): Content[] {
   return [
     sectionHeading(number, 'Deciders'),
@@ -149,7 +146,7 @@ export function decidersSection({ deciders }: ReportContent, number: number): Co
         ((100 * approved) / (approved + denied)).toFixed(1),
       ]),
     ),
-    ...omittedNote(deciders.length, LISTED_ROWS, 'decider', 'deciders'),
+    ...omittedNote(deciders.length, LISTED_ROWS, 'decider'),
   ];
 }
 

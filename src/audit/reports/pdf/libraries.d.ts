@@ -96,15 +96,9 @@ declare module 'pdfmake/js/Printer.js' {
 
 /** The part of bidi-js, an implementation of the Unicode bidirectional algorithm, that the reports use. */
 declare module 'bidi-js' {
-  interface Levels {
-    levels: Uint8Array;
-  }
-
-  interface Bidi {
-    getEmbeddingLevels(text: string, base: 'ltr' | 'rtl'): Levels;
-    getReorderedIndices(text: string, levels: Levels): number[];
+  export default function makeBidi(): {
+    getEmbeddingLevels(text: string, base: 'ltr' | 'rtl'): { levels: Uint8Array };
+    getReorderedIndices(text: string, levels: { levels: Uint8Array }): number[];
     getMirroredCharactersMap(text: string, levels: Uint8Array): Map<number, string>;
-  }
-
-  export default function makeBidi(): Bidi;
+  };
 }

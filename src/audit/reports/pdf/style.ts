@@ -37,9 +37,7 @@ export const COLUMN_GAP = 6;
 
 /** The layouts of tables, by the names that tables use in `layout`. */
 export const TABLE_LAYOUTS: Record<string, TableLayout> = {
-  /**
-   * A table with thin rules between its rows and a darker one below its head. Its text is flush with the page margins.
-   */
+  /** Thin rules between the rows and a darker one below the head. The text is flush with the page margins. */
   ruled: {
     hLineWidth: (row, { table }) => (row === 0 ? 0 : row === (table.headerRows ?? 0) ? 0.8 : 0.4),
     hLineColor: (row, { table }) => (row === (table.headerRows ?? 0) ? COLORS.navy : COLORS.rule),
