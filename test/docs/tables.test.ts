@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { MAX_USER_TOKENS } from '../../src/accounts/tokens/user-token';
 import { MAX_AGENTS } from '../../src/agents/create';
-import { MAX_DAYS } from '../../src/audit/reports/create';
+import { MAX_PERIOD_DAYS } from '../../src/audit/reports/create';
 import { TASKS } from '../../src/background/tasks';
 import { ACTIVITY_ACTIONS } from '../../src/db/schema';
 import recoverProgram from '../../src/dev/recover.ts?raw';
@@ -121,7 +121,7 @@ it('lists the limits', () => {
     ['`resources` of a policy', patternLimit(field('PolicyCreation', 'resources'))],
     ['`conditions` of a policy', objectLimit('PolicyCreation', 'conditions')],
     ['`url` of a webhook', `${number(field('WebhookCreation', 'url').maxLength)} characters`],
-    ['days of a compliance report', number(MAX_DAYS)],
+    ['days of a compliance report', number(MAX_PERIOD_DAYS)],
     [
       'body of a request',
       `${MAX_BODY_BYTES / 1024 ** 2} MiB, ${BODY_LIMITS.levels} levels, ${number(BODY_LIMITS.values)} values`,

@@ -1,4 +1,5 @@
-import type { ActivityRecord, Counts, ReportContent, SampledEntry } from '../../src/audit/reports/content';
+import type { AuditEntry } from '../../src/audit/entry';
+import type { Counts, ReportContent, ReportedActivity } from '../../src/audit/reports/content';
 
 const NAMES = [
   'Invoice reader',
@@ -19,9 +20,12 @@ const NAMES = [
 const MONTHS = Array.from({ length: 12 }, (_, at) => new Date(Date.UTC(2025, 10 + at)).toISOString().slice(0, 7));
 
 /** An id with the prefix `kind`, the same in every run. */
-function idOf(kind: string, number: number): string {
+function idOf<K extends string>(kind: K, number: number): `${K}_${string}` {
   const digits = (number * 2_654_435_761 + 40_503).toString(32).padStart(9, '0');
-  return `${kind}_01m7${digits.slice(0, 9)}rd295j3kx3gj${(number % 1024).toString(32)}`.padEnd(kind.length + 27, '7');
+  return `${kind}_01m7${digits.slice(0, 9)}rd295j3kx3gj${(number % 1024).toString(32)}`.padEnd(
+    kind.length + 27,
+    '7',
+  ) as `${K}_${string}`;
 }
 
 function idsOf(kind: string, first: number, count: number): string[] {
@@ -49,7 +53,7 @@ function countsOf(requests: number): Counts {
   };
 }
 
-function activityRecord(at: number, action: string, changes: string[]): ActivityRecord {
+function activityRecord(at: number, action: string, changes: string[]): ReportedActivity {
   return {
     id: idOf('act', at),
     at: new Date(Date.UTC(2026, 9, 31, 12) - at * 7 * 3_600_000).toISOString(),
@@ -60,14 +64,14 @@ function activityRecord(at: number, action: string, changes: string[]): Activity
   };
 }
 
-function sampledEntry(at: number): SampledEntry {
+function sampledEntry(at: number): AuditEntry {
   return {
     id: idOf('audit', at),
     sequence: 1 + at * 24_889,
     user_id: idOf('user', 0),
     agent_id: idOf('agent', at % 40),
     permission_request_id: idOf('perm', at),
-    event_type: ['request', 'approve', 'deny', 'use', 'expire', 'revoke'][at % 6] ?? 'request',
+    event_type: (['request', 'approve', 'deny', 'use', 'expire', 'revoke'] as const)[at % 6] ?? 'request',
     details: {
       action: 'storage.object.read',
       resource: `bucket:finance-eu/${'quarter/'.repeat(at % 20)}${at}/${'x'.repeat((at % 7) * 60)}.pdf`,

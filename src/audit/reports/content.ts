@@ -1,41 +1,45 @@
+import type { AuditEntry } from '../entry';
 import type { ReportType } from './report';
 
-/** The number of entries, requests and tokens, of one agent, one month or the whole period. */
+/** How many entries there are, and how much of what they record: for one agent, one month, or the whole period. */
 export interface Counts {
   entries: number;
   requests: number;
   approved: number;
   denied: number;
+  /** Requests that expired undecided. */
   expired: number;
   tokens_issued: number;
+  /** Tokens with a use in the period, each counted at its first use in the period. */
   tokens_used: number;
   tokens_revoked: number;
 }
 
-/** The audit entries that support a sentence. */
+/** The audit entries that support a statement. */
 export interface EntryReferences {
   /** How many entries there are. */
   entries: number;
-  /** Their ids; if there are many, those of the first few, or of the first and the last. */
+  /** The ids of at most five of them, in the order of the log. */
   entry_ids: string[];
 }
 
-/** A sentence and the audit entries that support it. */
+/** A statement about the log, with the entries that support it; or about the configuration or activity, without any. */
 export interface Finding extends EntryReferences {
   text: string;
 }
 
-/** A control of a framework and what the log shows about it. */
+/** A control of a framework, with the evidence that the service has for it. */
 export interface Control {
   id: string;
   title: string;
   evidence: Finding[];
-  /** The part of the control for which the log has no evidence. */
+  /** The part of the control for which the service has no evidence. */
   not_covered: string;
 }
 
-/** Something that an auditor should look at. */
+/** An exception in the sense of auditing: something unusual that an auditor should look at. */
 export interface ReportException extends Finding {
+  /** A code such as `quick_decision`. */
   kind: string;
   severity: 'low' | 'medium' | 'high';
 }
@@ -48,6 +52,7 @@ export interface AgentFigures {
 
 /** How many requests a decider decided: one policy, or all holders of the account's user tokens together. */
 export interface DeciderFigures {
+  /** The id of the policy or of the account. */
   decided_by: string;
   kind: 'person' | 'policy';
   /** The policy's name; null for people and for deleted policies. */
@@ -56,8 +61,8 @@ export interface DeciderFigures {
   denied: number;
 }
 
-/** A change to a key or to the configuration, from the account activity. */
-export interface ActivityRecord {
+/** A record of the account activity, in the form of reports. */
+export interface ReportedActivity {
   id: string;
   at: string;
   action: string;
@@ -66,42 +71,27 @@ export interface ActivityRecord {
   changes: string[];
 }
 
-/** An audit entry of the sample, in the form of GET /v1/audit/:id. */
-export interface SampledEntry {
-  id: string;
-  sequence: number;
-  user_id: string;
-  agent_id: string;
-  permission_request_id: string;
-  event_type: string;
-  details: Record<string, unknown>;
-  ip_address: string;
-  user_agent: string;
-  created_at: string;
-}
-
-/** The Merkle tree (RFC 9162) over the first `tree_size` entries of a log. */
+/** The root of the Merkle tree (RFC 9162) over the first `tree_size` entries of a log. */
 export interface LogTree {
   tree_size: number;
   /** In hexadecimal. */
   root_hash: string;
 }
 
-/**
- * The content of a compliance report: the JSON form as it is, and the input of the PDF. Times are ISO 8601, days
- * YYYY-MM-DD.
- */
+/** A compliance report: the JSON form as it is, and the input of the PDF. Times are ISO 8601, days YYYY-MM-DD. */
 export interface ReportContent {
   report_id: string;
   report_type: ReportType;
   /** The framework's name, for people to read. */
   framework: string;
+  /** The account when the report was made. */
   account: { id: string; name: string | null; plan: string };
   period: { start: string; end: string };
+  /** When the report was requested. */
   generated_at: string;
   /** Says that the report is evidence and not attestation. */
   statement: string;
-  /** The log's tree when the report was requested; null if the log could not be sealed. */
+  /** The log when the report was requested; null if the log contradicts what was signed of it before. */
   integrity: LogTree | null;
   /** Paragraphs on what the report covers. */
   scope: string[];
@@ -109,27 +99,30 @@ export interface ReportContent {
   method: string[];
   summary: Counts & {
     by_event_type: Record<string, number>;
+    /** The number of agents with entries. */
     agents: number;
     approved_by_person: number;
     approved_by_policy: number;
     denied_by_person: number;
     denied_by_policy: number;
   };
-  /** Every calendar month (`YYYY-MM`) of the period, including months without entries. */
+  /** Every calendar month (`YYYY-MM`) that has a day in the period, including months without entries. */
   months: ({ month: string } & Counts)[];
   /** Agents with entries in the period, most requests first. */
   agents: AgentFigures[];
+  /** Most decisions first. */
   deciders: DeciderFigures[];
   controls: Control[];
+  /** The most severe first. */
   exceptions: ReportException[];
   activity: {
-    /** The number of records in the period by action. */
+    /** The number of records by action; actions without records are missing. */
     by_action: Record<string, number>;
-    /** The newest key rotations. */
-    key_rotations: ActivityRecord[];
-    /** The newest changes to agents, policies, user tokens and the account. */
-    configuration_changes: ActivityRecord[];
+    /** The newest key rotations, newest first. */
+    key_rotations: ReportedActivity[];
+    /** The newest other records, newest first, except those about exports and reports. */
+    configuration_changes: ReportedActivity[];
   };
-  /** Entries drawn in a pseudo-random order that the report's id determines. */
-  sample: SampledEntry[];
+  /** Entries drawn in a pseudo-random order that the report's id determines, in the form of GET /v1/audit/:id. */
+  sample: AuditEntry[];
 }

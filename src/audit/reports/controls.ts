@@ -1,25 +1,19 @@
 import type { ReportType } from './report';
 import type { FindingName } from './write-findings';
 
-/** A control of a framework, with the findings that a report shows as evidence for it. */
+/** A control of a framework, and which findings a report has as evidence for it. */
 export interface ControlDefinition {
   id: string;
   title: string;
   evidence: FindingName[];
-  /** Findings that illustrate the design of the control: the one with the most entries is added to the evidence. */
+  /** The one of these with the most entries follows the evidence, as an illustration. */
   illustrations?: FindingName[];
-  /** The part of the control for which the log has no evidence. */
+  /** The part of the control for which the service has no evidence. */
   not_covered: string;
 }
 
-/** A control of SOC 2. A type 1 report is about its design, a type 2 report also about its operation. */
-interface Criterion {
-  id: string;
-  title: string;
-  design: FindingName[];
-  operation: FindingName[];
-  not_covered: string;
-}
+/** A control of SOC 2, with separate findings about its design and about its operation. */
+type Criterion = Omit<ControlDefinition, 'evidence' | 'illustrations'> & Record<'design' | 'operation', FindingName[]>;
 
 /** The AICPA trust services criteria of 2017, with the points of focus of 2022, that concern the access of agents. */
 const TRUST_SERVICES_CRITERIA: Criterion[] = [
@@ -81,19 +75,16 @@ const TRUST_SERVICES_CRITERIA: Criterion[] = [
   },
 ];
 
-const SOC2_TYPE1 = TRUST_SERVICES_CRITERIA.map(
-  ({ design, operation, ...control }): ControlDefinition => ({
-    ...control,
-    evidence: design,
-    illustrations: operation,
-  }),
-);
+/** A type 1 report is about the design of controls. */
+const SOC2_TYPE1 = TRUST_SERVICES_CRITERIA.map(({ design, operation, ...control }) => {
+  return { ...control, evidence: design, illustrations: operation };
+});
 
-const SOC2_TYPE2 = TRUST_SERVICES_CRITERIA.map(
-  ({ design, operation, ...control }): ControlDefinition => ({ ...control, evidence: [...operation, ...design] }),
-);
+/** A type 2 report is about their operation too. */
+const SOC2_TYPE2 = TRUST_SERVICES_CRITERIA.map(({ design, operation, ...control }) => {
+  return { ...control, evidence: [...operation, ...design] };
+});
 
-/** ISO/IEC 27001:2022, Annex A. */
 const ISO_27001: ControlDefinition[] = [
   {
     id: 'A.5.15',
@@ -145,7 +136,6 @@ const ISO_27001: ControlDefinition[] = [
   },
 ];
 
-/** HIPAA Security Rule, 45 CFR part 164, subpart C. */
 const HIPAA: ControlDefinition[] = [
   {
     id: '164.308(a)(4)',
@@ -174,7 +164,6 @@ const HIPAA: ControlDefinition[] = [
   },
 ];
 
-/** Regulation (EU) 2016/679. */
 const GDPR: ControlDefinition[] = [
   {
     id: 'Art. 30',
@@ -208,7 +197,7 @@ const GDPR: ControlDefinition[] = [
   },
 ];
 
-/** Regulation (EU) 2024/1689. Articles 12, 14 and 26 bind high-risk AI systems. */
+/** These articles bind high-risk AI systems. */
 const EU_AI_ACT: ControlDefinition[] = [
   {
     id: 'Art. 12',
@@ -237,7 +226,7 @@ const EU_AI_ACT: ControlDefinition[] = [
   },
 ];
 
-/** The frameworks with their names for people. */
+/** The name for people, and the controls, of each type of report. */
 export const FRAMEWORKS: Record<ReportType, { name: string; controls: ControlDefinition[] }> = {
   soc2_type1: { name: 'SOC 2 Type 1 (trust services criteria)', controls: SOC2_TYPE1 },
   soc2_type2: { name: 'SOC 2 Type 2 (trust services criteria)', controls: SOC2_TYPE2 },

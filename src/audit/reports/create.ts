@@ -14,16 +14,17 @@ import { DAY } from '../../lib/time';
 import { oldestKept } from '../entry';
 import { ComplianceReport, presentReport, REPORT_FORMATS, REPORT_TYPES, type ReportRequest } from './report';
 
-export const MAX_DAYS = 366;
+/** The longest period of a report. */
+export const MAX_PERIOD_DAYS = 366;
 
 const ReportCreation = lazy(() =>
   z
     .strictObject({
-      report_type: choice(REPORT_TYPES).meta({ description: 'The framework whose controls the report goes through.' }),
+      report_type: choice(REPORT_TYPES).meta({ description: 'The framework that the report is about.' }),
       period: z
         .strictObject({
           start: day.meta({ description: 'The first day, in UTC.' }),
-          end: day.meta({ description: `The last day, not after today. At most ${MAX_DAYS} days in all.` }),
+          end: day.meta({ description: `The last day, not after today. At most ${MAX_PERIOD_DAYS} days in all.` }),
         })
         .meta({ examples: [{ start: '2026-01-01', end: '2026-01-31' }] }),
       format: choice(REPORT_FORMATS).default('pdf'),
@@ -32,8 +33,9 @@ const ReportCreation = lazy(() =>
 );
 
 /**
- * Starts a compliance report about a period. The report covers the entries that the log holds now.
- * @throws Problem `plan_required`, `too_many_exports`
+ * Requests a compliance report, which a background job makes. It covers the entries of the period that are in the log
+ * now and that the account's plan keeps.
+ * @throws Problem `plan_required`, `invalid_request` for a refused period, `too_many_exports`
  */
 export async function createReport(
   context: UserContext,
@@ -47,9 +49,10 @@ export async function createReport(
   const to = end.time + DAY;
   if (start.time > end.time) refusePeriod('start', 'must not be after end');
   if (end.time > now) refusePeriod('end', 'must not be after today, in UTC');
-  if (to - start.time > MAX_DAYS * DAY) refusePeriod('end', `must be within ${MAX_DAYS} days, start included`);
+  if (to - start.time > MAX_PERIOD_DAYS * DAY)
+    refusePeriod('end', `must be within ${MAX_PERIOD_DAYS} days, start included`);
   const request: ReportRequest = { report_type, period: { start: start.text, end: end.text }, from: start.time, to };
-  const order = {
+  const file = {
     kind: 'report' as const,
     id: newId(runtime, 'export'),
     format,
@@ -58,8 +61,8 @@ export async function createReport(
     keptFrom: oldestKept(principal.account, now),
     createdAt: now,
   };
-  const shown = await presentReport(config, principal, newFileColumns(order), now);
-  await requestFile(context, order, shown);
+  const shown = await presentReport(config, principal, newFileColumns(file), now);
+  await requestFile(context, file, shown);
   return shown;
 }
 
@@ -74,8 +77,8 @@ export const createReportRoute = new Hono().post(
     tag: 'Audit',
     summary: 'Start a compliance report',
     description:
-      'Evidence for an auditor, from the audit log and the account activity: figures, the controls of a framework with ' +
-      'the entries behind each sentence, exceptions and a sample. Evidence, not attestation.',
+      'Evidence for an auditor, from the audit log and the account activity: figures, findings for the controls of a ' +
+      'framework with the entries behind them, exceptions and a sample. Evidence, not attestation.',
     success: accepted(ComplianceReport),
     problems: ['plan_required', 'too_many_exports'],
   }),

@@ -2,83 +2,95 @@ import { EVENT_TYPES, type EventType } from '../../db/schema';
 import { SECOND } from '../../lib/time';
 import type { Counts } from './content';
 
-/** A person's decision counts as quick when it comes within this time of the request, in milliseconds. */
-export const QUICK_DECISION = 5 * SECOND;
+/** A person's decision is quick if it comes at most this long after the request, in milliseconds. */
+export const QUICK_DECISION_MS = 5 * SECOND;
 
-/**
- * A denial counts as retried when one of the agent's next requests for the action repeats it: of this many requests.
- */
-export const RETRY_REQUESTS = 5;
+/** A denial is retried if one of the agent's next requests for the action, up to this many, is for the same resource. */
+export const RETRY_WINDOW = 5;
 
-/** How many entries of each topic are kept as examples: the first ones. */
-export const EXAMPLES = 5;
+/** How many example entries of a topic the figures keep: the first ones. */
+export const MAX_EXAMPLES = 5;
 
-/** The bits of an entry's `mark`, which says more than its event type does. Events share bits. */
-export const MARKS = {
-  /** On a decision: a person took it quickly. */
+/** Bits of {@link EntryGroup.flags}: what the database finds out about an entry besides its event type. */
+export const FLAGS = {
+  /** A person took this decision quickly. */
   quick: 1,
-  /** On a denial: the agent asked for the same again. */
+  /** The agent repeated the request that this denial is about: see {@link RETRY_WINDOW}. */
   retried: 2,
-  /** On a use: it is the token's first in the period. */
-  firstUse: 1,
-  /** On an expiry: an unused token expired, not an undecided request. */
-  unused: 1,
+  /** This use is the first of its token in the period. */
+  firstUse: 4,
+  /** This expiry is that of an unused token, not of an undecided request. */
+  unusedToken: 8,
 };
 
-/** Which entries belong to a topic. */
-export interface TopicRule {
-  events: readonly EventType[];
-  by?: 'person' | 'policy';
-  /** The mark that the entries have, or do not have if `unmarked`. */
-  mark?: number;
-  unmarked?: true;
+/** Entries that count alike: they have the same agent, month, event type, decider and flags. */
+export interface EntryGroup {
+  /** The agent's number. */
+  agent: number;
+  /** `YYYY-MM`, in UTC. */
+  month: string;
+  event: EventType;
+  /** The id of the account or policy that approved or denied; empty for other events. */
+  decider: string;
+  /** A sum of {@link FLAGS}. */
+  flags: number;
+  /** The number of entries. */
+  entries: number;
+  /** The positions (`pos` in the database) of the first and the last entry. */
+  first: number;
+  last: number;
+  /** The positions of the first {@link MAX_EXAMPLES} entries, in ascending order. */
+  examples: number[];
 }
 
-/** The topics that the report states with example entries. */
-const TOPIC_RULES = {
-  request: { events: ['request'] },
-  personApproval: { events: ['approve'], by: 'person' },
-  personDenial: { events: ['deny'], by: 'person' },
-  policyApproval: { events: ['approve'], by: 'policy' },
-  policyDenial: { events: ['deny'], by: 'policy' },
-  use: { events: ['use'] },
-  revocation: { events: ['revoke'] },
-  unusedToken: { events: ['expire'], mark: MARKS.unused },
-  undecidedRequest: { events: ['expire'], mark: MARKS.unused, unmarked: true },
-  quickDecision: { events: ['approve', 'deny'], by: 'person', mark: MARKS.quick },
-  retriedDenial: { events: ['deny'], mark: MARKS.retried },
-} as const satisfies Record<string, TopicRule>;
+/** Says for each topic whether the entries of a group belong to it. */
+const TOPICS = {
+  request: ({ event }) => event === 'request',
+  personApproval: ({ event, decider }) => event === 'approve' && !isPolicyId(decider),
+  personDenial: ({ event, decider }) => event === 'deny' && !isPolicyId(decider),
+  policyApproval: ({ event, decider }) => event === 'approve' && isPolicyId(decider),
+  policyDenial: ({ event, decider }) => event === 'deny' && isPolicyId(decider),
+  use: ({ event }) => event === 'use',
+  revocation: ({ event }) => event === 'revoke',
+  unusedToken: ({ flags }) => (flags & FLAGS.unusedToken) !== 0,
+  undecidedRequest: ({ event, flags }) => event === 'expire' && (flags & FLAGS.unusedToken) === 0,
+  quickDecision: ({ flags }) => (flags & FLAGS.quick) !== 0,
+  retriedDenial: ({ flags }) => (flags & FLAGS.retried) !== 0,
+} as const satisfies Record<string, (group: EntryGroup) => boolean>;
 
-export type Topic = keyof typeof TOPIC_RULES;
+/** A kind of entries that reports make statements about. */
+export type Topic = keyof typeof TOPICS;
 
-export const TOPICS = Object.entries(TOPIC_RULES) as [Topic, TopicRule][];
+const TOPIC_NAMES = Object.keys(TOPICS) as Topic[];
 
-/** How many entries there are, and the positions of the first {@link EXAMPLES} of them. */
+/** How many entries there are, and the positions of some of them in ascending order. */
 export interface CountWithExamples {
   count: number;
+  /** At most {@link MAX_EXAMPLES}. */
   positions: number[];
 }
 
-/** How many requests one account or policy decided, and the positions of its first and last decision. */
-interface DecisionCounts {
-  approved: number;
-  denied: number;
-  first: number;
-  last: number;
+/** Adds counts up, and keeps the first {@link MAX_EXAMPLES} of all their examples. */
+export function sumCounts(counts: CountWithExamples[]): CountWithExamples {
+  const positions = counts.flatMap((one) => one.positions).sort((a, b) => a - b);
+  return { count: counts.reduce((sum, { count }) => sum + count, 0), positions: positions.slice(0, MAX_EXAMPLES) };
 }
 
-/** All counts of a report, saved between slices. Their size depends on agents, policies and months, not on entries. */
+/**
+ * What a report counts while it reads the entries, saved with the state of the job that makes it. The size depends on
+ * the number of agents, deciders and months, not of entries.
+ */
 export interface Figures {
-  /** By event type, in the order of the stored codes. */
+  /** The number of entries by event type, in the order of {@link EVENT_TYPES}. */
   events: number[];
   topics: Record<Topic, CountWithExamples>;
   /** By the agent's number. */
   agents: Record<string, Counts>;
-  /** By `YYYY-MM`. */
+  /** By `YYYY-MM`; months without entries are missing. */
   months: Record<string, Counts>;
-  /** By the id of the account or the policy. */
-  deciders: Record<string, DecisionCounts>;
-  /** Positions of the first and the last entry; null if there is no entry. */
+  /** Approvals, denials, and the positions of the first and the last decision; by the id of the account or policy. */
+  deciders: Record<string, { approved: number; denied: number; first: number; last: number }>;
+  /** The positions of the first and the last entry; null without entries. */
   reach: { first: number; last: number } | null;
 }
 
@@ -96,10 +108,10 @@ export function emptyCounts(): Counts {
 }
 
 export function emptyFigures(): Figures {
-  const topics = TOPICS.map(([topic]) => [topic, { count: 0, positions: [] }]);
+  const topics = TOPIC_NAMES.map((topic) => [topic, { count: 0, positions: [] }]);
   return {
     events: EVENT_TYPES.map(() => 0),
-    topics: Object.fromEntries(topics) as unknown as Record<Topic, CountWithExamples>,
+    topics: Object.fromEntries(topics) as Figures['topics'],
     agents: {},
     months: {},
     deciders: {},
@@ -107,36 +119,20 @@ export function emptyFigures(): Figures {
   };
 }
 
-/** Entries that count alike: same agent, month, event, decider and mark. */
-export interface EntryGroup {
-  agent: number;
-  month: string;
-  /** The stored code of the event type. */
-  event: number;
-  /** The id of the account or policy that decided; empty for other events. */
-  decider: string;
-  mark: number;
-  entries: number;
-  /** Positions of the group's first and last entry. */
-  first: number;
-  last: number;
-}
-
-/** Adds a group of entries to all figures except the topics' examples. */
+/** Adds a group of entries to all figures. Groups can be added in any order. */
 export function addGroup(figures: Figures, group: EntryGroup): void {
-  const { entries, event, decider, first, last } = group;
-  figures.events[event] = (figures.events[event] ?? 0) + entries;
-  for (const [topic, rule] of TOPICS) if (belongsTo(rule, group)) figures.topics[topic].count += entries;
-  figures.agents[group.agent] ??= emptyCounts();
-  figures.months[group.month] ??= emptyCounts();
-  for (const counts of [figures.agents[group.agent], figures.months[group.month]]) {
-    if (counts) addToCounts(counts, group);
+  const { agent, month, event, decider, entries, first, last, examples } = group;
+  const code = EVENT_TYPES.indexOf(event);
+  figures.events[code] = (figures.events[code] ?? 0) + entries;
+  for (const topic of TOPIC_NAMES.filter((name) => TOPICS[name](group))) {
+    figures.topics[topic] = sumCounts([figures.topics[topic], { count: entries, positions: examples }]);
   }
+  figures.agents[agent] = addToCounts(figures.agents[agent] ?? emptyCounts(), group);
+  figures.months[month] = addToCounts(figures.months[month] ?? emptyCounts(), group);
   if (decider !== '') {
-    figures.deciders[decider] ??= { approved: 0, denied: 0, first, last };
-    const decisions = figures.deciders[decider];
-    decisions[EVENT_TYPES[event] === 'approve' ? 'approved' : 'denied'] += entries;
-    Object.assign(decisions, extendRange(decisions, group));
+    const decisions = figures.deciders[decider] ?? { approved: 0, denied: 0, first, last };
+    decisions[event === 'approve' ? 'approved' : 'denied'] += entries;
+    figures.deciders[decider] = { ...decisions, ...extendRange(decisions, group) };
   }
   figures.reach = extendRange(figures.reach ?? group, group);
 }
@@ -145,31 +141,20 @@ function extendRange(range: { first: number; last: number }, { first, last }: En
   return { first: Math.min(range.first, first), last: Math.max(range.last, last) };
 }
 
-function addToCounts(counts: Counts, { event, mark, entries }: EntryGroup): void {
-  counts.entries += entries;
+function addToCounts(counts: Counts, { event, flags, entries }: EntryGroup): Counts {
   const columns: Record<EventType, (keyof Counts)[]> = {
     request: ['requests'],
     approve: ['approved', 'tokens_issued'],
     deny: ['denied'],
-    use: mark & MARKS.firstUse ? ['tokens_used'] : [],
-    expire: mark & MARKS.unused ? [] : ['expired'],
+    use: flags & FLAGS.firstUse ? ['tokens_used'] : [],
+    expire: flags & FLAGS.unusedToken ? [] : ['expired'],
     revoke: ['tokens_revoked'],
   };
-  for (const column of columns[EVENT_TYPES[event] as EventType]) counts[column] += entries;
+  for (const column of ['entries', ...columns[event]] as const) counts[column] += entries;
+  return counts;
 }
 
-/** Whether the entries of a group belong to a topic. */
-export function belongsTo({ events, by, mark, unmarked }: TopicRule, group: EntryGroup): boolean {
-  return (
-    events.includes(EVENT_TYPES[group.event] as EventType) &&
-    (by === undefined || (by === 'policy') === isPolicy(group.decider)) &&
-    (mark === undefined || ((group.mark & mark) === 0) === (unmarked === true))
-  );
-}
-
-export const POLICY_PREFIX = 'policy_';
-
-/** Whether a policy decided; otherwise a person did, with a user token of the account. */
-export function isPolicy(decider: string): boolean {
-  return decider.startsWith(POLICY_PREFIX);
+/** Whether a decider is a policy. Otherwise it is the account, for which people decide with user tokens. */
+export function isPolicyId(decider: string): boolean {
+  return decider.startsWith('policy_');
 }

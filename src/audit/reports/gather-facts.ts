@@ -1,71 +1,38 @@
 import { sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
 import { auditEntries, EVENT_TYPES } from '../../db/schema';
+import type { FileRow } from '../../files/file-records';
 import { DAY } from '../../lib/time';
+import { logStart } from '../entry';
 import type { PositionRange } from '../find-file-range';
 import type { AgentFigures, DeciderFigures, EntryReferences, ReportContent } from './content';
-import { type CountWithExamples, EXAMPLES, emptyCounts, type Figures, isPolicy, type Topic } from './figures';
-import type { Configuration, RegisteredAgent } from './read-account';
+import { type CountWithExamples, emptyCounts, type Figures, isPolicyId, sumCounts, type Topic } from './figures';
+import { type AccountConfiguration, readActivity } from './read-account';
+import { coverageEnd, reportRequest } from './report';
 
-/** A key counts as stale after this time. */
+/** A key that is older counts as stale. */
 const KEY_LIFE_DAYS = 90;
 
-/** The facts from which the findings and exceptions of a report are written. */
-export interface PeriodFacts {
-  /** The first and the last day, and the start of the first day in milliseconds. */
-  period: { start: string; end: string; from: number };
-  /** The time for which the state of keys is given, as words: `at the end of …`. */
-  asOf: string;
-  summary: ReportContent['summary'];
-  months: ReportContent['months'];
-  agents: AgentFigures[];
-  deciders: DeciderFigures[];
-  /** The entries of one or more topics together. */
-  entriesOf: (...topics: Topic[]) => EntryReferences;
-  /** The number of entries in the period, and the ids of the first and the last. */
-  firstAndLast: EntryReferences;
-  /** How many decisions these accounts or policies took; the first and last of each, at most {@link EXAMPLES}. */
-  decisionsBy: (...deciders: string[]) => EntryReferences;
-  configuration: Configuration;
-  activity: ReportContent['activity'];
-  /** Active agents whose key was older than {@link KEY_LIFE_DAYS} days at the time that `asOf` names. */
-  agentsWithStaleKeys: RegisteredAgent[];
-  /**
-   * Active agents that were registered before the end of the period and have no entry in it; none if it is not covered.
-   */
-  quietAgents: RegisteredAgent[];
-  /** The sequences of the first and the last entry; null if there is no entry. */
-  sequences: { first: number; last: number } | null;
-  /** The sequences that the sample is drawn from. */
-  samplePopulation: { first: number; size: number };
-}
-
-interface FactSources {
-  period: PeriodFacts['period'];
-  /** The end of the period, or the time of the report's request if that is earlier. */
-  until: number;
-  asOf: string;
-  /** Whether the account's plan still keeps entries of the period. If not, missing entries say nothing about agents. */
-  isCovered: boolean;
-  figures: Figures;
-  configuration: Configuration;
-  activity: ReportContent['activity'];
-  /** When the report was requested. */
-  requestedAt: number;
-  /** The position before the first entry of the log. */
-  logStart: number;
-  span: PositionRange;
-}
+/** The facts from which a report's findings, exceptions and tables are written. */
+export type PeriodFacts = Awaited<ReturnType<typeof gatherFacts>>;
 
 /**
- * Combines the figures with what was read from the account, and looks up the ids of all entries that are referred to.
+ * Combines the figures of a report with the configuration and the activity of its account, and looks up the ids of the
+ * entries that its statements refer to.
+ * @param span the positions that the report covers
  */
-export async function gatherFacts(reader: Reader, sources: FactSources): Promise<PeriodFacts> {
-  const { period, asOf, figures, activity, until, requestedAt, logStart, span } = sources;
-  const { policies, agents } = sources.configuration;
+export async function gatherFacts(
+  reader: Reader,
+  file: FileRow,
+  span: PositionRange,
+  figures: Figures,
+  { policies, agents }: AccountConfiguration,
+) {
+  const { period, from, to } = reportRequest(file);
+  const activity = await readActivity(reader, file);
+  const start = logStart({ number: file.account });
   // An agent created after the request can have entries if another server's clock was ahead.
-  const registered = agents.filter(({ number, createdAt }) => createdAt <= requestedAt || figures.agents[number]);
-  const configuration = { policies, agents: registered };
+  const registered = agents.filter(({ number, createdAt }) => createdAt <= file.createdAt || figures.agents[number]);
   const ends = figures.reach ? [...new Set([figures.reach.first, figures.reach.last])] : [];
   const ids = await readIds(reader, [
     ...Object.values(figures.topics).flatMap(({ positions }) => positions),
@@ -77,39 +44,45 @@ export async function gatherFacts(reader: Reader, sources: FactSources): Promise
     entry_ids: positions.flatMap((position) => ids.get(position) ?? []),
   });
   const decisionsOf = (decider: string): CountWithExamples => {
-    const { approved, denied, first, last } = figures.deciders[decider] ?? NO_DECISIONS;
-    const count = approved + denied;
-    return { count, positions: count === 0 ? [] : [...new Set([first, last])] };
+    const decisions = figures.deciders[decider];
+    if (!decisions) return { count: 0, positions: [] };
+    const { approved, denied, first, last } = decisions;
+    return { count: approved + denied, positions: [...new Set([first, last])] };
   };
-  const due = registered.filter(({ isActive, createdAt }) => isActive && createdAt <= until);
+  const until = Math.min(to, file.createdAt);
+  const active = registered.filter(({ isActive, createdAt }) => isActive && createdAt < coverageEnd(file));
   const summary = summarize(figures);
   return {
-    period,
-    asOf,
+    /** The start of the period in milliseconds. */
+    from,
+    /** Words for the time at which the age of keys is judged: `at the end of …`. */
+    asOf: to <= file.createdAt ? `at the end of ${period.end}` : `when the report was asked for, on ${period.end}`,
     summary,
     months: listMonths(period, figures),
-    agents: listAgents(figures, configuration),
-    deciders: listDeciders(figures, configuration),
-    entriesOf: (...topics) => refer(merge(topics.map((topic) => figures.topics[topic]))),
+    agents: listAgents(figures, registered),
+    deciders: listDeciders(figures, policies),
+    /** The entries of one or more topics together. */
+    entriesOf: (...topics: Topic[]) => refer(sumCounts(topics.map((topic) => figures.topics[topic]))),
+    /** All entries that the report covers; refers to the first and the last. */
     firstAndLast: refer({ count: summary.entries, positions: ends }),
-    decisionsBy: (...deciders) => refer(merge(deciders.map(decisionsOf))),
-    configuration,
+    /** The decisions of some accounts or policies together; refers to the first and the last of each, at most five. */
+    decisionsBy: (...deciders: string[]) => refer(sumCounts(deciders.map(decisionsOf))),
+    configuration: { policies, agents: registered },
     activity,
-    agentsWithStaleKeys: due.filter(
+    /** Active agents whose current key was older than 90 days at the time that `asOf` names. */
+    agentsWithStaleKeys: active.filter(
       ({ keyCreatedAt }) => keyCreatedAt !== null && keyCreatedAt < until - KEY_LIFE_DAYS * DAY,
     ),
-    quietAgents: sources.isCovered ? due.filter(({ number }) => !figures.agents[number]) : [],
-    sequences: figures.reach && { first: figures.reach.first - logStart, last: figures.reach.last - logStart },
-    samplePopulation: { first: span.low - logStart, size: span.high - span.low },
+    /**
+     * Active agents that were registered before {@link coverageEnd} and have no entry that the report covers. Empty if
+     * the plan no longer kept any entry of the period: then missing entries say nothing about agents.
+     */
+    quietAgents: file.keptFrom < to ? active.filter(({ number }) => !figures.agents[number]) : [],
+    /** The sequences (numbers in the account's log, from 1) of the first and the last entry; null without entries. */
+    sequences: figures.reach && { first: figures.reach.first - start, last: figures.reach.last - start },
+    /** The first of the sequences that the sample is drawn from, and how many there are. */
+    samplePopulation: { first: span.low - start, size: span.high - span.low },
   };
-}
-
-const NO_DECISIONS = { approved: 0, denied: 0, first: 0, last: 0 };
-
-/** Adds counts up and keeps the first {@link EXAMPLES} of all their examples. */
-function merge(parts: CountWithExamples[]): CountWithExamples {
-  const positions = parts.flatMap((part) => part.positions).sort((a, b) => a - b);
-  return { count: parts.reduce((sum, { count }) => sum + count, 0), positions: positions.slice(0, EXAMPLES) };
 }
 
 async function readIds(reader: Reader, positions: number[]): Promise<Map<number, string>> {
@@ -141,18 +114,16 @@ function summarize({ events, topics, months, agents }: Figures): ReportContent['
   };
 }
 
-/** Lists every calendar month of the period, including months without entries. */
-function listMonths({ start, end }: FactSources['period'], { months }: Figures): ReportContent['months'] {
+function listMonths({ start, end }: ReportContent['period'], { months }: Figures): ReportContent['months'] {
   const listed: ReportContent['months'] = [];
-  const date = new Date(`${start.slice(0, 7)}-01T00:00:00Z`);
-  for (; date.toISOString().slice(0, 7) <= end.slice(0, 7); date.setUTCMonth(date.getUTCMonth() + 1)) {
+  for (const date = new Date(start.slice(0, 7)); ; date.setUTCMonth(date.getUTCMonth() + 1)) {
     const month = date.toISOString().slice(0, 7);
+    if (month > end) return listed;
     listed.push({ month, ...(months[month] ?? emptyCounts()) });
   }
-  return listed;
 }
 
-function listAgents(figures: Figures, { agents }: Configuration): AgentFigures[] {
+function listAgents(figures: Figures, agents: AccountConfiguration['agents']): AgentFigures[] {
   return agents
     .flatMap(({ number, id, name }) => {
       const counts = figures.agents[number];
@@ -161,12 +132,12 @@ function listAgents(figures: Figures, { agents }: Configuration): AgentFigures[]
     .sort((a, b) => b.counts.requests - a.counts.requests || (a.agent_id < b.agent_id ? -1 : 1));
 }
 
-function listDeciders({ deciders }: Figures, { policies }: Configuration): DeciderFigures[] {
+function listDeciders({ deciders }: Figures, policies: AccountConfiguration['policies']): DeciderFigures[] {
   const names = new Map<string, string>(policies.map(({ id, name }) => [id, name]));
   return Object.entries(deciders)
     .map(([decider, { approved, denied }]) => ({
       decided_by: decider,
-      kind: isPolicy(decider) ? ('policy' as const) : ('person' as const),
+      kind: isPolicyId(decider) ? ('policy' as const) : ('person' as const),
       name: names.get(decider) ?? null,
       approved,
       denied,

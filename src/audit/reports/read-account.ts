@@ -4,48 +4,41 @@ import type { Reader } from '../../db/database';
 import { ACTIVITY_ACTIONS, type ActivityAction, activity, agentKeys, agents, policies } from '../../db/schema';
 import type { FileRow } from '../../files/file-records';
 import { formatTime } from '../../lib/time';
-import { type Id, smallestIdAt } from '../../lib/typeid';
-import type { ActivityRecord, ReportContent } from './content';
-import { coverageEnd } from './report';
+import { smallestIdAt } from '../../lib/typeid';
+import type { ReportContent } from './content';
+import { coverageEnd, reportRequest } from './report';
 
-/** How many key rotations, and how many configuration changes, a report lists: the newest. */
-export const LISTED_RECORDS = 100;
+/** The maximum number of key rotations, and of configuration changes, that a report lists: the newest. */
+export const MAX_LISTED_ACTIVITY = 100;
 
-/** An agent as it is registered now, except for its key. */
-export interface RegisteredAgent {
-  number: number;
-  id: Id<'agent'>;
-  name: string;
-  isActive: boolean;
-  createdAt: number;
+/** An agent as it is now, except for the age of its key. */
+export type RegisteredAgent = Pick<typeof agents.$inferSelect, 'number' | 'id' | 'name' | 'isActive' | 'createdAt'> & {
   /**
-   * When the key was made that was current at the end of the period; if that is not known, the earliest possible time.
+   * When the key was made that was current at {@link coverageEnd}; if that is not known, the earliest possible time. Null
+   * if the agent has no current key.
    */
   keyCreatedAt: number | null;
-}
+};
 
-/** A policy with its rules as they are now. */
-export interface CurrentPolicy {
-  id: Id<'policy'>;
-  name: string;
-  effect: 'approve' | 'deny';
-  isActive: boolean;
-  /** Whether it applies to every request of every agent. */
+/** A policy as it is now. */
+type CurrentPolicy = Pick<typeof policies.$inferSelect, 'id' | 'name' | 'effect' | 'isActive'> & {
+  /** Whether it is for all agents, actions and resources, without conditions. */
   isUnrestricted: boolean;
-  /** When it was last changed; 0 if it never was. */
+  /** When it was last changed, in milliseconds; 0 if it never was. */
   changedAt: number;
-}
+};
 
 /** The agents and policies of an account. */
-export interface Configuration {
+export interface AccountConfiguration {
   agents: RegisteredAgent[];
   policies: CurrentPolicy[];
 }
 
 /**
- * Reads the agents of a report's account, and the policies that existed when the report was requested, oldest first.
+ * Reads the agents of a report's account, and those of its policies that were created before the report was requested.
+ * Deleted ones are missing. Both lists are oldest first.
  */
-export async function readConfiguration(reader: Reader, file: FileRow): Promise<Configuration> {
+export async function readConfiguration(reader: Reader, file: FileRow): Promise<AccountConfiguration> {
   const [agentRows, policyRows] = await reader.load([
     reader
       .select({
@@ -65,7 +58,7 @@ export async function readConfiguration(reader: Reader, file: FileRow): Promise<
       .where(and(eq(policies.account, file.account), lte(policies.createdAt, file.createdAt))),
   ]);
   return {
-    agents: (await withKeysAtPeriodEnd(reader, file, agentRows)).toSorted(byId),
+    agents: (await withKeysAtCoverageEnd(reader, file, agentRows)).toSorted(byId),
     policies: policyRows.toSorted(byId).map(({ id, name, effect, isActive, ...rules }) => ({
       ...{ id, name, effect, isActive },
       changedAt: rules.updatedAt > rules.createdAt ? rules.updatedAt : 0,
@@ -79,37 +72,33 @@ export async function readConfiguration(reader: Reader, file: FileRow): Promise<
 }
 
 /**
- * Replaces the creation times of keys that were made after the period by those of the keys that were current at its
- * end. The database no longer has these keys; the account activity has the times of the rotations.
+ * Replaces the creation times of keys that were made since {@link coverageEnd} by those of the keys that were current
+ * then. The database may have deleted these keys; the account activity has the times of the rotations.
  */
-async function withKeysAtPeriodEnd(reader: Reader, file: FileRow, rows: RegisteredAgent[]): Promise<RegisteredAgent[]> {
+async function withKeysAtCoverageEnd(reader: Reader, file: FileRow, rows: RegisteredAgent[]) {
   const until = coverageEnd(file);
-  const replaced = rows.filter(({ keyCreatedAt }) => keyCreatedAt !== null && keyCreatedAt >= until);
-  if (replaced.length === 0) return rows;
+  const isLater = ({ keyCreatedAt }: RegisteredAgent) => keyCreatedAt !== null && keyCreatedAt >= until;
+  const ids = rows.filter(isLater).map(({ id }) => id);
+  if (ids.length === 0) return rows;
+  const isRotation = and(eq(activity.action, 'agent.key_rotated'), isBetween(file, file.keptFrom, until));
   const [rotations] = await reader.load([
     reader
-      .select({ target: activity.target, at: sql<number>`max(activity.created_at)` })
-      .from(sql`json_each(${JSON.stringify(replaced.map(({ id }) => id))}) as wanted`)
-      .crossJoin(activity)
-      .where(
-        and(
-          eq(activity.account, file.account),
-          eq(activity.target, sql`wanted.value`),
-          eq(activity.action, 'agent.key_rotated'),
-          gte(activity.id, smallestIdAt('act', file.keptFrom)),
-          lt(activity.id, smallestIdAt('act', until)),
-        ),
-      )
-      .groupBy(activity.target),
+      .select({
+        agent: sql<string>`wanted.value as agent`,
+        // Without the index, SQLite would search all records of the account for each agent.
+        at: sql<number | null>`(
+          select max(created_at) from activity indexed by activity_by_target
+          where target = wanted.value and ${isRotation}
+        ) as at`,
+      })
+      .from(sql`json_each(${JSON.stringify(ids)}) as wanted`),
   ]);
-  const rotatedAt = new Map<string, number>(rotations.map(({ target, at }) => [target, at]));
-  const keysCreatedAt = new Map(
-    replaced.map(({ id, createdAt }) => {
-      // Rotations before `keptFrom` are no longer in the activity.
-      return [id, rotatedAt.get(id) ?? Math.max(createdAt, file.keptFrom)];
-    }),
-  );
-  return rows.map((row) => ({ ...row, keyCreatedAt: keysCreatedAt.get(row.id) ?? row.keyCreatedAt }));
+  const rotatedAt = new Map(rotations.map(({ agent, at }) => [agent, at]));
+  return rows.map((row) => {
+    if (!isLater(row)) return row;
+    // Rotations before `keptFrom` are no longer in the activity.
+    return { ...row, keyCreatedAt: rotatedAt.get(row.id) ?? Math.max(row.createdAt, file.keptFrom) };
+  });
 }
 
 /** Matches the patterns that apply to every action (`*`, `*.*`) and to every resource (`*`, `*:*`). */
@@ -125,48 +114,45 @@ const CONFIGURATION_ACTIONS = ACTIVITY_ACTIONS.filter(
 );
 
 /**
- * Counts the activity records of an account by action, and reads the newest key rotations and configuration changes.
- * @param from inclusive
- * @param to exclusive
+ * Counts the account's activity records by action for the part of the period that a report covers, and reads the newest
+ * key rotations and configuration changes.
  */
-export async function readActivity(
-  reader: Reader,
-  account: number,
-  { from, to }: { from: number; to: number },
-): Promise<ReportContent['activity']> {
-  const isOfAction = (action: ActivityAction) =>
-    and(
-      eq(activity.account, account),
-      eq(activity.action, action),
-      gte(activity.id, smallestIdAt('act', from)),
-      lt(activity.id, smallestIdAt('act', to)),
-    );
-  const counts = ACTIVITY_ACTIONS.map((action) =>
-    reader.select({ records: sql<number>`count(*)` }).from(activity).where(isOfAction(action)),
-  );
+export async function readActivity(reader: Reader, file: FileRow): Promise<ReportContent['activity']> {
+  const isCovered = isBetween(file, Math.max(reportRequest(file).from, file.keptFrom), coverageEnd(file));
   const newest = (action: ActivityAction) =>
-    reader.select().from(activity).where(isOfAction(action)).orderBy(desc(activity.id)).limit(LISTED_RECORDS);
-  const [rotations, ...others] = await reader.load([newest('agent.key_rotated'), ...CONFIGURATION_ACTIONS.map(newest)]);
-  const totals = await reader.load(counts as [(typeof counts)[number], ...typeof counts]);
-  const byAction = ACTIVITY_ACTIONS.map((action, i) => [action, totals[i]?.[0]?.records ?? 0] as const);
+    reader
+      .select()
+      .from(activity)
+      .where(and(isCovered, eq(activity.action, action)))
+      .orderBy(desc(activity.id))
+      .limit(MAX_LISTED_ACTIVITY);
+  const [counts, rotations, ...others] = await reader.load([
+    reader
+      .select({ action: activity.action, records: sql<number>`count(*)` })
+      .from(activity)
+      .where(isCovered)
+      .groupBy(activity.action)
+      .orderBy(activity.action),
+    newest('agent.key_rotated'),
+    ...CONFIGURATION_ACTIONS.map(newest),
+  ]);
+  const changes = others.flat().toSorted((a, b) => byId(b, a));
   return {
-    by_action: Object.fromEntries(byAction.filter(([, records]) => records > 0)),
+    by_action: Object.fromEntries(counts.map(({ action, records }) => [action, records])),
     key_rotations: rotations.map(presentRecord),
-    configuration_changes: others
-      .flat()
-      .toSorted((a, b) => (a.id < b.id ? 1 : -1))
-      .slice(0, LISTED_RECORDS)
-      .map(presentRecord),
+    configuration_changes: changes.slice(0, MAX_LISTED_ACTIVITY).map(presentRecord),
   };
 }
 
-function presentRecord({
-  id,
-  createdAt,
-  action,
-  actor,
-  target,
-  changes,
-}: typeof activity.$inferSelect): ActivityRecord {
+function presentRecord({ id, createdAt, action, actor, target, changes }: typeof activity.$inferSelect) {
   return { id, at: formatTime(createdAt), action, actor, target, changes };
+}
+
+/** The condition on the account's activity records that were made between two times. */
+function isBetween({ account }: FileRow, from: number, to: number) {
+  return and(
+    eq(activity.account, account),
+    gte(activity.id, smallestIdAt('act', from)),
+    lt(activity.id, smallestIdAt('act', to)),
+  );
 }

@@ -10,21 +10,18 @@ import type { Id } from '../../lib/typeid';
 
 export const REPORT_TYPES = ['soc2_type1', 'soc2_type2', 'iso27001', 'hipaa', 'gdpr', 'eu_ai_act'] as const;
 
-/** The framework whose controls a report goes through. */
+/** The framework that a report is about. SOC 2 has two types of reports. */
 export type ReportType = (typeof REPORT_TYPES)[number];
 
 export const REPORT_FORMATS = ['pdf', 'json'] as const;
 
-type ReportFormat = (typeof REPORT_FORMATS)[number];
-
-/** The stored request for a report. */
+/** What a report was requested for, as it is stored with the file. */
 export interface ReportRequest {
   report_type: ReportType;
-  /** The first and the last day; both belong to the period. */
+  /** The first and the last day (`YYYY-MM-DD`, in UTC); both belong to the period. */
   period: { start: string; end: string };
-  /** The start of the period in milliseconds since the epoch, inclusive. */
+  /** The period in milliseconds since the epoch: `from` inclusive, `to` exclusive. */
   from: number;
-  /** The end of the period in milliseconds since the epoch, exclusive. */
   to: number;
 }
 
@@ -36,14 +33,14 @@ export const ComplianceReport = lazy(() =>
     .object({
       report_id: idField('report'),
       report_type: z.enum(REPORT_TYPES),
-      period: z.object({ start: dayField(), end: dayField() }).meta({ description: 'Both days count.' }),
+      period: z.object({ start: dayField(), end: dayField() }).meta({ description: 'Both days belong to the period.' }),
       format: z.enum(REPORT_FORMATS),
       sha256: digestField().optional(),
       ...fileFields(),
     })
     .meta({
       id: 'ComplianceReport',
-      description: 'A file of evidence from the audit log, by the controls of a framework, made in the background.',
+      description: 'A file of evidence from the audit log for the controls of a framework, made in the background.',
       examples: [
         {
           report_id: exampleId('report'),
@@ -62,20 +59,20 @@ export const ComplianceReport = lazy(() =>
 
 export type ComplianceReport = z.output<ReturnType<typeof ComplianceReport>>;
 
-/** Gets the stored request of a report. */
+/** Returns what a report was requested for. */
 export function reportRequest({ request }: Pick<FileRow, 'request'>): ReportRequest {
   return request as unknown as ReportRequest;
 }
 
 /**
- * The time, exclusive, up to which a report covers the account: the end of the period, or the end of the millisecond in
- * which the report was requested if that is earlier.
+ * The time, in milliseconds and exclusive, up to which a report covers the account: the end of the period, or the end of
+ * the millisecond in which the report was requested if that is earlier.
  */
 export function coverageEnd(file: Pick<FileRow, 'request' | 'createdAt'>): number {
   return Math.min(reportRequest(file).to, file.createdAt + 1);
 }
 
-/** Makes the API's answer for a report; `now` decides whether its download link still works. */
+/** Makes the form in which the API shows a report at the time `now`; a completed one has a download link. */
 export async function presentReport(
   config: Config,
   owner: FileOwner,
@@ -88,7 +85,7 @@ export async function presentReport(
     report_id: fileId(row) as Id<'report'>,
     report_type,
     period,
-    format: row.format as ReportFormat,
+    format: row.format as ComplianceReport['format'],
     ...(sha256 !== null && { sha256 }),
     ...fields,
   };

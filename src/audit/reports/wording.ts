@@ -1,9 +1,9 @@
-/** 1234567 as 1,234,567. */
+/** Formats 1234567 as 1,234,567. */
 export function formatNumber(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** A number with its noun: `1 request`, `2 requests`. */
+/** Formats a number with its noun: `1 request`, `2 requests`. */
 export function formatCount(count: number, one: string, many = `${one}s`): string {
   return `${formatNumber(count)} ${count === 1 ? one : many}`;
 }
@@ -16,30 +16,30 @@ export function wasOrWere(count: number): string {
   return count === 1 ? 'was' : 'were';
 }
 
-/** A part of a whole in percent, rounded down so that only the whole is 100 %. */
+/** Formats a part of a whole in percent, rounded down so that only the whole is 100 %. A part of nothing is 0 %. */
 export function formatPercentage(part: number, whole: number): string {
   return `${whole === 0 ? 0 : Math.floor((100 * part) / whole)} %`;
 }
 
-/** 2026-11-20T17:56:12.294Z as 2026-11-20 17:56:12. */
-export function formatSeconds(iso: string): string {
+/** Formats 2026-11-20T17:56:12.294Z as 2026-11-20 17:56:12. */
+export function formatTimestamp(iso: string): string {
   return iso.slice(0, 19).replace('T', ' ');
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** 2026-11 as Nov 2026. */
+/** Formats 2026-11 as Nov 2026. */
 export function formatMonth(month: string): string {
   return `${MONTHS[Number(month.slice(5)) - 1]} ${month.slice(0, 4)}`;
 }
 
-/** The code name permission_granted as Permission granted. */
-export function formatCode(name: string): string {
+/** Writes a code in words: `user_token.created` as User token created. */
+export function codeInWords(name: string): string {
   const words = name.replace(/[_.]+/g, ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** The first `length` characters of a text, with a note of how many more the JSON form has. */
+/** Cuts a text after `length` characters, and then notes how many more the JSON form has. */
 export function truncate(text: string, length: number): string {
   const characters = [...text];
   if (characters.length <= length) return text;
@@ -49,8 +49,8 @@ export function truncate(text: string, length: number): string {
 const QUOTED_CHARACTERS = 80;
 
 /**
- * Quotes a name inside a sentence. The name cannot close the quotation marks or hide or reorder the rest of the
- * sentence.
+ * Quotes a name, cut after 80 characters, for use in a sentence. It cannot close the quotation marks, or hide or reorder
+ * the rest of the sentence.
  */
 export function quoteName(name: string): string {
   const plain = name
@@ -61,14 +61,14 @@ export function quoteName(name: string): string {
   return `“${characters.slice(0, QUOTED_CHARACTERS).join('')}${characters.length > QUOTED_CHARACTERS ? '…' : ''}”`;
 }
 
-/** The stand-in for a character that cannot be shown: [U+202E]. */
+/** Formats the code of a character that cannot be shown: [U+202E]. */
 export function formatCodePoint(character: string): string {
   return `[U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`;
 }
 
 const LISTED_NAMES = 5;
 
-/** The first five names, and how many more there are. */
+/** Lists the first five names, and says how many more there are. */
 export function listNames(names: string[]): string {
   const listed = names.slice(0, LISTED_NAMES).join(', ');
   return names.length > LISTED_NAMES ? `${listed} and ${formatNumber(names.length - LISTED_NAMES)} more` : listed;

@@ -2,67 +2,59 @@ import type { EntryReferences, Finding } from './content';
 import type { PeriodFacts } from './gather-facts';
 import { formatCount, formatNumber, isOrAre, wasOrWere } from './wording';
 
-/** Every finding that a report can give as evidence for an audit control. */
+/** Every finding that a report can give as evidence for a control, by name. */
 export type Findings = ReturnType<typeof writeFindings>;
 
 export type FindingName = keyof Findings;
 
-/**
- * Writes every finding with its figures. Findings about the configuration and the account activity refer to no entries.
- */
+/** Writes every finding. Those about the configuration and the account activity refer to no entries. */
 export function writeFindings(facts: PeriodFacts) {
   return { ...describeDesign(facts), ...describeOperation(facts), ...describeChanges(facts) };
 }
 
 /** The findings about how the service and the account are set up. */
-function describeDesign({
-  configuration,
-  agentsWithStaleKeys: staleKeys,
-  summary,
-  sequences,
-  firstAndLast,
-  asOf,
-}: PeriodFacts) {
+function describeDesign({ configuration, agentsWithStaleKeys, summary, sequences, firstAndLast, asOf }: PeriodFacts) {
   const { agents, policies } = configuration;
+  const activeAgents = agents.filter(({ isActive }) => isActive).length;
   const active = policies.filter(({ isActive }) => isActive);
   const approving = active.filter(({ effect }) => effect === 'approve');
-  const activeAgents = agents.filter(({ isActive }) => isActive).length;
+  const unrestricted = approving.filter(({ isUnrestricted }) => isUnrestricted).length;
+  const span = sequences ? sequences.last - sequences.first + 1 : 0;
   return {
-    agents: withoutEntries(
+    agents: finding(
       `${formatCount(agents.length, 'agent')} ${isOrAre(agents.length)} registered, ${formatNumber(activeAgents)} of them active. Each has a key of its own, of ` +
         'which the service keeps a hash and the first 12 characters, and for 24 hours an encrypted copy where it was issued under ' +
         'an idempotency key; no two agents share one.',
     ),
-    gate: withoutEntries(
+    gate: finding(
       'An agent’s key by itself permits no action: for each action on each resource the agent has to ask, and a token is issued ' +
         'only with an approval, by a user token or by a policy, in one transaction with the entry that records it. No agent ' +
         'key can decide a request.',
     ),
-    limits: withoutEntries(
+    limits: finding(
       'A token is for one action on one resource, carries the limits that were granted, a number of uses and an expiry of ' +
         'at most 7 days. An approver can narrow what was asked for, and cannot widen it. Use limits and revocations ' +
         'take effect only if the service is asked: a system that checks only the signature and the expiry does not see them.',
     ),
-    policies: withoutEntries(
+    policies: finding(
       `${formatCount(active.length, 'policy', 'policies')} ${isOrAre(active.length)} active: ${formatNumber(approving.length)} that can approve, ` +
-        `${formatNumber(active.length - approving.length)} that deny. ` +
-        `${formatNumber(approving.filter(({ isUnrestricted }) => isUnrestricted).length)} of the former approve everything that none of ` +
+        `${formatNumber(active.length - approving.length)} that deny. ${formatNumber(unrestricted)} of the former approve everything that none of ` +
         'the latter denies. Any denial that applies wins; a request that no policy decides waits for a decision with a user token.',
     ),
-    keys: withoutEntries(
-      `${formatCount(staleKeys.length, 'active agent')} had a current key older than 90 days ${asOf}. A key can be ` +
+    keys: finding(
+      `${formatCount(agentsWithStaleKeys.length, 'active agent')} had a current key older than 90 days ${asOf}. A key can be ` +
         'replaced with a grace period or at once, and a replaced key ends at its deadline.',
     ),
-    log: {
-      text: sequences
+    log: finding(
+      sequences
         ? `Entries are numbered without gaps: those of the period lie between sequence ${formatNumber(sequences.first)} and ${formatNumber(sequences.last)}, of which ` +
-          `${formatNumber(summary.entries)} can be read; ${formatNumber(sequences.last - sequences.first + 1 - summary.entries)} were erased with a deleted agent, or will be. ` +
-          'This figure excludes entries erased before the first or after the last of them. Each entry has the time, the ' +
-          'agent, and the address and the client that caused it, or says that the service itself did.'
+            `${formatNumber(summary.entries)} can be read; ${formatNumber(span - summary.entries)} were erased with a deleted agent, or will be. ` +
+            'This figure excludes entries erased before the first or after the last of them. Each entry has the time, the ' +
+            'agent, and the address and the client that caused it, or says that the service itself did.'
         : 'The log holds no entry of the period.',
-      ...firstAndLast,
-    },
-    retention: withoutEntries(
+      firstAndLast,
+    ),
+    retention: finding(
       'Entries are append-only: no call of the service changes one. They are erased with their agent, with the ' +
         'account, or at the end of their retention. This report does not show what the operator of the database could do.',
     ),
@@ -72,102 +64,94 @@ function describeDesign({
 /** The findings about what agents, people and policies did. */
 function describeOperation({ entriesOf, summary, agents }: PeriodFacts) {
   const asking = agents.filter(({ counts }) => counts.requests > 0).length;
-  const decided = summary.approved + summary.denied;
+  const decisions = formatCount(summary.approved + summary.denied, 'decision');
+  const byPeople = summary.approved_by_person + summary.denied_by_person;
+  const byPolicies = summary.approved_by_policy + summary.denied_by_policy;
+  const approvals = entriesOf('personApproval', 'policyApproval');
+  const uses = entriesOf('use');
+  const unused = entriesOf('unusedToken');
+  const quick = entriesOf('quickDecision');
+  const retried = entriesOf('retriedDenial');
+  const were = (count: number, noun: string) => `${formatCount(count, noun)} ${wasOrWere(count)}`;
   return {
-    requests: withEntries(
+    requests: finding(
+      `${formatCount(summary.requests, 'request')} of ${formatCount(asking, 'agent')} ${wasOrWere(summary.requests)} recorded, each with action, resource and limits.`,
       entriesOf('request'),
-      (n) =>
-        `${formatCount(n, 'request')} of ${formatCount(asking, 'agent')} ${wasOrWere(n)} recorded, each with action, resource and limits.`,
     ),
-    approvals: withEntries(
-      entriesOf('personApproval', 'policyApproval'),
-      (n) =>
-        `${formatCount(n, 'request')} ${wasOrWere(n)} approved: ${formatNumber(summary.approved_by_person)} by people, ${formatNumber(summary.approved_by_policy)} by policies. ` +
+    approvals: finding(
+      `${were(summary.approved, 'request')} approved: ${formatNumber(summary.approved_by_person)} by people, ${formatNumber(summary.approved_by_policy)} by policies. ` +
         'Each entry names the account or the policy that decided, and what was granted.',
+      approvals,
     ),
-    denials: withEntries(
+    denials: finding(
+      `${were(summary.denied, 'request')} denied: ${formatNumber(summary.denied_by_person)} by people, ${formatNumber(summary.denied_by_policy)} by policies.`,
       entriesOf('personDenial', 'policyDenial'),
-      (n) =>
-        `${formatCount(n, 'request')} ${wasOrWere(n)} denied: ${formatNumber(summary.denied_by_person)} by people, ${formatNumber(summary.denied_by_policy)} by policies.`,
     ),
-    human: withEntries(
-      entriesOf('personApproval', 'personDenial'),
-      (n) =>
-        `${formatNumber(n)} of ${formatCount(decided, 'decision')} ${wasOrWere(n)} taken with a user token of the account: by a person, or by a program ` +
+    human: finding(
+      `${formatNumber(byPeople)} of ${decisions} ${wasOrWere(byPeople)} taken with a user token of the account: by a person, or by a program ` +
         'that holds one. Before an approval there is no token.',
+      entriesOf('personApproval', 'personDenial'),
     ),
-    automatic: withEntries(
+    automatic: finding(
+      `Policies took ${formatNumber(byPolicies)} of ${decisions} without a person; each entry names the policy.`,
       entriesOf('policyApproval', 'policyDenial'),
-      (n) =>
-        `Policies took ${formatNumber(n)} of ${formatCount(decided, 'decision')} without a person; each entry names the policy.`,
     ),
-    quick: withEntries(
-      entriesOf('quickDecision'),
-      (n) => `${formatCount(n, 'decision')} of people came within seconds of the request (see exceptions).`,
+    quick: finding(
+      `${formatCount(quick.entries, 'decision')} of people came within seconds of the request (see exceptions).`,
+      quick,
     ),
-    tokens: withEntries(
-      entriesOf('personApproval', 'policyApproval'),
-      (n) => `${formatCount(n, 'token')} ${wasOrWere(n)} issued, one with each approval.`,
+    tokens: finding(`${were(summary.tokens_issued, 'token')} issued, one with each approval.`, approvals),
+    uses: finding(
+      `${formatCount(uses.entries, 'use')} of ${formatCount(summary.tokens_used, 'token')} ${wasOrWere(uses.entries)} recorded, one entry each.`,
+      uses,
     ),
-    uses: withEntries(
-      entriesOf('use'),
-      (n) =>
-        `${formatCount(n, 'use')} of ${formatCount(summary.tokens_used, 'token')} ${wasOrWere(n)} recorded, one entry each.`,
+    unused: finding(
+      `${formatCount(unused.entries, 'token')} expired without a recorded use: access ended by itself.`,
+      unused,
     ),
-    unused: withEntries(
-      entriesOf('unusedToken'),
-      (n) => `${formatCount(n, 'token')} expired without a recorded use: access ended by itself.`,
-    ),
-    undecided: withEntries(
+    undecided: finding(
+      `${formatCount(summary.expired, 'request')} expired undecided: without a decision there is no access.`,
       entriesOf('undecidedRequest'),
-      (n) => `${formatCount(n, 'request')} expired undecided: without a decision there is no access.`,
     ),
-    revocations: withEntries(
+    revocations: finding(
+      `${were(summary.tokens_revoked, 'token')} revoked before the expiry; the service refuses a revoked token.`,
       entriesOf('revocation'),
-      (n) =>
-        `${formatCount(n, 'token')} ${wasOrWere(n)} revoked before the expiry; the service refuses a revoked token.`,
     ),
-    retries: withEntries(
-      entriesOf('retriedDenial'),
-      (n) => `${formatCount(n, 'denial')} ${wasOrWere(n)} followed by the same request again (see exceptions).`,
+    retries: finding(
+      `${were(retried.entries, 'denial')} followed by the same request again (see exceptions).`,
+      retried,
     ),
   };
 }
 
 /** The findings about changes of the configuration, from the account activity. */
 function describeChanges({ activity }: PeriodFacts) {
-  const count = (action: string) => activity.by_action[action] ?? 0;
+  const count = (...actions: string[]) => actions.reduce((sum, action) => sum + (activity.by_action[action] ?? 0), 0);
   const changes = (kind: string) =>
     `${formatNumber(count(`${kind}.created`))} created, ${formatNumber(count(`${kind}.updated`))} changed, ${formatNumber(count(`${kind}.deleted`))} deleted`;
   const rotations = count('agent.key_rotated');
-  const orders = count('export.requested') + count('report.requested');
-  const downloads = count('export.downloaded') + count('report.downloaded');
+  const requested = count('export.requested', 'report.requested');
+  const downloads = count('export.downloaded', 'report.downloaded');
   return {
-    agentChanges: withoutEntries(
+    agentChanges: finding(
       `Agents in the account activity: ${changes('agent')}. Once an agent is deleted, the service refuses its keys and tokens.`,
     ),
-    policyChanges: withoutEntries(
+    policyChanges: finding(
       `Policies in the account activity: ${changes('policy')}; each with the user token that did it.`,
     ),
-    tokenChanges: withoutEntries(
+    tokenChanges: finding(
       `User tokens in the account activity: ${formatNumber(count('user_token.created'))} created, ${formatNumber(count('user_token.deleted'))} deleted. ` +
         'A token cannot create another with rights that it lacks.',
     ),
-    rotations: withoutEntries(`${formatCount(rotations, 'rotation')} of agent keys ${wasOrWere(rotations)} recorded.`),
-    disclosures: withoutEntries(
-      `${formatCount(orders, 'export or report', 'exports and reports')} of the log ${wasOrWere(orders)} asked for, and ` +
+    rotations: finding(`${formatCount(rotations, 'rotation')} of agent keys ${wasOrWere(rotations)} recorded.`),
+    disclosures: finding(
+      `${formatCount(requested, 'export or report', 'exports and reports')} of the log ${wasOrWere(requested)} requested, and ` +
         `${formatCount(downloads, 'download')} recorded. Reads through the API and deliveries by webhooks are not recorded ` +
         'in the account activity.',
     ),
   };
 }
 
-/** A finding that refers to no entries. */
-function withoutEntries(text: string): Finding {
-  return { text, entries: 0, entry_ids: [] };
-}
-
-/** A finding whose text says how many entries it refers to. */
-function withEntries(references: EntryReferences, write: (entries: number) => string): Finding {
-  return { text: write(references.entries), ...references };
+function finding(text: string, references: EntryReferences = { entries: 0, entry_ids: [] }): Finding {
+  return { text, ...references };
 }

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { expect, it } from 'vitest';
 import { composePages } from '../../../src/audit/reports/pdf/document';
-import { Coverage } from '../../../src/audit/reports/pdf/fonts';
+import { FontCoverage } from '../../../src/audit/reports/pdf/fonts';
 import { renderPdf } from '../../../src/audit/reports/pdf/render';
 import { splitIntoRuns } from '../../../src/audit/reports/pdf/text-runs';
 import { plainReport, sampleReport } from '../../support/sample-report';
@@ -19,7 +19,7 @@ function fontLoader() {
 }
 
 async function runsOf(text: string) {
-  const runs = splitIntoRuns(text, await Coverage.load(fontLoader().load));
+  const runs = splitIntoRuns(text, await FontCoverage.load(fontLoader().load));
   return runs.map(({ text, font }) => [font, text]);
 }
 

@@ -1,7 +1,7 @@
 import type { Content } from 'pdfmake/js/Printer.js';
 import type { EntryReferences } from '../content';
 import { formatCount, formatNumber } from '../wording';
-import { GAP, TEXT_WIDTH } from './style';
+import { COLUMN_GAP, TEXT_WIDTH } from './style';
 
 /** The heading of a numbered section. It starts a page and is listed in the contents and the outline. */
 export function sectionHeading(number: number, title: string): Content {
@@ -18,52 +18,68 @@ export function sectionHeading(number: number, title: string): Content {
   };
 }
 
-/** The heading of a part of a section. It is listed in the contents and the outline. */
-export function partHeading(section: number, part: number, title: string): Content {
+/** The heading of a numbered part of a section. It is listed in the contents and the outline. */
+export function subsectionHeading(section: number, number: number, title: string): Content {
   return {
-    text: `${section}.${part}  ${title}`,
-    style: 'part',
+    text: `${section}.${number}  ${title}`,
+    style: 'subsection',
     tocItem: true,
     tocMargin: [16, 1, 0, 0],
     outline: true,
-    outlineText: `${section}.${part} ${title}`,
+    outlineText: `${section}.${number} ${title}`,
     outlineParentId: `section-${section}`,
-    id: `part-${section}-${part}`,
+    id: `subsection-${section}-${number}`,
   };
 }
 
-/** A column of a table. */
+export function paragraph(text: string): Content {
+  return { text, style: 'paragraph' };
+}
+
+/** A column of a table. Its width is its share among the shares of all columns. */
 export interface Column {
   head: string;
-  /** Its width, relative to the other columns' shares. */
   share: number;
-  /** Whether its cells are numbers, which are aligned at the right. */
-  number?: true;
+  alignment: 'left' | 'right';
+}
+
+export function textColumn(head: string, share: number): Column {
+  return { head, share, alignment: 'left' };
+}
+
+/** A column of formatted numbers, which are aligned at the right. */
+export function numberColumn(head: string, share: number): Column {
+  return { head, share, alignment: 'right' };
 }
 
 /**
- * A table as wide as the page. Its head is repeated on every page. Rows do not break across pages unless one of them
- * might be higher than a page.
+ * A table as wide as the page's text, or a note if it has no rows. Its head is repeated on every page. Rows do not break
+ * across pages unless one of them might be higher than a page.
  * @param caption a title above the column heads; it is part of the table, so it never stays alone at the end of a page
  */
 export function ruledTable(columns: Column[], rows: Content[][], caption?: string): Content {
-  if (rows.length === 0) return emptyTable(caption);
+  if (rows.length === 0) {
+    const title: Content[] = caption ? [{ text: caption, style: 'caption' }] : [];
+    return { stack: [...title, { text: 'None in the period.', style: 'note' }], unbreakable: true };
+  }
   const keepRowsWhole = rows.every(fitsOnPage);
-  const head = columns.map(({ head, number }): Content => ({ text: head, style: 'head', ...align(number) }));
-  const title: Content[] = caption
-    ? [
-        { text: caption, style: 'caption', colSpan: columns.length, margin: [0, 0, 0, 2] },
-        ...columns.slice(1).map(() => ''),
-      ]
-    : [];
-  const body = rows.map((row) => row.map((cell, at) => bodyCell(cell, columns[at]?.number)));
-  const headRows = caption ? [title, head] : [head];
+  const head = columns.map(({ head, alignment }): Content => ({ text: head, style: 'head', alignment }));
+  const body = rows.map((row) => row.map((cell, at) => bodyCell(cell, columns[at]?.alignment)));
+  // The widths are fixed because the library would widen a column to its longest word.
+  const width = TEXT_WIDTH - (columns.length - 1) * COLUMN_GAP;
+  const shares = columns.reduce((sum, { share }) => sum + share, 0);
+  const headRows = [head];
+  if (caption) {
+    const title: Content = { text: caption, style: 'caption', colSpan: columns.length, margin: [0, 0, 0, 2] };
+    // The cells that the title spans have to be there.
+    headRows.unshift([title, ...columns.slice(1).map(() => '')]);
+  }
   return {
     table: {
       headerRows: headRows.length,
       keepWithHeaderRows: keepRowsWhole ? 1 : 0,
       dontBreakRows: keepRowsWhole,
-      widths: columnWidths(columns),
+      widths: columns.map(({ share }) => (width * share) / shares),
       body: [...headRows, ...body],
     },
     layout: 'ruled',
@@ -72,43 +88,21 @@ export function ruledTable(columns: Column[], rows: Content[][], caption?: strin
 }
 
 /** A note below a table that lists only the first rows; nothing if the table is complete. */
-export function omittedNote(count: number, listed: number, one: string, many: string): Content[] {
+export function omittedNote(count: number, listed: number, noun: string): Content[] {
   if (count <= listed) return [];
-  const omitted = formatCount(count - listed, `more ${one}`, `more ${many}`);
+  const omitted = formatCount(count - listed, `more ${noun}`);
   return [{ text: `The first ${listed} are listed. The JSON form of this report has ${omitted}.`, style: 'note' }];
 }
 
-function emptyTable(caption?: string): Content {
-  const title: Content[] = caption ? [{ text: caption, style: 'caption' }] : [];
-  return { stack: [...title, { text: 'None in the period.', style: 'note' }], unbreakable: true };
+function bodyCell(cell: Content, alignment: Column['alignment'] = 'left'): Content {
+  return typeof cell === 'string' ? { text: cell, style: 'cell', alignment } : { stack: [cell], style: 'cell' };
 }
 
-function bodyCell(cell: Content, number: true | undefined): Content {
-  if (typeof cell === 'string') return { text: cell, style: 'cell', ...align(number) };
-  return { stack: [cell], style: 'cell' };
-}
-
-/** Widths in points. They are fixed because the library would widen a column to its longest word. */
-function columnWidths(columns: Column[]): number[] {
-  const shares = columns.reduce((sum, { share }) => sum + share, 0);
-  const free = TEXT_WIDTH - (columns.length - 1) * GAP;
-  return columns.map(({ share }) => (free * share) / shares);
-}
-
-function align(number: true | undefined) {
-  return number ? { alignment: 'right' as const } : {};
-}
-
-/** How many entries are listed with a sentence. */
-const LISTED_ENTRIES = 20;
-
-/** The line below a sentence: how many entries it refers to, and the ids of the first ones. */
+/** The line below a statement: how many entries support it, and the ids of those that the report names. */
 export function entryReferences({ entries, entry_ids: ids }: EntryReferences): Content {
   const total = formatCount(entries, 'entry', 'entries');
-  const shown = ids.slice(0, LISTED_ENTRIES);
-  if (shown.length === 0) return { text: total, style: 'small' };
-  const which = shown.length < entries ? `, of which ${formatNumber(shown.length)}` : '';
-  return { text: `${total}${which}: ${shown.join(', ')}`, style: 'small' };
+  const which = ids.length < entries ? `, of which ${formatNumber(ids.length)}` : '';
+  return { text: ids.length === 0 ? total : `${total}${which}: ${ids.join(', ')}`, style: 'small' };
 }
 
 /** A text of this length fits on a page even in the narrowest column. */

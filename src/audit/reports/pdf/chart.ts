@@ -2,21 +2,23 @@ import type { Content, Shape } from 'pdfmake/js/Printer.js';
 import { formatMonth, formatNumber } from '../wording';
 import { COLORS, TEXT_WIDTH } from './style';
 
-/** A figure with one value for each month, drawn as one bar in each month's group. */
-export interface Series {
+/** A figure with one value for each month. Each month of the chart has one bar for each series. */
+interface Series {
   name: string;
   color: string;
   values: number[];
 }
 
+/** The space for the scale, the legend and the months' names around the bars, and the height of all; in points. */
 const [LEFT, TOP, BOTTOM, HEIGHT] = [44, 22, 18, 172];
 const PLOT_WIDTH = TEXT_WIDTH - LEFT;
 const PLOT_HEIGHT = HEIGHT - TOP - BOTTOM;
+/** How many steps the scale has above 0. */
 const STEPS = 4;
 /** The width of one entry of the legend. */
 const LEGEND_WIDTH = 66;
 
-/** A bar chart grouped by month, with a scale and a legend. */
+/** A bar chart grouped by month (`YYYY-MM`), with a scale and a legend. */
 export function monthlyChart(months: string[], series: Series[]): Content {
   const top = scaleTop(Math.max(...series.flatMap(({ values }) => values)));
   const y = (value: number) => TOP + PLOT_HEIGHT * (1 - value / top);
@@ -42,29 +44,25 @@ export function monthlyChart(months: string[], series: Series[]): Content {
       {
         canvas: [
           ...series.map(({ color }, at) => rectangle(LEFT + at * LEGEND_WIDTH, 1, 8, 8, color)),
-          ...scale.map((value) => line(y(value), value === 0 ? COLORS.muted : COLORS.rule)),
+          ...scale.map((value): Shape => {
+            const lineColor = value === 0 ? COLORS.muted : COLORS.rule;
+            return { type: 'line', x1: LEFT, y1: y(value), x2: TEXT_WIDTH, y2: y(value), lineWidth: 0.5, lineColor };
+          }),
           ...bars,
         ],
       },
     ],
     unbreakable: true,
-    margin: [0, 2, 0, HEIGHT - TOP - PLOT_HEIGHT + 8],
+    margin: [0, 2, 0, BOTTOM + 8],
   };
 }
 
-/**
- * The top of the scale: the first of 4, 8, 12, 16, 20, 40, 80, 120, … that is at least `value`. Its quarters are round
- * numbers.
- */
+/** The top of the scale: the first of 4, 8, 12, 16, 20, 40, 80, 120, … that is at least `value`. Its quarters are whole. */
 function scaleTop(value: number): number {
   for (let power = 1; ; power *= 10) {
     const top = [4, 8, 12, 16, 20].map((factor) => factor * power).find((one) => one >= value);
     if (top !== undefined) return top;
   }
-}
-
-function line(y: number, lineColor: string): Shape {
-  return { type: 'line', x1: LEFT, y1: y, x2: TEXT_WIDTH, y2: y, lineWidth: 0.5, lineColor };
 }
 
 function rectangle(x: number, y: number, w: number, h: number, color: string): Shape {

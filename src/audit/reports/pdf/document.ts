@@ -1,10 +1,11 @@
 import type { Content, Definition } from 'pdfmake/js/Printer.js';
 import type { ReportContent } from '../content';
-import { formatNumber, formatSeconds, truncate } from '../wording';
+import { formatNumber, formatTimestamp, truncate } from '../wording';
 import { changesSection, controlsSection, exceptionsSection, sampleSection } from './evidence-sections';
 import { agentsSection, decidersSection, monthsSection, scopeSection, summarySection } from './figure-sections';
-import { COLORS, DEFAULT_STYLE, GAP, PAGE_MARGINS, STYLES, TEXT_WIDTH } from './style';
+import { COLORS, COLUMN_GAP, DEFAULT_STYLE, PAGE_MARGINS, STYLES, TEXT_WIDTH } from './style';
 
+/** The sections of a report in their order, which numbers them from 1. */
 const SECTIONS = [
   scopeSection,
   summarySection,
@@ -17,14 +18,20 @@ const SECTIONS = [
   sampleSection,
 ];
 
-/** The title page, the table of contents and all sections, before fonts are chosen. */
+/** Composes the title page, the table of contents and all sections. No font is chosen yet. */
 export function composePages(report: ReportContent): Content[] {
   const sections = SECTIONS.flatMap((section, at) => section(report, at + 1));
-  return [...titlePage(report), ...contentsPage(), ...sections];
+  const contents: Content[] = [
+    { text: 'Contents', style: 'section', pageBreak: 'before' },
+    { toc: { numberStyle: { color: COLORS.muted } } },
+  ];
+  return [...titlePage(report), ...contents, ...sections];
 }
 
 /**
- * The definition of the PDF around its pages. It depends on the report alone, so the same report gives the same bytes.
+ * Makes pdfmake's definition of the PDF: the pages, with page size, styles, footer and metadata. Its dates are those of
+ * the report, so that the same report gives the same bytes.
+ * @param content the result of {@link composePages} with fonts
  */
 export function defineDocument(report: ReportContent, content: Content): Definition {
   const createdAt = new Date(report.generated_at);
@@ -46,19 +53,15 @@ export function defineDocument(report: ReportContent, content: Content): Definit
     },
     styles: STYLES,
     defaultStyle: DEFAULT_STYLE,
-    footer: (page, pages) => footer(report.report_id, page, pages),
-  };
-}
-
-function footer(id: string, page: number, pages: number): Content {
-  return {
-    columns: [
-      { text: id, width: '*' },
-      { text: `Page ${page} of ${pages}`, width: 'auto', alignment: 'right' },
-    ],
-    fontSize: 7,
-    color: COLORS.muted,
-    margin: [PAGE_MARGINS[0], 26, PAGE_MARGINS[2], 0],
+    footer: (page, pages) => ({
+      columns: [
+        { text: report.report_id, width: '*' },
+        { text: `Page ${page} of ${pages}`, width: 'auto', alignment: 'right' },
+      ],
+      fontSize: 7,
+      color: COLORS.muted,
+      margin: [PAGE_MARGINS[0], 26, PAGE_MARGINS[2], 0],
+    }),
   };
 }
 
@@ -72,7 +75,7 @@ function titlePage(report: ReportContent): Content[] {
     ['Period', `${period.start} to ${period.end}, both days included, in UTC`],
     ['Audit entries', formatNumber(report.summary.entries)],
     ['Report id', report.report_id],
-    ['Generated', `${formatSeconds(report.generated_at)} UTC`],
+    ['Generated', `${formatTimestamp(report.generated_at)} UTC`],
   ];
   return [
     { text: 'COUNTERSIGN', fontSize: 9, bold: true, characterSpacing: 2, color: COLORS.muted, margin: [0, 70, 0, 0] },
@@ -85,7 +88,7 @@ function titlePage(report: ReportContent): Content[] {
     { text: 'Access of AI agents: requests, decisions and use', fontSize: 12, margin: [0, 0, 0, 40] },
     {
       table: {
-        widths: [104, TEXT_WIDTH - 104 - GAP],
+        widths: [104, TEXT_WIDTH - 104 - COLUMN_GAP],
         body: facts.map(([name, value]) => [
           { text: name, color: COLORS.muted },
           { text: value, bold: name === 'Account' },
@@ -99,29 +102,7 @@ function titlePage(report: ReportContent): Content[] {
 }
 
 function statementBox(statement: string): Content {
-  return {
-    table: {
-      widths: [TEXT_WIDTH - 28],
-      body: [
-        [
-          {
-            stack: [
-              { text: 'Evidence, not attestation', bold: true, color: COLORS.navy, margin: [0, 0, 0, 4] },
-              { text: statement },
-            ],
-            fillColor: COLORS.tint,
-          },
-        ],
-      ],
-    },
-    layout: 'boxed',
-  };
-}
-
-/** The second page: every section with the number of its first page. */
-function contentsPage(): Content[] {
-  return [
-    { text: 'Contents', style: 'section', pageBreak: 'before' },
-    { toc: { numberStyle: { color: COLORS.muted } } },
-  ];
+  const title: Content = { text: 'Evidence, not attestation', bold: true, color: COLORS.navy, margin: [0, 0, 0, 4] };
+  const cell: Content = { stack: [title, { text: statement }], fillColor: COLORS.tint };
+  return { table: { widths: [TEXT_WIDTH - 28], body: [[cell]] }, layout: 'boxed' };
 }

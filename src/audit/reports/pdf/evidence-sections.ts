@@ -1,53 +1,55 @@
 import type { Content } from 'pdfmake/js/Printer.js';
-import type { ActivityRecord, Control, Finding, ReportContent, ReportException } from '../content';
-import { formatCode, formatCount, formatNumber, formatSeconds, truncate } from '../wording';
-import { entryReferences, fitsOnPage, omittedNote, partHeading, ruledTable, sectionHeading } from './blocks';
+import type { Control, ReportContent, ReportException, ReportedActivity } from '../content';
+import { codeInWords, formatCount, formatNumber, formatTimestamp, truncate } from '../wording';
+import {
+  entryReferences,
+  fitsOnPage,
+  numberColumn,
+  omittedNote,
+  paragraph,
+  ruledTable,
+  sectionHeading,
+  subsectionHeading,
+  textColumn,
+} from './blocks';
 import { COLORS } from './style';
 
 /** How many characters of a finding or an exception the PDF shows. */
 const TEXT_CHARACTERS = 900;
 
-/** The controls of the framework, each with its evidence and with what the log cannot show. */
+/** The controls of the framework, each with its evidence and with what the service has no evidence for. */
 export function controlsSection({ controls, framework }: ReportContent, number: number): Content[] {
   return [
     sectionHeading(number, 'Controls'),
-    {
-      text: `What the audit log holds for the controls of ${framework} that concern the access of agents, each sentence with the entries behind it.`,
-      style: 'paragraph',
-    },
-    ...controls.flatMap((control, at) => controlPart(control, number, at + 1)),
+    paragraph(
+      `What the audit log holds for the controls of ${framework} that concern the access of agents, each sentence with the entries behind it.`,
+    ),
+    ...controls.flatMap((control, at) => controlSubsection(control, number, at + 1)),
   ];
 }
 
 /** One control. Its heading stays on the page of the first finding, and “Not covered” on the page of the last. */
-function controlPart(control: Control, section: number, part: number): Content[] {
+function controlSubsection(control: Control, section: number, number: number): Content[] {
   const heading: Content[] = [
-    partHeading(section, part, `${control.id}  ${control.title}`),
+    subsectionHeading(section, number, `${control.id}  ${control.title}`),
     { text: 'Evidence held', style: 'label' },
   ];
   const limits: Content[] = [
     { text: 'Not covered', style: 'label' },
     { text: control.not_covered, margin: [0, 0, 0, 8] },
   ];
-  const none: Content[] = [{ text: 'The log holds no evidence for this control in the period.' }];
-  const blocks = control.evidence.length > 0 ? control.evidence.map(findingBlock) : [none];
-  return blocks.map((block, at) => {
-    const stack = [...(at === 0 ? heading : []), ...block, ...(at === blocks.length - 1 ? limits : [])];
+  const findings = control.evidence.map((finding): Content[] => [
+    { text: truncate(finding.text, TEXT_CHARACTERS) },
+    { stack: [entryReferences(finding)], margin: [0, 0, 0, 6] },
+  ]);
+  return findings.map((finding, at) => {
+    const stack = [...(at === 0 ? heading : []), ...finding, ...(at === findings.length - 1 ? limits : [])];
     return { stack, unbreakable: fitsOnPage(stack) };
   });
 }
 
-function findingBlock(finding: Finding): Content[] {
-  return [
-    { text: truncate(finding.text, TEXT_CHARACTERS) },
-    { stack: [entryReferences(finding)], margin: [0, 0, 0, 6] },
-  ];
-}
-
 /** How many exceptions the PDF lists. The JSON form has all of them. */
 const LISTED_EXCEPTIONS = 60;
-
-const SEVERITIES = ['high', 'medium', 'low'] as const;
 
 /** Colors that make a severity easy to find; the badge also has it as a word. */
 const BADGES: Record<ReportException['severity'], { fillColor: string; color: string }> = {
@@ -58,74 +60,64 @@ const BADGES: Record<ReportException['severity'], { fillColor: string; color: st
 
 /** The exceptions, the most severe first. */
 export function exceptionsSection({ exceptions }: ReportContent, number: number): Content[] {
-  const counts = SEVERITIES.map((severity) => {
-    const count = exceptions.filter((one) => one.severity === severity).length;
-    return `${count} ${severity}`;
-  });
+  const counts = Object.keys(BADGES).map(
+    (severity) => `${exceptions.filter((one) => one.severity === severity).length} ${severity}`,
+  );
   return [
     sectionHeading(number, 'Exceptions'),
-    {
-      text: `${formatCount(exceptions.length, 'exception deserves', 'exceptions deserve')} an auditor’s eye: ${counts.join(', ')}. An exception is no finding of a fault.`,
-      style: 'paragraph',
-    },
+    paragraph(
+      `${formatCount(exceptions.length, 'exception deserves', 'exceptions deserve')} an auditor’s eye: ${counts.join(', ')}. An exception is no finding of a fault.`,
+    ),
     ruledTable(
-      [
-        { head: 'Severity', share: 2 },
-        { head: 'Exception', share: 15 },
-      ],
+      [textColumn('Severity', 2), textColumn('Exception', 15)],
       exceptions.slice(0, LISTED_EXCEPTIONS).map((one) => [
         badge(one.severity),
         {
           stack: [
-            { text: formatCode(one.kind), bold: true },
+            { text: codeInWords(one.kind), bold: true },
             { text: truncate(one.text, TEXT_CHARACTERS) },
             entryReferences(one),
           ],
         },
       ]),
     ),
-    ...omittedNote(exceptions.length, LISTED_EXCEPTIONS, 'exception', 'exceptions'),
+    ...omittedNote(exceptions.length, LISTED_EXCEPTIONS, 'exception'),
   ];
 }
 
 function badge(severity: ReportException['severity']): Content {
-  const text = formatCode(severity);
-  return {
-    table: { widths: ['*'], body: [[{ text, fontSize: 7, bold: true, alignment: 'center', ...BADGES[severity] }]] },
-    layout: 'badge',
-  };
+  const text = codeInWords(severity);
+  const cell: Content = { text, fontSize: 7, bold: true, alignment: 'center', ...BADGES[severity] };
+  return { table: { widths: ['*'], body: [[cell]] }, layout: 'badge' };
 }
 
 /** How many changes of an activity record the PDF shows, and how many characters of each. */
 const [LISTED_CHANGES, CHANGE_CHARACTERS] = [12, 300];
 
-/** Key rotations and configuration changes from the account activity. */
+/** The account activity: the number of records by action, and the newest key rotations and configuration changes. */
 export function changesSection({ activity }: ReportContent, number: number): Content[] {
   return [
     sectionHeading(number, 'Key rotations and configuration changes'),
-    { text: 'From the activity of the account, the newest first.', style: 'paragraph' },
+    paragraph('From the activity of the account, the newest first.'),
     ruledTable(
-      [
-        { head: 'Action', share: 7 },
-        { head: 'Records', share: 2, number: true },
-      ],
-      Object.entries(activity.by_action).map(([action, count]) => [formatCode(action), formatNumber(count)]),
+      [textColumn('Action', 7), numberColumn('Records', 2)],
+      Object.entries(activity.by_action).map(([action, count]) => [codeInWords(action), formatNumber(count)]),
       'Records by action',
     ),
-    recordTable('Key rotations', activity.key_rotations),
-    recordTable('Configuration changes', activity.configuration_changes),
+    activityTable('Key rotations', activity.key_rotations),
+    activityTable('Configuration changes', activity.configuration_changes),
   ];
 }
 
-function recordTable(caption: string, list: ActivityRecord[]): Content {
+function activityTable(caption: string, records: ReportedActivity[]): Content {
   return ruledTable(
     [
-      { head: 'Time (UTC) and action', share: 10 },
-      { head: 'By, and the record of it', share: 15 },
-      { head: 'Target and changes', share: 19 },
+      textColumn('Time (UTC) and action', 10),
+      textColumn('By, and the record of it', 15),
+      textColumn('Target and changes', 19),
     ],
-    list.map((record) => [
-      { stack: [{ text: formatSeconds(record.at) }, { text: formatCode(record.action), bold: true }] },
+    records.map((record) => [
+      { stack: [{ text: formatTimestamp(record.at) }, { text: codeInWords(record.action), bold: true }] },
       { stack: [{ text: record.actor ?? 'Nobody: by itself' }, { text: record.id, style: 'small' }] },
       { stack: [{ text: record.target }, ...changeLines(record)] },
     ]),
@@ -133,10 +125,10 @@ function recordTable(caption: string, list: ActivityRecord[]): Content {
   );
 }
 
-function changeLines({ changes }: ActivityRecord): Content[] {
+function changeLines({ changes }: ReportedActivity): Content[] {
   const shown = changes.slice(0, LISTED_CHANGES).map((text) => truncate(text, CHANGE_CHARACTERS));
   const omitted = changes.length - shown.length;
-  if (omitted > 0) shown.push(`${formatCount(omitted, 'more change', 'more changes')} in the JSON form`);
+  if (omitted > 0) shown.push(`${formatCount(omitted, 'more change')} in the JSON form`);
   return shown.map((text) => ({ text, style: 'small' }));
 }
 
@@ -147,22 +139,21 @@ const DETAILS_CHARACTERS = 600;
 export function sampleSection({ sample }: ReportContent, number: number): Content[] {
   return [
     sectionHeading(number, 'Sample for testing'),
-    {
-      text: `${formatCount(sample.length, 'entry', 'entries')}, drawn by an order that only the report’s id determines: whoever draws again from the same log gets the same.`,
-      style: 'paragraph',
-    },
+    paragraph(
+      `${formatCount(sample.length, 'entry', 'entries')}, drawn by an order that only the report’s id determines: whoever draws again from the same log gets the same.`,
+    ),
     ruledTable(
       [
-        { head: 'No.', share: 2, number: true },
-        { head: 'Time (UTC) and event', share: 5 },
-        { head: 'Entry, agent and permission; details', share: 15 },
+        numberColumn('No.', 2),
+        textColumn('Time (UTC) and event', 5),
+        textColumn('Entry, agent and permission; details', 15),
       ],
       sample.map((entry) => [
         formatNumber(entry.sequence),
         {
           stack: [
-            { text: formatSeconds(entry.created_at) },
-            { text: formatCode(entry.event_type), bold: true },
+            { text: formatTimestamp(entry.created_at) },
+            { text: codeInWords(entry.event_type), bold: true },
             { text: entry.ip_address, style: 'small' },
             { text: truncate(entry.user_agent, 120), style: 'small' },
           ],

@@ -1,30 +1,26 @@
 import type { Content } from 'pdfmake/js/Printer.js';
 import type { Counts, ReportContent } from '../content';
-import { formatCode, formatMonth, formatNumber, truncate } from '../wording';
-import { type Column, omittedNote, ruledTable, sectionHeading } from './blocks';
+import { codeInWords, formatMonth, formatNumber, truncate } from '../wording';
+import { type Column, numberColumn, omittedNote, paragraph, ruledTable, sectionHeading, textColumn } from './blocks';
 import { monthlyChart } from './chart';
 import { COLORS } from './style';
 
-/** The section that says what the report covers and how its figures were computed. */
+/** What the report covers and how its figures were computed. */
 export function scopeSection(report: ReportContent, number: number): Content[] {
-  const paragraphs = (texts: string[]) => texts.map((text): Content => ({ text, style: 'paragraph' }));
   return [
     sectionHeading(number, 'Scope and method'),
-    { text: 'Scope', style: 'part' },
-    ...paragraphs(report.scope),
-    { text: 'Method', style: 'part' },
-    ...paragraphs(report.method),
+    { text: 'Scope', style: 'subsection' },
+    ...report.scope.map(paragraph),
+    { text: 'Method', style: 'subsection' },
+    ...report.method.map(paragraph),
   ];
 }
 
 /** The figures of the whole period. */
 export function summarySection({ summary }: ReportContent, number: number): Content[] {
-  const decisionRow = (name: string, person: number, policy: number) => [
-    name,
-    formatNumber(person),
-    formatNumber(policy),
-    formatNumber(person + policy),
-  ];
+  const decisionRow = (name: string, person: number, policy: number) => {
+    return [name, ...[person, policy, person + policy].map(formatNumber)];
+  };
   const totals: [string, number][] = [
     ['Audit entries', summary.entries],
     ['Agents', summary.agents],
@@ -41,10 +37,10 @@ export function summarySection({ summary }: ReportContent, number: number): Cont
     tiles(totals),
     ruledTable(
       [
-        { head: 'Decision', share: 3 },
-        { head: 'By people', share: 2, number: true },
-        { head: 'By policies', share: 2, number: true },
-        { head: 'Together', share: 2, number: true },
+        textColumn('Decision', 3),
+        numberColumn('By people', 2),
+        numberColumn('By policies', 2),
+        numberColumn('Together', 2),
       ],
       [
         decisionRow('Approved', summary.approved_by_person, summary.approved_by_policy),
@@ -53,11 +49,8 @@ export function summarySection({ summary }: ReportContent, number: number): Cont
       'Who decided',
     ),
     ruledTable(
-      [
-        { head: 'Event', share: 7 },
-        { head: 'Entries', share: 2, number: true },
-      ],
-      Object.entries(summary.by_event_type).map(([type, count]) => [formatCode(type), formatNumber(count)]),
+      [textColumn('Event', 7), numberColumn('Entries', 2)],
+      Object.entries(summary.by_event_type).map(([type, count]) => [codeInWords(type), formatNumber(count)]),
       'Audit entries by event',
     ),
   ];
@@ -79,7 +72,7 @@ function tiles(figures: [string, number][]): Content {
 /** The figures of every month, as two charts and a table. */
 export function monthsSection({ months }: ReportContent, number: number): Content[] {
   const names = months.map(({ month }) => month);
-  const values = <K extends keyof (typeof months)[number]>(key: K) => months.map((month) => month[key]);
+  const values = (key: keyof Counts) => months.map((month) => month[key]);
   return [
     sectionHeading(number, 'Activity by month'),
     { text: 'Requests and their outcome', style: 'label' },
@@ -96,52 +89,51 @@ export function monthsSection({ months }: ReportContent, number: number): Conten
       { name: 'Revoked', color: COLORS.rust, values: values('tokens_revoked') },
     ]),
     ruledTable(
-      [{ head: 'Month', share: 2 }, { head: 'Entries', share: 2, number: true }, ...countColumns(2)],
+      [textColumn('Month', 2), numberColumn('Entries', 2), ...countColumns(2)],
       months.map((month) => [formatMonth(month.month), formatNumber(month.entries), ...countCells(month)]),
     ),
   ];
 }
 
 /** How many agents, and how many deciders, the PDF lists. The JSON form has all of them. */
-const LISTED = 200;
+const LISTED_ROWS = 200;
 /** How many characters of a name a column shows. */
 const NAME_CHARACTERS = 80;
 
-/** The agents with their requests and tokens. */
+/** The counts of each agent that has entries. */
 export function agentsSection({ agents }: ReportContent, number: number): Content[] {
   return [
     sectionHeading(number, 'Agents'),
-    { text: 'Agents with entries in the period, most requests first.', style: 'paragraph' },
+    paragraph('Agents with entries in the period, most requests first.'),
     ruledTable(
-      [{ head: 'Agent', share: 6.6 }, ...countColumns(1.9)],
+      [textColumn('Agent', 6.6), ...countColumns(1.9)],
       agents
-        .slice(0, LISTED)
+        .slice(0, LISTED_ROWS)
         .map(({ agent_id: id, name, counts }) => [
           { stack: [{ text: truncate(name, NAME_CHARACTERS) }, { text: id, style: 'small' }] },
           ...countCells(counts),
         ]),
     ),
-    ...omittedNote(agents.length, LISTED, 'agent', 'agents'),
+    ...omittedNote(agents.length, LISTED_ROWS, 'agent'),
   ];
 }
 
-/** The policies and people who decided, with their approvals and denials. */
+/** The approvals and denials of each policy, and of the people of the account together. */
 export function decidersSection({ deciders }: ReportContent, number: number): Content[] {
   return [
     sectionHeading(number, 'Deciders'),
-    {
-      text: 'Policies that decided requests in the period, and people: whoever holds a user token of the account, programs too.',
-      style: 'paragraph',
-    },
+    paragraph(
+      'Policies that decided requests in the period, and people: whoever holds a user token of the account, programs too.',
+    ),
     ruledTable(
       [
-        { head: 'Decided by', share: 10 },
-        { head: 'Kind', share: 3 },
-        { head: 'Approved', share: 3, number: true },
-        { head: 'Denied', share: 3, number: true },
-        { head: 'Approved, %', share: 3, number: true },
+        textColumn('Decided by', 10),
+        textColumn('Kind', 3),
+        numberColumn('Approved', 3),
+        numberColumn('Denied', 3),
+        numberColumn('Approved, %', 3),
       ],
-      deciders.slice(0, LISTED).map(({ decided_by: id, kind, name, approved, denied }) => [
+      deciders.slice(0, LISTED_ROWS).map(({ decided_by: id, kind, name, approved, denied }) => [
         {
           stack: [
             ...(name === null ? [] : [{ text: truncate(name, NAME_CHARACTERS) }]),
@@ -151,20 +143,17 @@ export function decidersSection({ deciders }: ReportContent, number: number): Co
         kind === 'person' ? 'Person' : 'Policy',
         formatNumber(approved),
         formatNumber(denied),
-        percentage(approved, approved + denied),
+        ((100 * approved) / (approved + denied)).toFixed(1),
       ]),
     ),
-    ...omittedNote(deciders.length, LISTED, 'decider', 'deciders'),
+    ...omittedNote(deciders.length, LISTED_ROWS, 'decider'),
   ];
 }
 
-function percentage(part: number, whole: number): string {
-  return whole === 0 ? '–' : ((100 * part) / whole).toFixed(1);
-}
-
+/** The columns of a table of counts, without the entries. */
 function countColumns(share: number): Column[] {
   const heads = ['Requests', 'Approved', 'Denied', 'Expired', 'Issued', 'Used', 'Revoked'];
-  return heads.map((head) => ({ head, share, number: true }));
+  return heads.map((head) => numberColumn(head, share));
 }
 
 /** The cells of {@link countColumns}. */

@@ -1,18 +1,11 @@
 /** Loads one of the files that src/dev/assets/fonts.mjs makes. */
 export type LoadFont = (file: string) => Promise<ArrayBuffer>;
 
-/** The font families. A character is shown in the first one that has it. */
-export const FAMILIES = ['latin', 'han', 'hangul', 'arabic', 'hebrew'] as const;
-
-export type Family = (typeof FAMILIES)[number];
-
-interface FontFiles {
-  normal: string;
-  bold: string;
-}
-
-/** The files of each family. Only Latin has a bold font; the other scripts occur in names, which are not bold. */
-const FILES: Record<Family, FontFiles> = {
+/**
+ * The files of each font family. A character is shown in the first family that has it. Only Latin has a bold font; the
+ * other scripts occur in names, and their bold text is shown in the normal font.
+ */
+const FILES = {
   latin: { normal: 'latin-regular.ttf', bold: 'latin-bold.ttf' },
   han: { normal: 'han.otf', bold: 'han.otf' },
   hangul: { normal: 'hangul.otf', bold: 'hangul.otf' },
@@ -20,60 +13,59 @@ const FILES: Record<Family, FontFiles> = {
   hebrew: { normal: 'hebrew.ttf', bold: 'hebrew.ttf' },
 };
 
+export type FontFamily = keyof typeof FILES;
+
+const FAMILIES = Object.keys(FILES) as FontFamily[];
+
 /** Knows which characters each family has, without loading the fonts. */
-export class Coverage {
-  readonly #ranges: Record<string, number[]>;
-  readonly #known = new Map<number, Family | null>();
+export class FontCoverage {
+  private readonly known = new Map<number, FontFamily | null>();
 
-  private constructor(ranges: Record<string, number[]>) {
-    this.#ranges = ranges;
-  }
+  /** @param ranges the first and the last code point of each range of characters in turn, by font file */
+  private constructor(private readonly ranges: Record<string, number[]>) {}
 
-  static async load(loadFont: LoadFont): Promise<Coverage> {
+  static async load(loadFont: LoadFont): Promise<FontCoverage> {
     const text = new TextDecoder().decode(await loadFont('coverage.json'));
-    return new Coverage(JSON.parse(text) as Record<string, number[]>);
+    return new FontCoverage(JSON.parse(text) as Record<string, number[]>);
   }
 
-  /** Whether all fonts of a family have a character. */
-  has(family: Family, character: number): boolean {
-    return Object.values(FILES[family]).every((file) => includes(this.#ranges[file] ?? [], character));
+  /** Whether all fonts of a family have the character with this code point. */
+  has(family: FontFamily, codePoint: number): boolean {
+    return Object.values(FILES[family]).every((file) => includes(this.ranges[file] ?? [], codePoint));
   }
 
-  /** The first family that has a character; null if none has it. */
-  familyOf(character: number): Family | null {
-    let family = this.#known.get(character);
+  /** The first family that has the character with this code point; null if none has it. */
+  familyOf(codePoint: number): FontFamily | null {
+    let family = this.known.get(codePoint);
     if (family === undefined) {
-      family = FAMILIES.find((one) => this.has(one, character)) ?? null;
-      this.#known.set(character, family);
+      family = FAMILIES.find((one) => this.has(one, codePoint)) ?? null;
+      this.known.set(codePoint, family);
     }
     return family;
   }
 }
 
-/** Whether a character is in one of the ranges. `bounds` has the first and the last character of each range in turn. */
-function includes(bounds: number[], character: number): boolean {
+function includes(bounds: number[], codePoint: number): boolean {
   let [low, high] = [0, bounds.length / 2 - 1];
   while (low <= high) {
     const middle = (low + high) >> 1;
-    if (character < (bounds[middle * 2] ?? 0)) high = middle - 1;
-    else if (character > (bounds[middle * 2 + 1] ?? 0)) low = middle + 1;
+    if (codePoint < (bounds[middle * 2] ?? 0)) high = middle - 1;
+    else if (codePoint > (bounds[middle * 2 + 1] ?? 0)) low = middle + 1;
     else return true;
   }
   return false;
 }
 
-/** Loads the fonts of some families. Returns the files, and pdfmake's dictionary of which file each family uses. */
-export async function loadFamilies(
-  families: Iterable<Family>,
-  loadFont: LoadFont,
-): Promise<{ dictionary: Record<string, FontFiles>; files: Map<string, Uint8Array> }> {
-  const dictionary: Record<string, FontFiles> = {};
+/**
+ * Loads the fonts of some families, each file once.
+ * @returns pdfmake's dictionary, which names the files of each family, and the contents of the files
+ */
+export async function loadFonts(families: Iterable<FontFamily>, loadFont: LoadFont) {
+  const dictionary: Record<string, (typeof FILES)[FontFamily]> = {};
   const files = new Map<string, Uint8Array>();
   for (const family of families) {
-    dictionary[family] = { ...FILES[family] };
-    for (const file of Object.values(FILES[family])) {
-      if (!files.has(file)) files.set(file, new Uint8Array(await loadFont(file)));
-    }
+    dictionary[family] = FILES[family];
+    for (const file of new Set(Object.values(FILES[family]))) files.set(file, new Uint8Array(await loadFont(file)));
   }
   return { dictionary, files };
 }

@@ -17,7 +17,7 @@ declare module 'pdfmake/js/Printer.js' {
     margin?: Sides;
   }
 
-  export interface Node extends Style {
+  interface Node extends Style {
     style?: string;
     width?: number | '*' | 'auto';
     layout?: string;
@@ -38,7 +38,7 @@ declare module 'pdfmake/js/Printer.js' {
     | { type: 'line'; x1: number; y1: number; x2: number; y2: number; lineWidth: number; lineColor: string }
     | { type: 'rect'; x: number; y: number; w: number; h: number; color: string };
 
-  export interface Table {
+  interface Table {
     headerRows?: number;
     keepWithHeaderRows?: number;
     dontBreakRows?: boolean;
@@ -55,16 +55,13 @@ declare module 'pdfmake/js/Printer.js' {
     | (Node & { canvas: Shape[] })
     | (Node & { toc: { numberStyle: Style } });
 
-  export interface TableLayout {
-    hLineWidth?(row: number, node: { table: Table }): number;
-    vLineWidth?(column: number, node: { table: Table }): number;
-    hLineColor?(row: number, node: { table: Table }): string;
-    vLineColor?(column: number, node: { table: Table }): string;
-    paddingLeft?(column: number, node: { table: Table }): number;
-    paddingRight?(column: number, node: { table: Table }): number;
-    paddingTop?(row: number, node: { table: Table }): number;
-    paddingBottom?(row: number, node: { table: Table }): number;
-  }
+  /** Gives a value for a horizontal line or row, or for a vertical line or column, by its index from 0. */
+  type LayoutValue<T> = (index: number, node: { table: Table }) => T;
+
+  export type TableLayout = Partial<
+    Record<`${'h' | 'v'}LineWidth` | `padding${'Left' | 'Right' | 'Top' | 'Bottom'}`, LayoutValue<number>> &
+      Record<`${'h' | 'v'}LineColor`, LayoutValue<string>>
+  >;
 
   export interface Definition {
     content: Content;
@@ -79,51 +76,29 @@ declare module 'pdfmake/js/Printer.js' {
     footer(page: number, pages: number): Content;
   }
 
-  export interface FileSystem {
-    existsSync(path: string): boolean;
-    readFileSync(path: string): Uint8Array;
-  }
-
-  export interface UrlResolver {
-    resolve(url: string): void;
-    resolved(): Promise<void>;
-  }
-
-  export interface PdfStream {
-    on(event: 'data', listener: (chunk: Uint8Array) => void): void;
-    on(event: 'end', listener: () => void): void;
-    on(event: 'error', listener: (error: Error) => void): void;
-    end(): void;
-  }
-
-  export class Printer {
+  class Printer {
     constructor(
       fonts: Record<string, { normal: string; bold: string }>,
-      files: FileSystem,
-      urls: UrlResolver,
+      files: { existsSync(path: string): boolean; readFileSync(path: string): Uint8Array },
+      urls: { resolve(url: string): void; resolved(): Promise<void> },
       localAccessPolicy: (path: string) => boolean,
     );
+    /** Returns a stream that ends after `end()` was called. */
     createPdfKitDocument(
       definition: Definition,
       options: { tableLayouts: Record<string, TableLayout> },
-    ): Promise<PdfStream>;
+    ): Promise<AsyncIterable<Uint8Array> & { end(): void }>;
   }
 
   const exported: typeof Printer | { default: typeof Printer };
   export default exported;
 }
 
-/** The part of the Unicode bidirectional algorithm's implementation that is used. */
+/** The part of bidi-js, an implementation of the Unicode bidirectional algorithm, that the reports use. */
 declare module 'bidi-js' {
-  interface Levels {
-    levels: Uint8Array;
-  }
-
-  interface Bidi {
-    getEmbeddingLevels(text: string, base: 'ltr' | 'rtl'): Levels;
-    getReorderedIndices(text: string, levels: Levels): number[];
+  export default function makeBidi(): {
+    getEmbeddingLevels(text: string, base: 'ltr' | 'rtl'): { levels: Uint8Array };
+    getReorderedIndices(text: string, levels: { levels: Uint8Array }): number[];
     getMirroredCharactersMap(text: string, levels: Uint8Array): Map<number, string>;
-  }
-
-  export default function makeBidi(): Bidi;
+  };
 }

@@ -1,4 +1,4 @@
-import type { Style, TableLayout } from 'pdfmake/js/Printer.js';
+import type { Sides, Style, TableLayout } from 'pdfmake/js/Printer.js';
 
 export const COLORS = {
   ink: '#1d2630',
@@ -11,15 +11,18 @@ export const COLORS = {
   grey: '#a7afb8',
 };
 
-/** A4 in points, and its margins: left, top, right, bottom. */
-export const PAGE_MARGINS: [number, number, number, number] = [56, 60, 56, 66];
+/** The margins of a page in points: left, top, right, bottom. */
+export const PAGE_MARGINS: Sides = [56, 60, 56, 66];
+
+/** The width of the text on an A4 page, in points. */
 export const TEXT_WIDTH = 595.28 - PAGE_MARGINS[0] - PAGE_MARGINS[2];
 
 export const DEFAULT_STYLE: Style = { font: 'latin', fontSize: 9, lineHeight: 1.08, color: COLORS.ink };
 
+/** The styles by the names that content uses in `style`. */
 export const STYLES: Record<string, Style> = {
   section: { fontSize: 17, bold: true, color: COLORS.navy, margin: [0, 0, 0, 10] },
-  part: { fontSize: 11.5, bold: true, color: COLORS.navy, margin: [0, 14, 0, 5] },
+  subsection: { fontSize: 11.5, bold: true, color: COLORS.navy, margin: [0, 14, 0, 5] },
   label: { fontSize: 8, bold: true, color: COLORS.muted, margin: [0, 6, 0, 2] },
   paragraph: { margin: [0, 0, 0, 6] },
   note: { fontSize: 8, color: COLORS.muted, margin: [0, 4, 0, 6] },
@@ -29,51 +32,44 @@ export const STYLES: Record<string, Style> = {
   cell: { fontSize: 8 },
 };
 
-/** The gap between the columns of a table. */
-export const GAP = 6;
+/** The gap between the columns of a table, in points. */
+export const COLUMN_GAP = 6;
 
 /** The layouts of tables, by the names that tables use in `layout`. */
 export const TABLE_LAYOUTS: Record<string, TableLayout> = {
-  /**
-   * A table with thin rules between its rows and a darker one below its head. Its text is flush with the page margins.
-   */
+  /** Thin rules between the rows and a darker one below the head. The text is flush with the page margins. */
   ruled: {
     hLineWidth: (row, { table }) => (row === 0 ? 0 : row === (table.headerRows ?? 0) ? 0.8 : 0.4),
     hLineColor: (row, { table }) => (row === (table.headerRows ?? 0) ? COLORS.navy : COLORS.rule),
     vLineWidth: () => 0,
-    paddingLeft: (column) => (column === 0 ? 0 : GAP / 2),
-    paddingRight: (column, { table }) => (column === (table.widths?.length ?? 0) - 1 ? 0 : GAP / 2),
-    paddingTop: () => 2.5,
-    paddingBottom: () => 2.5,
+    ...padding(COLUMN_GAP / 2, 2.5, 2.5),
+    paddingLeft: (column) => (column === 0 ? 0 : COLUMN_GAP / 2),
+    paddingRight: (column, { table }) => (column === table.widths.length - 1 ? 0 : COLUMN_GAP / 2),
   },
   /** A single cell with a bar at its left. */
   boxed: {
     hLineWidth: () => 0,
     vLineWidth: (column) => (column === 0 ? 2.5 : 0),
     vLineColor: () => COLORS.navy,
-    paddingLeft: () => 14,
-    paddingRight: () => 14,
-    paddingTop: () => 10,
-    paddingBottom: () => 10,
+    ...padding(14, 10, 10),
   },
   /** Cells as separate boxes with white gaps. */
   tiles: {
     hLineWidth: () => 5,
-    vLineWidth: (column, { table }) => (column === 0 || column === (table.widths?.length ?? 0) ? 0 : 5),
+    vLineWidth: (column, { table }) => (column === 0 || column === table.widths.length ? 0 : 5),
     hLineColor: () => '#ffffff',
     vLineColor: () => '#ffffff',
-    paddingLeft: () => 10,
-    paddingRight: () => 10,
-    paddingTop: () => 7,
-    paddingBottom: () => 5,
+    ...padding(10, 7, 5),
   },
   /** A word in a colored box. */
-  badge: {
-    hLineWidth: () => 0,
-    vLineWidth: () => 0,
-    paddingLeft: () => 2,
-    paddingRight: () => 2,
-    paddingTop: () => 0.5,
-    paddingBottom: () => 1,
-  },
+  badge: { hLineWidth: () => 0, vLineWidth: () => 0, ...padding(2, 0.5, 1) },
 };
+
+function padding(sides: number, top: number, bottom: number): TableLayout {
+  return {
+    paddingLeft: () => sides,
+    paddingRight: () => sides,
+    paddingTop: () => top,
+    paddingBottom: () => bottom,
+  };
+}

@@ -2,12 +2,12 @@
 import makeBidi from 'bidi-js';
 import type { Content } from 'pdfmake/js/Printer.js';
 import { formatCodePoint } from '../wording';
-import type { Coverage, Family } from './fonts';
+import type { FontCoverage, FontFamily } from './fonts';
 
-/** A piece of a text in one font. The runs of a text are in visual order, from left to right. */
-export interface Run {
+/** A piece of a text in one font. The runs of a text are listed as they are shown, from left to right. */
+interface TextRun {
   text: string;
-  font: Family;
+  font: FontFamily;
 }
 
 const ASCII = /^[\x20-\x7e]*$/;
@@ -24,11 +24,14 @@ const ARABIC = /\p{Script=Arabic}/u;
 /** How many combining marks one letter keeps; more of them would cover the lines around it. */
 const MAX_MARKS = 4;
 
-let bidi: ReturnType<typeof makeBidi> | undefined;
+const bidi = makeBidi();
 
-/** Copies some content with every text in it split into runs, and adds the families of these runs to `used`. */
-export function withFonts(content: Content, coverage: Coverage, used: Set<Family>): Content {
-  const setText = (text: string): string | Run[] => {
+/**
+ * Copies content, with every text in it split into runs in fonts that can show them.
+ * @param used the families of the runs are added to it
+ */
+export function assignFonts(content: Content, coverage: FontCoverage, used: Set<FontFamily>): Content {
+  const setText = (text: string): string | TextRun[] => {
     const runs = splitIntoRuns(text, coverage);
     for (const { font } of runs) used.add(font);
     const [first] = runs;
@@ -37,8 +40,7 @@ export function withFonts(content: Content, coverage: Coverage, used: Set<Family
   const set = (part: unknown): unknown => {
     if (Array.isArray(part)) return part.map(set);
     if (typeof part === 'string') return { text: setText(part) };
-    if (typeof part !== 'object' || part === null) return part;
-    const node: Record<string, unknown> = { ...part };
+    const node = { ...(part as Record<string, unknown>) };
     for (const key of ['text', 'stack', 'columns', 'table', 'body']) {
       const inner = node[key];
       if (inner !== undefined) node[key] = key === 'text' && typeof inner === 'string' ? setText(inner) : set(inner);
@@ -48,15 +50,19 @@ export function withFonts(content: Content, coverage: Coverage, used: Set<Family
   return set(content) as Content;
 }
 
-/** Splits a text into runs. Characters that no font has or that show nothing are replaced by their code: [U+1F600]. */
-export function splitIntoRuns(text: string, coverage: Coverage): Run[] {
+/**
+ * Splits a text into runs. An ASCII text is a single run. Other texts are normalized (NFC), their white space becomes
+ * single spaces, and their variation selectors are removed. Characters that no font has, that are invisible, or that are
+ * combining marks after the fourth of a letter are replaced by their code: [U+1F600].
+ */
+export function splitIntoRuns(text: string, coverage: FontCoverage): TextRun[] {
   if (ASCII.test(text)) return [{ text, font: 'latin' }];
   const visible = replaceHidden(text, coverage);
   const fonts = chooseFonts(visible, coverage);
   return RIGHT_TO_LEFT.test(visible) ? orderRuns(visible, fonts) : joinRuns(visible, fonts);
 }
 
-function replaceHidden(text: string, coverage: Coverage): string {
+function replaceHidden(text: string, coverage: FontCoverage): string {
   let visible = '';
   const normal = text
     .replace(/\s+/g, ' ')
@@ -73,11 +79,9 @@ function replaceHidden(text: string, coverage: Coverage): string {
   return visible;
 }
 
-/**
- * Chooses a font for every UTF-16 unit. A mark or joiner takes the font of the letter before it if that font has it.
- */
-function chooseFonts(text: string, coverage: Coverage): Family[] {
-  const fonts: Family[] = [];
+/** Chooses a font for every UTF-16 unit. A mark or joiner takes the font of the letter before it if that has it too. */
+function chooseFonts(text: string, coverage: FontCoverage): FontFamily[] {
+  const fonts: FontFamily[] = [];
   for (const character of text) {
     const code = character.codePointAt(0) ?? 0;
     const last = fonts.at(-1);
@@ -88,8 +92,8 @@ function chooseFonts(text: string, coverage: Coverage): Family[] {
   return fonts;
 }
 
-function joinRuns(text: string, fonts: Family[]): Run[] {
-  const runs: Run[] = [];
+function joinRuns(text: string, fonts: FontFamily[]): TextRun[] {
+  const runs: TextRun[] = [];
   fonts.forEach((font, at) => {
     const last = runs.at(-1);
     if (last?.font === font) last.text += text[at];
@@ -99,29 +103,25 @@ function joinRuns(text: string, fonts: Family[]): Run[] {
 }
 
 /**
- * Joins characters into runs in the order of the Unicode bidirectional algorithm (UAX 9).
+ * Joins characters into runs in the order in which the Unicode bidirectional algorithm (UAX 9) shows them.
  *
  * Spaces in reordered runs become no-break spaces: if a line broke there, the last words would be on the first line.
- * Arabic and Hebrew runs stay in logical order, because the PDF library reverses them when it shapes them.
+ * Inside of runs in the Arabic and the Hebrew font, right-to-left characters stay in the order of reading, because the PDF
+ * library reverses them when it shapes them.
  */
-function orderRuns(text: string, fonts: Family[]): Run[] {
-  bidi ??= makeBidi();
+function orderRuns(text: string, fonts: FontFamily[]): TextRun[] {
   const levels = bidi.getEmbeddingLevels(text, isRightToLeft(text) ? 'rtl' : 'ltr');
   const mirrored = bidi.getMirroredCharactersMap(text, levels.levels);
-  const runs: (Run & { level: number })[] = [];
+  const runs: (TextRun & { level: number })[] = [];
   for (const at of bidi.getReorderedIndices(text, levels)) {
     const [font, level] = [fonts[at] ?? 'latin', levels.levels[at] ?? 0];
     const character = mirrored.get(at) ?? text[at] ?? '';
     const last = runs.at(-1);
     if (last?.font !== font || last.level !== level) runs.push({ text: character, font, level });
-    else if (level % 2 === 1 && isReversedByShaping(font)) last.text = character + last.text;
+    else if (level % 2 === 1 && (font === 'arabic' || font === 'hebrew')) last.text = character + last.text;
     else last.text += character;
   }
   return runs.map(({ text, font, level }) => ({ text: level > 0 ? text.replaceAll(' ', '\u00a0') : text, font }));
-}
-
-function isReversedByShaping(font: Family): boolean {
-  return font === 'arabic' || font === 'hebrew';
 }
 
 /**

@@ -1,0 +1,82 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../../db/columns';
+import type { Reader } from '../../db/database';
+import { EVENT_TYPES, type EventType } from '../../db/schema';
+import type { PositionRange } from '../find-file-range';
+import { selectDetail } from '../select-detail';
+import { type EntryGroup, FLAGS, MAX_EXAMPLES, QUICK_DECISION_MS, RETRY_WINDOW } from './figures';
+
+/**
+ * Reads the next entries of a period in groups that count alike, including entries of deleted agents.
+ * @param range all positions of the period: flags compare entries with others in this range
+ * @param low the position to start from
+ * @param limit how many entries to read
+ * @returns the groups, and the position to continue from; it is `range.high` after the last entry
+ */
+export async function groupEntries(
+  reader: Reader,
+  range: PositionRange,
+  low: number,
+  limit: number,
+): Promise<{ groups: EntryGroup[]; next: number }> {
+  const [rows] = await reader.load([
+    reader
+      .select({
+        agent: sql<number>`agent`,
+        month: sql<string>`month`,
+        event: sql<number>`event`,
+        decider: sql<string>`decider`,
+        flags: sql<number>`flags`,
+        positions: sql<string>`json_group_array(pos) as positions`,
+      })
+      .from(sql`(${selectEntries(range, low)} order by pos limit ${limit})`)
+      .groupBy(sql`agent, month, event, decider, flags`),
+  ]);
+  const groups = rows.map(({ event, positions: json, ...row }) => {
+    const positions = (JSON.parse(json) as number[]).sort((a, b) => a - b);
+    return {
+      ...row,
+      event: EVENT_TYPES[event] as EventType,
+      entries: positions.length,
+      first: positions[0] as number,
+      last: positions.at(-1) as number,
+      examples: positions.slice(0, MAX_EXAMPLES),
+    };
+  });
+  const read = groups.reduce((sum, { entries }) => sum + entries, 0);
+  const last = groups.reduce((max, group) => Math.max(max, group.last), low);
+  return { groups, next: read < limit ? range.high : last + 1 };
+}
+
+/** Selects the entries from a position to the end of the range, with what groups them. */
+function selectEntries(range: PositionRange, low: number): SQL {
+  // The first 48 bits of a permission's id are the time of the request (RFC 9562 section 5.7).
+  const quick = sql`${selectDetail('policy_id', 'entry')} is null
+    and permission >= unhex(printf('%012x', created_at - ${inlineNumber(QUICK_DECISION_MS)}))`;
+  const retried = sql`${selectDetail('resource', 'entry')} in (
+    select ${selectDetail('resource', 'later')} from audit_entries as later indexed by audit_by_agent_action
+    where later.agent = entry.agent and later.action = entry.action and later.event = ${codeOf(EVENT_TYPES, 'request')}
+      and later.pos > entry.pos and later.pos < ${range.high}
+    order by later.pos limit ${inlineNumber(RETRY_WINDOW)})`;
+  const usedBefore = sql`exists (
+    select 1 from audit_entries as earlier indexed by audit_by_permission
+    where earlier.permission = entry.permission and earlier.event = ${codeOf(EVENT_TYPES, 'use')}
+      and earlier.pos >= ${range.low} and earlier.pos < entry.pos)`;
+  const flag = (condition: SQL, bit: number) => sql`iif(${condition}, ${inlineNumber(bit)}, 0)`;
+  return sql`
+    select pos, agent, event, strftime('%Y-%m', created_at / 1000, 'unixepoch') as month,
+      iif(event in (${codeOf(EVENT_TYPES, 'approve')}, ${codeOf(EVENT_TYPES, 'deny')}), ${selectDetail('decided_by', 'entry')}, '') as decider,
+      case event
+        when ${codeOf(EVENT_TYPES, 'approve')} then ${flag(quick, FLAGS.quick)}
+        when ${codeOf(EVENT_TYPES, 'deny')} then ${flag(quick, FLAGS.quick)} + ${flag(retried, FLAGS.retried)}
+        when ${codeOf(EVENT_TYPES, 'use')} then ${flag(sql`not ${usedBefore}`, FLAGS.firstUse)}
+        when ${codeOf(EVENT_TYPES, 'expire')} then ${flag(sql`${selectDetail('expired', 'entry')} = 'token'`, FLAGS.unusedToken)}
+        else 0
+      end as flags
+    from audit_entries as entry not indexed where pos >= ${low} and pos < ${range.high}`;
+}
+
+/** A number written into the statement, because D1 binds numbers as REAL. */
+function inlineNumber(value: number): SQL {
+  return sql.raw(String(value));
+}
