@@ -39,7 +39,7 @@ const ExportCreation = lazy(() =>
 );
 
 /**
- * Starts an export of the entries that match at this moment.
+ * Starts an export of the entries that match now. Entries that are written later are not in it.
  * @throws Problem `too_many_exports`
  */
 export async function createExport(
@@ -72,7 +72,7 @@ export async function createExport(
   return shown;
 }
 
-/** The number of an agent of the account; 0, which no agent has, if there is no such agent. */
+/** The number of an agent of the account; 0 if there is no such agent, as no agent has that number. */
 function agentFilterSql(account: number, id: string) {
   const agent = parseId('agent', id);
   if (!agent) return 0;

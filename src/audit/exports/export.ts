@@ -13,15 +13,16 @@ export const EXPORT_FORMATS = ['csv', 'json', 'parquet'] as const;
 
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-/** The request of an export as the client sent it. */
+/** The request of an export: its parameters as the client sent them, and the range that its dates mean. */
 export interface ExportRequest {
   start_date: string;
   end_date: string;
   agent_id: string | null;
   event_types: EventType[] | null;
   include_details: boolean;
-  /** The range in milliseconds since the epoch: `from` inclusive, `to` exclusive. */
+  /** The start of the range in milliseconds since the epoch, inclusive. */
   from: number;
+  /** The end of the range, exclusive. */
   to: number;
 }
 
@@ -45,8 +46,8 @@ export const AuditExport = lazy(() =>
         .optional()
         .meta({
           description:
-            'Of an export with details in JSON or Parquet: where the proof is that its entries are under a signed head of ' +
-            'the log. Needs no credential. Null while there is nothing to download, and if the export has no proof.',
+            'URL of the proof that the entries are in the log under a signed head. Needs no credential. Null while there is ' +
+            'nothing to download, or if the export has no proof. Only for exports with details in JSON or Parquet.',
         }),
       proof_error: z
         .enum(['log_refused'])
@@ -55,12 +56,12 @@ export const AuditExport = lazy(() =>
         .meta({
           description:
             'Why a completed export has no proof: `log_refused` if the log in the database is inconsistent with its ' +
-            'signed heads. Null otherwise. Present wherever `proof_url` is.',
+            'signed heads. Null otherwise. Present if `proof_url` is.',
         }),
     })
     .meta({
       id: 'AuditExport',
-      description: 'A file of audit entries, made in the background. The export can be read for 90 days.',
+      description: 'A file of audit entries, made in the background. The API shows the export for 90 days.',
       examples: [
         {
           export_id: exampleId('export'),
@@ -88,7 +89,7 @@ export function exportRequest({ request }: Pick<FileRow, 'request'>): ExportRequ
   return request as unknown as ExportRequest;
 }
 
-/** Whether an export gets a proof. Only files with complete entries can be proven. */
+/** Whether an export gets a proof. Only files with complete entries (not CSV, not without details) can be proven. */
 export function hasProof(file: Pick<FileRow, 'format' | 'request'>): boolean {
   return file.format !== 'csv' && exportRequest(file).include_details;
 }
@@ -98,7 +99,7 @@ function isUnproven({ completedAt, proofSize }: PresentedFile): boolean {
   return completedAt !== null && proofSize === null;
 }
 
-/** Makes the response that shows an export at a time. */
+/** Makes the response that shows an export as it is at the time `now`. */
 export async function presentExport(
   config: Config,
   owner: FileOwner,

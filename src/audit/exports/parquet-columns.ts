@@ -8,11 +8,11 @@ import { storedZstdFrame } from '../../lib/zstd-frame';
 import type { ExportedEntry } from './source';
 
 /**
- * Bytes of a page, before compression. The runtime's zstd fails where its output is larger than 40,960 bytes
- * (https://github.com/cloudflare/workerd/issues/6769): that of a page this small never is.
+ * Maximum bytes of a page before compression. The runtime's zstd fails if its output is larger than 40,960 bytes
+ * (https://github.com/cloudflare/workerd/issues/6769), which a page of this size never reaches.
  */
 const PAGE_SIZE = 32 * 1024;
-/** Bytes before each text of a page: its length. */
+/** Bytes of the length before each text of a page. */
 const LENGTH_SIZE = 4;
 const INTEGER_SIZE = 8;
 const PAGE_INTEGERS = PAGE_SIZE / INTEGER_SIZE - 1;
@@ -20,7 +20,7 @@ const PAGE_INTEGERS = PAGE_SIZE / INTEGER_SIZE - 1;
 /** A column of the file. */
 export interface Column {
   element: SchemaElement;
-  /** Writes the column's values of a row group. */
+  /** Writes the column's values of one row group, and returns their place in the file. */
   write(writer: ByteWriter, entries: readonly ExportedEntry[]): ColumnChunk;
 }
 
@@ -60,24 +60,24 @@ function textElement(name: string): SchemaElement {
   };
 }
 
-/** A column of integers; each row group states its lowest and highest value, so that readers can skip row groups. */
+/** A column of integers. Each row group states its lowest and highest value, so that a reader can skip row groups. */
 function integer(element: SchemaElement, read: (entry: ExportedEntry) => number): Column {
   return { element, write: (writer, entries) => writeIntegers(writer, element, entries.map(read)) };
 }
 
-/** A column of texts that occur many times: it has a dictionary where that makes it smaller. */
+/** A column of texts that repeat. It gets a dictionary if that makes it smaller. */
 function repeatedText(name: string, read: (entry: ExportedEntry) => string): Column {
   const element = textElement(name);
   return { element, write: (writer, entries) => writeRepeated(writer, element, encodeRepeated(entries.map(read))) };
 }
 
-/** A column of texts that hardly ever occur twice. */
+/** A column of texts that rarely repeat. It has no dictionary. */
 function uniqueText(name: string, read: (entry: ExportedEntry) => string): Column {
   const element = textElement(name);
   return { element, write: (writer, entries) => writeTexts(writer, element, entries.map(read)) };
 }
 
-/** Leaves it to the library whether the column gets a dictionary. */
+/** Writes texts with the library, which decides whether the column gets a dictionary. */
 function writeRepeated(writer: ByteWriter, element: SchemaElement, values: Uint8Array[]): ColumnChunk {
   const column = {
     columnName: element.name,
@@ -113,13 +113,13 @@ function writeIntegers(writer: ByteWriter, element: SchemaElement, values: reado
   });
 }
 
-/** Values of a column as they are (PLAIN), before compression. */
+/** Values of a column in the encoding PLAIN, before compression. */
 interface Page {
   bytes: Uint8Array;
   rows: number;
 }
 
-/** Writes values as they are: several times as fast as the library, which copies each of them by itself. */
+/** Writes pages in the encoding PLAIN. This is several times as fast as the library, which copies each value separately. */
 function writePages(
   writer: ByteWriter,
   { name, type }: SchemaElement,
@@ -169,7 +169,7 @@ function writePages(
   };
 }
 
-/** Encodes safe integers as 64 bits, the lowest byte first. */
+/** Encodes safe integers in 64 bits each, little-endian. */
 function encodeIntegers(values: readonly number[]): Uint8Array {
   const bytes = new Uint8Array(values.length * INTEGER_SIZE);
   const view = new DataView(bytes.buffer);
@@ -180,7 +180,7 @@ function encodeIntegers(values: readonly number[]): Uint8Array {
   return bytes;
 }
 
-/** Cuts texts into pages of about {@link PAGE_SIZE}; a longer text has a page of its own. */
+/** Divides texts into pages of at most about {@link PAGE_SIZE}. A longer text gets a page of its own. */
 function cutPages(texts: readonly string[]): string[][] {
   const pages: string[][] = [];
   let start = 0;
@@ -200,7 +200,7 @@ function cutPages(texts: readonly string[]): string[][] {
 const encoder = new TextEncoder();
 const ROOM_FOR_LENGTH = '\0'.repeat(LENGTH_SIZE);
 
-/** Encodes a page of texts in one go, then writes the length of each before it. */
+/** Encodes a page of texts at once, then writes the length of each text before it. */
 function encodePage(texts: readonly string[]): Uint8Array {
   const joined = ROOM_FOR_LENGTH + texts.join(ROOM_FOR_LENGTH);
   const bytes = encoder.encode(joined);
@@ -215,7 +215,7 @@ function encodePage(texts: readonly string[]): Uint8Array {
   return bytes;
 }
 
-/** Encodes texts; equal ones share their bytes. */
+/** Encodes texts as UTF-8. Equal texts share one array. */
 function encodeRepeated(texts: readonly string[]): Uint8Array[] {
   const known = new Map<string, Uint8Array>();
   return texts.map((text) => {
@@ -225,7 +225,7 @@ function encodeRepeated(texts: readonly string[]): Uint8Array[] {
   });
 }
 
-/** Compresses a page. One that a long text made too large for the runtime's zstd is stored as it is. */
+/** Compresses a page. Stores it uncompressed if a long text made it too large for the runtime's zstd. */
 function compress(page: Uint8Array): Uint8Array {
   try {
     return zstdCompressSync(page);

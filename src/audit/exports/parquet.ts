@@ -7,11 +7,11 @@ import type { Encoder } from './encoder';
 import { type Column, listColumns } from './parquet-columns';
 import type { ExportedEntry } from './source';
 
-/** A row group is held in memory until it is full: so many entries, or characters of text. */
+/** A row group is held in memory until it has this many entries, or this many characters of text. */
 const GROUP_ROWS = 16_384;
 const GROUP_CHARACTERS = 8 * 2 ** 20;
-/** Reading fewer at a time would cost more than reading some again. */
-const FEWEST_WANTED = 256;
+/** Minimum entries to ask for, even if the row group needs fewer: small reads cost more than reading some entries twice. */
+const MIN_WANTED = 256;
 
 interface Saved {
   groups: RowGroup[];
@@ -19,7 +19,7 @@ interface Saved {
   offset: number;
 }
 
-/** Encodes entries as Parquet, a row group at a time; between two of them the work can be saved. */
+/** Encodes entries as Parquet, one row group at a time. Its state can be saved between two row groups. */
 export class ParquetEncoding implements Encoder {
   rows = 0;
   private waiting: ExportedEntry[] = [];
@@ -39,14 +39,14 @@ export class ParquetEncoding implements Encoder {
       const { groups, rows, offset } = fromTaggedJson(saved) as Saved;
       this.writer.row_groups = groups;
       this.writer.num_rows = rows;
-      // The beginning of the file is in the bytes before.
+      // Drops the magic bytes that begin a file: the earlier encoder returned them.
       this.bytes.index = 0;
       this.bytes.offset = offset;
     }
   }
 
   get wanted(): number {
-    return Math.max(FEWEST_WANTED, GROUP_ROWS - this.waiting.length);
+    return Math.max(MIN_WANTED, GROUP_ROWS - this.waiting.length);
   }
 
   get held(): ExportedEntry | undefined {

@@ -15,12 +15,12 @@ import { TextFileEncoder } from './text';
 
 interface Saved {
   account: Id<'user'>;
-  /** The positions that are not exported yet. */
+  /** The positions (see {@link logStart}) that are not exported yet. */
   span: PositionRange;
   encoder: Json;
 }
 
-/** The producers of exports and of their proofs. */
+/** Makes the factory of the producers that write exports and their proofs. */
 export function exportProducers(sealing: SealingContext, now: () => number): FileProducerFactory {
   return {
     async open(input, saved) {
@@ -72,7 +72,7 @@ class ExportProducer implements Producer {
   }
 
   get reached(): number {
-    // Entries that the encoder still holds are read again.
+    // Entries that the encoder holds are not in the bytes yet. A job that continues reads them again.
     return this.encoder.held?.pos ?? this.span.low;
   }
 

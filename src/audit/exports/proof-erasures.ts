@@ -26,8 +26,8 @@ export interface ErasuresProgress {
 type Reason = (typeof ERASURE_REASONS)[number];
 
 /**
- * Writes the section `erased` of a proof: why sequences of the log are missing in the file. First the entries that are
- * hidden and wait for their erasure, then the records of past erasures.
+ * Writes the section `erased` of a proof: why sequences of the log are missing in the file. First come the hidden
+ * entries, which no request shows any more but which are not erased yet; then the records of past erasures.
  */
 export class ProofErasures {
   constructor(
@@ -46,7 +46,7 @@ export class ProofErasures {
     return this.progress.hidden === null && this.progress.erasure === null;
   }
 
-  /** Returns the next records as JSON, which may be none. */
+  /** Returns the next elements of the JSON array; the empty text if a batch has none. */
   async next(): Promise<string> {
     const { hidden, erasure } = this.progress;
     if (hidden !== null) return this.nextHidden(hidden);
@@ -63,7 +63,7 @@ export class ProofErasures {
     ]);
     const first = (oldest[0]?.pos ?? start) - start;
     const last = (kept[0]?.pos ?? start + file.snapshot + 1) - start - 1;
-    // Sequences before the oldest entry are erased already.
+    // Sequences before the oldest entry are already erased.
     const expired: SequenceRanges = after === 0 && first > 0 && first <= last ? [[first, last]] : [];
     const deleted = rangesOf(rows.map(({ pos }) => pos - start));
     this.progress.hidden = rows.length === batchRows ? (rows.at(-1)?.pos ?? null) : null;
@@ -84,14 +84,14 @@ export class ProofErasures {
     return this.list(records.map(({ reason, erasedAt, ranges, note }) => record(reason, erasedAt, ranges, note)));
   }
 
-  /** The record of entries that wait for their erasure; null if there are none. */
+  /** Signs a record of hidden entries; null if there are none. */
   private async hide(reason: Reason, ranges: SequenceRanges): Promise<string | null> {
     if (ranges.length === 0) return null;
     const { account, sealedAt } = this.head;
     return record(reason, null, ranges, await signHidden(this.signer, { account, reason, ranges }, sealedAt));
   }
 
-  /** Elements of the JSON array, after those before. */
+  /** Formats elements of the JSON array, with a separator if there are some before. */
   private list(records: (string | null)[]): string {
     const lines = records.filter((line) => line !== null);
     if (lines.length === 0) return '';
@@ -101,7 +101,7 @@ export class ProofErasures {
   }
 }
 
-/** The record of an erasure with its signed note. `erasedAt` is null while the erasure is still to come. */
+/** Formats an erasure and its signed note as JSON. `erasedAt` is null if the entries are not erased yet. */
 function record(reason: Reason, erasedAt: number | null, ranges: SequenceRanges, note: string): string {
   return JSON.stringify({ reason, erased_at: formatTimeOrNull(erasedAt), ranges, note });
 }

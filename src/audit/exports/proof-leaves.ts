@@ -4,7 +4,7 @@ import { coverLeaves, HASH_LENGTH, type Hash, type LeafRange } from '../../lib/m
 import { hashRanges, type ReadTile, TILE_WIDTH } from '../../lib/tiles';
 import { type ProofRecord, readProofRecords } from './proof-records';
 
-/** Maximum leaf tiles that a batch reads. */
+/** Maximum tiles of leaves (256 hashes each) that a batch reads. */
 const TILE_LIMIT = 64;
 
 const NO_LEAVES: LeafRange[] = [];
@@ -17,8 +17,8 @@ export interface LeavesProgress {
 }
 
 /**
- * Writes the section `tree` of a proof, which covers all leaves: those of exported entries with their salts, and the
- * others by nodes that are as large as possible.
+ * Writes the section `tree` of a proof, which covers every leaf of the tree. An exported entry has a line with its salt
+ * and leaf hash; the leaves between two of them are covered by as few nodes as possible.
  */
 export class ProofLeaves {
   /** Lines written since this object was created. */
@@ -35,7 +35,7 @@ export class ProofLeaves {
     private readonly progress: LeavesProgress,
   ) {}
 
-  /** Writes the leaves up to the last of a batch of entries; after the last entry, the rest of the tree. */
+  /** Returns the lines up to the last entry of a batch; after the last batch, the lines of the rest of the tree. */
   async next(): Promise<{ text: string; ended: boolean }> {
     const { progress, size } = this;
     const records = await this.nextRecords();
@@ -56,7 +56,7 @@ export class ProofLeaves {
     return { text: lines.length > 0 ? separator + lines.join(',\n') : '', ended };
   }
 
-  /** The records of the entries to write next, which lie in few tiles; none once all are written. */
+  /** Takes the records of the next batch, which lie in at most {@link TILE_LIMIT} tiles; none once all are written. */
   private async nextRecords(): Promise<ProofRecord[]> {
     const { progress, file } = this;
     const [object, index] = progress.record;
@@ -73,7 +73,7 @@ export class ProofLeaves {
     return records;
   }
 
-  /** Reads the leaf hashes of entries, and returns a function that gives each in hexadecimal by its sequence. */
+  /** Reads the leaf hashes of entries. Returns a function from a sequence to its leaf hash in hexadecimal. */
   private async readLeaves(records: readonly ProofRecord[]): Promise<(sequence: number) => string> {
     const indexes = [...new Set(records.map(tileOf))];
     const tiles = await Promise.all(indexes.map((index) => this.read({ level: 0, index })));
@@ -89,7 +89,7 @@ function tileOf({ sequence }: Pick<ProofRecord, 'sequence'>): number {
   return Math.floor((sequence - 1) / TILE_WIDTH);
 }
 
-/** The lines of a proof: each gap before its entry, and one after the last. */
+/** Formats the lines of a proof: the nodes of each gap, then the entry after it. The last gap has no entry after it. */
 function writeLines(
   records: readonly ProofRecord[],
   leafOf: (sequence: number) => string,

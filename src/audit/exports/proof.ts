@@ -25,8 +25,8 @@ interface Saved {
 }
 
 /**
- * Opens the producer of an export's proof. At first, seals the log as far as the export reaches.
- * @returns null if the log contradicts its signed heads; `later` if there is more to seal
+ * Opens the producer of an export's proof. The first call seals the log up to the last entry that the export could read.
+ * @returns null if the log is inconsistent with its signed heads; `later` if there is more to seal than one job can do
  */
 export async function openProof(
   sealing: SealingContext,
@@ -60,7 +60,7 @@ async function initialState(
   };
 }
 
-/** Produces the proof of an export: the request and the signed head, then the erasures, then the leaves of the tree. */
+/** Writes the proof of an export: the request and the signed head, then the erasures, then the leaves of the tree. */
 class ProofProducer implements Producer {
   private readonly head: SignedHead;
   private readonly erasures: ProofErasures;
@@ -109,7 +109,7 @@ class ProofProducer implements Producer {
     return { text: ended ? `${text}\n]}\n` : text, ended };
   }
 
-  /** The members before the erasures. */
+  /** The JSON before the first erasure. */
   private describe(): string {
     const { file } = this.input;
     const { start_date, end_date, agent_id, event_types } = exportRequest(file);

@@ -11,6 +11,7 @@ import { exportRequest, hasProof } from './export';
 
 /** An audit entry to export. */
 export interface ExportedEntry {
+  /** Its position: {@link logStart} of its account, plus its sequence. */
   pos: number;
   id: Id<'audit'>;
   sequence: number;
@@ -55,9 +56,9 @@ export class EntrySource {
   ) {}
 
   /**
-   * Reads entries of a range.
-   * @param limit maximum rows; those of deleted agents count, but are not returned
-   * @returns the entries, and the position to read from next
+   * Reads the first entries of a range.
+   * @param limit maximum rows; entries of deleted agents count, but are not returned
+   * @returns the entries, and the position to read from next: the end of the range once all of it is read
    */
   async read({ low, high }: PositionRange, limit: number): Promise<{ entries: ExportedEntry[]; next: number }> {
     if (low >= high) return { entries: [], next: high };
@@ -96,7 +97,7 @@ export class EntrySource {
     return JSON.parse(`[${rows.map(({ row }) => row).join()}]`) as Row[];
   }
 
-  /** Loads the identifiers of agents. A deleted agent has none. */
+  /** Loads the identifiers of agents that are not known yet; null for a deleted agent. */
   private async loadAgents(numbers: Set<number>): Promise<void> {
     const unknown = [...numbers].filter((number) => !this.agentIds.has(number));
     if (unknown.length === 0) return;
@@ -143,7 +144,8 @@ const RESOURCE = '"resource":"';
 
 /** The resource in an entry's details. The ledger writes it as the second member, after the action. */
 function resourceOf(details: string): string {
-  // Without escapes it is found without parsing the JSON: the action before it never has quotes or escapes.
+  // Searching is faster than parsing. It is safe because the action before the resource has no quotes or escapes; a
+  // resource with an escape is parsed.
   const start = details.indexOf(RESOURCE);
   if (start > 0 && details.startsWith('{"action":"') && details.indexOf('"', ACTION_START) === start - 2) {
     const end = details.indexOf('"', start + RESOURCE.length);

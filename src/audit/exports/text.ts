@@ -2,16 +2,16 @@ import type { Json } from '../../lib/json';
 import type { Encoder } from './encoder';
 import type { ExportedEntry } from './source';
 
-/** Entries that are encoded at a time. */
+/** Entries in a chunk of bytes. */
 const CHUNK_ENTRIES = 512;
 
-/** A file format in which each entry is a piece of text. */
+/** A file format that writes each entry as text. */
 export interface TextFormat {
-  /** Before the first entry. */
+  /** The text before the first entry. */
   head: string;
-  /** Between two entries. */
+  /** The text between two entries. */
   between: string;
-  /** After the last entry; `rows` is their number. */
+  /** Returns the text after the last entry. `rows` is the number of entries in the file. */
   tail: (rows: number) => string;
   write: (entry: ExportedEntry) => string;
 }
@@ -23,7 +23,7 @@ export class TextFileEncoder implements Encoder {
   rows = 0;
   private readonly encoder = new TextEncoder();
 
-  /** @param total how many entries are in the file already; null if not even its head is */
+  /** @param total the number of entries in the file so far; null if its head is not written yet */
   constructor(
     private readonly format: TextFormat,
     private total: number | null,
