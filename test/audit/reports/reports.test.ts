@@ -376,7 +376,7 @@ describe('the validation of a report request', () => {
     ['an unknown format', { format: 'csv' }, 'body.format'],
     ['an unknown field', { agent_id: 'x' }, 'body.agent_id'],
     ['a read-only field', { status: 'completed' }, 'body.status'],
-  ])('rejects %s and changes nothing', async (_, fields, path) => {
+  ])('rejects the request and changes nothing: %s', async (_, fields, path) => {
     const { account } = await makeAccount();
     const answer = await account.call('POST', REPORTS, { report_type: 'gdpr', period: PERIOD, ...fields });
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
