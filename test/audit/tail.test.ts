@@ -86,7 +86,7 @@ describe('a page', () => {
     expect(seen).toEqual(wanted);
   });
 
-  it('has 50 entries by default, and up to 1,000', async () => {
+  it('has 50 entries by default, and accepts a limit of 1,000', async () => {
     const { account, agent } = await makeAgent();
     for (let i = 0; i < 3; i++) await Promise.all(Array.from({ length: 17 }, () => agent.request()));
     expect(await sequences(account, '')).toHaveLength(50);

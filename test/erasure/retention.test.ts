@@ -374,7 +374,7 @@ describe('an account with more than a slice to erase', () => {
     expect(await erasedRanges()).toEqual([['retention', [[1, 2_001]]]]);
   });
 
-  it('that the hourly sweep does not finish has the rest erased by the sweeps of each minute', async () => {
+  it('has the rest erased by the sweeps of each minute if the hourly sweep does not finish', async () => {
     const { world, agent } = await makeAgent();
     await agent.request();
     await fillWithDenials(env.DB, 60_000, await agentNumbers(env.DB));

@@ -52,7 +52,7 @@ describe('a download', () => {
     expect(headers.get('Content-Disposition')).toContain(`.${format}"`);
   });
 
-  it('by HEAD has the same headers as by GET, without a body', async () => {
+  it('by HEAD has the same headers as one by GET, without a body', async () => {
     const whole = await get();
     const { status, headers, bytes } = await get({ Range: 'bytes=0-9' }, 'HEAD');
     expect([status, bytes.length]).toEqual([200, 0]);

@@ -193,7 +193,7 @@ function rootForms(): string[] {
   return [root.toHex(), root.toHex().toUpperCase(), new TextDecoder().decode(root)];
 }
 
-/** Every value of every table as text. Blobs are also in hex. */
+/** Every value of every table as text. Blobs are in hex as well. */
 async function dump(database: D1Database): Promise<string> {
   const { results: tables } = await database
     .prepare(`select name from sqlite_schema where type = 'table' and name not like '\\_cf%' escape '\\'`)

@@ -234,7 +234,7 @@ describe('the exceptions', () => {
   it.each([
     [5 * SECOND, ['quick_decision medium']],
     [5 * SECOND + 1, []],
-  ])('list a decision as quick if it takes at most five seconds (%d ms)', async (wait, expected) => {
+  ])('list a decision as quick only if it takes at most five seconds (%d ms)', async (wait, expected) => {
     const { account } = await makeAccount();
     await decide(await account.agent(), 'deny', wait);
     expect(kinds(await makeReport(account, { period: PERIOD }))).toEqual(expected);

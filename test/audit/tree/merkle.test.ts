@@ -39,7 +39,7 @@ async function path(tree: GrowingTree, ranges: { start: number; end: number }[])
   return (await hashRanges(ranges, tree.read)).map((hash) => hash.toHex());
 }
 
-it('makes the roots and proofs of the RFC 6962 test vectors', async () => {
+it('a tree has the roots and proofs of the RFC 6962 test vectors', async () => {
   const leaves = await Promise.all(TREE_INPUTS.map((input) => hashBytes(leafInput(Uint8Array.fromHex(input)))));
   for (const [size, root] of TREE_ROOTS.entries()) {
     const tree = await growTo(leaves.slice(0, size), 3);
@@ -84,7 +84,7 @@ it.each(
     2,
   ),
 )(
-  'proves every leaf and every seventh older size of a tree of %d leaves that grows by %d at a time',
+  'a tree of %d leaves that grows by %d at a time proves every leaf and every seventh older size',
   async (count, step) => {
     const leaves = someLeaves(count);
     const tree = await growTo(leaves, step);
@@ -104,7 +104,7 @@ it.each(
   },
 );
 
-it('reads at most six tiles for a proof in a tree with three levels of tiles', async () => {
+it('a proof in a tree with three levels of tiles reads at most six tiles', async () => {
   const leaves = someLeaves(65_536 + 300);
   const tree = await growTo(leaves, 5_000);
   const root = rootOf(leaves);
@@ -122,7 +122,7 @@ it('reads at most six tiles for a proof in a tree with three levels of tiles', a
 });
 
 it.each([9_999_999, 10_000_000, 2 ** 24, 2 ** 32 - 1])(
-  'reads at most eight tiles for a proof in a tree of %d entries',
+  'a proof in a tree of %d entries reads at most eight tiles',
   async (size) => {
     const count = async (ranges: { start: number; end: number }[]) => {
       let reads = 0;
@@ -141,7 +141,7 @@ it.each([9_999_999, 10_000_000, 2 ** 24, 2 ** 32 - 1])(
   },
 );
 
-it('rejects a frontier that does not fit the size of the tree', () => {
+it('a frontier is rejected if it does not fit the size of the tree', () => {
   expect(() => TreeFrontier.parse(3, new Uint8Array(64))).toThrow('64 bytes');
   expect(() => TreeFrontier.parse(256, new Uint8Array(256 * 32))).toThrow();
   expect(TreeFrontier.parse(256, new Uint8Array(32)).size).toBe(256);

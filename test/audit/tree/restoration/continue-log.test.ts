@@ -221,7 +221,7 @@ describe('a restoration request', () => {
   it('is rejected if a head that the database lacks is more than a minute older than the given time', async () => {
     const { restoredTo, ...scene } = await restoredLog();
     scene.world.advance(HOUR);
-    // The database may lack a head that was sealed less than a minute before the restored time.
+    // The database may lack a head that was sealed at most a minute before the restored time.
     const { status, body } = await askWithoutEffect(scene, restoredTo + HOUR + MINUTE + 1);
     expect([status, body.code]).toEqual([409, 'conflict']);
     expect(body.detail).toContain(new Date(restoredTo + HOUR).toISOString());
