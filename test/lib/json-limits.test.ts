@@ -34,7 +34,7 @@ describe('an exceeded limit of a JSON text', () => {
     ['{"\\\\":[[]]}', '\\\\'],
     ['[{"a":[]}]', null],
     ['[[[', null],
-  ])('in %s is reported for the member %j', (text, member) => {
+  ])('in %s is reported with the member %j', (text, member) => {
     expect(findExceededLimit(text, { levels: 2, values: 5 })).toMatchObject({ member });
   });
 
