@@ -112,40 +112,36 @@ describe.each<OutageMode>(['kill before', 'kill after'])('a report whose worker 
   });
 });
 
-it(
-  'a report fails or expires, and leaves no file, when an agent is deleted at any point of the work',
-  FAULTS_TIMEOUT,
-  async () => {
-    const ends = [];
-    // The sample always includes the last call, which cleans up after a finished report.
-    for (
-      let call = 1, calls = await countCalls();
-      call <= calls;
-      call += Math.max(1, Math.min(strideOf(3), calls - call))
-    ) {
-      const scene = await makeScene();
-      const { world, account, outage, id } = scene;
-      const { body: agents } = await account.must(200, 'GET', '/v1/agents');
-      await resetReport(scene);
-      let isDone = false;
-      outage.before(call, async () => {
-        isDone = true;
-        await account.must(204, 'DELETE', `/v1/agents/${agents.data[0].id}`);
-      });
+it('a report leaves no file if an agent is deleted at any point of the work', FAULTS_TIMEOUT, async () => {
+  const ends = [];
+  // The sample always includes the last call, which cleans up after a finished report.
+  for (
+    let call = 1, calls = await countCalls();
+    call <= calls;
+    call += Math.max(1, Math.min(strideOf(3), calls - call))
+  ) {
+    const scene = await makeScene();
+    const { world, account, outage, id } = scene;
+    const { body: agents } = await account.must(200, 'GET', '/v1/agents');
+    await resetReport(scene);
+    let isDone = false;
+    outage.before(call, async () => {
+      isDone = true;
+      await account.must(204, 'DELETE', `/v1/agents/${agents.data[0].id}`);
+    });
+    await world.work(SMALL);
+    expect([call, isDone]).toEqual([call, true]);
+    const { status, error } = await readReport(account, id);
+    ends.push(`${status} ${error}`);
+    for (let minute = 0; minute < 2; minute++) {
+      world.advance(60 * SECOND);
+      await world.sweep();
       await world.work(SMALL);
-      expect([call, isDone]).toEqual([call, true]);
-      const { status, error } = await readReport(account, id);
-      ends.push(`${status} ${error}`);
-      for (let minute = 0; minute < 2; minute++) {
-        world.advance(60 * SECOND);
-        await world.sweep();
-        await world.work(SMALL);
-      }
-      expect([call, await listObjects()]).toEqual([call, []]);
-      await emptyTables(env.DB);
     }
-    // Reports that are deleted after their completion expire.
-    expect(new Set(ends)).toEqual(new Set(['failed agent_deleted', 'expired null']));
-    expect(ends.indexOf('expired null')).toBeGreaterThan(depth.runs(1, 3));
-  },
-);
+    expect([call, await listObjects()]).toEqual([call, []]);
+    await emptyTables(env.DB);
+  }
+  // Reports that are deleted after their completion expire.
+  expect(new Set(ends)).toEqual(new Set(['failed agent_deleted', 'expired null']));
+  expect(ends.indexOf('expired null')).toBeGreaterThan(depth.runs(1, 3));
+});
