@@ -41,7 +41,7 @@ async function deepenScope(): Promise<void> {
 }
 
 /** Permissions with deep scopes and every status. */
-async function liveDeep({ world, account, agent }: Awaited<ReturnType<typeof makeScene>>): Promise<void> {
+async function makeDeepPermissions({ world, account, agent }: Awaited<ReturnType<typeof makeScene>>): Promise<void> {
   const request = async (fields: Json = {}) => {
     const { id } = await agent.request({ scope: { deep: 1 }, ...fields });
     await deepenScope();
@@ -66,7 +66,7 @@ async function liveDeep({ world, account, agent }: Awaited<ReturnType<typeof mak
   await world.sweep();
 }
 
-async function startPeriod(account: TestAccount, fields: Json = {}) {
+async function finishReport(account: TestAccount, fields: Json = {}) {
   const id = await startReport(account, fields);
   await account.world.work();
   return readReport(account, id);
@@ -76,7 +76,7 @@ it('entries whose scope is deeper than SQLite can parse are listed, exported, re
   const scene = await makeScene();
   const { world, account, agent } = scene;
   const webhook = await makeWebhook(account);
-  await liveDeep(scene);
+  await makeDeepPermissions(scene);
   await agent.approved({ scope: { shallow: 1 } });
   const log = await account.log();
   expect(log).toHaveLength(16);
@@ -100,7 +100,7 @@ it('entries whose scope is deeper than SQLite can parse are listed, exported, re
   const found = Object.fromEntries(exceptions.map(({ kind, entries }: Json) => [kind, entries]));
   expect(found).toMatchObject({ denied_action_retried: 1, token_never_used: 1, request_undecided: 1 });
   expect(found.quick_decision).toBe(2);
-  expect(await startPeriod(account, { format: 'pdf' })).toMatchObject({ status: 'completed' });
+  expect(await finishReport(account, { format: 'pdf' })).toMatchObject({ status: 'completed' });
   await sealLogs(env.DB);
   for (const { id } of log) await account.must(200, 'GET', `/v1/audit/${id}/proof`);
   await world.deliver();
@@ -111,10 +111,10 @@ it('entries whose scope is deeper than SQLite can parse are listed, exported, re
   expect(new Set(deliveries.map(({ status }) => status))).toEqual(new Set(['succeeded']));
 });
 
-it('entries whose scope is deep move to another shard with their account, and are erased with their agent', async () => {
+it('entries with a deep scope move to another shard with their account, and are erased with their agent', async () => {
   const scene = await makeScene();
   const { world, account, agent } = scene;
-  await liveDeep(scene);
+  await makeDeepPermissions(scene);
   const log = await account.log();
   Object.assign(world.env, { DB_01: env.DB_01 });
   await orderMove(world, account.id, '01');
@@ -130,7 +130,7 @@ it('entries whose scope is deep move to another shard with their account, and ar
   expect([await account.log(), results]).toEqual([[], [{ n: 0 }]]);
 });
 
-it('a permission whose scope is deep can be narrowed to a scope that is not', async () => {
+it('a permission with a deep scope refuses another scope, and is approved, listed and introspected', async () => {
   const { account, agent } = await makeScene();
   const { id } = await agent.request({ scope: { deep: 1 } });
   await deepenScope();
@@ -143,7 +143,7 @@ it('a permission whose scope is deep can be narrowed to a scope that is not', as
   await account.must(200, 'POST', '/v1/tokens/introspect', { token: data[0].token.value });
 });
 
-it('a policy whose conditions are nested deeply is read, listed, changed and deleted, and fails closed', async () => {
+it('a policy with deeply nested conditions is read, listed, changed and deleted, and fails closed', async () => {
   const { account, agent, world } = await makeScene();
   const deep = `${'[{"0":'.repeat(CONDITION_LEVELS / 2)}1${'}]'.repeat(CONDITION_LEVELS / 2)}`;
   const make = async (effect: string) => {

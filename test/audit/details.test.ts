@@ -44,7 +44,7 @@ it('the entry of a request has what was requested', async () => {
   expect(await lastEntry(scene, 'request', id)).toEqual({ ...ASKED, ...NO_DECISION });
 });
 
-it('the entry of an approval has what was granted, by whom, why, and which token', async () => {
+it('the entry of an approval has what was granted, who approved it, why, and the token', async () => {
   const scene = await makeScene();
   const { id, token } = await approve(scene);
   expect(await lastEntry(scene, 'approve', id)).toEqual({
@@ -57,7 +57,7 @@ it('the entry of an approval has what was granted, by whom, why, and which token
   });
 });
 
-it('the entry of an approval without a reason has none', async () => {
+it('the entry of an approval without a reason has a null reason', async () => {
   const scene = await makeScene();
   const { id, token } = await scene.agent.approved(ASKED);
   const decision = { decided_by: scene.account.id, decision_reason: null, policy_id: null };
@@ -158,7 +158,7 @@ it('every entry has the client and the time of its event', async () => {
   ]);
 });
 
-it('an entry of a client without an address and a user agent has empty texts', async () => {
+it('an entry of a client without an address and a user agent has empty strings', async () => {
   const { account, agent } = await makeScene();
   await agent.request();
   const [{ ip_address, user_agent }] = await account.log();

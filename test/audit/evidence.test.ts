@@ -92,7 +92,7 @@ const edges = fc.constantFrom(
   `{${Array.from({ length: 250 }, (_, i) => `"${i + 100}":0`).join()}}`,
 );
 
-function isTaken(scope: string): boolean {
+function isAccepted(scope: string): boolean {
   const value = JSON.parse(scope);
   return jsonDepth(value) <= SCOPE_LEVELS && jsonSize(value) <= SCOPE_BYTES;
 }
@@ -130,7 +130,7 @@ const lives = fc.record({
   action: fc.constantFrom('email.send', '-.-', '0.1', `a.${'b'.repeat(126)}`),
   kind: fc.constantFrom('mailbox', '-', '0', '_', 'constructor'),
   identifier: texts(500).map((text) => text || ' '),
-  scope: fc.oneof(scopes, edges).filter(isTaken),
+  scope: fc.oneof(scopes, edges).filter(isAccepted),
   reason: texts(1_000),
   decision: texts(1_000),
   userAgent: fc.oneof(
@@ -220,7 +220,7 @@ async function expectListed(account: TestAccount, sent: Map<string, string>): Pr
 
 let runs = 0;
 
-it('extreme values that an agent may send can be listed, exported, reported, proven and delivered', {
+it('extreme values from an agent can be listed, exported, reported, proven and delivered', {
   timeout: 60_000,
 }, async () => {
   const anyLives = fc.array(lives, { minLength: 14, maxLength: 20 });
@@ -250,8 +250,8 @@ it('extreme values that an agent may send can be listed, exported, reported, pro
       await expectProven(account, log);
       await world.deliver();
       const messages = world.internet.sentTo(webhook.host).map((message) => verify(webhook.secret, message, world.now));
-      const told = new Map(messages.map(({ data }) => [data.id, canonicalize(data.details)]));
-      expect(told).toEqual(new Map(log.map(({ id, details }) => [id, canonicalize(details)])));
+      const delivered = new Map(messages.map(({ data }) => [data.id, canonicalize(data.details)]));
+      expect(delivered).toEqual(new Map(log.map(({ id, details }) => [id, canonicalize(details)])));
     }),
     { numRuns: depth.runs(1, 2), seed: 20_261_122, endOnFailure: true },
   );

@@ -10,8 +10,8 @@ async function activity(account: TestAccount, search = ''): Promise<Json[]> {
   return (await account.must(200, 'GET', `/v1/activity?limit=1000${search}`)).body.data;
 }
 
-/** An account with one activity record of every kind, a second apart. */
-async function makeLife() {
+/** An account with activity records of many kinds, a second apart. */
+async function makeHistory() {
   const world = new World();
   const account = await world.account({ plan: 'enterprise' });
   const tick = async (method: string, path: string, status: number, body?: unknown) => {
@@ -34,11 +34,11 @@ async function makeLife() {
   return { world, account, agent, policy, token };
 }
 
-it('shows who did what to which object, newest first, with names of fields and never their values', async () => {
-  const { account, agent, policy, token } = await makeLife();
-  const notes = await activity(account);
+it('the activity shows who did what to which object, newest first, with field names but never field values', async () => {
+  const { account, agent, policy, token } = await makeHistory();
+  const records = await activity(account);
   const own = account.tokenId;
-  expect(notes.map(({ action, target, actor, changes }) => [action, target, actor, changes])).toEqual([
+  expect(records.map(({ action, target, actor, changes }) => [action, target, actor, changes])).toEqual([
     ['account.updated', account.id, 'operator', ['name', 'audit_retention_days']],
     ['agent.deleted', agent.id, own, []],
     ['user_token.deleted', token.id, own, []],
@@ -51,7 +51,7 @@ it('shows who did what to which object, newest first, with names of fields and n
     ['agent.created', agent.id, own, []],
     ['user_token.created', own, 'operator', []],
   ]);
-  expect(notes[0]).toEqual({
+  expect(records[0]).toEqual({
     id: expect.stringMatching(/^act_[0-9a-z]{26}$/),
     actor: 'operator',
     action: 'account.updated',
@@ -61,11 +61,11 @@ it('shows who did what to which object, newest first, with names of fields and n
     user_agent: 'console/1',
     created_at: '2026-01-31T12:00:10.000Z',
   });
-  expect(JSON.stringify(notes)).not.toContain('secret text');
+  expect(JSON.stringify(records)).not.toContain('secret text');
 });
 
-it('can be filtered by action, target, actor and time, and paged', async () => {
-  const { account, agent } = await makeLife();
+it('the activity can be filtered by action, target, actor and time, and read in pages', async () => {
+  const { account, agent } = await makeHistory();
   const count = async (search: string) => (await activity(account, search)).length;
   expect(await count('&action=agent.updated')).toBe(1);
   expect(await count(`&target=${agent.id}`)).toBe(4);
@@ -94,13 +94,13 @@ it.each([
   ['start_date=2026-02-01T00:00:00Z&end_date=2026-01-31', 'query.start_date'],
   ['start_date=yesterday', 'query.start_date'],
   ['limit=1001', 'query.limit'],
-])('refuses %s', async (search, path) => {
+])('the activity rejects the query %s', async (search, path) => {
   const account = await new World().account();
   const { status, body } = await account.call('GET', `/v1/activity?${search}`);
   expect([status, body.errors[0].path]).toEqual([400, path]);
 });
 
-it('goes back to the retention of the plan, to the millisecond', async () => {
+it('the activity covers the retention of the plan, to the millisecond', async () => {
   const world = new World();
   const account = await world.account({ plan: 'free' });
   world.advance(7 * 86_400_000);
@@ -109,9 +109,9 @@ it('goes back to the retention of the plan, to the millisecond', async () => {
   expect(await activity(account)).toEqual([]);
 });
 
-describe('a request that changes nothing', () => {
-  it('leaves no activity record', async () => {
-    const { world, account, agent, policy, token } = await makeLife();
+describe('a failed request', () => {
+  it('leaves no activity record if it changes nothing', async () => {
+    const { world, account, agent, policy, token } = await makeHistory();
     const before = await activity(account);
     const stranger = await world.account();
     for (const caller of [account, stranger]) {
@@ -127,7 +127,7 @@ describe('a request that changes nothing', () => {
     expect((await activity(stranger)).map(({ action }) => action)).toEqual(['user_token.created']);
   });
 
-  it('leaves an activity record exactly if it was committed, whichever database call fails', async () => {
+  it('leaves an activity record exactly if its change was committed before the database failed', async () => {
     const calls: [string, string, unknown, string][] = [
       ['POST', '/v1/agents', { name: 'Bot' }, 'agents'],
       ['POST', '/v1/policies', POLICY, 'policies'],
@@ -138,12 +138,12 @@ describe('a request that changes nothing', () => {
         const database = new FaultyDatabase(env.DB);
         const account = await new World({ DB: database.binding }).account();
         const things = async () => (await account.must(200, 'GET', `/v1/${list}`)).body.data.length;
-        const [before, notes] = [await things(), (await activity(account)).length];
+        const [before, records] = [await things(), (await activity(account)).length];
         database.arm({ call: 2, mode });
         expect((await account.call(method, path, body)).status).toBe(503);
         database.arm(null);
         expect((await things()) - before).toBe(mode === 'after' ? 1 : 0);
-        expect((await activity(account)).length - notes).toBe(mode === 'after' ? 1 : 0);
+        expect((await activity(account)).length - records).toBe(mode === 'after' ? 1 : 0);
       }
     }
   });

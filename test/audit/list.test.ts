@@ -11,7 +11,7 @@ let permissions: string[];
 /** The whole log, oldest first. */
 let log: Json[];
 
-/** Writes fourteen entries of every type, by two agents, half an hour apart from 2026-01-30T22:00 on. */
+/** Writes fourteen entries of all types for two agents, half an hour apart, from 2026-01-30T22:00. */
 beforeAll(async () => {
   account = await world.account({ plan: 'pro' });
   world.now = Date.UTC(2026, 0, 30, 21, 30);
@@ -45,7 +45,7 @@ async function sequences(query: string): Promise<number[]> {
   return body.data.map(({ sequence }: Json) => sequence);
 }
 
-it('has an entry for every step, numbered from 1', () => {
+it('the log has an entry for every step, numbered from 1', () => {
   const kinds = ['request', 'approve', 'request', 'deny', 'use', 'revoke'];
   expect(log.map(({ event_type }) => event_type)).toEqual([...kinds, ...kinds, 'request', 'expire']);
   expect(log.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 14 }, (_, i) => i + 1));
@@ -54,23 +54,23 @@ it('has an entry for every step, numbered from 1', () => {
 
 describe('a search', () => {
   const FILTERS: [string, () => string, number[]][] = [
-    ['nothing', () => '', [14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]],
+    ['every entry', () => '', [14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]],
     ['an agent', () => `agent_id=${second.id}`, [12, 11, 10, 9, 8, 7]],
     ['a permission', () => `permission_id=${permissions[0]}`, [6, 5, 2, 1]],
-    ['request', () => 'event_type=request', [13, 9, 7, 3, 1]],
-    ['approve', () => 'event_type=approve', [8, 2]],
-    ['deny', () => 'event_type=deny', [10, 4]],
-    ['use', () => 'event_type=use', [11, 5]],
-    ['expire', () => 'event_type=expire', [14]],
-    ['revoke', () => 'event_type=revoke', [12, 6]],
+    ['the type request', () => 'event_type=request', [13, 9, 7, 3, 1]],
+    ['the type approve', () => 'event_type=approve', [8, 2]],
+    ['the type deny', () => 'event_type=deny', [10, 4]],
+    ['the type use', () => 'event_type=use', [11, 5]],
+    ['the type expire', () => 'event_type=expire', [14]],
+    ['the type revoke', () => 'event_type=revoke', [12, 6]],
     ['an action', () => 'action=mail.read', [10, 9, 4, 3]],
-    ['a part of an action', () => 'action=mail', []],
+    ['the prefix of an action', () => 'action=mail', []],
     ['an action in capitals', () => 'action=Mail.read', []],
-    ['an action like a pattern', () => 'action=mail.%25', []],
+    ['an action with a wildcard', () => 'action=mail.%25', []],
     ['an agent and a type', () => `agent_id=${first.id}&event_type=request`, [13, 3, 1]],
     ['an agent and an action', () => `agent_id=${first.id}&action=mail.send`, [14, 13, 6, 5, 2, 1]],
     ['an action and a type', () => 'action=mail.send&event_type=approve', [8, 2]],
-    ['all of these', () => `agent_id=${second.id}&action=mail.read&event_type=deny`, [10]],
+    ['an agent, an action and a type', () => `agent_id=${second.id}&action=mail.read&event_type=deny`, [10]],
     ['a permission and its agent', () => `permission_id=${permissions[2]}&agent_id=${second.id}`, [12, 11, 8, 7]],
     ['a permission and another agent', () => `permission_id=${permissions[2]}&agent_id=${first.id}`, []],
     ['a permission and its action', () => `permission_id=${permissions[1]}&action=mail.read`, [4, 3]],
@@ -86,11 +86,14 @@ describe('a search', () => {
     ['an empty action', () => 'action=', []],
   ];
 
-  it.each(FILTERS)('for %s finds exactly what matches, newest first or oldest first', async (_, query, found) => {
-    expect(await sequences(query())).toEqual(found);
-    expect(await sequences(`order=desc&${query()}`)).toEqual(found);
-    expect(await sequences(`order=asc&${query()}`)).toEqual(found.toReversed());
-  });
+  it.each(FILTERS)(
+    'for %s finds exactly the matching entries, newest first and oldest first',
+    async (_, query, found) => {
+      expect(await sequences(query())).toEqual(found);
+      expect(await sequences(`order=desc&${query()}`)).toEqual(found);
+      expect(await sequences(`order=asc&${query()}`)).toEqual(found.toReversed());
+    },
+  );
 
   it.each(FILTERS)('for %s finds the same entries page by page', async (_, query, found) => {
     for (const order of ['asc', 'desc']) {
@@ -108,8 +111,8 @@ describe('a search', () => {
   });
 });
 
-describe('a range of time', () => {
-  // Entry 1 is at 22:00 on January 30th, and each next entry half an hour later: entry 5 is at midnight.
+describe('a time range', () => {
+  // Entry 1 is at 22:00 on January 30th and each next entry is half an hour later, so entry 5 is at midnight.
   it.each<[string, number, number]>([
     ['start_date=2026-01-31', 5, 14],
     ['start_date=2026-01-31T00:00:00Z', 5, 14],
@@ -157,7 +160,7 @@ describe('a range of time', () => {
     'start_date=2026-02-01T00:00:00Z&end_date=2026-01-31',
     'start_date=2026-01-31T23:00:00-01:00&end_date=2026-01-31',
     'start_date=2026-02-01&end_date=2026-01-31T23:59:59.999Z',
-  ])('%s is refused, as it ends before it starts', async (query) => {
+  ])('%s is rejected because it ends before it starts', async (query) => {
     const { status, body } = await account.call('GET', `/v1/audit?${query}`);
     expect([status, body.code, body.errors[0].path]).toEqual([400, 'invalid_request', 'query.start_date']);
   });

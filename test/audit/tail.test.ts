@@ -22,7 +22,7 @@ describe('a client that stores the last sequence', () => {
     expect(await sequences(account, 'order=asc&after_sequence=1&event_type=request&limit=2')).toEqual([2, 3]);
   });
 
-  it('misses nothing while entries are added', async () => {
+  it('misses no entry while entries are added', async () => {
     const { account, agent } = await makeAgent();
     const seen: number[] = [];
     let writing = true;
@@ -86,7 +86,7 @@ describe('a page', () => {
     expect(seen).toEqual(wanted);
   });
 
-  it('has 50 entries by default, and up to 1,000', async () => {
+  it('has 50 entries by default, and accepts a limit of 1,000', async () => {
     const { account, agent } = await makeAgent();
     for (let i = 0; i < 3; i++) await Promise.all(Array.from({ length: 17 }, () => agent.request()));
     expect(await sequences(account, '')).toHaveLength(50);
@@ -98,7 +98,7 @@ describe('a page', () => {
 });
 
 describe('an entry', () => {
-  it('is the same by its id as in the list', async () => {
+  it('is the same when read by its id as in the list', async () => {
     const { account, agent } = await makeAgent();
     await agent.approved();
     for (const entry of await account.log()) {
@@ -120,7 +120,7 @@ describe('an entry', () => {
   });
 
   it.each(['audit_01h455vb4pex5vsknk084sn02q', 'perm_01h455vb4pex5vsknk084sn02q', 'x', '%00', '%ff'])(
-    'is not there under the id %s',
+    'is not found under the id %s',
     async (id) => {
       const { account } = await makeAgent();
       const { status, body } = await account.call('GET', `/v1/audit/${id}`);

@@ -7,11 +7,12 @@ import { World } from '../support/world';
 const log = watchLog();
 
 /**
- * Takes a message whose work is over after some pauses of the consumer.
- * @param progressOf how far it is after so many pauses
- * @returns the pauses that the consumer waited, and what goes on behind its back
+ * Consumes a message whose work ends after a number of pauses of the consumer.
+ * @param progressOf the progress of the work after a number of pauses
+ * @returns the number of pauses that the consumer waited, the work that it moved to the background, and a function that
+ * ends the work
  */
-async function take(pauses: number, progressOf: (pause: number) => number) {
+async function consumeMessage(pauses: number, progressOf: (pause: number) => number) {
   const { runtime } = new World();
   const { promise: done, resolve } = Promise.withResolvers<void>();
   let waited = 0;
@@ -20,29 +21,29 @@ async function take(pauses: number, progressOf: (pause: number) => number) {
     if (waited === pauses) resolve();
   };
   const batch = createMessageBatch('webhooks', [{ id: '0', timestamp: new Date(), attempts: 1, body: null }]);
-  const behind: Promise<void>[] = [];
+  const background: Promise<void>[] = [];
   await consume(
     batch,
     { ...runtime, sleep },
     () => ({}),
     async () => ({ done, progress: () => progressOf(waited), patience: 250 }),
-    (work) => behind.push(work),
+    (work) => background.push(work),
   );
   const { explicitAcks } = await getQueueResult(batch, createExecutionContext());
   expect(explicitAcks).toEqual(['0']);
-  return { waited, behind, finish: resolve };
+  return { waited, background, finish: resolve };
 }
 
-it('waits for work as long as it gets further', async () => {
-  const { waited, behind } = await take(5, (pause) => pause);
-  expect([waited, behind]).toEqual([5, []]);
+it('the consumer waits for remaining work as long as the work makes progress', async () => {
+  const { waited, background } = await consumeMessage(5, (pause) => pause);
+  expect([waited, background]).toEqual([5, []]);
   expect(log.of('job')).toHaveLength(1);
 });
 
-it('takes the next message while work gets no further, and tells of it when it is over', async () => {
-  const { waited, behind, finish } = await take(100, (pause) => Math.min(pause, 2));
-  expect([waited, behind.length, log.of('job')]).toEqual([3, 1, []]);
+it('the consumer moves work without progress to the background, and logs the job when it ends', async () => {
+  const { waited, background, finish } = await consumeMessage(100, (pause) => Math.min(pause, 2));
+  expect([waited, background.length, log.of('job')]).toEqual([3, 1, []]);
   finish();
-  await Promise.all(behind);
+  await Promise.all(background);
   expect(log.of('job')).toMatchObject([{ outcome: 'done' }]);
 });

@@ -10,8 +10,8 @@ import { World } from '../support/world';
 
 const log = watchLog();
 
-describe('the line of a request', () => {
-  it('tells who called', async () => {
+describe('the log line of a request', () => {
+  it('has the caller', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -39,7 +39,7 @@ describe('the line of a request', () => {
     ]);
   });
 
-  it('tells who was refused, and for what', async () => {
+  it('has the caller and the code of a refused request', async () => {
     const account = await new World().account();
     const token = await account.limitedToken('agents:read');
     const answer = await account.world.must(403, 'GET', '/v1/policies', { token });
@@ -48,7 +48,7 @@ describe('the line of a request', () => {
     });
   });
 
-  it('names what was changed, and nothing that was refused', async () => {
+  it('has the target of a change, but not of a refused one', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -81,7 +81,7 @@ describe('the line of a request', () => {
     expect(log.lines.join('\n')).not.toContain(`${agent.id}x`);
   });
 
-  it('tells no path where no route took it', async () => {
+  it('has no path if no route matches', async () => {
     const world = new World();
     const nowhere = await world.must(404, 'GET', '/v1/secret-place?q=secret');
     requestLine(log, 'GET', null, nowhere);
@@ -90,7 +90,7 @@ describe('the line of a request', () => {
     expect(log.lines.join('\n')).not.toContain('secret');
   });
 
-  it('tells of what never reached a route, and of a replay', async () => {
+  it('is written for replays, for requests that no handler receives, and for a misconfigured service', async () => {
     const account = await new World().account();
     const { world, token } = account;
     const call = { token, body: { name: 'Once' }, headers: { 'Idempotency-Key': 'once' } };
@@ -102,7 +102,7 @@ describe('the line of a request', () => {
     expect(log.of('misconfigured')).toMatchObject([{ error: expect.stringContaining('ROOT_SECRET') }]);
   });
 
-  it('tells how long it took', async () => {
+  it('has the duration', async () => {
     const account = await new World().account();
     const agent = await account.agent();
     const { id } = await agent.request();
@@ -111,7 +111,7 @@ describe('the line of a request', () => {
   });
 });
 
-it('names the request in the lines on what failed while it was served', async () => {
+it('the log line of a database failure has the id of the request', async () => {
   const database = new FaultyDatabase(env.DB);
   const world = new World({ DB: database.binding });
   const account = await world.account();
@@ -121,7 +121,7 @@ it('names the request in the lines on what failed while it was served', async ()
   expect(log.of('database_failed')).toMatchObject([{ request_id: headers.get('X-Request-Id') }]);
 });
 
-it('tells what the service did not foresee, without the text that could not be read', async () => {
+it('the log line of an unexpected error has its type and stack, but not the data that could not be parsed', async () => {
   const world = new World();
   const account = await world.account();
   const agent = await account.agent({ metadata: { secret: 'word' } });
@@ -134,8 +134,8 @@ it('tells what the service did not foresee, without the text that could not be r
   requestLine(log, 'GET', '/v1/agents/:id', answer);
 });
 
-describe('the line of a job', () => {
-  it('tells of a file that was made', async () => {
+describe('the log line of a job', () => {
+  it('has the file that was made, and the cost', async () => {
     const world = new World();
     const account = await world.account();
     const id = await startExport(account);
@@ -152,7 +152,7 @@ describe('the line of a job', () => {
     expect(log.entries[0].rows_written).toBeGreaterThan(0);
   });
 
-  it('tells of one that failed, in one line', async () => {
+  it('is a single line for a failed job', async () => {
     const database = new FaultyDatabase(env.DB);
     const world = new World({ DB: database.binding });
     await startExport(await world.account());
@@ -164,7 +164,7 @@ describe('the line of a job', () => {
     expect(log.of('job')).toMatchObject([{ outcome: 'failed', d1_trips: 1, error: expect.stringMatching(/./) }]);
   });
 
-  it('tells of deliveries to webhooks, and of those that failed', async () => {
+  it('is written for successful and for failed webhook jobs', async () => {
     const database = new FaultyDatabase(env.DB);
     const world = new World({ DB: database.binding });
     const account = await world.account();
@@ -183,7 +183,7 @@ describe('the line of a job', () => {
     ]);
   });
 
-  it('tells of a delivery that goes on in the background when it is over, and of all that it cost', async () => {
+  it('is written at the end of a delivery that continues in the background, and has the whole cost', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -202,8 +202,8 @@ describe('the line of a job', () => {
   });
 });
 
-describe('the line of a cron', () => {
-  it('tells of work that found something to do, and of no other', async () => {
+describe('the log line of a cron task', () => {
+  it('is written only if the task had work to do', async () => {
     await emptyTables(env.DB);
     const world = new World();
     const account = await world.account();
@@ -219,7 +219,7 @@ describe('the line of a cron', () => {
     await world.sweep();
     const line = { event: 'cron', cron: '* * * * *', shard: '00', outcome: 'done', slices: 1 };
     const cost = { duration_ms: 0, d1_trips: expect.any(Number) };
-    // What ran out is in the log, which is sealed.
+    // The expiry adds an entry to the log, so the log is sealed as well.
     expect(log.entries).toMatchObject([
       { ...line, task: 'expire_permissions', ...cost },
       { ...line, task: 'seal_trees', ...cost },
@@ -227,7 +227,7 @@ describe('the line of a cron', () => {
     expect(log.entries[0].rows_written).toBeGreaterThan(0);
   });
 
-  it('tells of work that failed, in one line', async () => {
+  it('is a single line for a failed task', async () => {
     const database = new FaultyDatabase(env.DB);
     const world = new World({ DB: database.binding });
     await emptyTables(env.DB);
@@ -237,8 +237,8 @@ describe('the line of a cron', () => {
     expect(log.of('database_failed')).toMatchObject([{ cron: '* * * * *', shard: '00', task: 'expire_permissions' }]);
   });
 
-  it('tells what is left for the next run', async () => {
-    // Of what is deleted there is always more.
+  it('has the outcome `unfinished` if work is left for the next run', async () => {
+    // Each deletion reports 500 changes, so there always seems to be more to delete.
     const batch = async (statements: D1PreparedStatement[]) => {
       const results = await env.DB.batch(statements);
       return results.map((result) => ({ ...result, meta: { ...result.meta, changes: 500 } }));

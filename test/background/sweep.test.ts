@@ -17,7 +17,7 @@ async function agentNumber(agent: TestAgent): Promise<number> {
   return results[0]?.number ?? 0;
 }
 
-it('expires what is due though one row of another account is damaged', async () => {
+it('the sweep expires due requests even if a row of another account is damaged', async () => {
   const world = new World();
   const [damaged, innocent] = [await (await world.account()).agent(), await (await world.account()).agent()];
   await damaged.request({ expires_in: 60 });
@@ -29,7 +29,7 @@ it('expires what is due though one row of another account is damaged', async () 
   await env.DB.prepare('delete from permissions').run();
 });
 
-it('expires what is due though an agent of another account is deleted under its hands', async () => {
+it('the sweep expires due requests even if an agent of another account is deleted concurrently', async () => {
   const database = new FaultyDatabase(env.DB);
   const world = new World({ DB: database.binding });
   const [leaving, innocent] = [await (await world.account()).agent(), await (await world.account()).agent()];
@@ -43,7 +43,7 @@ it('expires what is due though an agent of another account is deleted under its 
   expect(await innocent.account.log('&event_type=expire')).toHaveLength(3);
 });
 
-it('is not held up by overdue requests of a deleted agent whose erasure is stuck', async () => {
+it('the sweep expires due requests even if the erasure of a deleted agent with overdue requests fails', async () => {
   const database = new FaultyDatabase(env.DB);
   const world = new World({ DB: database.binding });
   const [gone, innocent] = [await (await world.account()).agent(), await (await world.account()).agent()];
@@ -61,7 +61,7 @@ it('is not held up by overdue requests of a deleted agent whose erasure is stuck
   expect(await count('erasures')).toBe(0);
 });
 
-it('erases many small agents in one sweep, and tells nobody of their entries', async () => {
+it('the sweep erases 130 small agents in one run, and the log shows none of their entries', async () => {
   const world = new World();
   const account = await world.account();
   for (let i = 0; i < 130; i++) {
@@ -75,7 +75,7 @@ it('erases many small agents in one sweep, and tells nobody of their entries', a
   expect(await account.log()).toEqual([]);
 });
 
-it('erases the newest deletions though the oldest cannot be erased', async () => {
+it('the sweep erases newer deleted agents even if the oldest one cannot be erased', async () => {
   const database = new FaultyDatabase(env.DB);
   const world = new World({ DB: database.binding });
   const stuck: number[] = [];
@@ -86,7 +86,7 @@ it('erases the newest deletions though the oldest cannot be erased', async () =>
     stuck.push(await agentNumber(agent));
     await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
   }
-  // The oldest window of 50 begins with the first, the newest does not hold it.
+  // The window of the 50 oldest erasures includes the first agent, the window of the 50 newest does not.
   database.refuse(new RegExp(`delete from permissions where.*"?\\[${stuck[0]}[,\\]]`, 's'));
   await sealLogs(env.DB);
   await world.sweep();
@@ -98,7 +98,7 @@ it('erases the newest deletions though the oldest cannot be erased', async () =>
   expect(await count('erasures')).toBe(0);
 });
 
-it('never erases by a record whose kind it does not know', async () => {
+it('the sweep ignores erasures of an unknown kind', async () => {
   const world = new World();
   const account = await world.account();
   const agent = await account.agent();
@@ -112,7 +112,7 @@ it('never erases by a record whose kind it does not know', async () => {
   await env.DB.prepare('delete from erasures').run();
 });
 
-it('goes on with a large history in the next run, and uses no sequence twice', async () => {
+it('the sweep continues the erasure of a large history in the next run, and no sequence number is reused', async () => {
   const world = new World();
   const account = await world.account();
   const [leaving, staying] = [await account.agent(), await account.agent()];
@@ -131,7 +131,7 @@ it('goes on with a large history in the next run, and uses no sequence twice', a
   await account.must(204, 'DELETE', `/v1/agents/${leaving.id}`);
   expect(await account.log()).toEqual([]);
   await sealLogs(env.DB);
-  // On a database that takes its time.
+  // Simulates a slow database: the time advances with each reading of the clock.
   const now = () => {
     world.now += 40;
     return world.now;
@@ -148,7 +148,7 @@ it('goes on with a large history in the next run, and uses no sequence twice', a
   expect((await account.log()).map(({ sequence }) => sequence)).toEqual([20_002, 20_003]);
 }, 60_000);
 
-it('reads for statistics nothing of what others let run out', async () => {
+it('the statistics of an agent read no expired requests of other accounts', async () => {
   const world = new World();
   const [careless, careful] = [await (await world.account()).agent(), await (await world.account()).agent()];
   for (let i = 0; i < 50; i++) await careless.request({ expires_in: 60 });

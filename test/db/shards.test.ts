@@ -19,13 +19,13 @@ beforeAll(async () => {
   second = await world.account({ email: 'second@example.com' });
 });
 
-it('makes accounts where there is the most room, and writes the shard into their credentials', async () => {
+it('an account is created on the least full shard, which its credentials name', async () => {
   expect(first.token.slice(0, 6)).toBe('csu_00');
   expect(second.token.slice(0, 6)).toBe('csu_01');
   expect((await second.agent()).key.slice(0, 6)).toBe('csa_01');
 });
 
-it('keeps everything of an account on its shard', async () => {
+it('all rows of an account are on its shard', async () => {
   const agent = await second.agent();
   await agent.approved();
   expect(await second.log()).toHaveLength(2);
@@ -38,7 +38,7 @@ it('keeps everything of an account on its shard', async () => {
   }
 });
 
-it('finds accounts for the operator wherever they live', async () => {
+it('the operator can list and change accounts on every shard', async () => {
   const page = await world.must(200, 'GET', '/v1/admin/users?limit=1', { token: operator });
   expect(page.body.data.map(({ id }: { id: string }) => id)).toEqual([second.id]);
   const rest = await world.must(200, 'GET', `/v1/admin/users?limit=1&cursor=${page.body.next_cursor}`, {
@@ -53,14 +53,14 @@ it('finds accounts for the operator wherever they live', async () => {
   }
 });
 
-it('knows a credential on its own shard alone', async () => {
+it('a credential is valid only for its own shard', async () => {
   for (const shard of ['00', '02', 'zz']) {
     const body = `csu_${shard}${second.token.slice(6, -6)}`;
     await world.must(401, 'GET', '/v1/me', { token: body + encodeBase62(crc32(body), 6) });
   }
 });
 
-it('sweeps every shard', async () => {
+it('the sweep expires requests on every shard', async () => {
   for (const account of [first, second]) await (await account.agent()).request({ expires_in: 60 });
   world.advance(60_000);
   await world.sweep();
@@ -69,7 +69,7 @@ it('sweeps every shard', async () => {
   }
 });
 
-it('erases an account of either shard', async () => {
+it('the sweep erases a deleted account on the second shard, and no other account', async () => {
   await world.must(202, 'DELETE', `/v1/admin/users/${second.id}`, { token: operator });
   await world.must(401, 'GET', '/v1/me', { token: second.token });
   await world.sweep();

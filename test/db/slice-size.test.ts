@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { SliceSize } from '../../src/db/slice-size';
 
-/** The sizes of slices that take so many milliseconds each. */
+/** The slice sizes before and after slices with these durations in milliseconds. */
 async function sizesAfter(durations: number[], largest?: number): Promise<number[]> {
   const size = new SliceSize(largest);
   let now = 0;
@@ -18,7 +18,7 @@ async function sizesAfter(durations: number[], largest?: number): Promise<number
   return sizes;
 }
 
-it('grows while slices are fast, shrinks where one takes long, and stays within its bounds', async () => {
+it('the slice size grows after fast slices, shrinks after slow ones, and stays within its bounds', async () => {
   expect(await sizesAfter([10, 10, 10, 10, 10])).toEqual([100, 150, 225, 337, 500, 500]);
   expect(await sizesAfter([30, 60, 45])).toEqual([100, 100, 100, 100]);
   expect(await sizesAfter([61, 500, 500, 10])).toEqual([100, 50, 50, 50, 75]);

@@ -15,7 +15,7 @@ async function sequences(account: TestAccount, query: string): Promise<number[]>
 }
 
 describe('retention', () => {
-  it.each(KEPT_DAYS)('of %j shows an entry for %d days and not one millisecond longer', async (fields, days) => {
+  it.each(KEPT_DAYS)('of an account with %j shows an entry for %d days, to the millisecond', async (fields, days) => {
     const { world, account, agent } = await makeAgent(fields);
     await agent.request();
     const [{ id }] = await account.log();
@@ -28,7 +28,7 @@ describe('retention', () => {
     await account.must(404, 'GET', `/v1/audit/${id}`);
   });
 
-  it('follows the plan as it is now', async () => {
+  it('changes immediately with the plan', async () => {
     const { world, account, agent } = await makeAgent({ plan: 'pro' });
     await agent.request();
     world.advance(8 * DAY);

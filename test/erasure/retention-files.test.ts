@@ -15,12 +15,12 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const KIB = 2 ** 10;
 
-/** Small parts and slices, so that a job is far from done after the first of them. */
+/** Small parts and slices, so that a job needs many of them. */
 const SMALL: JobSizes = { part: 16 * KIB, sliceRows: 20, sliceBytes: 12 * KIB, slices: 2, batchRows: 20 };
 
 beforeEach(() => emptyTables(env.DB));
 
-/** An account that keeps a day, and whose entries, all but the last, expire in a minute. */
+/** An account with a retention of one day, whose entries except the newest one expire in a minute. */
 async function makeScene(entries = 102) {
   const bucket = new TestBucket(16 * KIB);
   const world = new World({ FILES: bucket.binding });
@@ -39,26 +39,26 @@ async function countEntries(): Promise<number> {
   return (await countRows(env.DB)).audit_entries ?? 0;
 }
 
-/** The first slice of what the queue holds is done; then the entries expire, and the hourly sweep comes. */
-async function sweepMeanwhile(world: World, sizes = SMALL): Promise<void> {
+/** Makes the first slice of the queued file. Then the entries expire and the hourly sweep runs. */
+async function sweepDuringJob(world: World, sizes = SMALL): Promise<void> {
   await deliver(world.queue.take(), world.env, world.runtime, { ...sizes, slices: 1 });
   world.advance(10 * MINUTE);
   await world.clean();
 }
 
-describe('retention keeps what is in the making:', () => {
+describe('retention during the making of a file', () => {
   it.each<[string, number, JobSizes]>([
     ['csv', 102, SMALL],
     ['json', 102, SMALL],
-    // Its row groups are of 16,384 entries.
+    // A row group has 16,384 entries.
     ['parquet', 17_000, { ...SMALL, part: 768 * KIB, batchRows: 9_000 }],
-  ])('an export as %s, to the last byte', { timeout: 60_000 }, async (format, entries, sizes) => {
+  ])('does not change a %s export', { timeout: 60_000 }, async (format, entries, sizes) => {
     const { world, account } = await makeScene(entries);
     const wanted = { format, include_details: true };
     const { shown: reference } = await makeExport(account, wanted, sizes);
     expect(reference.row_count).toBe(entries);
     const id = await startExport(account, wanted);
-    await sweepMeanwhile(world, sizes);
+    await sweepDuringJob(world, sizes);
     expect([(await readExport(account, id)).status, await countEntries()]).toEqual(['processing', entries]);
     expect((await account.log()).length).toBe(1);
     const { status, sha256 } = await finishFile(world, () => readExport(account, id), sizes);
@@ -69,13 +69,13 @@ describe('retention keeps what is in the making:', () => {
     expect(await checkErasure(env.DB)).toEqual([]);
   });
 
-  it('a report, with its activity', { timeout: 60_000 }, async () => {
+  it('does not change the entries and the activity of a report', { timeout: 60_000 }, async () => {
     const { world, account } = await makeScene();
     const today = { start: '2026-01-31', end: '2026-02-01' };
     const asked = { report_type: 'soc2_type2', period: today, format: 'json' };
     const { report_id } = (await account.must(202, 'POST', '/v1/audit/reports/compliance', asked)).body;
     const { activity } = await countRows(env.DB);
-    await sweepMeanwhile(world);
+    await sweepDuringJob(world);
     const read = async () => (await account.must(200, 'GET', `/v1/audit/reports/compliance/${report_id}`)).body;
     expect([(await read()).status, await countEntries()]).toEqual(['processing', 102]);
     expect((await countRows(env.DB)).activity).toBe(activity);
@@ -85,7 +85,7 @@ describe('retention keeps what is in the making:', () => {
     expect(report.activity.by_action['agent.created']).toBe(1);
   });
 
-  it('nothing for an export that began when it was gone', async () => {
+  it('erases entries that expired before the export was requested', async () => {
     const { world, account } = await makeScene();
     world.advance(10 * MINUTE);
     const { shown } = await makeExport(account, {}, SMALL);
@@ -95,7 +95,7 @@ describe('retention keeps what is in the making:', () => {
   });
 });
 
-it('the files of exports go when they expire', async () => {
+it('the file of an export is deleted when it expires', async () => {
   const { world, account, bucket } = await makeScene();
   const { shown } = await makeExport(account, {}, SMALL);
   expect(shown.status).toBe('completed');

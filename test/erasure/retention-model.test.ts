@@ -48,10 +48,10 @@ interface Entry {
 const EXPIRE = 4;
 const DENY = 2;
 
-/** An account, and what should be left of it. */
+/** An account and a model of the entries that it should still have. */
 class Walk {
   readonly agents: { agent: TestAgent; number: number; isGone: boolean }[] = [];
-  /** Every entry that there ever was. */
+  /** Every entry that was ever written. */
   readonly entries: Entry[] = [];
   readonly gone = new Set<number>();
   sealed = 0;
@@ -103,13 +103,13 @@ class Walk {
         await world.sweep();
         await this.readLog();
         this.sealed = this.entries.length;
-        // Retention may have gone on with what the hourly sweep left.
+        // Retention may have erased more of what the hourly sweep left.
         return this.compare(
           (entry) => this.isOfGone(entry),
           (entry) => this.isExpired(entry),
         );
       case 'clean':
-        // What could not be erased was looked at again by then.
+        // After an hour, entries that could not be erased before are due again.
         world.advance(HOUR);
         await world.clean();
         return this.compare(
@@ -127,7 +127,7 @@ class Walk {
     return added;
   }
 
-  /** Learns of the entries that were written. */
+  /** Adds the newly written entries to the model. */
   private async readLog(): Promise<void> {
     const { results } = await env.DB.prepare(
       `select pos % 4294967296 as sequence, created_at as at, agent, hex(permission) as permission, event
@@ -147,7 +147,7 @@ class Walk {
     return sequence <= this.sealed && this.agents.some(({ number, isGone }) => isGone && number === agent);
   }
 
-  /** What must be erased is, and nothing else than what may be; permissions go with the last of their entries. */
+  /** Checks the erased entries against the model, and that permissions are erased with their last entry. */
   private async compare(must: (entry: Entry) => boolean, may: (entry: Entry) => boolean): Promise<void> {
     const { results } = await env.DB.prepare('select pos % 4294967296 as sequence from audit_entries').all<Entry>();
     const left = new Set(results.map(({ sequence }) => sequence));
@@ -181,7 +181,7 @@ class Walk {
     return kept.map(([permission]) => permission).toSorted();
   }
 
-  /** What the API shows is what the plan keeps of those agents that there are. */
+  /** Checks that the API shows the entries within retention of agents that are not deleted. */
   async compareLog(): Promise<void> {
     const oldest = this.world.now - (DAYS[this.plan] ?? 0) * DAY;
     const shown = (await this.account.log()).map(({ sequence }: Json) => sequence);
@@ -195,7 +195,7 @@ class Walk {
   }
 }
 
-it('erases what it should and records it, whatever happens in whatever order', async () => {
+it('retention and the erasure of agents agree with a model after any sequence of steps', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (walk) => {
       await emptyTables(env.DB);

@@ -19,7 +19,7 @@ async function makeAgent(fields: Json = {}) {
   return { world: account.world, account, agent: await account.agent() };
 }
 
-/** Time passes in which the hourly and the minute's sweeps have run, and everything was sealed. */
+/** Seals all logs and runs the hourly sweep. */
 async function cleanUp(world: World): Promise<void> {
   await sealLogs(env.DB);
   await world.clean();
@@ -48,7 +48,7 @@ function patch({ world, id }: TestAccount, body: Json) {
 
 describe('the hourly sweep', () => {
   it.each(KEPT_DAYS)(
-    'of %j erases what is older than %d days, and nothing that is a millisecond younger',
+    'of an account with %j erases entries older than %d days, to the millisecond',
     async (fields, days) => {
       const { world, account, agent } = await makeAgent(fields);
       const { id } = await agent.request();
@@ -66,7 +66,7 @@ describe('the hourly sweep', () => {
     },
   );
 
-  it('leaves of an idle account no content, no salt, no permission, no activity, and nothing to look at', async () => {
+  it('leaves no entry, permission, activity or due time of an idle account', async () => {
     const { world, account, agent } = await makeAgent();
     const { id } = await agent.request();
     await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
@@ -80,7 +80,7 @@ describe('the hourly sweep', () => {
     expect(await dueAt()).toBeNull();
   });
 
-  it('erases the oldest alone, goes on with the rest as it expires, and keeps one record of it', async () => {
+  it('erases entries as they expire, and keeps a single erasure record', async () => {
     const { world, account, agent } = await makeAgent();
     for (let day = 1; day <= 4; day++) {
       const { id } = await agent.request();
@@ -97,7 +97,7 @@ describe('the hourly sweep', () => {
     expect(await dueAt()).toBeNull();
   });
 
-  it('keeps records of deleted agents until it has passed over what they tell', async () => {
+  it('keeps the erasure record of a deleted agent until its own record covers all entries in it', async () => {
     const { world, account, agent } = await makeAgent();
     const other = await account.agent();
     for (let i = 1; i <= 3; i++) {
@@ -130,7 +130,7 @@ describe('the hourly sweep', () => {
     expect(await erasedRanges()).toEqual([['retention', [[1, 14]]]]);
   });
 
-  it('goes on with the log where it was, after everything was erased', async () => {
+  it('does not change the next sequence number when it erases the whole log', async () => {
     const { world, account, agent } = await makeAgent();
     const { id } = await agent.request();
     await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
@@ -143,7 +143,7 @@ describe('the hourly sweep', () => {
     expect(await dueAt()).toBe(world.now + 7 * DAY + 1);
   });
 
-  it('erases only what is sealed, and comes back for the rest', async () => {
+  it('erases only sealed entries, and the rest in a later sweep', async () => {
     const { world, account, agent } = await makeAgent();
     const requests = [await agent.request(), await agent.request(), await agent.request(), await agent.request()];
     await account.must(200, 'POST', `/v1/permissions/${requests[0].id}/deny`);
@@ -160,7 +160,7 @@ describe('the hourly sweep', () => {
     expect(await dueAt()).toBeNull();
   });
 
-  it('never reads what is not due: idle accounts cost nothing', async () => {
+  it('reads no rows of accounts that are not due', async () => {
     const { world, agent } = await makeAgent();
     await agent.request();
     await env.DB.prepare(
@@ -185,7 +185,7 @@ describe('the hourly sweep', () => {
 });
 
 describe('the activity of an account', () => {
-  it('is erased by the same age, an account without entries included', async () => {
+  it('is erased at the same age, even if the account has no entries', async () => {
     const { world, account } = await makeAgent();
     world.advance(DAY);
     await account.agent();
@@ -216,7 +216,7 @@ describe('the activity of an account', () => {
 });
 
 describe('a permission', () => {
-  /** What is left of a permission a day and a millisecond later, where the account keeps a day. */
+  /** A permission one day and one millisecond after its request, in an account with a retention of one day. */
   async function afterADay(act: (agent: TestAgent, id: string) => Promise<unknown>, fields: Json = {}) {
     const { world, account, agent } = await makeAgent({ plan: 'enterprise', audit_retention_days: 1 });
     const { id } = await agent.request({ expires_in: 604_800, ...fields });
@@ -227,7 +227,7 @@ describe('a permission', () => {
     return { world, account, agent, id, status };
   }
 
-  it('that is pending stays, can be decided, and goes with the entry that settles it', async () => {
+  it('that is pending is kept, can be decided, and is erased together with the entry of its decision', async () => {
     const { world, account, id, status } = await afterADay(async () => undefined);
     expect([status, await stored()]).toEqual(['pending', []]);
     await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
@@ -237,7 +237,7 @@ describe('a permission', () => {
     await account.must(404, 'GET', `/v1/permissions/${id}`);
   });
 
-  it('that runs out after its entry was erased gets its entry all the same', async () => {
+  it('that expires after its first entry was erased still gets an `expire` entry', async () => {
     const { world, account, id } = await afterADay(async () => undefined);
     world.advance(6 * DAY);
     await cleanUp(world);
@@ -251,7 +251,7 @@ describe('a permission', () => {
     expect((await countRows(env.DB)).permissions).toBe(0);
   });
 
-  it('stays while one of its entries does', async () => {
+  it('is kept as long as one of its entries', async () => {
     const { world, account, agent } = await makeAgent({ plan: 'enterprise', audit_retention_days: 1 });
     const { id } = await agent.request({ expires_in: 604_800 });
     world.advance(DAY);
@@ -266,7 +266,7 @@ describe('a permission', () => {
     await account.must(404, 'GET', `/v1/permissions/${id}`);
   });
 
-  it('whose token was used in part and is over goes, though its row was never settled', async () => {
+  it('is erased when its partly used token has expired, although no entry records the expiry', async () => {
     const { id, account } = await afterADay(
       async (agent, permission) => {
         await agent.account.must(200, 'POST', `/v1/permissions/${permission}/approve`);
@@ -278,7 +278,7 @@ describe('a permission', () => {
     await account.must(404, 'GET', `/v1/permissions/${id}`);
   });
 
-  it('whose token was never used waits for the entry that says so', async () => {
+  it('whose token was never used is kept until the entry of its expiry is erased', async () => {
     const { world, account, id, status } = await afterADay(async (agent, permission) => {
       await agent.account.must(200, 'POST', `/v1/permissions/${permission}/approve`);
     });
@@ -290,7 +290,7 @@ describe('a permission', () => {
     await account.must(404, 'GET', `/v1/permissions/${id}`);
   });
 
-  it('leaves the statistics as they were', async () => {
+  it('that is erased does not change the statistics', async () => {
     const { agent, account } = await afterADay((agent, permission) =>
       agent.account.must(200, 'POST', `/v1/permissions/${permission}/deny`),
     );
@@ -301,7 +301,7 @@ describe('a permission', () => {
 });
 
 describe('a change of the plan', () => {
-  it('to one that keeps less has the next sweep erase what it keeps no longer', async () => {
+  it('to a shorter retention makes the next sweep erase the older entries', async () => {
     const { world, account, agent } = await makeAgent({ plan: 'enterprise' });
     await agent.request();
     world.advance(8 * DAY);
@@ -314,7 +314,7 @@ describe('a change of the plan', () => {
     expect(await dueAt()).toBe(world.now + 7 * DAY + 1);
   });
 
-  it('to fewer days of its own does likewise', async () => {
+  it('to a shorter custom retention makes the next sweep erase the older entries', async () => {
     const { world, account, agent } = await makeAgent({ plan: 'enterprise' });
     await agent.request();
     world.advance(8 * DAY);
@@ -326,7 +326,7 @@ describe('a change of the plan', () => {
     expect(await stored()).toEqual([]);
   });
 
-  it('to one that keeps more keeps what is not erased yet', async () => {
+  it('to a longer retention keeps the entries that are not erased yet', async () => {
     const { world, account, agent } = await makeAgent();
     await agent.request();
     world.advance(DAY);
@@ -341,12 +341,12 @@ describe('a change of the plan', () => {
     expect(await dueAt()).toBe(world.now - 7 * DAY + 90 * DAY);
   });
 
-  it.each(['entries', 'notes'])('in the middle of a sweep is obeyed, for %s', async (what) => {
+  it.each(['entries', 'activity'])('during a sweep takes effect immediately (on %s)', async (what) => {
     for (let call = 1; call <= 3; call++) {
       await emptyTables(env.DB);
       const { world, account, agent } = await makeAgent();
       await agent.request();
-      await env.DB.prepare(what === 'notes' ? 'delete from audit_entries' : 'delete from activity').run();
+      await env.DB.prepare(what === 'activity' ? 'delete from audit_entries' : 'delete from activity').run();
       world.advance(8 * DAY);
       await sealLogs(env.DB);
       const database = new FaultyDatabase(env.DB);
@@ -355,15 +355,15 @@ describe('a change of the plan', () => {
       database.before(call, () => patch(account, { plan: 'pro' }));
       await sweeping.clean();
       const { audit_entries, activity } = await countRows(env.DB);
-      const notes = what === 'notes' ? 2 : 0;
-      // The change is noted as well.
-      expect([audit_entries, activity]).toEqual(call <= 2 ? [what === 'entries' ? 1 : 0, notes + 1] : [0, 1]);
+      const kept = what === 'activity' ? 2 : 0;
+      // The change itself is recorded in the activity as well.
+      expect([audit_entries, activity]).toEqual(call <= 2 ? [what === 'entries' ? 1 : 0, kept + 1] : [0, 1]);
     }
   });
 });
 
 describe('an account with more than a slice to erase', () => {
-  it('loses it in one sweep, settled permissions included', async () => {
+  it('has all of it erased in one sweep, including decided permissions', async () => {
     const { world, agent } = await makeAgent();
     await agent.request();
     await fillWithDenials(env.DB, 2_000, await agentNumbers(env.DB));
@@ -374,7 +374,7 @@ describe('an account with more than a slice to erase', () => {
     expect(await erasedRanges()).toEqual([['retention', [[1, 2_001]]]]);
   });
 
-  it('that the hourly sweep left is taken on by that of each minute, beside others', async () => {
+  it('has the rest erased by the sweeps of each minute if the hourly sweep does not finish', async () => {
     const { world, agent } = await makeAgent();
     await agent.request();
     await fillWithDenials(env.DB, 60_000, await agentNumbers(env.DB));
@@ -383,7 +383,7 @@ describe('an account with more than a slice to erase', () => {
     world.advance(7 * DAY + 1);
     await sealLogs(env.DB);
     await world.sweep();
-    // Two requests ran out, which is written down; nothing is overdue yet.
+    // Two requests expired, which adds two entries. Retention is not overdue yet.
     expect((await stored()).length).toBe(60_004);
     await world.clean();
     const left = (await stored()).length;

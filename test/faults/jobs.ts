@@ -14,13 +14,13 @@ export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** How many failures of each job a deep run looks at. A shallow one looks at one, another for each job. */
+/** Number of failures per job in a deep run. A shallow run tests a single failure, a different one for each job. */
 const SAMPLES = 4;
 
 /** Small parts and slices, so that a job has many boundaries. */
 export const SMALL: JobSizes = { part: 16 * KIB, sliceRows: 20, sliceBytes: 12 * KIB, slices: 2, batchRows: 20 };
 
-/** An account with a history of every kind, of which a part is sealed; and another one beside it. */
+/** An account with entries of all types, some of which are sealed. A second account exists beside it. */
 export interface Life {
   world: World;
   outage: Outage;
@@ -29,13 +29,13 @@ export interface Life {
   agents: [TestAgent, TestAgent];
 }
 
-/** Work that nobody waits for. */
+/** A background job under test. */
 export interface Job<P = unknown> {
   name: string;
-  /** What is there before the job; what it gives is given to the end. */
+  /** Sets up the data of the job. Its result is passed to `expectEnd`. */
   prepare: (life: Life) => Promise<P>;
   work: (world: World) => Promise<void>;
-  /** That the job is done; gives what is the same however it was done. */
+  /** Checks that the job is done. Returns what must be the same with and without failures. */
   expectEnd: (life: Life, prepared: P) => Promise<unknown>;
 }
 
@@ -48,15 +48,15 @@ interface Fault {
 }
 
 /**
- * Tests that tree, log, state, files, deliveries and statistics agree wherever a call of a job's work fails or is its
- * last, at once and after what comes by itself, and that the job is then done as if nothing had failed.
+ * Tests that tree, log, state, files, deliveries and statistics are consistent after any call of a job fails or kills
+ * its worker, both immediately and after the scheduled work has run, and that the job is then done as without a failure.
  */
 export function testJob<P>({ name, prepare, work, expectEnd }: Job<P>): void {
   const turn = jobs++;
   describe(name, () => {
     beforeEach(silenceLog);
 
-    it('leaves everything in agreement wherever a call fails', FAULTS_TIMEOUT, async ({ annotate }) => {
+    it('leaves consistent data and completes after any of its calls fails', FAULTS_TIMEOUT, async ({ annotate }) => {
       await emptyTables(env.DB);
       const life = await makeLife();
       const { world, outage, bucket } = life;
@@ -80,9 +80,9 @@ export function testJob<P>({ name, prepare, work, expectEnd }: Job<P>): void {
         await work(world).catch(() => undefined);
         if (outage.hasFailed) failures += 1;
         outage.arm(null);
-        await compare('at once');
+        await compare('immediately');
         await recover(world);
-        await compare('in the end');
+        await compare('after recovery');
         try {
           expect(await expectEnd(life, prepared)).toEqual(end);
         } catch (error) {
@@ -90,12 +90,12 @@ export function testJob<P>({ name, prepare, work, expectEnd }: Job<P>): void {
         }
       }
       expect(findings).toEqual([]);
-      await annotate(`${calls} calls, ${failures} failures, nothing disagreed`, 'faults');
+      await annotate(`${calls} calls, ${failures} failures, no inconsistency`, 'faults');
     });
   });
 }
 
-/** Drops what the service logs: a report of so many failures would be too long to read. */
+/** Suppresses the log of the service, because the lines of so many failures would be too long to read. */
 export function silenceLog(): void {
   vi.spyOn(console, 'log').mockImplementation(() => undefined);
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
@@ -105,7 +105,7 @@ function describeFault({ call, mode }: Fault, calls: number): string {
   return `call ${call} of ${calls} (${mode})`;
 }
 
-/** All calls in all modes in an exhaustive run; else samples in different modes, spread over the calls. */
+/** All calls in all modes in an exhaustive run. Otherwise samples in different modes, spread over the calls. */
 function listFaults(calls: number, turn: number): Fault[] {
   const all = Array.from({ length: calls }, (_, i) => i + 1);
   if (depth.isExhaustive) return all.flatMap((call) => MODES.map((mode) => ({ call, mode })));
@@ -131,7 +131,7 @@ async function makeLife(): Promise<Life> {
   return { world, outage, bucket, account, agents };
 }
 
-/** Everything happens once that can happen to what an agent asks for. */
+/** Makes permission requests of an agent with every possible outcome. */
 export async function live(agent: TestAgent): Promise<void> {
   const { account } = agent;
   const { token } = await agent.approved({ max_uses: 2 });
@@ -145,7 +145,7 @@ export async function live(agent: TestAgent): Promise<void> {
   await agent.request();
 }
 
-/** Remembers how everything stands; the answer puts it back. */
+/** Saves the whole state. The returned function restores it. */
 async function save({ world, bucket }: Life): Promise<() => Promise<void>> {
   const [restoreTables, restoreBucket] = [await saveTables(env.DB), bucket.save()];
   const { now, internet } = world;
@@ -161,7 +161,7 @@ async function save({ world, bucket }: Life): Promise<() => Promise<void>> {
   };
 }
 
-/** Everything that comes by itself comes, a few times. */
+/** Runs all scheduled and queued work several times. */
 async function recover(world: World): Promise<void> {
   for (const pause of [MINUTE, MINUTE, MINUTE, 20 * MINUTE]) {
     world.advance(pause);

@@ -11,7 +11,7 @@ async function listAll(sql: string): Promise<unknown[]> {
   return (await env.DB.prepare(sql).all()).results;
 }
 
-/** A webhook is told of a part of the history, and will be of the rest. */
+/** Adds a webhook that has received the first part of the history and has the rest pending. */
 async function addWebhook({ world, account, agents }: Life): Promise<void> {
   await makeWebhook(account);
   await live(agents[0]);
@@ -22,7 +22,7 @@ async function addWebhook({ world, account, agents }: Life): Promise<void> {
 testJob({
   name: 'the sealing of logs',
   prepare: async ({ agents }) => {
-    // More than a tile.
+    // More entries than fit in a tile.
     for (let i = 0; i < 60; i++) await Promise.all(agents.flatMap((agent) => [agent.request(), agent.request()]));
   },
   work: (world) => world.sweep(),
@@ -47,7 +47,7 @@ testJob({
   },
 });
 
-/** The history of an account has expired. */
+/** Lets the whole history of an account expire. */
 async function expireHistory(life: Life): Promise<void> {
   const { world, account } = life;
   await addWebhook(life);
@@ -72,7 +72,7 @@ testJob({
 });
 
 testJob({
-  name: 'retention that is overdue',
+  name: 'overdue retention',
   prepare: async (life) => {
     await expireHistory(life);
     life.world.advance(DAY);
@@ -118,7 +118,7 @@ testJob({
 });
 
 testJob({
-  name: 'the removal of old answers and keys',
+  name: 'the removal of old stored answers and agent keys',
   prepare: async ({ world, account, agents }) => {
     for (const key of ['first', 'second', 'third']) {
       const call = { token: account.token, headers: { 'Idempotency-Key': key }, body: { name: 'Kept' } };

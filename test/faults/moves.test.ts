@@ -13,21 +13,21 @@ import { makeWebhook } from '../support/webhooks';
 import { World } from '../support/world';
 import { silenceLog } from './jobs';
 
-/** Small, so that a small account takes many slices. */
+/** Small slices, so that a small account takes many of them. */
 const SIZES = { rows: 6, characters: 20_000, changes: 8 };
-/** How many calls fail in each mode, in a deep run. */
+/** Number of failing calls per mode in a deep run. */
 const SAMPLE = 5;
 const CHANGE_EVERY = 2;
-const SLICES_OF_HALF = 8;
+const SLICES_BEFORE_ABANDON = 8;
 
 const world = new World({ DB_01: env.DB_01 });
 let life: Life;
-let further: { id: string };
+let extraWebhook: { id: string };
 let restore: () => Promise<void>;
 
 beforeAll(async () => {
   life = await makeLife(world);
-  further = await makeWebhook(life.account);
+  extraWebhook = await makeWebhook(life.account);
   await life.agents[1]?.request();
   await world.deliver();
   restore = await saveTables(env.DB);
@@ -35,7 +35,7 @@ beforeAll(async () => {
 
 beforeEach(silenceLog);
 
-/** What happens to the account while it is copied, one after the other. */
+/** The changes that happen to the account, one after another, while it is copied. */
 function makeChanges(): (() => Promise<unknown>)[] {
   const { account, agents, tokens } = life;
   const [first, second] = agents;
@@ -43,7 +43,7 @@ function makeChanges(): (() => Promise<unknown>)[] {
   return [
     () => Promise.all([first?.approved(), account.must(201, 'POST', '/v1/agents', { name: 'New' })]),
     () => first?.must(200, 'POST', '/v1/tokens/use', { token: tokens[0] }) ?? Promise.reject(),
-    () => account.must(204, 'DELETE', `/v1/webhooks/${further.id}`),
+    () => account.must(204, 'DELETE', `/v1/webhooks/${extraWebhook.id}`),
     () => account.must(204, 'DELETE', `/v1/agents/${second?.id}`),
     () => openErasure(env.DB, 'newest', world.now).eraseSlice(),
     () => eraseWebhookDeliveries(database),
@@ -59,14 +59,14 @@ function makeChanges(): (() => Promise<unknown>)[] {
   ];
 }
 
-/** Whether the account is still used where it was. */
+/** Whether the account still accepts writes on its old shard. */
 async function isLive(): Promise<boolean> {
   return (await env.DB.prepare('select 1 from moves where held_at is null').first()) !== null;
 }
 
 type Plan = { call: number; mode: OutageMode } | null;
 
-/** The account is where it was, and nobody moves it. */
+/** Restores the account on its old shard, without a move. */
 async function reset(): Promise<void> {
   for (const database of [env.DB, env.DB_01]) {
     await database.exec('delete from moves');
@@ -75,7 +75,7 @@ async function reset(): Promise<void> {
   await restore();
 }
 
-/** What moves accounts from a shard, behind an outage. */
+/** A mover of accounts from a shard, whose database calls can fail. */
 function openMover(outage: Outage, from: '00' | '01' = '00'): Mover {
   const cost = new Cost();
   const shards = [
@@ -85,7 +85,7 @@ function openMover(outage: Outage, from: '00' | '01' = '00'): Mover {
   return new Mover(from === '00' ? shards[0] : shards[1], shards, SIZES);
 }
 
-/** Moves the account while it is in use, with one call that fails; answers how many calls it took. */
+/** Moves the account while it is in use, with at most one failing call. Returns the number of calls. */
 async function moveWith(plan: Plan, hasRival = false): Promise<number> {
   await reset();
   const { account } = life;
@@ -123,14 +123,14 @@ async function moveWith(plan: Plan, hasRival = false): Promise<number> {
   return calls + outage.calls;
 }
 
-/** Gives a move up that is halfway, with one call of clearing it away that fails; answers how many calls that took. */
-async function giveUpWith(plan: Plan): Promise<number> {
+/** Abandons a move halfway, with at most one failing call of the clean-up. Returns the number of clean-up calls. */
+async function abandonWith(plan: Plan): Promise<number> {
   await reset();
   const { account } = life;
   const outage = new Outage();
   await orderMove(world, account.id, '01');
   const mover = openMover(outage);
-  for (let slice = 1; slice <= SLICES_OF_HALF; slice++) await mover.moveSlice(world.now);
+  for (let slice = 1; slice <= SLICES_BEFORE_ABANDON; slice++) await mover.moveSlice(world.now);
   expect(await findRemains(env.DB_01)).not.toEqual([]);
   const expected = await dumpAccount(env.DB, account.id);
   await env.DB.exec('delete from moves');
@@ -148,8 +148,7 @@ async function giveUpWith(plan: Plan): Promise<number> {
 }
 
 /**
- * Lets calls fail, each in a run of its own: all of them in an exhaustive run, or a sample that each mode takes
- * elsewhere.
+ * Lets calls fail, a single one per run: all calls in an exhaustive run, otherwise a sample that differs for each mode.
  */
 async function failCalls(
   calls: number,
@@ -166,24 +165,28 @@ async function failCalls(
       throw new Error(`call ${call} of ${calls}`, { cause: error });
     });
   }
-  await annotate(`${calls} calls, ${failures} failures, nothing disagreed`, 'faults');
+  await annotate(`${calls} calls, ${failures} failures, no inconsistency`, 'faults');
 }
 
 let total: number;
 
-it('moves an account in use', async () => {
+it('an account moves to another shard while it is in use', async () => {
   total = await moveWith(null);
   expect(total).toBeGreaterThan(100);
 });
 
-it('is moved by two at once', async () => {
+it('an account moves once when two movers run concurrently', async () => {
   expect(await moveWith(null, true)).toBeGreaterThan(total);
 });
 
-it.for(MODES)('goes on wherever a call fails (%s)', FAULTS_TIMEOUT, async (mode, { annotate }) => {
+it.for(MODES)('a move resumes after any call fails (%s)', FAULTS_TIMEOUT, async (mode, { annotate }) => {
   await failCalls(total, mode, moveWith, annotate);
 });
 
-it.for(MODES)('is given up wherever a call fails (%s)', FAULTS_TIMEOUT, async (mode, { annotate }) => {
-  await failCalls(await giveUpWith(null), mode, giveUpWith, annotate);
-});
+it.for(MODES)(
+  'an abandoned move is cleaned up even if any call fails (%s)',
+  FAULTS_TIMEOUT,
+  async (mode, { annotate }) => {
+    await failCalls(await abandonWith(null), mode, abandonWith, annotate);
+  },
+);

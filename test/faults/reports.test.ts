@@ -11,7 +11,7 @@ import { type TestAccount, World } from '../support/world';
 
 const SECOND = 1_000;
 
-/** Slices of 40 entries, each saved, and each with a message of its own. */
+/** Slices of 40 entries. Each slice saves a checkpoint and has its own queue message. */
 const SMALL: JobSizes = { ...JOB_SIZES, sliceRows: 1, batchRows: 10, slices: 1 };
 
 beforeEach(async () => {
@@ -47,8 +47,8 @@ async function makeScene(): Promise<Scene> {
   return { world, account, outage, id, reference };
 }
 
-/** The order stands again as it was on its first day, and has its message. */
-async function orderAgain({ world, id }: Scene): Promise<void> {
+/** Resets the report to the state just after its request, with its queue message. */
+async function resetReport({ world, id }: Scene): Promise<void> {
   await env.FILES.delete(await listObjects());
   await env.DB.prepare(
     `update files set status = 0, error = null, state = null, upload_id = null, lease = null, size = null, sha256 = null,
@@ -60,10 +60,10 @@ async function orderAgain({ world, id }: Scene): Promise<void> {
   await world.queue.binding.send({ shard: '00', account: account ?? 0, id });
 }
 
-/** How many calls the work on a report takes. Leaves nothing behind. */
+/** The number of calls that making a report takes. Leaves no row and no object. */
 async function countCalls(): Promise<number> {
   const scene = await makeScene();
-  await orderAgain(scene);
+  await resetReport(scene);
   scene.outage.arm(null);
   await scene.world.work(SMALL);
   const { calls } = scene.outage;
@@ -72,35 +72,35 @@ async function countCalls(): Promise<number> {
   return calls;
 }
 
-it('is the same file however the work is cut', async () => {
+it('a report is the same file for every slice size', async () => {
   const scene = await makeScene();
-  const cuts: Partial<JobSizes>[] = [
+  const variants: Partial<JobSizes>[] = [
     {},
     { batchRows: 1 },
     { batchRows: 7, slices: 1 },
     { batchRows: 43, sliceRows: 1_000 },
   ];
-  for (const cut of cuts) {
-    await orderAgain(scene);
-    await scene.world.work({ ...SMALL, ...cut });
+  for (const variant of variants) {
+    await resetReport(scene);
+    await scene.world.work({ ...SMALL, ...variant });
     const { sha256: hash, download_url } = await readReport(scene.account, scene.id);
-    expect([cut, hash]).toEqual([cut, scene.reference]);
+    expect([variant, hash]).toEqual([variant, scene.reference]);
     scene.world.advance(SECOND);
     expect(await sha256((await download(scene.world, download_url)).bytes)).toBe(hash);
   }
 });
 
-describe.each<OutageMode>(['kill before', 'kill after'])('when any one call fails (%s)', (mode) => {
-  it('is the same file, and leaves nothing else behind', FAULTS_TIMEOUT, async () => {
+describe.each<OutageMode>(['kill before', 'kill after'])('a report whose worker is killed at any call (%s)', (mode) => {
+  it('is the same file, and leaves no other object', FAULTS_TIMEOUT, async () => {
     const scene = await makeScene();
     const { world, outage, id, reference } = scene;
-    await orderAgain(scene);
+    await resetReport(scene);
     outage.arm(null);
     await world.work(SMALL);
     const { calls } = outage;
     expect(calls).toBeGreaterThan(20);
     for (const call of failingCalls(calls, 6, MODES.indexOf(mode))) {
-      await orderAgain(scene);
+      await resetReport(scene);
       outage.arm({ call, mode });
       await world.work(SMALL);
       outage.arm(null);
@@ -112,9 +112,9 @@ describe.each<OutageMode>(['kill before', 'kill after'])('when any one call fail
   });
 });
 
-it('fails, and is never published, when an agent is deleted at any point of the work', FAULTS_TIMEOUT, async () => {
+it('a report leaves no file if an agent is deleted at any point of the work', FAULTS_TIMEOUT, async () => {
   const ends = [];
-  // The sample of calls always has the last one, which tidies up after a finished report.
+  // The sample always includes the last call, which cleans up after a finished report.
   for (
     let call = 1, calls = await countCalls();
     call <= calls;
@@ -123,7 +123,7 @@ it('fails, and is never published, when an agent is deleted at any point of the 
     const scene = await makeScene();
     const { world, account, outage, id } = scene;
     const { body: agents } = await account.must(200, 'GET', '/v1/agents');
-    await orderAgain(scene);
+    await resetReport(scene);
     let isDone = false;
     outage.before(call, async () => {
       isDone = true;
@@ -141,7 +141,7 @@ it('fails, and is never published, when an agent is deleted at any point of the 
     expect([call, await listObjects()]).toEqual([call, []]);
     await emptyTables(env.DB);
   }
-  // What is finished is only tidied up.
+  // Reports that are deleted after their completion expire.
   expect(new Set(ends)).toEqual(new Set(['failed agent_deleted', 'expired null']));
   expect(ends.indexOf('expired null')).toBeGreaterThan(depth.runs(1, 3));
 });

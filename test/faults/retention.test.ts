@@ -11,7 +11,7 @@ import { type Json, type TestAccount, World } from '../support/world';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** Some slices. */
+/** Enough for several slices. */
 const ENTRIES = 450;
 
 beforeEach(() => emptyTables(env.DB));
@@ -22,7 +22,7 @@ interface Scene {
   account: TestAccount;
 }
 
-/** An account with two agents, whose entries alternate; all of it has expired and is sealed. */
+/** An account with two agents whose entries alternate. Its whole log is sealed. */
 async function makeScene(): Promise<Scene & { agent: string }> {
   const outage = new Outage();
   const world = new World({ DB: outage.database(env.DB) });
@@ -36,14 +36,14 @@ async function makeScene(): Promise<Scene & { agent: string }> {
   return { world, outage, account, agent: first.id };
 }
 
-/** Lets calls of a piece of work fail in turn, and looks at what it leaves behind, at once and in the end. */
+/** Lets calls of `work` fail, one per run, and checks the data immediately after the failure and at the end. */
 async function failEachCall(
   mode: OutageMode,
   prepare: (scene: Scene & { agent: string }) => Promise<unknown>,
   work: (world: World) => Promise<void>,
   expectEnd: (scene: Scene) => Promise<void>,
 ): Promise<void> {
-  // The first time undisturbed, then every other call of some fails.
+  // The first run has no failure and counts the calls. In each later run a single call fails.
   for (let call = 1, calls = 1; call <= calls; call += call === 1 ? 1 : strideOf(10)) {
     await emptyTables(env.DB);
     const scene = await makeScene();
@@ -69,7 +69,7 @@ async function failEachCall(
   }
 }
 
-async function left(): Promise<Json> {
+async function remainingRows(): Promise<Json> {
   const { audit_entries, permissions, erasures } = await countRows(env.DB);
   return { audit_entries, permissions, erasures };
 }
@@ -80,28 +80,28 @@ async function erasedSequences(): Promise<number> {
   return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0);
 }
 
-describe.each(MODES)('when a call fails (%s)', FAULTS_TIMEOUT, (mode) => {
-  it('retention goes on where it was', async () => {
+describe.each(MODES)('after any call fails (%s)', FAULTS_TIMEOUT, (mode) => {
+  it('retention resumes and erases each entry once', async () => {
     await failEachCall(
       mode,
       async ({ world }) => world.advance(7 * DAY),
       (world) => world.clean(),
       async () => {
-        expect(await left()).toEqual({ audit_entries: 0, permissions: 0, erasures: 0 });
+        expect(await remainingRows()).toEqual({ audit_entries: 0, permissions: 0, erasures: 0 });
         expect(await erasedSequences()).toBe(ENTRIES + 2);
       },
     );
   });
 });
 
-describe.each<OutageMode>(['before', 'kill after'])('when a call fails (%s)', FAULTS_TIMEOUT, (mode) => {
-  it('the erasure of an agent goes on where it was, and takes nothing of another', async () => {
+describe.each<OutageMode>(['before', 'kill after'])('after any call fails (%s)', FAULTS_TIMEOUT, (mode) => {
+  it('the erasure of an agent resumes, and erases no entry of another agent', async () => {
     await failEachCall(
       mode,
       ({ account, agent }) => account.must(204, 'DELETE', `/v1/agents/${agent}`),
       (world) => world.sweep(),
       async ({ account }) => {
-        expect(await left()).toEqual({
+        expect(await remainingRows()).toEqual({
           ...{ audit_entries: ENTRIES / 2 + 2, permissions: ENTRIES / 2 + 1, erasures: 0 },
         });
         expect((await account.log()).length).toBe(ENTRIES / 2 + 2);
@@ -110,14 +110,14 @@ describe.each<OutageMode>(['before', 'kill after'])('when a call fails (%s)', FA
     );
   });
 
-  it('the erasure of an account goes on where it was', async () => {
+  it('the erasure of an account resumes and leaves no row', async () => {
     await failEachCall(
       mode,
       ({ world, account }) =>
         world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, { token: env.ADMIN_TOKEN ?? '' }),
       (world) => world.sweep(),
       async ({ world }) => {
-        // Nobody can still be sealing its log.
+        // By then no sealer can still be sealing its log.
         world.advance(20 * 60_000);
         await world.sweep();
         expect(Object.entries(await countRows(env.DB)).filter(([, rows]) => rows > 0)).toEqual([]);
@@ -126,20 +126,20 @@ describe.each<OutageMode>(['before', 'kill after'])('when a call fails (%s)', FA
   });
 });
 
-describe('sweeps at the same time', FAULTS_TIMEOUT, () => {
-  it('erase everything that expired once', async () => {
+describe('concurrent sweeps', FAULTS_TIMEOUT, () => {
+  it('erase each expired entry once', async () => {
     const { world } = await makeScene();
     world.advance(7 * DAY);
     await Promise.all([world.clean(), world.clean(), world.clean()]);
     expect(await checkErasure(env.DB)).toEqual([]);
     world.advance(HOUR);
     await world.clean();
-    expect(await left()).toEqual({ audit_entries: 0, permissions: 0, erasures: 0 });
+    expect(await remainingRows()).toEqual({ audit_entries: 0, permissions: 0, erasures: 0 });
     expect(await erasedSequences()).toBe(ENTRIES + 2);
   });
 
-  it('erase an agent, each entry in one of them, and record it once', async () => {
-    // Another sweep comes right before any of the calls.
+  it('erase each entry of an agent once, and record it once', async () => {
+    // Another sweep runs right before one of the calls.
     for (let call = 1, isDone = true; isDone; call += strideOf(4)) {
       await emptyTables(env.DB);
       const { world, outage, account, agent } = await makeScene();
@@ -159,11 +159,11 @@ describe('sweeps at the same time', FAULTS_TIMEOUT, () => {
     }
   });
 
-  it('erase an agent, though another took a part of the slice', async () => {
+  it('erase an agent even if another sweep erases a part of the same slice', async () => {
     const { world, outage, account, agent } = await makeScene();
     await account.must(204, 'DELETE', `/v1/agents/${agent}`);
     const slow = openErasure(world.env.DB, 'oldest', world.now);
-    // Of two agents a slice takes fewer entries each than of one.
+    // A slice of several agents erases fewer entries of each agent.
     outage.before(2, async () => {
       for (const { id } of (await account.must(200, 'GET', '/v1/agents')).body.data) {
         await account.must(204, 'DELETE', `/v1/agents/${id}`);
@@ -174,13 +174,13 @@ describe('sweeps at the same time', FAULTS_TIMEOUT, () => {
     expect(await checkErasure(env.DB)).toEqual([]);
     await world.sweep();
     expect(await checkErasure(env.DB)).toEqual([]);
-    expect([await left(), await erasedSequences()]).toEqual([
+    expect([await remainingRows(), await erasedSequences()]).toEqual([
       { audit_entries: 0, permissions: 0, erasures: 0 },
       ENTRIES + 2,
     ]);
   });
 
-  it('erase an agent, while its account keeps less than it did', async () => {
+  it('erase an agent while retention erases the same entries', async () => {
     const { world, account, agent } = await makeScene();
     await account.must(204, 'DELETE', `/v1/agents/${agent}`);
     world.advance(8 * DAY);
@@ -191,6 +191,6 @@ describe('sweeps at the same time', FAULTS_TIMEOUT, () => {
     await world.clean();
     await world.sweep();
     expect(await checkErasure(env.DB)).toEqual([]);
-    expect(await left()).toEqual({ audit_entries: 0, permissions: 0, erasures: 0 });
+    expect(await remainingRows()).toEqual({ audit_entries: 0, permissions: 0, erasures: 0 });
   });
 });

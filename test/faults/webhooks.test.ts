@@ -7,13 +7,13 @@ import { makeWebhook, type TestWebhook } from '../support/webhooks';
 import type { World } from '../support/world';
 import { DAY, type Life, live, MINUTE, testJob } from './jobs';
 
-/** More than one chunk of sending, and than one slice of erasing. */
+/** More than one batch of deliveries, and more than one slice of an erasure. */
 const MANY = 120;
 
-/** Two webhooks, of which the second is for one agent alone. */
+/** Two webhooks. The second one is for a single agent. */
 interface Scene {
   webhooks: [TestWebhook, TestWebhook];
-  /** The position of the last entry that they are to be told. */
+  /** The position of the last entry that they must receive. */
   last: number;
 }
 
@@ -30,9 +30,9 @@ async function addWebhooks(life: Life, many = 0, receiver?: Receiver): Promise<S
   return { webhooks, last: (await env.DB.prepare(head).first<number>('pos')) ?? 0 };
 }
 
-interface Told {
+interface DeliveryRow {
   webhook: string;
-  /** The `webhook-id` that it is sent with. */
+  /** The `webhook-id` header of the delivery. */
   message: string;
   entry: number;
   status: number;
@@ -40,23 +40,23 @@ interface Told {
 
 const [PENDING, SUCCEEDED, FAILED] = [0, 1, 2];
 
-/** What has become of the deliveries: not of what happened after the scene. */
-async function readDeliveries({ last }: Scene): Promise<Told[]> {
+/** The deliveries of all entries up to `last`. */
+async function readDeliveries({ last }: Scene): Promise<DeliveryRow[]> {
   const { results } = await env.DB.prepare(
     `select hex(w.id) as webhook, hex(d.id) as message, pos % 4294967296 as entry, status
      from deliveries d join webhooks w on number = webhook where pos <= ? order by number, pos`,
   )
     .bind(last)
-    .all<Told>();
-  return results.map((told) => ({
-    ...told,
-    webhook: formatHexId('webhook', told.webhook),
-    message: formatHexId('dlv', told.message),
+    .all<DeliveryRow>();
+  return results.map((row) => ({
+    ...row,
+    webhook: formatHexId('webhook', row.webhook),
+    message: formatHexId('dlv', row.message),
   }));
 }
 
-/** Everything has been told to whom it is for, in one message that may have come more than once. */
-async function expectTold({ world }: Life, scene: Scene): Promise<unknown> {
+/** Checks that every entry was delivered to its webhooks in one message, which may have been sent more than once. */
+async function expectDelivered({ world }: Life, scene: Scene): Promise<unknown> {
   const deliveries = await readDeliveries(scene);
   for (const { id, host } of scene.webhooks) {
     const own = deliveries.filter(({ webhook }) => webhook === id);
@@ -69,14 +69,14 @@ async function expectTold({ world }: Life, scene: Scene): Promise<unknown> {
 }
 
 testJob({
-  name: 'the making and sending of deliveries',
+  name: 'the creation and sending of deliveries',
   prepare: (life) => addWebhooks(life, MANY),
   work: (world) => world.deliver(),
-  expectEnd: expectTold,
+  expectEnd: expectDelivered,
 });
 
 testJob({
-  name: 'deliveries whose hints were lost',
+  name: 'the sending of deliveries whose queue messages were lost',
   prepare: async (life) => {
     const scene = await addWebhooks(life);
     life.world.webhookQueue.waiting = [];
@@ -87,7 +87,7 @@ testJob({
     await world.sweep();
     await world.deliver();
   },
-  expectEnd: expectTold,
+  expectEnd: expectDelivered,
 });
 
 /** Refuses each message twice. */
@@ -100,7 +100,7 @@ function refusing(world: World): Receiver {
 }
 
 testJob({
-  name: 'deliveries that are tried again',
+  name: 'the retrying of deliveries',
   prepare: (life) => addWebhooks(life, 0, refusing(life.world)),
   work: async (world) => {
     for (const pause of [0, MINUTE, 10 * MINUTE]) {
@@ -109,11 +109,11 @@ testJob({
       await world.deliver();
     }
   },
-  expectEnd: expectTold,
+  expectEnd: expectDelivered,
 });
 
-/** The first webhook is off, and nothing waits for it or for the other. */
-async function expectOff({ account }: Life, scene: Scene): Promise<unknown> {
+/** Checks that the first webhook is disabled, its deliveries have failed, and no delivery is pending. */
+async function expectDisabled({ account }: Life, scene: Scene): Promise<unknown> {
   const [first] = scene.webhooks;
   const deliveries = await readDeliveries(scene);
   expect(deliveries.filter(({ status }) => status === PENDING)).toEqual([]);
@@ -124,7 +124,7 @@ async function expectOff({ account }: Life, scene: Scene): Promise<unknown> {
 }
 
 testJob({
-  name: 'the voiding of what waits for a webhook that is switched off',
+  name: 'the cancellation of pending deliveries to a disabled webhook',
   prepare: async (life) => {
     const scene = await addWebhooks(life, 0, answers(500));
     const [first, second] = scene.webhooks;
@@ -138,11 +138,11 @@ testJob({
     await world.sweep();
     await world.deliver();
   },
-  expectEnd: expectOff,
+  expectEnd: expectDisabled,
 });
 
 testJob({
-  name: 'a webhook whose receiver is gone',
+  name: 'the disabling of a webhook whose receiver responds with 410',
   prepare: async (life) => {
     const scene = await addWebhooks(life);
     life.world.internet.on(scene.webhooks[0].host, answers(410));
@@ -153,7 +153,7 @@ testJob({
     await world.sweep();
     await world.deliver();
   },
-  expectEnd: expectOff,
+  expectEnd: expectDisabled,
 });
 
 testJob({
@@ -175,7 +175,7 @@ testJob({
   prepare: async (life) => {
     await addWebhooks(life);
     await life.world.deliver();
-    // Of what was sent at other times something stays.
+    // Newer deliveries, which must stay.
     life.world.advance(20 * DAY);
     await live(life.agents[0]);
     await life.world.deliver();

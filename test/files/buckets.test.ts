@@ -6,7 +6,7 @@ const PART = 5 * 2 ** 20;
 
 const BUCKETS: [string, () => R2Bucket][] = [
   ['R2', () => env.FILES],
-  ['the bucket of the tests', () => new TestBucket(PART).binding],
+  ['the test bucket', () => new TestBucket(PART).binding],
 ];
 
 const filled = (size: number) => new Uint8Array(size).fill(7);
@@ -15,7 +15,7 @@ async function begin(bucket: R2Bucket, key: string): Promise<R2MultipartUpload> 
   return bucket.resumeMultipartUpload(key, (await bucket.createMultipartUpload(key)).uploadId);
 }
 
-/** What came of a call: its answer, or the number of R2's refusal. */
+/** The outcome of a call: 'done' or R2's error number. */
 async function outcome(call: Promise<unknown>): Promise<unknown> {
   return call.then(
     () => 'done',
@@ -23,7 +23,7 @@ async function outcome(call: Promise<unknown>): Promise<unknown> {
   );
 }
 
-it.each(BUCKETS)('%s completes parts of one size, and refuses others', async (_, open) => {
+it.each(BUCKETS)('%s completes an upload only if all parts but the last have the same size', async (_, open) => {
   const bucket = open();
   const complete = async (sizes: number[]) => {
     const upload = await begin(bucket, 'parts');
@@ -36,7 +36,7 @@ it.each(BUCKETS)('%s completes parts of one size, and refuses others', async (_,
   expect(await complete([9, 3])).toEqual(['10011', 2 * PART + 3]);
 });
 
-it.each(BUCKETS)('%s gives a part another ETag when it is uploaded again', async (_, open) => {
+it.each(BUCKETS)('%s completes an upload only with the newest ETag of a part', async (_, open) => {
   const bucket = open();
   const upload = await begin(bucket, 'again');
   const first = await upload.uploadPart(1, filled(9));
@@ -45,7 +45,7 @@ it.each(BUCKETS)('%s gives a part another ETag when it is uploaded again', async
   expect(await outcome(upload.complete([second]))).toBe('done');
 });
 
-it.each(BUCKETS)('%s does not find an upload that was completed or aborted', async (_, open) => {
+it.each(BUCKETS)('%s refuses parts of an upload that was completed or aborted', async (_, open) => {
   const bucket = open();
   for (const end of ['complete', 'abort'] as const) {
     const upload = await begin(bucket, end);
@@ -76,7 +76,7 @@ it.each(BUCKETS)('%s returns ranges, and lists by prefix in pages', async (_, op
   expect((await bucket.list({ prefix: 'a/' })).objects).toEqual([]);
 });
 
-it.each(BUCKETS)('%s returns when an object was written', async (_, open) => {
+it.each(BUCKETS)('%s returns the time at which an object was written', async (_, open) => {
   const bucket = open();
   const before = Date.now();
   const put = () => bucket.put('written', Uint8Array.of(1), { onlyIf: { etagDoesNotMatch: '*' } });
@@ -89,7 +89,7 @@ it.each(BUCKETS)('%s returns when an object was written', async (_, open) => {
   expect(await writtenAt()).toBe(first);
 });
 
-it.each(BUCKETS)('%s writes conditionally, and lists after a key', async (_, open) => {
+it.each(BUCKETS)('%s writes conditionally, and lists the keys after a given key', async (_, open) => {
   const bucket = open();
   const putOnce = (key: string, byte: number) =>
     bucket.put(key, Uint8Array.of(byte), { onlyIf: { etagDoesNotMatch: '*' } });

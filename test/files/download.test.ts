@@ -45,14 +45,14 @@ describe('a download', () => {
   it.each([
     ['json', 'application/json'],
     ['parquet', 'application/vnd.apache.parquet'],
-  ])('of %s is %s', async (format, type) => {
+  ])('of a %s file has the content type %s', async (format, type) => {
     const { shown } = await makeExport(scene.account, { format });
     const { headers } = await download(scene.world, shown.download_url);
     expect(headers.get('Content-Type')).toBe(type);
     expect(headers.get('Content-Disposition')).toContain(`.${format}"`);
   });
 
-  it('by HEAD has the same headers without the body', async () => {
+  it('by HEAD has the same headers as one by GET, without a body', async () => {
     const whole = await get();
     const { status, headers, bytes } = await get({ Range: 'bytes=0-9' }, 'HEAD');
     expect([status, bytes.length]).toEqual([200, 0]);
@@ -70,7 +70,7 @@ describe('a download', () => {
     ['bytes=-999999', 0, undefined],
     ['bytes=10-999999', 10, undefined],
     ['Bytes= 5-9 ', 5, 10],
-  ])('of the range %s is those bytes', async (Range, start, end) => {
+  ])('of the range %s has exactly these bytes', async (Range, start, end) => {
     const { status, headers, bytes } = await get({ Range });
     const expected = scene.bytes.slice(start, end);
     const offset = scene.bytes.length - scene.bytes.slice(start).length;
@@ -81,14 +81,14 @@ describe('a download', () => {
   });
 
   it.each(['bytes=', 'bytes=-', 'bytes=9-1', 'bytes=a-b', 'bytes=0-1,3-4', 'lines=0-1', 'bytes 0-1', '0-1'])(
-    'with the range %j, which means nothing here, is whole',
+    'with the invalid or unsupported range %j has the whole file',
     async (Range) => {
       const { status, bytes } = await get({ Range });
       expect([status, bytes.length]).toEqual([200, scene.bytes.length]);
     },
   );
 
-  it('of a range beyond its end is 416 with the size', async () => {
+  it('of a range beyond the end is answered with 416 and the size', async () => {
     const { length } = scene.bytes;
     for (const Range of [`bytes=${length}-`, `bytes=${length + 5}-${length + 9}`, 'bytes=-0']) {
       const { status, headers, text } = await get({ Range });
@@ -97,13 +97,13 @@ describe('a download', () => {
     }
   });
 
-  it('is 410 when the object is gone', async () => {
+  it('is answered with 410 when the object no longer exists', async () => {
     await env.FILES.delete(`files/${scene.id}/file`);
     const { status, text } = await get();
     expect([status, JSON.parse(text).code]).toEqual([410, 'download_expired']);
   });
 
-  it('resumes only if the file is the same', async () => {
+  it('resumes only if If-Range has the ETag of the file', async () => {
     const etag = (await get()).headers.get('ETag') ?? '';
     const same = await get({ Range: 'bytes=5-', 'If-Range': etag });
     expect([same.status, same.bytes.length]).toEqual([206, scene.bytes.length - 5]);
@@ -112,7 +112,7 @@ describe('a download', () => {
     }
   });
 
-  it('that the client has already is 304, with or without a range', async () => {
+  it('is answered with 304 if the client already has the file, with or without a range', async () => {
     const etag = (await get()).headers.get('ETag') ?? '';
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, `W/${etag},"other"`, '*']) {
       for (const [method, Range] of [['GET'], ['HEAD'], ['GET', 'bytes=5-'], ['GET', 'bytes=99999999-']]) {
@@ -125,15 +125,16 @@ describe('a download', () => {
     }
   });
 
-  it('is recorded once, without an actor, however many ranges are read', async () => {
-    const noted = async () => (await scene.account.must(200, 'GET', '/v1/activity?action=export.downloaded')).body.data;
+  it('is recorded once, without an actor, for several ranges', async () => {
+    const downloadRecords = async () =>
+      (await scene.account.must(200, 'GET', '/v1/activity?action=export.downloaded')).body.data;
     const { shown, id } = await makeExport(scene.account);
     await Promise.all([1, 2, 3].map((n) => download(scene.world, shown.download_url, { Range: `bytes=${n}-` })));
-    const records = (await noted()).filter(({ target }: Json) => target === id);
+    const records = (await downloadRecords()).filter(({ target }: Json) => target === id);
     expect(records).toMatchObject([{ actor: null, target: id, changes: [] }]);
   });
 
-  it('is recorded once when two are concurrent', async () => {
+  it('is recorded once when two downloads are concurrent', async () => {
     const { world, account } = scene;
     const id = await startExport(account);
     await world.work();
@@ -160,36 +161,36 @@ describe('a download', () => {
     expect(activity.data.filter(({ target }: Json) => target === body.export_id)).toEqual([]);
   });
 
-  it('has the same address at each read', async () => {
+  it('has the same URL each time the export is read', async () => {
     const { body } = await scene.account.must(200, 'GET', `/v1/audit/export/${scene.id}`);
     expect(body.download_url).toBe(scene.url);
   });
 });
 
-describe('an address', () => {
+describe('a download URL', () => {
   const changes: [string, (url: URL) => void][] = [
     ['without a signature', (url) => url.searchParams.delete('signature')],
     ['with an empty signature', (url) => url.searchParams.set('signature', '')],
     ['with another signature', (url) => url.searchParams.set('signature', 'A'.repeat(43))],
     ['with a later expiry', (url) => url.searchParams.set('expires', '9999999999999')],
-    ['with the same expiry in another form', (url) => url.searchParams.append('expires', '')],
+    ['with an additional empty expiry', (url) => url.searchParams.append('expires', '')],
     ['without an expiry', (url) => url.searchParams.delete('expires')],
     ['of another shard', (url) => url.searchParams.set('shard', '01')],
-    ['of a shard that is not there', (url) => url.searchParams.set('shard', 'zz')],
+    ['of a shard that does not exist', (url) => url.searchParams.set('shard', 'zz')],
     ['of another account', (url) => url.searchParams.set('account', 'user_01h455vb4pex5vsknk084sn02q')],
     ['of another export', (url) => (url.pathname = '/v1/downloads/export_01h455vb4pex5vsknk084sn02q')],
-    ['of nonsense', (url) => (url.pathname = '/v1/downloads/x')],
+    ['of an invalid id', (url) => (url.pathname = '/v1/downloads/x')],
   ];
 
   it.each(changes)('%s is refused', async (name, change) => {
     const url = new URL(scene.url);
     change(url);
     const { status, text } = await download(scene.world, url.pathname + url.search);
-    const expected = name.includes('another form') ? [400, 'invalid_request'] : [403, 'invalid_signature'];
+    const expected = name.includes('additional empty') ? [400, 'invalid_request'] : [403, 'invalid_signature'];
     expect([status, JSON.parse(text).code]).toEqual(expected);
   });
 
-  it('stays on its shard even if another shard has the same account', async () => {
+  it('is valid only for its shard, even if another shard has the same account', async () => {
     const url = new URL(scene.url);
     url.searchParams.set('shard', '01');
     const world = new World({ DB_01: scene.world.env.DB });
@@ -201,14 +202,14 @@ describe('an address', () => {
     const token = world.env.ADMIN_TOKEN ?? '';
     const path = `/v1/admin/users/${account.id}`;
     await world.must(200, 'PATCH', path, { token, body: { is_active: false } });
-    const address = new URL(url);
-    const answer = await world.call('GET', address.pathname + address.search);
+    const parsed = new URL(url);
+    const answer = await world.call('GET', parsed.pathname + parsed.search);
     expect([answer.status, answer.body.code]).toEqual([403, 'account_inactive']);
     await world.must(200, 'PATCH', path, { token, body: { is_active: true } });
     expect((await download(world, url)).status).toBe(200);
   });
 
-  it('with a wrong signature is refused without a query', async () => {
+  it('with a wrong signature is refused without a database call', async () => {
     const url = new URL(scene.url);
     url.searchParams.set('expires', '9999999999999');
     const answer = await scene.world.call('GET', url.pathname + url.search);
@@ -223,7 +224,7 @@ describe('an address', () => {
     expect((await download(new World({ ROOT_SECRET: other }), scene.url)).status).toBe(403);
   });
 
-  it('takes at most two round trips to the database, and one once it is recorded', async () => {
+  it('needs one database call once its download is recorded', async () => {
     const { shown } = await makeExport(scene.account);
     const path = new URL(shown.download_url);
     const answer = await scene.world.call('GET', path.pathname + path.search);

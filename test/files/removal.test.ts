@@ -22,7 +22,7 @@ async function countFiles(): Promise<number | null> {
   return env.DB.prepare('select count(*) as n from files').first<number>('n');
 }
 
-it('cleans up the other files when one fails, and retries that one', async () => {
+it('the sweep cleans up the other files when one fails, and retries the failed one', async () => {
   const { world, account, bucket } = await makeScene();
   const ids: string[] = [];
   for (let i = 0; i < 22; i++) ids.push((await makeExport(account)).id);
@@ -48,7 +48,7 @@ it('cleans up the other files when one fails, and retries that one', async () =>
   expect(bucket.fileKeys).toEqual([]);
 });
 
-it('keeps the record of a file for 90 days', async () => {
+it('the sweep keeps the row of an expired or failed file for 90 days', async () => {
   const { world, account } = await makeScene();
   const { id } = await makeExport(account);
   const agent = await account.agent();
@@ -69,7 +69,7 @@ it('keeps the record of a file for 90 days', async () => {
   expect(await countFiles()).toBe(0);
 });
 
-it('deletes the record of a deleted account’s file at once', async () => {
+it('the sweep deletes the rows of the files of a deleted account immediately', async () => {
   const { world, account } = await makeScene();
   await makeExport(account);
   world.advance(DAY);
@@ -80,7 +80,7 @@ it('deletes the record of a deleted account’s file at once', async () => {
   expect(await countFiles()).toBe(0);
 });
 
-it('leaves leased files alone, and enqueues them for when their leases expire', async () => {
+it('the sweep does not touch a leased file, and enqueues a message for the end of its lease', async () => {
   const { world, account, bucket } = await makeScene();
   await startExport(account);
   const stuck = new World({
@@ -97,7 +97,7 @@ it('leaves leased files alone, and enqueues them for when their leases expire', 
   expect(world.queue.waiting.map(({ due }) => due - world.now)).toEqual([16 * SECOND]);
 });
 
-it('cleans up a completed file once, and again when it expires', async () => {
+it('the sweep cleans up a completed file, and deletes it when it expires', async () => {
   const { world, account, bucket } = await makeScene();
   const agent = await account.agent();
   for (let i = 0; i < 4; i++) await agent.request();
@@ -111,7 +111,7 @@ it('cleans up a completed file once, and again when it expires', async () => {
   expect([bucket.fileKeys, world.queue.waiting]).toEqual([[], []]);
 });
 
-it('removes a file that is revoked during the sweep', async () => {
+it('the sweep deletes a file whose agent is deleted during the sweep', async () => {
   const { world, account, bucket } = await makeScene();
   const agent = await account.agent();
   for (let i = 0; i < 4; i++) await agent.request();
@@ -128,7 +128,7 @@ it('removes a file that is revoked during the sweep', async () => {
   expect([(await readExport(account, id)).status, bucket.fileKeys]).toEqual(['expired', []]);
 });
 
-it('writes no file after its lease has expired', async () => {
+it('a worker writes no file after its lease has expired', async () => {
   const { world, account, bucket } = await makeScene();
   const agent = await account.agent();
   await agent.request();
@@ -149,7 +149,7 @@ it('writes no file after its lease has expired', async () => {
   expect([explicitAcks, bucket.fileKeys]).toEqual([['0'], []]);
 });
 
-it('renews the lease during a long job', async () => {
+it('a worker renews its lease during a long job', async () => {
   const { world, account } = await makeScene();
   const agent = await account.agent();
   for (let i = 0; i < 40; i++) await agent.request();
@@ -162,9 +162,10 @@ it('renews the lease during a long job', async () => {
       const results = await env.DB.batch(statements);
       world.advance(6 * SECOND);
       await world.sweep();
-      const [hint] = world.queue.take();
-      // Another worker finds the lease held, and touches nothing.
-      if (hint && ++visits) await deliver([hint], { ...world.env, FILES: null as unknown as R2Bucket }, world.runtime);
+      const [wakeUp] = world.queue.take();
+      // Another worker finds the file leased, and makes no call to R2.
+      if (wakeUp && ++visits)
+        await deliver([wakeUp], { ...world.env, FILES: null as unknown as R2Bucket }, world.runtime);
       return results;
     },
   } as unknown as D1Database;

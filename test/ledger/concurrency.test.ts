@@ -3,7 +3,7 @@ import { World } from '../support/world';
 
 const CALLERS = 50;
 
-it('lets one of 50 concurrent approvals and denials win', async () => {
+it('exactly one of 50 concurrent approvals and denials succeeds', async () => {
   const account = await new World().account();
   const agent = await account.agent();
   const { id } = await agent.request();
@@ -22,7 +22,7 @@ it('lets one of 50 concurrent approvals and denials win', async () => {
   expect(decided[0].event_type).toBe(permission.status === 'approved' ? 'approve' : 'deny');
 });
 
-it('gives 50 concurrent uses of a token with 10 uses exactly 10', async () => {
+it('exactly 10 of 50 concurrent uses of a token with 10 uses succeed', async () => {
   const account = await new World().account();
   const agent = await account.agent();
   const { token } = await agent.approved({ max_uses: 10 });
@@ -42,7 +42,7 @@ it('gives 50 concurrent uses of a token with 10 uses exactly 10', async () => {
   expect(statistics.tokens_used).toBe(1);
 });
 
-it('numbers the entries of concurrent events without a gap or a double', async () => {
+it('entries of concurrent requests are numbered without gaps or duplicates', async () => {
   const account = await new World().account();
   const agents = await Promise.all(Array.from({ length: 5 }, () => account.agent()));
   await Promise.all(Array.from({ length: CALLERS }, (_, i) => agents[i % 5]?.request()));
@@ -50,7 +50,7 @@ it('numbers the entries of concurrent events without a gap or a double', async (
   expect(sequences).toEqual(Array.from({ length: CALLERS }, (_, i) => i + 1));
 });
 
-it('keeps exactly one current key when rotations race', async () => {
+it('exactly one key is current after concurrent rotations', async () => {
   const world = new World();
   const account = await world.account();
   const agent = await account.agent();

@@ -1,4 +1,4 @@
-// Compiled, never run: what must not compile. A line that compiles after all fails `npm run check`.
+// Type tests: compiled, never run. `npm run check` fails if a marked line compiles.
 
 import type { Database } from '../../src/db/database';
 import { accounts, agentStatistics, agents, auditEntries, permissions } from '../../src/db/schema';
@@ -29,7 +29,7 @@ export async function forbidden({ reader, ledger }: UserContext, entry: Entry, r
   await ledger.write({ changes: (write) => [write.delete(agents)] });
   // @ts-expect-error a change of a record without its activity record
   await ledger.change({ answer, changes: (write) => [write.update(accounts).set({ name: 'x' })] });
-  // @ts-expect-error a change of a record without what the client is told of it
+  // @ts-expect-error a change of a record without the answer to the client
   await ledger.change({ record, changes: (write) => [write.update(accounts).set({ name: 'x' })] });
   await ledger.change({ record, answer, changes: (write) => [write.update(accounts).set({ name: 'x' })] });
   const changes = (write: Parameters<Parameters<typeof ledger.commit>[0]['changes']>[0]) =>
@@ -40,9 +40,9 @@ export async function forbidden({ reader, ledger }: UserContext, entry: Entry, r
   await ledger.commit({ answer, changes, entries: [] });
   // @ts-expect-error a transition changes nothing but permissions and tokens
   await ledger.commit({ answer, changes: (write) => [write.update(accounts).set({ name: 'x' })], entries: [entry] });
-  // @ts-expect-error a state change without what the client is told of it
+  // @ts-expect-error a state change without the answer to the client
   await ledger.commit({ changes, entries: [entry] });
   await ledger.commit({ answer, changes, entries: [entry] });
-  // @ts-expect-error a ledger that does not know by whose authority it writes
+  // @ts-expect-error a ledger without the authority for its writes
   new Ledger({} as Database);
 }

@@ -8,24 +8,24 @@ import { type TestAccount, type TestAgent, World } from '../support/world';
 const MAX_PENDING = 10_000;
 const MAX_PENDING_OF_AGENT = 1_000;
 const MAX_LOG_LENGTH = 5_000_000;
-const WISH = { action: 'file.read', resource: 'file:a' };
+const REQUEST = { action: 'file.read', resource: 'file:a' };
 
 const numberOf = (table: 'accounts' | 'agents', id: string) =>
   `(select number from ${table} where id = x'${toHex(idBytes(id as Id<'user' | 'agent'>))}')`;
 
-/** How many permissions of an account are counted as pending, and how many are. */
-async function pending({ id }: TestAccount): Promise<[counted: number, there: number]> {
+/** The stored count of an account's pending permissions, and their actual number. */
+async function pending({ id }: TestAccount): Promise<[counted: number, actual: number]> {
   const owner = numberOf('accounts', id);
-  const [counted, there] = await env.DB.batch<{ n: number }>([
+  const [counted, actual] = await env.DB.batch<{ n: number }>([
     env.DB.prepare(
       `select coalesce(sum(count), 0) as n from pending_permissions where account = ${owner} and agent = 0`,
     ),
     env.DB.prepare(`select count(*) as n from permissions where account = ${owner} and status = 0`),
   ]);
-  return [counted?.results[0]?.n ?? -1, there?.results[0]?.n ?? -1];
+  return [counted?.results[0]?.n ?? -1, actual?.results[0]?.n ?? -1];
 }
 
-/** Gives an agent so many more pending permissions, copies of one that it has. */
+/** Adds `count` copies of a pending permission of an agent. */
 async function addPending({ id }: TestAgent, count: number): Promise<void> {
   await env.DB.prepare(
     `with recursive n(value) as (select 1 union all select value + 1 from n where value < ?)
@@ -39,14 +39,14 @@ async function addPending({ id }: TestAgent, count: number): Promise<void> {
     .run();
 }
 
-/** Asks for a permission that is refused; the problem's text. */
-async function refusal(agent: TestAgent, path = '/v1/permissions', body: object = WISH): Promise<string> {
+/** Sends a request that must be refused, and returns the detail of the problem. */
+async function refusal(agent: TestAgent, path = '/v1/permissions', body: object = REQUEST): Promise<string> {
   const problem = (await agent.must(409, 'POST', path, body)).body;
   expect(problem.code).toBe('conflict');
   return problem.detail;
 }
 
-it('lets 1,000 requests of an agent be pending, and leaves other agents their share', async () => {
+it('an agent can have 1,000 pending requests, which do not limit other agents', async () => {
   const account = await new World().account();
   const [agent, other] = [await account.agent(), await account.agent()];
   const { id } = await agent.request();
@@ -59,7 +59,7 @@ it('lets 1,000 requests of an agent be pending, and leaves other agents their sh
   await refusal(agent);
 });
 
-it('lets 10,000 requests of an account be pending, and leaves other accounts alone', async () => {
+it('an account can have 10,000 pending requests, which do not limit other accounts', async () => {
   const account = await new World().account();
   const agents = [];
   for (let i = 0; i < MAX_PENDING / MAX_PENDING_OF_AGENT; i++) {
@@ -80,7 +80,7 @@ it('lets 10,000 requests of an account be pending, and leaves other accounts alo
   await late.request();
 });
 
-it('lets a policy decide a request at once, however many are pending', async () => {
+it('a policy can decide a new request even if the agent has 1,000 pending ones', async () => {
   const account = await new World().account();
   const agent = await account.agent();
   await agent.request();
@@ -88,10 +88,10 @@ it('lets a policy decide a request at once, however many are pending', async () 
   await refusal(agent);
   const policy = { name: 'Files', effect: 'approve', actions: ['file.*'], resources: ['*'] };
   await account.must(201, 'POST', '/v1/policies', policy);
-  expect((await agent.must(201, 'POST', '/v1/permissions', WISH)).body.status).toBe('approved');
+  expect((await agent.must(201, 'POST', '/v1/permissions', REQUEST)).body.status).toBe('approved');
 });
 
-it('counts pending permissions through decisions, expiry and the deletion of their agent', async () => {
+it('the count of pending permissions is correct after decisions, expiry and the deletion of an agent', async () => {
   const world = new World();
   const account = await world.account();
   const [agent, gone] = [await account.agent(), await account.agent()];
@@ -112,7 +112,7 @@ it('counts pending permissions through decisions, expiry and the deletion of the
 });
 
 describe('a full log', () => {
-  /** An account whose newest entry is in the last place of a full log, and an agent of it. */
+  /** An account whose newest entry has the last sequence number of a full log, with an agent. */
   async function makeFull() {
     const account = await new World().account({ plan: 'enterprise' });
     const agent = await account.agent();
@@ -125,11 +125,11 @@ describe('a full log', () => {
     )
       .bind(MAX_LOG_LENGTH - 2)
       .run();
-    await agent.must(201, 'POST', '/v1/permissions', WISH);
+    await agent.must(201, 'POST', '/v1/permissions', REQUEST);
     return { account, agent, approved, open, other };
   }
 
-  it('refuses requests and uses, and still takes decisions and revocations', async () => {
+  it('refuses requests and uses, but accepts decisions and revocations', async () => {
     const { account, agent, approved, open, other } = await makeFull();
     expect(await refusal(agent)).toContain('audit log');
     expect(await refusal(agent, '/v1/tokens/use', { token: approved.token.value })).toContain('audit log');
@@ -140,7 +140,7 @@ describe('a full log', () => {
     expect(last).toEqual(['request', 'deny', 'approve', 'revoke']);
   });
 
-  it('has room again for what was erased with a deleted agent', async () => {
+  it('accepts requests again after the entries of a deleted agent were erased', async () => {
     const { account, agent } = await makeFull();
     await refusal(agent);
     // The record of a deleted agent that filled the log.
@@ -149,6 +149,6 @@ describe('a full log', () => {
       `insert into erased_entries (id, account, reason, ranges, erased_at)
        values (${owner} * 4294967296 + 4000000, ${owner}, 0, '[[10,1000000],[2000000,4000000]]', 0)`,
     ).run();
-    await agent.must(201, 'POST', '/v1/permissions', WISH);
+    await agent.must(201, 'POST', '/v1/permissions', REQUEST);
   });
 });

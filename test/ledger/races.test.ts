@@ -6,13 +6,13 @@ import { type TestAccount, World } from '../support/world';
 
 const operator = env.ADMIN_TOKEN;
 
-/** A world in which something can happen between a request's authentication and its act. */
+/** A world in which another request can run between the authentication and the write of a request. */
 async function makeScene() {
   const database = new FaultyDatabase(env.DB);
   const world = new World({ DB: database.binding });
   const account = await world.account();
   const agent = await account.agent();
-  // A world of its own for what happens meanwhile, so that it does not count as calls of the first.
+  // The other request has its own world, so that its database calls are not counted.
   const other = new World();
   const meanwhile = (happens: () => Promise<unknown>) => database.before(2, happens);
   return { world, account, agent, other, meanwhile };
@@ -22,7 +22,7 @@ function setActive(world: World, account: TestAccount, isActive: boolean) {
   return world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { token: operator, body: { is_active: isActive } });
 }
 
-it('takes no use of a token once its account is switched off', async () => {
+it('a token cannot be used when its account is deactivated concurrently', async () => {
   const { world, account, agent, other, meanwhile } = await makeScene();
   const { token } = await agent.approved();
   meanwhile(() => setActive(other, account, false));
@@ -33,7 +33,7 @@ it('takes no use of a token once its account is switched off', async () => {
   await account.must(200, 'POST', '/v1/tokens/use', { token: token.value });
 });
 
-it('takes no use of a token once its agent is switched off', async () => {
+it('a token cannot be used when its agent is deactivated concurrently', async () => {
   const { account, agent, other, meanwhile } = await makeScene();
   const { token } = await agent.approved();
   meanwhile(() =>
@@ -45,9 +45,9 @@ it('takes no use of a token once its agent is switched off', async () => {
 });
 
 it.each([
-  ['switched off', (id: string) => ['PUT', `/v1/agents/${id}`, { is_active: false }] as const, [403, 'agent_inactive']],
+  ['deactivated', (id: string) => ['PUT', `/v1/agents/${id}`, { is_active: false }] as const, [403, 'agent_inactive']],
   ['deleted', (id: string) => ['DELETE', `/v1/agents/${id}`, undefined] as const, [401, 'unauthorized']],
-])('takes no request of an agent once it is %s', async (_, end, refusal) => {
+])('an agent cannot request a permission when it is %s concurrently', async (_, end, refusal) => {
   const { account, agent, other, meanwhile } = await makeScene();
   const [method, path, body] = end(agent.id);
   meanwhile(() => other.call(method, path, { token: account.token, ...(body && { body }) }));
@@ -56,7 +56,7 @@ it.each([
   expect(await account.log()).toEqual([]);
 });
 
-it('decides nothing of an agent that is deleted at the same time', async () => {
+it('a request cannot be approved when its agent is deleted concurrently', async () => {
   const { account, agent, other, meanwhile } = await makeScene();
   const { id } = await agent.request();
   meanwhile(() => other.must(204, 'DELETE', `/v1/agents/${agent.id}`, { token: account.token }));
@@ -64,7 +64,7 @@ it('decides nothing of an agent that is deleted at the same time', async () => {
   expect([answer.status, answer.body.code]).toEqual([409, 'not_pending']);
 });
 
-it('gives no retention of its own to an account that leaves the plan enterprise at the same time', async () => {
+it('an account cannot get a custom retention when it leaves the enterprise plan concurrently', async () => {
   const { world, other, meanwhile } = await makeScene();
   const account = await world.account({ plan: 'enterprise' });
   const path = `/v1/admin/users/${account.id}`;
@@ -75,7 +75,7 @@ it('gives no retention of its own to an account that leaves the plan enterprise 
   expect((await account.must(200, 'GET', '/v1/me')).body.audit_retention_days).toBe(2557);
 });
 
-it('renames an account whose plan changes at the same time', async () => {
+it('an account can be renamed when its plan changes concurrently', async () => {
   const { world, account, other, meanwhile } = await makeScene();
   const path = `/v1/admin/users/${account.id}`;
   const body = { plan: 'enterprise', audit_retention_days: 30 };
@@ -84,7 +84,7 @@ it('renames an account whose plan changes at the same time', async () => {
   expect((await account.must(200, 'GET', '/v1/me')).body).toMatchObject({ ...body, name: 'New' });
 });
 
-it('tells who loses the last use to another that it is used', async () => {
+it('a use that loses the last use to a concurrent one fails with the reason `used` after two database calls', async () => {
   const { account, agent, other, meanwhile } = await makeScene();
   const { token } = await agent.approved();
   meanwhile(() => other.must(200, 'POST', '/v1/tokens/use', { token: account.token, body: { token: token.value } }));
@@ -94,7 +94,7 @@ it('tells who loses the last use to another that it is used', async () => {
   expect(await checkIntegrity(env.DB)).toEqual([]);
 });
 
-it('asks once more for the reason when a token is revoked at the same time', async () => {
+it('a use fails with the reason `revoked`, read in a third database call, when the token is revoked concurrently', async () => {
   const { account, agent, other, meanwhile } = await makeScene();
   const { token } = await agent.approved();
   meanwhile(() => other.must(200, 'POST', '/v1/tokens/revoke', { token: account.token, body: { token_id: token.id } }));

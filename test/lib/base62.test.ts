@@ -4,7 +4,7 @@ import { encodeBase62, randomBase62 } from '../../src/lib/base62';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 describe('a number in base62', () => {
-  it('counts through digits, capitals and small letters', () => {
+  it('uses digits, upper-case and lower-case letters in this order', () => {
     expect(Array.from({ length: 62 }, (_, i) => encodeBase62(i, 1)).join('')).toBe(ALPHABET);
   });
 
@@ -21,7 +21,7 @@ describe('a number in base62', () => {
   });
 });
 
-describe('random base62', () => {
+describe('a random base62 string', () => {
   const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
 
   it('has the requested length', () => {
@@ -32,11 +32,11 @@ describe('random base62', () => {
     const counts = new Map<string, number>();
     for (const character of randomBase62(62_000, random)) counts.set(character, (counts.get(character) ?? 0) + 1);
     expect([...counts.keys()].toSorted()).toEqual([...ALPHABET].toSorted());
-    // 1,000 expected, standard deviation 31: seven deviations away is no accident.
+    // Expected 1,000 with a standard deviation of 31. The limit is seven standard deviations.
     for (const count of counts.values()) expect(Math.abs(count - 1_000)).toBeLessThan(220);
   });
 
-  it('replaces the bytes that would make some characters more likely', () => {
+  it('skips bytes that would make some characters more likely', () => {
     const supply = [255, 248, 0, 247, 61, 62];
     const text = randomBase62(4, (bytes) => Uint8Array.from(supply.splice(0, bytes)));
     expect(text).toBe('0zz0');

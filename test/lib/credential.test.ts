@@ -6,7 +6,7 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
 
-/** Made with zlib's CRC-32 and a base62 of its own, outside of this program. */
+/** Test vectors from an independent program with zlib's CRC-32 and its own base62. */
 const VECTORS = [
   ['user', '00', 'csu_00000000000000000000000000000000000Mcu3U'],
   ['agent', '01', 'csa_01AbCdEfGhIjKlMnOpQrStUvWxYz0123450SOmP4'],
@@ -29,7 +29,7 @@ describe('the checksum', () => {
     expect(crc32('The quick brown fox jumps over the lazy dog')).toBe(0x414fa339);
   });
 
-  it('stands at the end of a credential, of all characters before it, in base62', () => {
+  it('is the base62 suffix of a credential and covers all characters before it', () => {
     for (let i = 0; i < 200; i++) {
       const credential = makeCredential(i % 2 ? 'user' : 'agent', '00', random);
       expect(credential.slice(-6)).toBe(base62(BigInt(crc32(credential.slice(0, -6)))));
@@ -45,33 +45,36 @@ describe('a credential', () => {
     expect(parseCredential(credential)).toEqual({ kind, shard: 'a7' });
   });
 
-  it.each(VECTORS)('of kind %s on shard %s is recognized by its form: %s', (kind, shard, credential) => {
+  it.each(VECTORS)('of kind %s on shard %s is parsed: %s', (kind, shard, credential) => {
     expect(parseCredential(credential)).toEqual({ kind, shard });
   });
 
-  it('is another one every time', () => {
+  it('is different every time', () => {
     const made = Array.from({ length: 500 }, () => makeCredential('user', '00', random));
     expect(new Set(made).size).toBe(500);
   });
 
-  it('is shown by its first 12 characters', () => {
+  it('is displayed as its first 12 characters', () => {
     expect(displayPrefix('csu_007Qm2ZtX9aBc4DeF6gHi8JkL0mNo1PqR320Slk2')).toBe('csu_007Qm2Zt');
   });
 });
 
-describe('a text that is no credential', () => {
-  it.each(VECTORS)('is any that differs in one character from a credential (%s, %s)', (_kind, _shard, credential) => {
-    const accepted: string[] = [];
-    for (let i = 0; i < credential.length; i++) {
-      for (const character of `${ALPHABET}_- `) {
-        const changed = credential.slice(0, i) + character + credential.slice(i + 1);
-        if (changed !== credential && parseCredential(changed)) accepted.push(changed);
+describe('an invalid credential', () => {
+  it.each(VECTORS)(
+    'is every string that differs in one character from a valid one (%s, %s)',
+    (_kind, _shard, credential) => {
+      const accepted: string[] = [];
+      for (let i = 0; i < credential.length; i++) {
+        for (const character of `${ALPHABET}_- `) {
+          const changed = credential.slice(0, i) + character + credential.slice(i + 1);
+          if (changed !== credential && parseCredential(changed)) accepted.push(changed);
+        }
       }
-    }
-    expect(accepted).toEqual([]);
-  });
+      expect(accepted).toEqual([]);
+    },
+  );
 
-  it('is any that lacks a character, or has one more, or two of them changed round', () => {
+  it('is every string with a missing, an additional or two swapped characters', () => {
     const credential = VECTORS[3][2];
     const accepted: string[] = [];
     for (let i = 0; i < credential.length; i++) {

@@ -3,15 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { jsonDepth } from '../../src/lib/json';
 import { findExceededLimit } from '../../src/lib/json-limits';
 
-/** Members of all objects and arrays in a value, an empty one counting as a member of its own. */
+/** The number of members in all objects and arrays of a value. An empty object or array counts as one member. */
 function countMembers(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const members = Object.values(value);
   return Math.max(1, members.length) + members.reduce((sum, member) => sum + countMembers(member), 0);
 }
 
-describe('the excess of a JSON text', () => {
-  it('is found by the levels and values that parsing finds', () => {
+describe('an exceeded limit of a JSON text', () => {
+  it('is found exactly if the parsed value has more levels or values', () => {
     const values = fc.jsonValue({ maxDepth: 6 });
     fc.assert(
       fc.property(values, fc.boolean(), (value, isSpaced) => {
@@ -34,11 +34,11 @@ describe('the excess of a JSON text', () => {
     ['{"\\\\":[[]]}', '\\\\'],
     ['[{"a":[]}]', null],
     ['[[[', null],
-  ])('in %s is of the member %j', (text, member) => {
+  ])('in %s is reported with the member %j', (text, member) => {
     expect(findExceededLimit(text, { levels: 2, values: 5 })).toMatchObject({ member });
   });
 
-  it('is nothing of what stands in texts', () => {
+  it('is not found in the content of strings', () => {
     for (const text of ['"[[[,,,"', '{"[[":",,,"}', '"\\"[[[["', '"\\\\\\"[[[["', '"[[[[', '"\\']) {
       expect(findExceededLimit(text, { levels: 1, values: 1 })).toBeNull();
     }

@@ -4,17 +4,17 @@ import { equalJson, isJsonObject, type Json, jsonDepth, jsonFault, jsonSize, wri
 
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
-describe('what cannot be kept of a JSON value', () => {
+describe('a fault of a JSON value', () => {
   it.each([
     ['a NUL', '"a\\u0000b"'],
-    ['a high surrogate alone', '"\\ud800"'],
-    ['a low surrogate alone', '"\\udc00"'],
-    ['surrogates the wrong way round', '"\\udc00\\ud800"'],
+    ['a lone high surrogate', '"\\ud800"'],
+    ['a lone low surrogate', '"\\udc00"'],
+    ['a pair of surrogates in the wrong order', '"\\udc00\\ud800"'],
     ['a NUL in an array', '[[1, "\\u0000"]]'],
     ['a lone surrogate in a member', '{"a": {"b": "\\udfff"}}'],
     ['a NUL in a key', '{"\\u0000": 1}'],
     ['a lone surrogate in a key', '{"a": [{"x\\ud83d": 1}]}'],
-    ['a number beyond the range', '1e999'],
+    ['a number above the range', '1e999'],
     ['a number below the range', '{"a": [-1e400]}'],
   ])('is %s', (_, text) => {
     expect(jsonFault(JSON.parse(text))).toEqual(expect.any(String));
@@ -31,11 +31,11 @@ describe('what cannot be kept of a JSON value', () => {
     '-5e-324',
     '{"__proto__": {"a": 1}}',
     '[{"": []}]',
-  ])('is nothing of %s', (text) => {
+  ])('is not found in %s', (text) => {
     expect(jsonFault(JSON.parse(text))).toBeNull();
   });
 
-  it('is found in a member named like the prototype', () => {
+  it('is found in a member named __proto__', () => {
     expect(jsonFault(JSON.parse('{"__proto__": {"a": "\\u0000"}}'))).toEqual(expect.any(String));
   });
 });
@@ -56,7 +56,7 @@ describe('the depth of a JSON value', () => {
     expect(jsonDepth(JSON.parse(text))).toBe(depth);
   });
 
-  it('is found however deep it is', () => {
+  it('is found even for 100,000 levels', () => {
     expect(jsonDepth(nested(100_000))).toBe(100_000);
   });
 });
@@ -74,14 +74,14 @@ describe('the size of a JSON value', () => {
 });
 
 describe('a JSON object', () => {
-  it('is neither array nor null nor scalar', () => {
+  it('is neither an array nor null nor a scalar', () => {
     const answers = ['{}', '[]', 'null', '1', '"{}"', 'true'].map((text) => isJsonObject(JSON.parse(text)));
     expect(answers).toEqual([true, false, false, false, false, false]);
   });
 });
 
 describe('two JSON values', () => {
-  it('are equal whatever the order of their names', () => {
+  it('are equal exactly if they have the same members, in any order', () => {
     const equal = [
       ['{"a": 1, "b": [{"c": null, "d": ""}]}', '{"b": [{"d": "", "c": null}], "a": 1}'],
       ['{"__proto__": 1}', '{"__proto__": 1}'],
@@ -109,14 +109,14 @@ describe('two JSON values', () => {
     }
   });
 
-  it('are compared as deep as the shallower goes', () => {
+  it('are compared without a stack overflow if only one is very deep', () => {
     expect(equalJson(nested(100_000) as Json, nested(5) as Json)).toBe(false);
     expect(equalJson(nested(5) as Json, nested(100_000) as Json)).toBe(false);
   });
 });
 
-describe('JSON that is written', () => {
-  it('is as JSON.stringify writes it, also where that fails', () => {
+describe('JSON from writeJson', () => {
+  it('equals that of JSON.stringify, and is written even for values that are too deep for it', () => {
     const inner = fc.jsonValue({ maxDepth: 4 });
     fc.assert(
       fc.property(inner, fc.constantFrom(0, 4_000), (value, levels) => {

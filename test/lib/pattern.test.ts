@@ -25,11 +25,11 @@ it.each([
   ['a.c', 'abc', false],
   ['a?c', 'abc', false],
   ['[a]*', '[a]b', true],
-])('%j matches %j: %j', (pattern, text, matches) => {
+])('whether pattern %j matches %j: %j', (pattern, text, matches) => {
   expect(matchesPattern(pattern, text)).toBe(matches);
 });
 
-it('says what trying every split says', () => {
+it('a pattern matches exactly if a search of all splits finds a match', () => {
   const slow = (pattern: string, text: string): boolean => {
     if (pattern === '') return text === '';
     if (pattern[0] !== '*') return text[0] === pattern[0] && text !== '' && slow(pattern.slice(1), text.slice(1));

@@ -6,15 +6,15 @@ it.each<[Plan, number]>([
   ['pro', 90],
   ['team', 365],
   ['enterprise', 2557],
-])('keeps audit entries on plan %s for %d days', (plan, days) => {
+])('the plan %s keeps audit entries for %d days', (plan, days) => {
   expect(retentionDays({ plan, auditRetentionDays: null })).toBe(days);
 });
 
-it('lets enterprise accounts alone choose', () => {
+it('only the enterprise plan has a custom retention', () => {
   const chosen = PLANS.map((plan) => retentionDays({ plan, auditRetentionDays: 30 }));
   expect(chosen).toEqual([7, 90, 365, 30]);
 });
 
-it('keeps the codes that are stored', () => {
+it('plans are in the order of their stored codes', () => {
   expect(PLANS).toEqual(['free', 'pro', 'team', 'enterprise']);
 });

@@ -13,6 +13,6 @@ it.each<[string | undefined, number, ReturnType<typeof parseRange>]>([
   ['bytes=-5', 0, 'unsatisfiable'],
   ['bytes=5-4', 10, null],
   ['bytes=1-2,4-5', 10, null],
-])('of %j in %d bytes', (header, size, expected) => {
+])('the range header %j of a file of %d bytes gives %j', (header, size, expected) => {
   expect(parseRange(header, size)).toEqual(expected);
 });

@@ -4,7 +4,7 @@ import { isLongerThan, shorten } from '../../src/lib/text';
 
 const texts = fc.string({ unit: fc.constantFrom('a', '😀', '\ud800', '\udc00', 'é'), maxLength: 30 });
 
-it('counts code points', () => {
+it('isLongerThan counts code points', () => {
   fc.assert(
     fc.property(texts, fc.nat(30), (text, max) => {
       expect(isLongerThan(text, max)).toBe([...text].length > max);
@@ -12,7 +12,7 @@ it('counts code points', () => {
   );
 });
 
-it('shortens to so many code points, well-formed, and marks what is left out', () => {
+it('shorten keeps a given number of code points, well-formed, and adds an ellipsis if it omits any', () => {
   fc.assert(
     fc.property(texts, fc.nat(30), (text, max) => {
       const characters = [...text.toWellFormed()];

@@ -39,23 +39,23 @@ describe('a date-time of RFC 3339', () => {
   });
 
   it.each([
-    ['nothing', ''],
+    ['an empty string', ''],
     ['a word', 'yesterday'],
-    ['a date alone', '2026-01-31'],
+    ['only a date', '2026-01-31'],
     ['no offset', '2026-01-31T12:00:00'],
     ['no seconds', '2026-01-31T12:00Z'],
-    ['an hour alone', '2026-01-31T12Z'],
+    ['only an hour', '2026-01-31T12Z'],
     ['the basic form', '20260131T120000Z'],
     ['an offset without a colon', '2026-01-31T12:00:00+0530'],
-    ['an offset of hours alone', '2026-01-31T12:00:00+05'],
+    ['an offset of only hours', '2026-01-31T12:00:00+05'],
     ['an offset of 24 hours', '2026-01-31T12:00:00+24:00'],
     ['an offset of 60 minutes', '2026-01-31T12:00:00+05:60'],
     ['a named zone', '2026-01-31T12:00:00 UTC'],
     ['an offset and a Z', '2026-01-31T12:00:00+00:00Z'],
     ['a point without a fraction', '2026-01-31T12:00:00.Z'],
     ['a comma', '2026-01-31T12:00:00,5Z'],
-    ['a year of two digits', '26-01-31T12:00:00Z'],
-    ['a year of five digits', '12026-01-31T12:00:00Z'],
+    ['a two-digit year', '26-01-31T12:00:00Z'],
+    ['a five-digit year', '12026-01-31T12:00:00Z'],
     ['a year with a sign', '+002026-01-31T12:00:00Z'],
     ['a week date', '2026-W05-6T12:00:00Z'],
     ['an ordinal date', '2026-031T12:00:00Z'],
@@ -76,11 +76,11 @@ describe('a date-time of RFC 3339', () => {
     ['a time that is in the year 10000 in UTC', '9999-12-31T23:59:59-00:01'],
     ['a leap second that ends the year 9999', '9999-12-31T23:59:60Z'],
     ['a time that is before the year 0 in UTC', '0000-01-01T00:00:00+00:01'],
-    ['a blank before it', ' 2026-01-31T12:00:00Z'],
-    ['a line break after it', '2026-01-31T12:00:00Z\n'],
+    ['a leading space', ' 2026-01-31T12:00:00Z'],
+    ['a trailing line break', '2026-01-31T12:00:00Z\n'],
     ['digits of another script', '２０２６-01-31T12:00:00Z'],
     ['milliseconds since the epoch', '1769860800000'],
-  ])('is not: %s', (_, text) => {
+  ])('is rejected if it is invalid: %s', (_, text) => {
     expect(parseDateTime(text)).toBeNull();
   });
 });
@@ -91,7 +91,7 @@ describe('a date', () => {
     ['2024-02-29', '2024-02-29T00:00:00.000Z'],
     ['0001-01-01', '0001-01-01T00:00:00.000Z'],
     ['9999-12-31', '9999-12-31T00:00:00.000Z'],
-  ])('%s begins at %s', (text, time) => {
+  ])('%s starts at %s', (text, time) => {
     expect(formatTime(parseDate(text) ?? Number.NaN)).toBe(time);
   });
 
@@ -110,7 +110,7 @@ describe('a date', () => {
     '2026-01-31 ',
     '2026-01-31\n',
     '2026-01',
-  ])('is not %j', (text) => {
+  ])('cannot be %j', (text) => {
     expect(parseDate(text)).toBeNull();
   });
 });

@@ -5,19 +5,19 @@ const zeros = new Uint8Array(10);
 const ones = new Uint8Array(10).fill(0xff);
 
 describe('an identifier', () => {
-  it('is the UUIDv7 of the example in RFC 9562, in Crockford base32', () => {
+  it('encodes the example UUIDv7 of RFC 9562 in Crockford base32', () => {
     const random = Uint8Array.of(0x0c, 0xc3, 0x18, 0xc4, 0xdc, 0x0c, 0x0c, 0x07, 0x39, 0x8f);
     expect(makeId('perm', 0x017f22e279b0, random)).toBe('perm_01fwhe4ydgfk1shh6w1g60eecf');
   });
 
-  it('is written as the TypeID specification writes it', () => {
+  it('has the format of the TypeID specification', () => {
     const uuid = Uint8Array.fromHex('01890a5dac96774bbcceb302099a8057');
     expect(formatId('user', uuid)).toBe('user_01h455vb4pex5vsknk084sn02q');
     expect(idBytes('user_01h455vb4pex5vsknk084sn02q')).toEqual(uuid);
   });
 
   it.each(['user', 'utok', 'agent', 'key', 'perm', 'token', 'policy', 'audit', 'export', 'req'] as const)(
-    'of the kind %s survives the way to its bytes and back',
+    'of the kind %s is the same after conversion to bytes and back',
     (prefix) => {
       const id = makeId(prefix, Date.UTC(2026, 0, 31), crypto.getRandomValues(new Uint8Array(10)));
       expect(id).toMatch(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`));
@@ -33,14 +33,14 @@ describe('an identifier', () => {
     expect(idBytes(token)).toEqual(idBytes(id));
   });
 
-  it('sorts by time, to the millisecond, whatever its random part', () => {
+  it('sorts by time, to the millisecond, with any random part', () => {
     const times = [0, 1, 2 ** 32 - 1, 2 ** 32, Date.UTC(2026, 0, 31), Date.UTC(2026, 0, 31) + 1, 2 ** 48 - 1];
     const ids = times.flatMap((time) => [makeId('audit', time, zeros), makeId('audit', time, ones)]);
     expect(ids.toSorted()).toEqual(ids);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('carries version 7 and the RFC variant, whatever its random part', () => {
+  it('has version 7 and the RFC variant, with any random part', () => {
     for (const random of [zeros, ones]) {
       const bytes = idBytes(makeId('audit', 1, random));
       expect((bytes[6] ?? 0) >> 4).toBe(7);
@@ -49,41 +49,41 @@ describe('an identifier', () => {
   });
 });
 
-describe('a text that is no identifier', () => {
+describe('parsing an identifier', () => {
   const suffix = '01h455vb4pex5vsknk084sn02q';
   it.each([
-    ['the empty text', ''],
-    ['a prefix alone', 'agent_'],
-    ['no prefix', suffix],
+    ['an empty string', ''],
+    ['only a prefix', 'agent_'],
+    ['a missing prefix', suffix],
     ['an empty prefix', `_${suffix}`],
     ['another prefix', `user_${suffix}`],
     ['a longer prefix', `agents_${suffix}`],
     ['a shorter prefix', `agen_${suffix}`],
     ['a prefix in upper case', `AGENT_${suffix}`],
     ['a suffix in upper case', `agent_${suffix.toUpperCase()}`],
-    ['a suffix of 25', `agent_${suffix.slice(1)}`],
-    ['a suffix of 27', `agent_0${suffix}`],
+    ['a suffix of 25 characters', `agent_${suffix.slice(1)}`],
+    ['a suffix of 27 characters', `agent_0${suffix}`],
     ['more than 128 bits', `agent_8${suffix.slice(1)}`],
     ['the letter i', `agent_${suffix.slice(0, 25)}i`],
     ['the letter l', `agent_${suffix.slice(0, 25)}l`],
     ['the letter o', `agent_${suffix.slice(0, 25)}o`],
     ['the letter u', `agent_${suffix.slice(0, 25)}u`],
     ['a hyphen', `agent_${suffix.slice(0, 25)}-`],
-    ['a blank before it', ` agent_${suffix}`],
-    ['a line break after it', `agent_${suffix}\n`],
-    ['a NUL after it', `agent_${suffix}\0`],
+    ['a leading space', ` agent_${suffix}`],
+    ['a trailing line break', `agent_${suffix}\n`],
+    ['a trailing NUL', `agent_${suffix}\0`],
     ['a UUID', '01890a5d-ac96-774b-bcce-b302099a8057'],
-  ])('is turned away: %s', (_, text) => {
+  ])('rejects %s', (_, text) => {
     expect(parseId('agent', text)).toBeNull();
   });
 
-  it('is told from the largest and the smallest that there are', () => {
+  it('accepts the largest and the smallest identifier', () => {
     expect(parseId('agent', `agent_7${'z'.repeat(25)}`)).toBe(`agent_7${'z'.repeat(25)}`);
     expect(parseId('agent', `agent_${'0'.repeat(26)}`)).toBe(`agent_${'0'.repeat(26)}`);
   });
 });
 
-it('writes hexadecimal as it writes bytes', () => {
+it('an identifier is the same from hexadecimal digits as from bytes', () => {
   for (let i = 0; i < 500; i++) {
     const bytes = crypto.getRandomValues(new Uint8Array(16));
     const id = formatId('audit', bytes);

@@ -8,7 +8,7 @@ import { World } from '../support/world';
 
 const log = watchLog();
 
-it('lets no credential, in any form, into the database, the logs or a refusal', async () => {
+it('no credential is in the database, the logs or a problem response, in any form', async () => {
   const database = new FaultyDatabase(env.DB);
   const world = new World({ DB: database.binding });
   const account = await world.account();
@@ -48,7 +48,7 @@ it('lets no credential, in any form, into the database, the logs or a refusal', 
     refusals.push((await world.call('GET', '/v1/agents', { token: credential })).text);
     database.arm(null);
   }
-  // Some of these calls succeed, and an agent may well be named like its key by its owner: those are no refusals.
+  // Successful responses do not count: an owner may name an agent like its key.
   await world.sweep();
   const kept = await dump(env.DB);
 
@@ -63,7 +63,7 @@ it('lets no credential, in any form, into the database, the logs or a refusal', 
   }
 });
 
-it('lets no word that anybody sent into the log, whatever is done and whatever fails', async () => {
+it('no word that a client sends is in the logs, after successful and after failed operations', async () => {
   const database = new FaultyDatabase(env.DB);
   const world = new World({ DB: database.binding });
   const operator = world.env.ADMIN_TOKEN ?? '';
@@ -113,7 +113,7 @@ it('lets no word that anybody sent into the log, whatever is done and whatever f
     headers: { ...headers, 'Idempotency-Key': 'canary' },
   });
 
-  // What is made of it in the background, and what fails there.
+  // Background work with this data, including failures.
   world.internet.resolver = (name) => {
     if (name.includes('nowhere')) throw new TypeError('no answer');
     return new Response('canary', { status: 200 });
@@ -131,7 +131,7 @@ it('lets no word that anybody sent into the log, whatever is done and whatever f
   await download(world, address, headers);
   await download(world, `${address}canary`, headers);
 
-  // What is stored and cannot be read any more.
+  // Stored data that can no longer be parsed.
   await env.DB.prepare(`update agents set metadata = '{"canary": canary'`).run();
   await env.DB.prepare(`update permissions set scope = '{"canary": canary', granted_scope = '{"canary": canary'`).run();
   await env.DB.prepare(`update audit_entries set details = '{"canary": canary'`).run();
@@ -164,18 +164,18 @@ it('lets no word that anybody sent into the log, whatever is done and whatever f
     expect(events, event).toContain(event);
   }
   const words = [...forms(account.token), ...forms(agent.api_key), new URL(address).search.slice(1), '203.0.113.77'];
-  const told = log.lines.join('\n');
-  for (const word of ['canary', ...words]) expect(told.toLowerCase().includes(word.toLowerCase()), word).toBe(false);
+  const logged = log.lines.join('\n');
+  for (const word of ['canary', ...words]) expect(logged.toLowerCase().includes(word.toLowerCase()), word).toBe(false);
 });
 
-it('would find a credential that was stored', async () => {
+it('the search of the database finds a stored credential', async () => {
   const world = new World();
   const account = await world.account();
   await account.must(201, 'POST', '/v1/agents', { name: account.token });
   expect((await dump(env.DB)).includes(account.token)).toBe(true);
 });
 
-/** A credential as it could be written down: whole, without its prefix, in hex, in base64, and its secret part. */
+/** The forms in which a credential could be stored: whole, its secret part, in hex, and in base64. */
 function forms(credential: string): string[] {
   const bytes = new TextEncoder().encode(credential);
   const secret = credential.includes('.') ? (credential.split('.')[2] ?? '') : credential.slice(12, -6);
@@ -193,7 +193,7 @@ function rootForms(): string[] {
   return [root.toHex(), root.toHex().toUpperCase(), new TextDecoder().decode(root)];
 }
 
-/** Every value of every table, as text and, where it is a blob, in hex. */
+/** Every value of every table as text. Blobs are in hex as well. */
 async function dump(database: D1Database): Promise<string> {
   const { results: tables } = await database
     .prepare(`select name from sqlite_schema where type = 'table' and name not like '\\_cf%' escape '\\'`)

@@ -78,8 +78,8 @@ const operations: Operation[] = [
 
 const modes: FaultMode[] = ['before', 'after'];
 
-describe.each(operations)('$name', ({ prepare, act, event }) => {
-  it.each(modes)('leaves state and log in agreement when a database call fails %s its work', async (mode) => {
+describe.each(operations)('the operation "$name"', ({ prepare, act, event }) => {
+  it.each(modes)('leaves state and log consistent when a database call fails %s it is executed', async (mode) => {
     const calls = await countCalls(prepare, act);
     expect(calls).toBeGreaterThan(0);
     for (const call of failingCalls(calls, 1)) {
@@ -94,7 +94,7 @@ describe.each(operations)('$name', ({ prepare, act, event }) => {
       const written = (await scene.account.log()).slice(before).map(({ event_type }) => event_type);
       expect(written.length).toBeLessThanOrEqual(1);
       expect(await checkIntegrity(env.DB)).toEqual([]);
-      // Whatever was lost can be done again, and then stands in the log exactly once (a request is made anew).
+      // A lost operation can be repeated and is then in the log exactly once. A repeated request is a new request.
       const again = await act(scene);
       if (again) expect(again.status).toBeLessThan(500);
       const events = (await scene.account.log()).slice(before).map(({ event_type }) => event_type);
@@ -106,7 +106,7 @@ describe.each(operations)('$name', ({ prepare, act, event }) => {
 });
 
 it.each(modes)(
-  'writes both entries of a request that a policy decides or none, when a call fails %s its work',
+  'a request that a policy decides writes both entries or none when a database call fails %s it is executed',
   async (mode) => {
     for (const effect of ['approve', 'deny']) {
       for (const call of [1, 2]) {
@@ -124,7 +124,7 @@ it.each(modes)(
   },
 );
 
-/** A use whose answer was lost was a use all the same: trying again takes another. */
+/** A use whose response was lost still counts as a use, so repeating it uses the token again. */
 function usesAgain(event: string, lostAnswer: boolean): string[] {
   return event === 'use' && lostAnswer ? [event, event] : [event];
 }

@@ -7,16 +7,16 @@ import { writeHeavy } from '../support/heavy';
 import { checkIntegrity } from '../support/integrity';
 import { type Call, type Json, type TestAccount, World } from '../support/world';
 
-/** Every answer of a world is validated against the document by itself; what is left to see here is listed below. */
+/** Statuses that no response may have. (Each `World` validates its responses against the OpenAPI document.) */
 const FORBIDDEN_STATUSES = [500, 503];
 
 const REQUESTS = depth.runs(2_000, 10_000);
 
-/** Milliseconds by which a request may take longer than one that was accepted, in the fastest of some runs. */
-const MOST_MORE = 100;
+/** Milliseconds by which the fastest run of a request may be slower than the fastest accepted request. */
+const MAX_EXTRA_MS = 100;
 const RUNS = 6;
-/** The largest answer to a request that is refused, in bytes. */
-const MOST_REFUSED = 8 * 1024;
+/** The largest response to a refused request, in bytes. */
+const MAX_REFUSAL_BYTES = 8 * 1024;
 
 const world = new World();
 const document: Json = (await world.must(200, 'GET', '/openapi.json')).body;
@@ -38,7 +38,7 @@ const resolve = (reference: string): JsonSchema =>
     .split('/')
     .reduce((node, name) => node[name], document);
 
-/** An account in which there is something of everything. */
+/** An account with at least one object of each kind. */
 async function makeScene() {
   const account = await world.account({ plan: 'enterprise' });
   const agent = await account.agent();
@@ -66,7 +66,7 @@ async function makeScene() {
   };
 }
 
-/** An identifier that a path may name, of a thing that a request can do anything to. */
+/** The id of an object that fits a path and that a request may change or delete. */
 async function spare(path: string, { account, agent, entry, exported, reported }: typeof scene): Promise<string> {
   const makers: [string, () => Promise<string>][] = [
     ['/v1/admin/users', async () => (await world.account()).id],
@@ -85,15 +85,15 @@ async function spare(path: string, { account, agent, entry, exported, reported }
 /** A policy that decides nothing. */
 const NEVER = { name: 'Never', effect: 'deny', actions: ['never.*'], resources: ['*'], is_active: false };
 
-/** A new thing, or the newest where there is no room for another. */
+/** The id of a new object, or of the newest one if the limit of objects is reached. */
 async function idOf(account: TestAccount, path: string, body: unknown): Promise<string> {
-  // Of two things of one moment, either may be the newer.
+  // Without a time difference, either of two objects could be the newest.
   world.advance(1);
   const made = await account.call('POST', path, body);
   return made.status === 201 ? made.body.id : (await account.must(200, 'GET', `${path}?limit=1`)).body.data[0].id;
 }
 
-/** How a request is to be: which of its parts are right. */
+/** Which parts of a request are valid. */
 const plans = fc.record({
   credential: fc.oneof(
     { weight: 8, arbitrary: fc.constant('right' as const) },
@@ -119,7 +119,7 @@ const plans = fc.record({
 function queriesOf({ parameters = [] }: Json): fc.Arbitrary<Record<string, unknown>> {
   const known = parameters.filter((parameter: Json) => parameter.in === 'query');
   const junk = fc.constantFrom('', 'x', '-1', '1e3', '0', '9'.repeat(30), '2026-02-30', '\u0000', '%', '[]');
-  // A cursor is right only where it was given: any other is one more kind of junk.
+  // A cursor is valid only for the list that returned it, so a cursor from the schema is junk.
   const right = known.filter(({ name }: Json) => name !== 'cursor');
   const values = fc.record(
     Object.fromEntries(right.map(({ name, schema }: Json) => [name, fc.option(valuesOf(schema, resolve), OFTEN_NIL)])),
@@ -141,7 +141,7 @@ function bodiesOf({ requestBody }: Json): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 5, arbitrary: values }, { weight: 3, arbitrary: brokenOf(values) });
 }
 
-/** Puts what exists in the place of what the schema alone cannot know. */
+/** Replaces identifiers and tokens in a body with existing ones, which the schema cannot generate. */
 function aimBody(body: unknown, useReal: boolean): unknown {
   if (!useReal || typeof body !== 'object' || body === null) return body;
   const { token, tokenId, agent } = scene;
@@ -199,7 +199,7 @@ beforeAll(async () => {
 });
 
 describe.each(operations)('$name', (target) => {
-  it('never fails, takes long or answers what its description does not tell', { timeout: 120_000 }, async () => {
+  it('never fails, is never slow, and responds as documented', { timeout: 120_000 }, async () => {
     let accepted = 0;
     await fc.assert(
       fc.asyncProperty(plans, queriesOf(target.operation), bodiesOf(target.operation), async (plan, query, body) => {
@@ -208,12 +208,12 @@ describe.each(operations)('$name', (target) => {
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         expect(FORBIDDEN_STATUSES).not.toContain(status);
         if (status < 400) accepted = accepted === 0 ? taken : Math.min(accepted, taken);
-        else expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(MOST_REFUSED);
+        else expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(MAX_REFUSAL_BYTES);
         let least = taken;
-        for (let run = 1; run < RUNS && least > accepted + MOST_MORE; run++) {
+        for (let run = 1; run < RUNS && least > accepted + MAX_EXTRA_MS; run++) {
           least = Math.min(least, (await callTimed(request)).taken);
         }
-        expect(least).toBeLessThanOrEqual(accepted + MOST_MORE);
+        expect(least).toBeLessThanOrEqual(accepted + MAX_EXTRA_MS);
       }),
       { numRuns: runs, seed: 20_261_120 + operations.indexOf(target) },
     );
@@ -225,7 +225,7 @@ afterAll(async () => {
   console.log(`fuzz: ${[...statuses.values()].reduce((sum, count) => sum + count, 0)} requests`, counts);
 });
 
-it('has sent enough, with every kind of outcome, and left the log and the states in agreement', async () => {
+it('the fuzzer has sent enough requests with all kinds of outcomes, and log and state are consistent', async () => {
   const total = [...statuses.values()].reduce((sum, count) => sum + count, 0);
   expect(total).toBeGreaterThanOrEqual(REQUESTS);
   const successes = [200, 201, 202, 204].reduce((sum, status) => sum + (statuses.get(status) ?? 0), 0);

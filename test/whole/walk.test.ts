@@ -7,7 +7,7 @@ import type { ModelEntry } from '../support/model';
 import { ACTIONS, Walk, walks } from '../support/walk';
 import type { Json } from '../support/world';
 
-it('does what the model does, whatever happens in whatever order', async () => {
+it('the service behaves like its model for any sequence of steps', async () => {
   await fc.assert(
     fc.asyncProperty(walks, async (steps) => {
       const walk = await Walk.start();
@@ -19,7 +19,7 @@ it('does what the model does, whatever happens in whatever order', async () => {
   );
 }, 120_000);
 
-it('gives the pages that a filter in memory gives, for every filter, order and page size', async () => {
+it('the pages of the log equal those of a filter in memory, for random filters, orders and page sizes', async () => {
   const query = fc.record({
     agent: fc.option(fc.nat(1_000), { freq: 2 }),
     permission: fc.option(fc.nat(1_000), { freq: 5 }),
@@ -72,7 +72,7 @@ it('gives the pages that a filter in memory gives, for every filter, order and p
   );
 }, 120_000);
 
-/** Sequences of all pages, the cursor followed to the end. */
+/** The sequence numbers of all pages, read by following the cursor. */
 async function readPages(
   walk: Walk,
   parameters: Record<string, unknown>,
@@ -101,7 +101,7 @@ function inOrder(a: number | undefined, b: number | undefined): [number | undefi
   return a !== undefined && b !== undefined && a > b ? [b, a] : [a, b];
 }
 
-/** Between the deletion of an agent and the end of its erasure, its rows are on their way out. */
+/** Whether a fault is expected between the deletion of an agent and the end of its erasure. */
 function isErasure(fault: string): boolean {
   return fault.startsWith('a gap or a double');
 }

@@ -71,7 +71,7 @@ describe('an export', () => {
     expect(await sequences(account)).toEqual([1, 2, 3]);
   });
 
-  it('includes the start date, excludes the end date, and reads bare dates as whole days', async () => {
+  it('includes the start time, excludes the end time, and reads bare dates as whole days', async () => {
     const { account, agent, world } = await makeAccount();
     for (let i = 0; i < 4; i++) {
       await agent.request();
@@ -119,7 +119,7 @@ describe('an export', () => {
   });
 
   it.each(['agent_01h455vb4pex5vsknk084sn02q', 'nonsense', ''])(
-    'of the agent %j, who is nobody, has no rows',
+    'has no rows for the unknown agent %j',
     async (agent_id) => {
       const { account, agent } = await makeAccount();
       await agent.request();
@@ -128,7 +128,7 @@ describe('an export', () => {
     },
   );
 
-  it('for another account’s agent has no rows', async () => {
+  it('has no rows for an agent of another account', async () => {
     const { account } = await makeAccount();
     const foreign = await makeAccount();
     await foreign.agent.request();
@@ -150,7 +150,7 @@ describe('an export', () => {
     expect(await sequences(account)).toEqual([2]);
   });
 
-  it('leaves out entries of deleted agents, erased or not', async () => {
+  it('omits entries of deleted agents, before and after their erasure', async () => {
     const { account, agent, world } = await makeAccount();
     const leaving = await account.agent();
     await leaving.request();
@@ -162,14 +162,14 @@ describe('an export', () => {
     expect(await sequences(account)).toEqual([2]);
   });
 
-  it('is recorded in the activity in the transaction of the request', async () => {
+  it('is recorded in the activity with its id and the user token that requested it', async () => {
     const { account } = await makeAccount();
     const id = await startExport(account);
     const { body } = await account.must(200, 'GET', '/v1/activity?action=export.requested');
     expect(body.data).toMatchObject([{ target: id, actor: account.tokenId }]);
   });
 
-  it('is 503, not `too_many_exports`, while the database fails', async () => {
+  it('is answered with 503, not `too_many_exports`, while the database fails', async () => {
     const database = new FaultyDatabase(env.DB);
     const account = await new World({ DB: database.binding }).account();
     database.refuse(/insert into "files"/);
@@ -177,7 +177,7 @@ describe('an export', () => {
     expect([answer.status, answer.body.code]).toEqual([503, 'unavailable']);
   });
 
-  it('is made although the queue lost or refused its message', async () => {
+  it('completes even if the queue loses or refuses its message', async () => {
     const { account, world } = await makeAccount();
     world.queue.broken = true;
     const ids = [await startExport(account)];
@@ -190,7 +190,7 @@ describe('an export', () => {
   });
 });
 
-describe('a bad request', () => {
+describe('an invalid export request', () => {
   it.each<[string, Json, string]>([
     ['an end before the start', { start_date: '2026-02-01', end_date: '2026-01-31' }, 'body.start_date'],
     [
@@ -209,11 +209,11 @@ describe('a bad request', () => {
     ['an unknown event type', { event_types: ['request', 'created'] }, 'body.event_types'],
     ['no event type', { event_types: [] }, 'body.event_types'],
     ['an event type twice', { event_types: ['deny', 'deny'] }, 'body.event_types'],
-    ['event types as text', { event_types: 'deny' }, 'body.event_types'],
-    ['an agent that is no text', { agent_id: 7 }, 'body.agent_id'],
-    ['details as text', { include_details: 'true' }, 'body.include_details'],
-    ['a field of the service', { row_count: 1 }, 'body.row_count'],
-  ])('is a 400 and changes nothing: %s', async (_, fields, path) => {
+    ['event types as a string', { event_types: 'deny' }, 'body.event_types'],
+    ['an agent that is not a string', { agent_id: 7 }, 'body.agent_id'],
+    ['include_details as a string', { include_details: 'true' }, 'body.include_details'],
+    ['a read-only field', { row_count: 1 }, 'body.row_count'],
+  ])('is rejected with 400 and changes nothing: %s', async (_, fields, path) => {
     const { account } = await makeAccount();
     const answer = await account.call('POST', '/v1/audit/export', { ...ALWAYS, ...fields });
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
@@ -248,8 +248,8 @@ describe('five processing exports', () => {
   });
 });
 
-describe('the list', () => {
-  it('is newest first, in pages, and only of this account', async () => {
+describe('the list of exports', () => {
+  it('is newest first, in pages, and has only exports of the account', async () => {
     const { account, world } = await makeAccount();
     const ids: string[] = [];
     for (let i = 0; i < 7; i++) {
@@ -267,7 +267,7 @@ describe('the list', () => {
     expect(seen).toEqual(ids);
   });
 
-  it('has no reports, and GET of an export does not find reports', async () => {
+  it('has no reports, and the endpoint of a single export does not find reports', async () => {
     const { account } = await makeAccount();
     const ids = [await startExport(account), await startExport(account)];
     await env.DB.prepare(
@@ -291,7 +291,7 @@ describe('the list', () => {
   });
 });
 
-it('is 404 for another account, for a report’s prefix, and for nonsense', async () => {
+it('an export is not found by another account, with the prefix of reports, or with an invalid id', async () => {
   const { account } = await makeAccount();
   const id = await startExport(account);
   const other = await makeAccount();
@@ -302,7 +302,7 @@ it('is 404 for another account, for a report’s prefix, and for nonsense', asyn
 });
 
 describe('the deletion of an agent', () => {
-  it('fails only processing exports that may have its entries', async () => {
+  it('fails only those processing exports that may contain its entries', async () => {
     const { account, agent, world } = await makeAccount();
     const staying = await account.agent();
     await agent.request();
@@ -339,7 +339,7 @@ describe('the deletion of an agent', () => {
     expect((await env.FILES.list({ prefix: `files/${id}` })).objects).toEqual([]);
   });
 
-  it('of another account changes nothing', async () => {
+  it('in another account changes nothing', async () => {
     const { account } = await makeAccount();
     const { id } = await makeExport(account);
     const other = await makeAccount();
@@ -348,7 +348,7 @@ describe('the deletion of an agent', () => {
   });
 });
 
-it('expires 24 hours after completion, before and after the sweep, which deletes its file', async () => {
+it('an export expires 24 hours after completion, and the next sweep deletes its file', async () => {
   const { account, world } = await makeAccount();
   const { id, shown } = await makeExport(account);
   const path = shown.download_url.slice(world.env.PUBLIC_URL?.length);

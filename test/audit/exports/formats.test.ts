@@ -21,7 +21,7 @@ const ODD_TEXTS = [
   '"resource":"forged',
 ];
 
-/** An account whose log holds texts of every kind wherever a client can put one. */
+/** An account whose log has unusual text in every field that a client can set. */
 async function makeOddLog(): Promise<TestAccount> {
   const account = await new World().account({ plan: 'enterprise' });
   const agent = await account.agent();
@@ -49,14 +49,14 @@ async function makeOddLog(): Promise<TestAccount> {
   return account;
 }
 
-/** In CSV a text that begins like a formula has a `'` before it. */
+/** A row as CSV shows it: with a `'` before text that looks like a formula. */
 function guarded(row: Json): Json {
   const guard = (value: unknown) => (typeof value === 'string' && /^[=+\-@\t\r\n]/.test(value) ? `'${value}` : value);
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, guard(value)]));
 }
 
-describe.each(FORMATS)('%s', (format) => {
-  it.each([true, false])('has every value as the API shows it (include_details: %s)', async (include_details) => {
+describe.each(FORMATS)('an export in the format %s', (format) => {
+  it.each([true, false])('has every value as the API returns it (include_details: %s)', async (include_details) => {
     const account = await makeOddLog();
     const log = await account.log();
     const { bytes, shown } = await makeExport(account, { format, include_details });
@@ -73,13 +73,13 @@ describe.each(FORMATS)('%s', (format) => {
     expect([shown.status, shown.row_count, shown.file_size_bytes]).toEqual(['completed', 0, bytes.length]);
   });
 
-  it('of an account without a log is a valid empty file', async () => {
+  it('for an account without a log is a valid empty file', async () => {
     const { bytes } = await makeExport(await new World().account(), { format });
     expect(await parseFile(format, bytes)).toEqual([]);
   });
 });
 
-describe('csv', () => {
+describe('a CSV export', () => {
   const HEADER =
     'id,sequence,user_id,agent_id,permission_request_id,event_type,action,resource,ip_address,user_agent,created_at';
 
@@ -95,7 +95,7 @@ describe('csv', () => {
   });
 });
 
-it('escapes every character in CSV cells, even those that no client can send', async () => {
+it('a CSV export escapes special characters in cells, even those that no client can send', async () => {
   const account = await new World().account();
   const agent = await account.agent();
   const texts = ['\tx', '\rx', '\nx', 'a\rb', 'a\nb', '"', ',', ';', "'=x", ' =x', 'x=', '＝x'];
@@ -108,14 +108,14 @@ it('escapes every character in CSV cells, even those that no client can send', a
     .bind(JSON.stringify(texts))
     .run();
   const { bytes, text: file } = await makeExport(account, { format: 'csv' });
-  // The reader of the tests would take it without quotes as well.
+  // The parser of the tests accepts this cell without quotes too, so check the raw text.
   expect(file).toContain('"a\rb"');
   const cells = (await parseFile('csv', bytes)).map(({ user_agent, ip_address }) => [user_agent, ip_address]);
   const expected = texts.map((text) => guarded({ text }).text);
   expect(cells).toEqual(expected.map((text) => [text, text]));
 });
 
-describe('json', () => {
+describe('a JSON export', () => {
   it('is an array with one object per line', async () => {
     const account = await makeOddLog();
     const { text, shown } = await makeExport(account);
@@ -126,8 +126,8 @@ describe('json', () => {
   });
 });
 
-describe('parquet', () => {
-  it('limits row groups by size, and reads entries again that it held back when it was interrupted', async () => {
+describe('a Parquet export', () => {
+  it('has several row groups for a large log, and the same bytes if it is made in many slices', async () => {
     const account = await new World().account({ plan: 'enterprise' });
     await fillLog(await account.agent(), 3_000, 3_400);
     const fields = { format: 'parquet', include_details: true };

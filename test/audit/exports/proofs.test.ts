@@ -30,7 +30,7 @@ async function readProof(world: World, shown: Json): Promise<Json> {
   return JSON.parse(file.text);
 }
 
-/** Checks a proof against the file that it goes with, by the definition of the tree. */
+/** Checks a proof against its file, with an independent implementation of the tree. */
 async function expectProven(world: World, shown: Json, bytes: Uint8Array): Promise<Json> {
   const proof = await readProof(world, shown);
   const { start_date, end_date, agent_id, event_types } = shown;
@@ -60,7 +60,7 @@ async function expectProven(world: World, shown: Json, bytes: Uint8Array): Promi
   return proof;
 }
 
-/** The root of a tree that is given in spans, each a complete node. */
+/** The root of a tree from its spans, each of which is a complete subtree. */
 function rootOfSpans(tree: Json[]): Uint8Array {
   const peaks: { count: number; hash: Uint8Array }[] = [];
   for (const [first, second, third] of tree) {
@@ -79,18 +79,21 @@ function rootOfSpans(tree: Json[]): Uint8Array {
   ) as Uint8Array;
 }
 
-it.each(['json', 'parquet'])('of %s with details proves each entry against a signed head', async (format) => {
-  const { world, account } = await makeScene();
-  await addEntries(account, 700);
-  const { shown, bytes } = await makeExport(account, { format, include_details: true });
-  // The log was sealed for it, before any sweep.
-  const proof = await expectProven(world, shown, bytes);
-  expect(proof.checkpoint.tree_size).toBe(700);
-  expect(proof.tree).toHaveLength(700);
-  expect(proof.erased).toEqual([]);
-});
+it.each(['json', 'parquet'])(
+  'the proof of a %s export with details proves each entry against a signed head',
+  async (format) => {
+    const { world, account } = await makeScene();
+    await addEntries(account, 700);
+    const { shown, bytes } = await makeExport(account, { format, include_details: true });
+    // The export sealed the log itself, before any sweep.
+    const proof = await expectProven(world, shown, bytes);
+    expect(proof.checkpoint.tree_size).toBe(700);
+    expect(proof.tree).toHaveLength(700);
+    expect(proof.erased).toEqual([]);
+  },
+);
 
-it('of a part of the log covers the rest with as few nodes as possible', async () => {
+it('the proof of a part of the log covers the rest with as few nodes as possible', async () => {
   const { world, account } = await makeScene();
   await addEntries(account, 600);
   const rare = await account.agent();
@@ -112,13 +115,13 @@ it('of a part of the log covers the rest with as few nodes as possible', async (
   ]);
 });
 
-it('of an empty log is complete', async () => {
+it('the proof of an empty log is valid and has no nodes', async () => {
   const { world, account } = await makeScene();
   const { shown, bytes } = await makeExport(account, { format: 'json', include_details: true });
   expect((await expectProven(world, shown, bytes)).tree).toEqual([]);
 });
 
-it('is not made for files without complete entries', async () => {
+it('an export without complete entries has no proof', async () => {
   const { account } = await makeScene();
   await (await account.agent()).request();
   for (const fields of [{ format: 'csv', include_details: true }, { format: 'json' }, { format: 'parquet' }]) {
@@ -127,7 +130,7 @@ it('is not made for files without complete entries', async () => {
   }
 });
 
-it('lists erased entries, page by page', async () => {
+it('a proof lists all of 120 erasure records', async () => {
   const { world, account } = await makeScene();
   await addEntries(account, 20);
   await world.sweep();
@@ -161,7 +164,7 @@ it('lists erased entries, page by page', async () => {
   ]);
 });
 
-it('lists entries that are hidden but not erased yet', async () => {
+it('a proof lists entries that are hidden but not erased yet, in signed records', async () => {
   const { world, account } = await makeScene();
   await addEntries(account, 5);
   world.advance(2_000 * DAY);
@@ -186,7 +189,7 @@ it('lists entries that are hidden but not erased yet', async () => {
   for (const record of erased) await expectErasureSigned(account, record, checkpoint.timestamp);
 });
 
-it('does not report entries as expired that somebody deleted', async () => {
+it('a proof does not report entries as expired if somebody deleted them from the database', async () => {
   const { world, account } = await makeScene();
   await addEntries(account, 5);
   world.advance(2_000 * DAY);
@@ -205,30 +208,33 @@ it('does not report entries as expired that somebody deleted', async () => {
   expect(await erasedNow()).toEqual([]);
 });
 
-it.each(['agent', 'plan'])('has the records of erasures as they were signed at the time (%s)', async (cause) => {
-  const { world, account } = await makeScene();
-  await addEntries(account, 3);
-  const agent = await account.agent();
-  for (let i = 0; i < 4; i++) await agent.request();
-  await world.sweep();
-  if (cause === 'agent') {
-    await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
-  } else {
-    world.advance(2_000 * DAY);
-    await (await account.agent()).request();
-    await env.DB.prepare('update accounts set audit_retention_days = 30, retention_due_at = 0').run();
-    await world.clean();
-  }
-  await world.sweep();
-  const { shown, bytes } = await makeExport(account, { format: 'json', include_details: true });
-  const { erased } = await expectProven(world, shown, bytes);
-  const [reason, ranges] = cause === 'agent' ? ['agent_deleted', [[4, 7]]] : ['retention', [[1, 7]]];
-  const erased_at = new Date(world.now).toISOString();
-  expect(erased).toMatchObject([{ reason, erased_at, ranges }]);
-  await expectErasureSigned(account, erased[0], erased_at);
-});
+it.each(['agent', 'plan'])(
+  'a proof has the erasure records that were signed at the time of the erasure (cause: %s)',
+  async (cause) => {
+    const { world, account } = await makeScene();
+    await addEntries(account, 3);
+    const agent = await account.agent();
+    for (let i = 0; i < 4; i++) await agent.request();
+    await world.sweep();
+    if (cause === 'agent') {
+      await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
+    } else {
+      world.advance(2_000 * DAY);
+      await (await account.agent()).request();
+      await env.DB.prepare('update accounts set audit_retention_days = 30, retention_due_at = 0').run();
+      await world.clean();
+    }
+    await world.sweep();
+    const { shown, bytes } = await makeExport(account, { format: 'json', include_details: true });
+    const { erased } = await expectProven(world, shown, bytes);
+    const [reason, ranges] = cause === 'agent' ? ['agent_deleted', [[4, 7]]] : ['retention', [[1, 7]]];
+    const erased_at = new Date(world.now).toISOString();
+    expect(erased).toMatchObject([{ reason, erased_at, ranges }]);
+    await expectErasureSigned(account, erased[0], erased_at);
+  },
+);
 
-/** Checks the note of a record of an erasure as somebody would who knows the public keys alone. */
+/** Checks the signed note of an erasure record with the public keys only. */
 async function expectErasureSigned(account: TestAccount, record: Json, time: string): Promise<void> {
   const { reason, erased_at, ranges, note } = record;
   const places = ranges.map((range: number[]) => range.join('-')).join(' ');
@@ -239,7 +245,7 @@ async function expectErasureSigned(account: TestAccount, record: Json, time: str
   expect(await isSigned(account.world, text, origin, note)).toBe(true);
 }
 
-it('seals a long log in several jobs, none of which outlives its lease', async () => {
+it('an export seals a long log in several jobs without a failed attempt', async () => {
   const { world, account } = await makeScene();
   const agent = await account.agent();
   await agent.request();
@@ -253,28 +259,28 @@ it('seals a long log in several jobs, none of which outlives its lease', async (
     const { attempts } = (await env.DB.prepare('select attempts from files').first<{ attempts: number }>()) ?? {};
     if (bodies.length > 0 && (await readExport(account, id)).status === 'processing') expect(attempts).toBe(0);
   }
-  // The file, a turn that seals, another one, and with it the proof.
+  // The first job writes the file, the second one seals a part, the third one seals the rest and writes the proof.
   expect(sizes).toEqual([0, 16_384, 20_001]);
   const shown = await readExport(account, id);
   const { bytes } = await download(world, shown.download_url);
   await expectProven(world, shown, bytes);
 });
 
-it('is missing if the log is inconsistent; the file is completed', async () => {
+it('the proof is missing if the log is inconsistent, but the export completes', async () => {
   const { world, account } = await makeScene();
   const agent = await account.agent();
   for (let i = 0; i < 4; i++) await agent.request();
   await world.sweep();
   await env.DB.prepare('delete from audit_entries where pos % 4294967296 > 2').run();
   const { shown } = await makeExport(account, { format: 'json', include_details: true });
-  // It reaches as far as the log does, which is under the head that was signed.
+  // The log is now shorter than its signed head.
   expect(shown.status).toBe('completed');
   await env.DB.prepare("update trees set size = 0, root = null, edge = x'', published_size = 0").run();
   const again = await makeExport(account, { format: 'json', include_details: true });
   expect([again.shown.status, again.shown.proof_url]).toEqual(['completed', null]);
 });
 
-it('has an address of its own, which opens nothing else, and is deleted with the file', async () => {
+it('a proof has its own download URL, which gives no access to the file, and is deleted with the file', async () => {
   const { world, account, bucket } = await makeScene();
   const agent = await account.agent();
   await agent.request();
@@ -288,7 +294,7 @@ it('has an address of its own, which opens nothing else, and is deleted with the
   expect((await download(world, shown.proof_url.replace('document=proof', 'document=file'))).status).toBe(403);
   expect((await download(world, `${shown.download_url}&document=proof`)).status).toBe(403);
   const { body } = await account.must(200, 'GET', '/v1/activity?action=export.downloaded');
-  // That of the file; the proof holds nothing of an entry.
+  // Only the download of the file is recorded, because the proof has no content of entries.
   expect(body.data).toHaveLength(1);
   await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
   expect((await download(world, shown.proof_url)).status).toBe(410);
@@ -304,7 +310,7 @@ async function settled(account: TestAccount, id: string): Promise<Json> {
 }
 
 it.each(MODES)(
-  'is the same after a failure "%s" of any call',
+  'a proof is the same after any call fails (%s)',
   async (mode) => {
     const outage = new Outage();
     const bucket = new TestBucket(16 * KIB, 1_000);

@@ -134,7 +134,9 @@ function modelReport(log: Json[], { start, end }: Json): Json {
   };
 }
 
-it('figures equal a count of the log entry by entry, for any size of slices', { timeout: 60_000 }, async () => {
+it('the figures of a report equal a count of the log entry by entry, for large and small slices', {
+  timeout: 60_000,
+}, async () => {
   const { account, world } = await makeAccount();
   await makePolicy(account, {});
   await makePolicy(account, { effect: 'deny', actions: ['never.*'], priority: 3 });
@@ -220,7 +222,7 @@ describe('the exceptions', () => {
     await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
   }
 
-  it('are none if nothing is unusual', async () => {
+  it('are empty if nothing is unusual', async () => {
     const { account } = await makeAccount();
     const agent = await account.agent();
     await makePolicy(account, { resources: ['mailbox:*'] });
@@ -232,13 +234,13 @@ describe('the exceptions', () => {
   it.each([
     [5 * SECOND, ['quick_decision medium']],
     [5 * SECOND + 1, []],
-  ])('list a quick decision within five seconds: %d ms', async (wait, expected) => {
+  ])('list a decision as quick only if it takes at most five seconds (%d ms)', async (wait, expected) => {
     const { account } = await makeAccount();
     await decide(await account.agent(), 'deny', wait);
     expect(kinds(await makeReport(account, { period: PERIOD }))).toEqual(expected);
   });
 
-  it('rate many quick decisions as high, and list a decider of all requests', async () => {
+  it('rate many quick decisions as high, and list a person who took all decisions', async () => {
     const { account } = await makeAccount();
     const agent = await account.agent();
     for (let i = 0; i < 10; i++) await decide(agent, 'deny', SECOND, { resource: `mailbox:${i}` });
@@ -269,7 +271,7 @@ describe('the exceptions', () => {
     ['everything within its conditions', { actions: ['*'], resources: ['*'], conditions: { n: { max: 1 } } }, false],
     ['nothing: it is inactive', { actions: ['*'], resources: ['*'], is_active: false }, false],
     ['nothing: it denies', { effect: 'deny', actions: ['*'], resources: ['*'] }, false],
-  ])('list policies that approve everything, and no others: %s', async (_, fields, expected) => {
+  ])('list a policy only if it approves everything (this one approves %s)', async (_, fields, expected) => {
     const { account } = await makeAccount();
     const policy = await makePolicy(account, { name: 'Yes', ...fields });
     const agent = await account.agent();
@@ -283,7 +285,7 @@ describe('the exceptions', () => {
     expect(found[0].text).toContain(policy);
   });
 
-  it('list unused tokens, undecided requests and revocations', async () => {
+  it('list unused tokens, undecided requests and revoked tokens', async () => {
     const { account, world } = await makeAccount();
     const agent = await account.agent();
     await agent.request({ expires_in: 60 });
@@ -304,11 +306,11 @@ describe('the exceptions', () => {
   });
 
   it.each<[string, (agent: TestAgent, other: TestAgent) => Promise<unknown>, boolean]>([
-    ['the same', (agent) => agent.request(), true],
-    ['another resource', (agent) => agent.request({ resource: 'mailbox:sales' }), false],
-    ['another action', (agent) => agent.request({ action: 'email.read' }), false],
-    ['the same by another agent', (_, other) => other.request(), false],
-  ])('list a denial if the agent asks for the same again: %s', async (_, retry, expected) => {
+    ['the same agent requests the same', (agent) => agent.request(), true],
+    ['the same agent requests another resource', (agent) => agent.request({ resource: 'mailbox:sales' }), false],
+    ['the same agent requests another action', (agent) => agent.request({ action: 'email.read' }), false],
+    ['another agent requests the same', (_, other) => other.request(), false],
+  ])('list a denial only if the same agent requests the same again (%s)', async (_, retry, expected) => {
     const { account } = await makeAccount();
     const [agent, other] = [await account.agent(), await account.agent()];
     await other.request({ action: 'other.thing' });
@@ -351,7 +353,7 @@ describe('the exceptions', () => {
     await account.agent({ name: 'Too new' });
     await old.request();
     const period = (end: string) => ({ period: { start: '2026-02-01', end } });
-    // The first keys were made on January 31 at noon.
+    // The first keys were created on January 31 at noon.
     const exact = await makeReport(account, period('2026-05-01'));
     expect(kinds(exact)).toEqual(['agent_without_activity low']);
     world.advance(1);
@@ -380,7 +382,7 @@ describe('the exceptions', () => {
       const { exceptions } = await makeReport(account, { period: { start: '2026-02-01', end } });
       return exceptions.find(({ kind }: Json) => kind === 'key_not_rotated');
     };
-    // The first keys were made on January 31.
+    // The first keys were created on January 31.
     expect(await stale('2026-04-30')).toBeUndefined();
     const found = await stale('2026-05-10');
     expect(found.text).toMatch(/^2 active agents had, at the end of 2026-05-10, a current key/);
@@ -435,7 +437,7 @@ describe('the exceptions', () => {
     expect([entries, entry_ids]).toEqual([2, approvals.slice(1).map(({ id }) => id)]);
   });
 
-  it('quote names that cannot break out of their sentence', async () => {
+  it('quote names so that they cannot break out of their sentence', async () => {
     const { account, world } = await makeAccount();
     await account.agent({ name: 'A”.\n\nAll is well. “B\u202e' });
     await account.agent({ name: 'x'.repeat(255) });

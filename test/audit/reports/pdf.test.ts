@@ -23,7 +23,7 @@ async function runsOf(text: string) {
   return runs.map(({ text, font }) => [font, text]);
 }
 
-it('makes a file below 1 MB and loads each font once', { timeout: 120_000 }, async () => {
+it('a PDF is smaller than 1 MB and loads each font once', { timeout: 120_000 }, async () => {
   const { files, load } = fontLoader();
   const pdf = await renderPdf(sampleReport(), load);
   expect(new TextDecoder('latin1').decode(pdf.subarray(0, 5))).toBe('%PDF-');
@@ -32,7 +32,7 @@ it('makes a file below 1 MB and loads each font once', { timeout: 120_000 }, asy
   expect(new Set(files).size).toBe(files.length);
 });
 
-it('makes the same bytes for the same report', async () => {
+it('a PDF has the same bytes for the same report', async () => {
   const { load } = fontLoader();
   const report = { ...plainReport(), agents: sampleReport().agents.slice(0, 12) };
   const pdf = await renderPdf(report, load);
@@ -41,13 +41,13 @@ it('makes the same bytes for the same report', async () => {
   expect(Buffer.compare(await renderPdf(later, load), pdf)).not.toBe(0);
 });
 
-it('loads only the fonts of the scripts in a report', async () => {
+it('a PDF loads only the fonts of the scripts in the report', async () => {
   const { files, load } = fontLoader();
   await renderPdf(plainReport(), load);
   expect(files).toEqual(['coverage.json', 'latin-regular.ttf', 'latin-bold.ttf']);
 });
 
-it('shows every script in a font that has it', async () => {
+it('text of every script uses a font that supports the script', async () => {
   expect(await runsOf('Zoë Ωμέγα Żółć Юрий Đặng')).toEqual([['latin', 'Zoë Ωμέγα Żółć Юрий Đặng']]);
   expect(await runsOf('A 北京 カナ ひら 한국 B')).toEqual([
     ['latin', 'A '],
@@ -63,7 +63,7 @@ it('shows every script in a font that has it', async () => {
   expect(await runsOf('한국'.normalize('NFD'))).toEqual([['hangul', '한국']]);
 });
 
-it('orders right-to-left text', async () => {
+it('right-to-left text is put in visual order', async () => {
   expect(await runsOf('אב (גד)')).toEqual([
     ['latin', '('],
     ['hebrew', 'גד'],
@@ -84,7 +84,7 @@ it('orders right-to-left text', async () => {
   ]);
 });
 
-it('replaces characters that no font has or that are invisible by their codes', async () => {
+it('characters that are invisible or in no font are replaced with their code points', async () => {
   expect(await runsOf('a 🚀 ❤️ b')).toEqual([['latin', 'a [U+1F680] [U+2764] b']]);
   expect(await runsOf('pay\u202Eslip\u0000\u200b\ud800')).toEqual([
     ['latin', 'pay[U+202E]slip[U+0000][U+200B][U+D800]'],
@@ -92,7 +92,7 @@ it('replaces characters that no font has or that are invisible by their codes', 
   expect(await runsOf('two\nlines\tand\u3000spaces')).toEqual([['latin', 'two lines and spaces']]);
 });
 
-it('lists the first 60 exceptions and notes how many more there are', () => {
+it('a PDF lists the first 60 exceptions and says how many more there are', () => {
   const [exception] = sampleReport().exceptions;
   if (!exception) throw new Error('the sample has no exceptions');
   const count = (text: string) => text.split(exception.text).length - 1;
@@ -103,13 +103,13 @@ it('lists the first 60 exceptions and notes how many more there are', () => {
   expect([count(few), few.includes('are listed')]).toEqual([60, false]);
 });
 
-it('shows invisible characters of names as codes, except joiners in Arabic', async () => {
+it('invisible characters of names are shown as code points, except joiners in Arabic', async () => {
   expect(await runsOf('\u3164\u2800\u115f')).toEqual([['latin', '[U+3164][U+2800][U+115F]']]);
   expect(await runsOf('ad\u200cmin\u200d')).toEqual([['latin', 'ad[U+200C]min[U+200D]']]);
   expect(await runsOf('می\u200cخواهم')).toEqual([['arabic', 'می\u200cخواهم']]);
 });
 
-it('keeps at most four combining marks on a letter', async () => {
+it('a letter keeps at most four combining marks', async () => {
   const [[, text]] = (await runsOf(`Zoë e${'\u0316'.repeat(9)}`)) as [[string, string]];
   expect(text).toBe(`Zoë e${'\u0316'.repeat(4)}${'[U+0316]'.repeat(5)}`);
 });

@@ -66,7 +66,7 @@ describe('a report', () => {
     });
   });
 
-  it('has all parts for an account without entries', async () => {
+  it('has all its parts even if the account has no entries', async () => {
     const account = await new World().account({ plan: 'enterprise' });
     const report = await makeReport(account);
     expect(report.summary).toMatchObject({ entries: 0, agents: 0, requests: 0 });
@@ -79,7 +79,7 @@ describe('a report', () => {
   });
 });
 
-describe('the framework', () => {
+describe('the controls of a framework', () => {
   it.each([
     ['soc2_type1', ['CC6.1', 'CC6.2', 'CC6.3', 'CC6.6', 'CC7.2', 'CC7.3'], 'design'],
     ['soc2_type2', ['CC6.1', 'CC6.2', 'CC6.3', 'CC6.6', 'CC7.2', 'CC7.3'], 'throughout the period'],
@@ -87,7 +87,7 @@ describe('the framework', () => {
     ['hipaa', ['164.308(a)(4)', '164.312(a)', '164.312(b)'], ''],
     ['gdpr', ['Art. 30', 'Art. 32'], ''],
     ['eu_ai_act', ['Art. 12', 'Art. 14', 'Art. 26'], ''],
-  ])('%s has its controls, each with evidence from entries that can be read', async (report_type, ids, words) => {
+  ])('are listed in a %s report, each with evidence from entries that exist', async (report_type, ids, words) => {
     const { account, agent } = await makeAccount();
     for (let i = 0; i < 7; i++) await agent.approved();
     const { controls, statement } = await makeReport(account, { report_type });
@@ -109,7 +109,7 @@ describe('the framework', () => {
     expect(proven.length).toBeGreaterThan(0);
   });
 
-  it('refers to the first entries of each finding, in the order of the log', async () => {
+  it('cite the first five entries of a finding, in the order of the log', async () => {
     const { account, agent, world } = await makeAccount();
     const policy = { name: 'Auto', effect: 'approve', actions: ['auto.*'], resources: ['*'] };
     await account.must(201, 'POST', '/v1/policies', policy);
@@ -131,7 +131,7 @@ describe('a finding', () => {
   const sentences = ({ controls }: Json): string =>
     controls.flatMap(({ evidence }: Json) => evidence.map(({ text }: Json) => text)).join('\n');
 
-  it('counts only agents with requests as agents that asked', async () => {
+  it('counts only agents with a request in the period as requesting agents', async () => {
     const { account, agent, world } = await makeAccount();
     const other = await account.agent();
     const { id } = await other.request({ expires_in: 604_800 });
@@ -143,7 +143,7 @@ describe('a finding', () => {
     expect(sentences(report)).toContain('1 request of 1 agent was recorded');
   });
 
-  it('about sequence numbers refers to entries, even without requests in the period', async () => {
+  it('about sequence numbers cites an entry even if the period has no requests', async () => {
     const { account, agent, world } = await makeAccount();
     const { id } = await agent.request({ expires_in: 604_800 });
     world.advance(DAY);
@@ -185,7 +185,7 @@ describe('the entries that a report covers', () => {
     expect((await makeReport(account)).summary).toMatchObject({ entries: 3, approved: 1 });
   });
 
-  it('are those of the tree that it names', async () => {
+  it('are those of the tree whose root it states', async () => {
     const { account, agent, world } = await makeAccount();
     await agent.request();
     await agent.request();
@@ -198,18 +198,18 @@ describe('the entries that a report covers', () => {
     expect(method.at(-1)).toContain(integrity.root_hash);
   });
 
-  it('come without a tree if the log could not be sealed, and the report says so', async () => {
+  it('have no tree if the log cannot be sealed, and the report says so', async () => {
     const { account, agent, world } = await makeAccount();
     await agent.request();
     await world.sweep();
-    // Another log than the one that was signed.
+    // The log now differs from the one that was signed.
     await env.DB.prepare("update audit_entries set ip_address = '10.0.0.1'").run();
     await env.DB.prepare("update trees set size = 0, root = null, edge = x'', published_size = 0").run();
     const { integrity, method } = await makeReport(account);
     expect([integrity, method.at(-1)]).toEqual([null, expect.stringContaining('could not be sealed')]);
   });
 
-  it('are those of its days, including the first and the last', async () => {
+  it('are those of the days of its period, including the first and the last', async () => {
     const { account, agent, world } = await makeAccount();
     for (let i = 0; i < 8; i++) {
       await agent.request();
@@ -228,7 +228,7 @@ describe('the entries that a report covers', () => {
     expect(counts).toEqual([2, 4, 6, 0, 8]);
   });
 
-  it('are none that the plan no longer keeps, and the report says so', async () => {
+  it('exclude entries older than the retention, and the report says so', async () => {
     const { account, agent, world } = await makeAccount({ plan: 'enterprise', audit_retention_days: 7 });
     await agent.request();
     world.advance(DAY);
@@ -246,7 +246,7 @@ describe('the entries that a report covers', () => {
     expect(whole.scope.join()).not.toContain('no longer kept');
   });
 
-  it('are not missed for agents if the plan keeps none of the period', async () => {
+  it('are not reported as missing for an agent if the whole period is older than the retention', async () => {
     const { account, agent, world } = await makeAccount({ plan: 'enterprise', audit_retention_days: 7 });
     await agent.request();
     world.advance(30 * DAY);
@@ -256,7 +256,7 @@ describe('the entries that a report covers', () => {
     expect(await exceptions('2026-01-31', '2026-03-01')).toEqual(['agent_without_activity']);
   });
 
-  it('are none of another account', async () => {
+  it('exclude entries of other accounts', async () => {
     const { account, agent, world } = await makeAccount();
     const other = await world.account({ plan: 'enterprise' });
     const foreign = await other.agent({ name: 'Foreign' });
@@ -268,7 +268,7 @@ describe('the entries that a report covers', () => {
     for (const secret of [other.id, foreign.id, other.tokenId, 'Foreign']) expect(text).not.toContain(secret);
   });
 
-  it('are none of deleted agents, before and after the sweep', async () => {
+  it('exclude entries of deleted agents, before and after the sweep', async () => {
     const { account, agent, world } = await makeAccount();
     const leaving = await account.agent({ name: 'Leaving' });
     await leaving.approved();
@@ -291,7 +291,7 @@ describe('the entries that a report covers', () => {
 });
 
 describe('the sample', () => {
-  it('can be drawn again by its rule, and has entries in the form of the API', async () => {
+  it('can be reproduced by its stated rule, and has entries as the API returns them', async () => {
     const { account, agent, world } = await makeAccount();
     for (let i = 0; i < 15; i++) {
       await agent.approved();
@@ -315,7 +315,7 @@ describe('the sample', () => {
     expect(method.join()).toContain(`1 + (the first 48 bits of SHA-256("${id}:n") modulo 45)`);
   });
 
-  it('has every entry if there are few', async () => {
+  it('has every entry if there are only a few', async () => {
     const { account, agent } = await makeAccount();
     for (let i = 0; i < 6; i++) await agent.request();
     const { sample } = await makeReport(account);
@@ -354,7 +354,7 @@ it('a report lists the key rotations and configuration changes of the period', a
   }
 });
 
-describe('validation', () => {
+describe('the validation of a report request', () => {
   it.each<[string, Json, string]>([
     ['an end before the start', { period: { start: '2026-01-02', end: '2026-01-01' } }, 'body.period.start'],
     ['a day that does not exist', { period: { start: '2025-02-30', end: '2026-01-01' } }, 'body.period.start'],
@@ -367,16 +367,16 @@ describe('validation', () => {
     ['no start', { period: { end: '2026-01-01' } }, 'body.period.start'],
     ['a number for a day', { period: { start: 20_260_101, end: '2026-01-31' } }, 'body.period.start'],
     ['no period', { period: undefined }, 'body.period'],
-    ['a period as text', { period: '2026-01' }, 'body.period'],
-    ['no period but null', { period: null }, 'body.period'],
+    ['a period as a string', { period: '2026-01' }, 'body.period'],
+    ['a null period', { period: null }, 'body.period'],
     ['an unknown field of the period', { period: { ...PERIOD, timezone: 'UTC' } }, 'body.period.timezone'],
     ['no type', { report_type: undefined }, 'body.report_type'],
     ['an unknown type', { report_type: 'soc3' }, 'body.report_type'],
     ['a type in capitals', { report_type: 'SOC2_TYPE1' }, 'body.report_type'],
     ['an unknown format', { format: 'csv' }, 'body.format'],
     ['an unknown field', { agent_id: 'x' }, 'body.agent_id'],
-    ['a field of the service', { status: 'completed' }, 'body.status'],
-  ])('refuses, and changes nothing: %s', async (_, fields, path) => {
+    ['a read-only field', { status: 'completed' }, 'body.status'],
+  ])('rejects the request and changes nothing: %s', async (_, fields, path) => {
     const { account } = await makeAccount();
     const answer = await account.call('POST', REPORTS, { report_type: 'gdpr', period: PERIOD, ...fields });
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
@@ -392,14 +392,14 @@ describe('validation', () => {
 });
 
 describe('a plan other than enterprise', () => {
-  it.each(['free', 'pro', 'team'])('cannot request reports: %s', async (plan) => {
+  it.each(['free', 'pro', 'team'])('cannot request reports (%s)', async (plan) => {
     const { account } = await makeAccount({ plan });
     const answer = await account.call('POST', REPORTS, { report_type: 'gdpr', period: PERIOD });
     expect([answer.status, answer.body.code]).toEqual([403, 'plan_required']);
     expect((await account.must(200, 'GET', REPORTS)).body.data).toEqual([]);
   });
 
-  it('can read reports from an earlier enterprise plan', async () => {
+  it('can read reports that were requested under an earlier enterprise plan', async () => {
     const { account, world } = await makeAccount();
     const id = await startReport(account);
     const operator = { token: env.ADMIN_TOKEN, body: { plan: 'free' } };
@@ -422,7 +422,7 @@ it('reports and exports share the limit of five unfinished files', async () => {
   expect((await ask(1)).status).toBe(202);
 });
 
-it('the list is newest first, in pages, without exports and other accounts', async () => {
+it('the list of reports is newest first, in pages, without exports and reports of other accounts', async () => {
   const { account, world } = await makeAccount();
   const ids: string[] = [];
   for (let i = 0; i < 5; i++) {
@@ -446,7 +446,7 @@ it('the list is newest first, in pages, without exports and other accounts', asy
   expect([answer.status, answer.body.code]).toEqual([400, 'invalid_cursor']);
 });
 
-it('another account, an export’s prefix and an invalid id get 404', async () => {
+it('a report is not found by another account, with the prefix of exports, or with an invalid id', async () => {
   const { account, world } = await makeAccount();
   const id = await startReport(account);
   await (await world.account({ plan: 'enterprise' })).must(404, 'GET', `${REPORTS}/${id}`);
@@ -457,7 +457,7 @@ it('another account, an export’s prefix and an invalid id get 404', async () =
 });
 
 describe('the deletion of an agent', () => {
-  it('fails unfinished reports, and expires finished ones with their files', async () => {
+  it('fails unfinished reports, expires finished ones, and deletes their files', async () => {
     const { account, agent, world } = await makeAccount();
     await agent.request();
     const finished = await startReport(account);

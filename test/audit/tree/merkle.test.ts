@@ -5,13 +5,13 @@ import { depth } from '../../support/depth';
 import { hashLeaf, isConsistent, rootOf, rootOfInclusion } from '../../support/merkle';
 import { TREE_INPUTS, TREE_ROOTS } from '../../support/merkle-vectors';
 
-/** A tree, and the tiles that a client would find of it. */
+/** A growing tree and its published tiles. */
 class GrowingTree {
   frontier = TreeFrontier.parse(0, new Uint8Array());
   private readonly tiles = new Map<string, Uint8Array>();
 
   async append(leaves: Uint8Array[]): Promise<void> {
-    // As it is between two appends: written down and read again.
+    // Serialise and parse the frontier, as the service does between two appends.
     this.frontier = TreeFrontier.parse(this.frontier.size, this.frontier.bytes());
     for (const tile of await this.frontier.append(leaves)) this.keep(tile);
   }
@@ -39,7 +39,7 @@ async function path(tree: GrowingTree, ranges: { start: number; end: number }[])
   return (await hashRanges(ranges, tree.read)).map((hash) => hash.toHex());
 }
 
-it('makes the trees and proofs of RFC 6962', async () => {
+it('a tree has the roots and proofs of the RFC 6962 test vectors', async () => {
   const leaves = await Promise.all(TREE_INPUTS.map((input) => hashBytes(leafInput(Uint8Array.fromHex(input)))));
   for (const [size, root] of TREE_ROOTS.entries()) {
     const tree = await growTo(leaves.slice(0, size), 3);
@@ -83,25 +83,28 @@ it.each(
     ] as const,
     2,
   ),
-)('proves every leaf of %d and every older size, grown by %d at a time', async (count, step) => {
-  const leaves = someLeaves(count);
-  const tree = await growTo(leaves, step);
-  const root = rootOf(leaves);
-  expect(await tree.frontier.root()).toEqual(root);
-  for (let index = 0; index < count; index++) {
-    const proof = await hashRanges(inclusionPath(index, count), tree.read);
-    expect(rootOfInclusion(leaves[index] as Uint8Array, index, count, proof)).toEqual(root);
-  }
-  for (let size = 1; size <= count; size += 7) {
-    const older = rootOf(leaves.slice(0, size));
-    const [told] = await hashRanges([{ start: 0, end: size }], tree.read);
-    expect(told).toEqual(older);
-    const proof = await hashRanges(consistencyPath(size, count), tree.read);
-    expect(isConsistent([size, older], [count, root], proof)).toBe(true);
-  }
-});
+)(
+  'a tree of %d leaves that grows by %d at a time proves every leaf and every seventh older size',
+  async (count, step) => {
+    const leaves = someLeaves(count);
+    const tree = await growTo(leaves, step);
+    const root = rootOf(leaves);
+    expect(await tree.frontier.root()).toEqual(root);
+    for (let index = 0; index < count; index++) {
+      const proof = await hashRanges(inclusionPath(index, count), tree.read);
+      expect(rootOfInclusion(leaves[index] as Uint8Array, index, count, proof)).toEqual(root);
+    }
+    for (let size = 1; size <= count; size += 7) {
+      const older = rootOf(leaves.slice(0, size));
+      const [subtreeRoot] = await hashRanges([{ start: 0, end: size }], tree.read);
+      expect(subtreeRoot).toEqual(older);
+      const proof = await hashRanges(consistencyPath(size, count), tree.read);
+      expect(isConsistent([size, older], [count, root], proof)).toBe(true);
+    }
+  },
+);
 
-it('keeps a tree of three levels of tiles, and reads six of them for a proof at most', async () => {
+it('a proof in a tree with three levels of tiles reads at most six tiles', async () => {
   const leaves = someLeaves(65_536 + 300);
   const tree = await growTo(leaves, 5_000);
   const root = rootOf(leaves);
@@ -118,24 +121,27 @@ it('keeps a tree of three levels of tiles, and reads six of them for a proof at 
   }
 });
 
-it.each([9_999_999, 10_000_000, 2 ** 24, 2 ** 32 - 1])('reads few tiles for a proof among %d entries', async (size) => {
-  const count = async (ranges: { start: number; end: number }[]) => {
-    let reads = 0;
-    await hashRanges(ranges, async () => {
-      reads += 1;
-      return new Uint8Array(8_192);
-    });
-    return reads;
-  };
-  for (let at = 0; at < 15; at++) {
-    const place = Math.floor((at * 2_654_435_761) % size);
-    expect(await count(inclusionPath(place, size))).toBeLessThanOrEqual(8);
-    const roots = [place, size].map((end) => ({ start: 0, end }));
-    expect(await count([...roots, ...consistencyPath(place, size)])).toBeLessThanOrEqual(8);
-  }
-});
+it.each([9_999_999, 10_000_000, 2 ** 24, 2 ** 32 - 1])(
+  'a proof in a tree of %d entries reads at most eight tiles',
+  async (size) => {
+    const count = async (ranges: { start: number; end: number }[]) => {
+      let reads = 0;
+      await hashRanges(ranges, async () => {
+        reads += 1;
+        return new Uint8Array(8_192);
+      });
+      return reads;
+    };
+    for (let at = 0; at < 15; at++) {
+      const place = Math.floor((at * 2_654_435_761) % size);
+      expect(await count(inclusionPath(place, size))).toBeLessThanOrEqual(8);
+      const roots = [place, size].map((end) => ({ start: 0, end }));
+      expect(await count([...roots, ...consistencyPath(place, size)])).toBeLessThanOrEqual(8);
+    }
+  },
+);
 
-it('rejects a frontier that does not fit the size of the tree', () => {
+it('a frontier is rejected if it does not fit the size of the tree', () => {
   expect(() => TreeFrontier.parse(3, new Uint8Array(64))).toThrow('64 bytes');
   expect(() => TreeFrontier.parse(256, new Uint8Array(256 * 32))).toThrow();
   expect(TreeFrontier.parse(256, new Uint8Array(32)).size).toBe(256);

@@ -28,7 +28,7 @@ async function makeScene(overrides: Partial<World['env']> = {}) {
   return { world, bucket, account: await world.account({ plan: 'enterprise' }) };
 }
 
-/** A log of some entries whose head is signed, and kept in R2. */
+/** A log of `count` entries whose signed head is in R2. */
 async function sealed(count: number, overrides: Partial<World['env']> = {}) {
   const scene = await makeScene(overrides);
   await addEntries(scene.account, count);
@@ -36,7 +36,7 @@ async function sealed(count: number, overrides: Partial<World['env']> = {}) {
   return { ...scene, head: await checkpointOf(scene.account) };
 }
 
-/** A log whose newest head of seven entries is not in R2 yet, which keeps that of five. */
+/** A log whose newest head (seven entries) is not in R2 yet. The newest head in R2 has five entries. */
 async function sealedTwice() {
   const scene = await sealed(5);
   scene.world.advance(MINUTE);
@@ -45,7 +45,7 @@ async function sealedTwice() {
   return { ...scene, kept: scene.head, head: await checkpointOf(scene.account) };
 }
 
-/** Writes to the database as somebody would who can do nothing else. */
+/** Writes to the database like an attacker who has access to nothing else. */
 async function write(sql: string, ...values: unknown[]): Promise<void> {
   const { meta } = await env.DB.prepare(sql)
     .bind(...values)
@@ -61,7 +61,7 @@ async function numberOf({ id }: TestAccount): Promise<number> {
   return results.find((row) => formatHexId('user', row.id) === id)?.number ?? 0;
 }
 
-/** Checks that everything which speaks of a log refuses it, and shows the last head that was signed; null for none. */
+/** Checks that the log is refused everywhere, and that `head`, the last signed one, is shown (null if there is none). */
 async function expectRefused(account: TestAccount, head: Json): Promise<void> {
   const { world } = account;
   log.clear();
@@ -88,7 +88,7 @@ async function expectRefused(account: TestAccount, head: Json): Promise<void> {
   expect([later.status, later.body.note]).toEqual(head ? [200, head.note] : [409, undefined]);
 }
 
-/** Checks that a log is as it should be: its head is the one given, entries are proven, and it goes on. */
+/** Checks that a log is consistent: it has the given head, its entries are proven, and new entries are sealed. */
 async function expectSound(account: TestAccount, head: Json): Promise<void> {
   const { world } = account;
   log.clear();
@@ -104,19 +104,22 @@ async function expectSound(account: TestAccount, head: Json): Promise<void> {
 describe('the head of another log', () => {
   const COLUMNS = 'size, root, sealed_at, edge, note';
 
-  it.each([COLUMNS, 'note', 'size, root, edge'])('in its place is refused (%s)', async (columns) => {
-    const { world, account: victim, head } = await sealed(3);
-    const other = await world.account();
-    await addEntries(other, 5);
-    await world.sweep();
-    const [from, to] = [await numberOf(other), await numberOf(victim)];
-    await write(
-      `update trees set (${columns}) = (select ${columns} from trees where account = ?) where account = ?`,
-      from,
-      to,
-    );
-    await expectRefused(victim, head);
-  });
+  it.each([COLUMNS, 'note', 'size, root, edge'])(
+    'is refused in place of the log’s own head (columns %s)',
+    async (columns) => {
+      const { world, account: victim, head } = await sealed(3);
+      const other = await world.account();
+      await addEntries(other, 5);
+      await world.sweep();
+      const [from, to] = [await numberOf(other), await numberOf(victim)];
+      await write(
+        `update trees set (${columns}) = (select ${columns} from trees where account = ?) where account = ?`,
+        from,
+        to,
+      );
+      await expectRefused(victim, head);
+    },
+  );
 
   it('is not shown if the log has no head of its own', async () => {
     const { world, account: other } = await sealed(5);
@@ -128,25 +131,28 @@ describe('the head of another log', () => {
 });
 
 describe('a head', () => {
-  it.each([-DAY, 10 * YEAR])('has the signed time, whatever the database says (%d)', async (shift) => {
-    const { world, account, head } = await sealed(5);
-    await write('update trees set sealed_at = sealed_at + ?', shift);
-    expect(await checkpointOf(account)).toEqual(head);
-    world.advance(HOUR);
-    await addEntries(account, 1);
-    await world.sweep();
-    expect((await expectTree(account)).timestamp).toBe(new Date(world.now).toISOString());
-  });
+  it.each([-DAY, 10 * YEAR])(
+    'has the signed time even if the time in the database is changed by %d ms',
+    async (shift) => {
+      const { world, account, head } = await sealed(5);
+      await write('update trees set sealed_at = sealed_at + ?', shift);
+      expect(await checkpointOf(account)).toEqual(head);
+      world.advance(HOUR);
+      await addEntries(account, 1);
+      await world.sweep();
+      expect((await expectTree(account)).timestamp).toBe(new Date(world.now).toISOString());
+    },
+  );
 
-  it('of an empty log has the time of the account, whatever the database says', async () => {
+  it('of an empty log keeps its time if somebody changes the creation time of the account', async () => {
     const { account } = await makeScene();
     const head = await checkpointOf(account);
     await write('update accounts set created_at = created_at - ?', DAY);
     expect(await checkpointOf(account)).toEqual(head);
   });
 
-  it('with a time in the future is refused until then', async () => {
-    // The head that R2 keeps is a minute older.
+  it('with a time in the future is refused until that time', async () => {
+    // The head in R2 is a minute older.
     const { world, account, head } = await sealedTwice();
     const { now } = world;
     world.now = now - MINUTE;
@@ -172,7 +178,7 @@ describe('a head', () => {
     await expectRefused(account, head);
   });
 
-  it('is never signed again: every response has the original note', async () => {
+  it('is not signed again after a key rotation: responses have the original note', async () => {
     const { world, bucket, account, head } = await sealedTwice();
     const ROOT_SECRET = `${new Uint8Array(32).fill(9).toBase64()},${world.env.ROOT_SECRET}`;
     const rotated = new World({ FILES: bucket.binding, ROOT_SECRET });
@@ -182,7 +188,7 @@ describe('a head', () => {
     await expectSigned(rotated, body);
   });
 
-  it('that was sealed twice after a crash has one time', async () => {
+  it('keeps its time and note if it is sealed again after a crash', async () => {
     const database = new FaultyDatabase(env.DB);
     const { world, bucket, account } = await makeScene({ DB: database.binding });
     await addEntries(account, 300);
@@ -191,7 +197,7 @@ describe('a head', () => {
     database.refuse(null);
     const [key = ''] = bucket.keys.filter((key) => key.includes('/checkpoints/'));
     const kept = await (await bucket.binding.get(key))?.text();
-    // What is kept is the head already, though the database does not know of it.
+    // The head in R2 is valid already, although the database does not have it yet.
     const head = await expectTree(account);
     expect([head.tree_size, head.note]).toEqual([300, kept]);
     world.advance(2 * MINUTE);
@@ -200,7 +206,7 @@ describe('a head', () => {
     expect(await expectTree(account)).toEqual(head);
   });
 
-  it('with a former host of the service is valid, and the next one has the new host', async () => {
+  it('with a former host of the service stays valid, and the next head has the new host', async () => {
     const { world, bucket, account, head } = await sealed(5);
     const moved = new World({ FILES: bucket.binding, PUBLIC_URL: 'https://new.test' });
     moved.now = world.now;
@@ -212,11 +218,11 @@ describe('a head', () => {
   });
 });
 
-describe('when a head is published in R2', () => {
+describe('the publication of a head in R2', () => {
   const checkpoints = (bucket: TestBucket) =>
     bucket.keys.flatMap((key) => Number(/\/checkpoints\/(\d+)$/.exec(key)?.[1]) || []);
 
-  it.each([9e12, 0])('is an hour after the head before, whatever the database says (%d)', async (time) => {
+  it.each([9e12, 0])('happens an hour after the previous one, whatever time the database has (%d)', async (time) => {
     const { world, bucket, account } = await sealed(5);
     const began = world.now;
     const publishedAt = () => write('update trees set published_at = ?', time);
@@ -241,7 +247,7 @@ describe('when a head is published in R2', () => {
     });
   });
 
-  it('leaves no time for another history: a restored and changed log is refused', async () => {
+  it('happens every hour despite false times in the database, so a log that is reset and changed is refused', async () => {
     const { world, bucket, account } = await sealed(5);
     const before = await env.DB.prepare('select root, edge from trees').first<Record<string, unknown>>();
     for (let round = 0; round < 4; round++) {
@@ -266,7 +272,7 @@ describe('a hold', () => {
   const LONGEST = 3 * MINUTE;
 
   it.each([
-    ['with an end that a request can set prevents sealing', LONGEST, 5],
+    ['with the latest end that a request can set prevents sealing', LONGEST, 5],
     ['with a later end is ignored', LONGEST + 1, 6],
     ['with an end in the far future is ignored', YEAR * 1_000, 6],
   ])('%s', async (_, time, size) => {
@@ -284,18 +290,22 @@ describe('a hold', () => {
     expect((await expectTree(account)).tree_size).toBe(6);
   });
 
-  it('that begins ends later than the one before, whatever the database says', () => {
+  it('lasts two minutes, or a millisecond longer if the previous hold has the same end', () => {
     const now = 1_000 * DAY;
     const ends = [0, now, now + MINUTE, now + 2 * MINUTE, now + LONGEST + 1, 9e12];
     expect(ends.map((end) => endOfHold(end, now) - now - 2 * MINUTE)).toEqual([0, 0, 0, 1, 0, 0]);
   });
 });
 
-describe('a key that is no longer configured', () => {
+describe('after a signing key is removed', () => {
   const ROOT_SECRET = new Uint8Array(32).fill(9).toBase64();
 
-  /** The account as the service knows it with the new secret alone. */
-  async function forget({ world, bucket, account }: Awaited<ReturnType<typeof makeScene>>): Promise<TestAccount> {
+  /** The same account in a service that has only the new root secret. */
+  async function withNewSecret({
+    world,
+    bucket,
+    account,
+  }: Awaited<ReturnType<typeof makeScene>>): Promise<TestAccount> {
     const other = new World({ FILES: bucket.binding, ROOT_SECRET });
     other.now = world.now;
     const path = `/v1/admin/users/${account.id}/tokens`;
@@ -309,9 +319,9 @@ describe('a key that is no longer configured', () => {
     });
   }
 
-  it('has its head signed again by the newest key if R2 has it, with the original time', async () => {
+  it('a head in R2 is signed again by the newest key, with the original time', async () => {
     const scene = await sealed(5);
-    const account = await forget(scene);
+    const account = await withNewSecret(scene);
     account.world.advance(DAY);
     await env.DB.prepare('update trees set sealed_at = 0').run();
     const { note, ...head } = await checkpointOf(account);
@@ -321,14 +331,14 @@ describe('a key that is no longer configured', () => {
     await expectSound(account, { ...head, note });
   });
 
-  it('does not affect an empty log, whose head is always the same', async () => {
+  it('the head of an empty log differs only in its signature', async () => {
     const scene = await makeScene();
-    // As a request to go on with a restored log leaves it.
+    // A restoration request leaves such a row.
     await write('insert into trees (account, due_at) values (?, 0)', await numberOf(scene.account));
     await scene.world.sweep();
     expect(await env.DB.prepare('select note from trees').first('note')).toEqual(expect.any(String));
     const { note, ...before } = await checkpointOf(scene.account);
-    const account = await forget(scene);
+    const account = await withNewSecret(scene);
     log.clear();
     const head = await checkpointOf(account);
     expect(head).toMatchObject(before);
@@ -336,9 +346,9 @@ describe('a key that is no longer configured', () => {
     await expectSound(account, head);
   });
 
-  it('makes a head refused that is not in R2', async () => {
+  it('a head that is not in R2 is refused', async () => {
     const { kept, ...scene } = await sealedTwice();
-    const account = await forget(scene);
+    const account = await withNewSecret(scene);
     const shown = await checkpointOf(account);
     const { note: _, ...head } = kept;
     expect(shown).toMatchObject(head);
@@ -347,20 +357,20 @@ describe('a key that is no longer configured', () => {
   });
 });
 
-describe('a row of the tree', () => {
+describe('the database row of a tree', () => {
   const NOTHING = "size = 0, root = null, sealed_at = null, edge = x''";
   const change = "update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = 2";
 
   it.each([
-    ['of another size', 'update trees set size = 6'],
-    ['of another root', 'update trees set root = zeroblob(32)'],
+    ['with another size', 'update trees set size = 6'],
+    ['with another root', 'update trees set root = zeroblob(32)'],
     ['without a root', 'update trees set root = null'],
-    ['of another edge', 'update trees set edge = zeroblob(length(edge))'],
-    ['of half an edge', "update trees set edge = x'00'"],
+    ['with another frontier', 'update trees set edge = zeroblob(length(edge))'],
+    ['with a truncated frontier', "update trees set edge = x'00'"],
     ['without a note', 'update trees set note = null'],
-    ['with a note that nobody signed', "update trees set note = replace(note, 'time 2026', 'time 2025')"],
-    ['that says that nothing is sealed, beside its note', `update trees set ${NOTHING}`],
-    ['that says that more is kept', 'update trees set published_size = 6'],
+    ['with a forged note', "update trees set note = replace(note, 'time 2026', 'time 2025')"],
+    ['that says that nothing is sealed but has a note', `update trees set ${NOTHING}`],
+    ['with a published size that R2 does not have', 'update trees set published_size = 6'],
   ])('%s is refused', async (_, sql) => {
     const { account, head, kept } = await sealedTwice();
     await write(sql);
@@ -369,21 +379,21 @@ describe('a row of the tree', () => {
 
   it.each([
     ['says that nothing is sealed', `update trees set ${NOTHING}, note = null, published_size = 0`],
-    ['is gone', 'delete from trees'],
-  ])('of a changed log that %s is refused', async (_, sql) => {
+    ['is deleted', 'delete from trees'],
+  ])('cannot hide a change of the log if it %s', async (_, sql) => {
     const { account, kept } = await sealedTwice();
     await write(change);
     await write(sql);
     await expectRefused(account, kept);
   });
 
-  it('that is lost is made again from an unchanged log, with the head in R2', async () => {
+  it('that was lost is rebuilt from the unchanged log, with the head in R2', async () => {
     const { account, head } = await sealed(5);
     await write(`update trees set ${NOTHING}, note = null, published_size = 0, due_at = 0`);
     await expectSound(account, head);
   });
 
-  it('from earlier is refused once R2 has a later head of the changed log', async () => {
+  it('that was reset is refused if an entry under the later head in R2 was changed', async () => {
     const { world, account } = await sealed(5);
     const before = await env.DB.prepare('select * from trees').first<Record<string, unknown>>();
     world.advance(HOUR);
@@ -401,7 +411,7 @@ describe('a row of the tree', () => {
   it('is refused if R2 has another head of the same size', async () => {
     const { world, account, bucket, head } = await sealedTwice();
     const row = await env.DB.prepare('select root, edge, note from trees').first<Record<string, unknown>>();
-    // Another history of the same size, kept by now.
+    // Another history of the same size, whose head is now in R2.
     await write(change.replace('= 2', '= 7'));
     const five = await bucket.binding.get(`trees/${account.id}/checkpoints/0000000000000005`);
     await bucket.binding.delete(`trees/${account.id}/checkpoints/0000000000000005`);
@@ -428,7 +438,7 @@ describe('a row of the tree', () => {
 });
 
 describe('an entry', () => {
-  it('that was changed after sealing has no proof, while the others do', async () => {
+  it('that was changed after sealing has no proof, but other entries do', async () => {
     const { account } = await sealed(5);
     const [first, second] = await account.log();
     await write("update audit_entries set ip_address = '10.0.0.1' where pos % 4294967296 = 2");
@@ -439,14 +449,14 @@ describe('an entry', () => {
     await account.must(200, 'GET', `/v1/audit/${first.id}/proof`);
   });
 
-  it('that is not sealed yet is a conflict', async () => {
+  it('that is not sealed yet has no proof: the response is a 409 conflict', async () => {
     const { account } = await sealed(5);
     await addEntries(account, 1);
     const entry = (await account.log()).at(-1);
     expect((await account.must(409, 'GET', `/v1/audit/${entry.id}/proof`)).body.code).toBe('conflict');
   });
 
-  it('that was the last sealed one and is deleted makes the log refused', async () => {
+  it('that is deleted from the end of a sealed log makes the log refused', async () => {
     const { account, head } = await sealed(5);
     await write('delete from audit_entries where pos % 4294967296 > 3');
     await expectRefused(account, head);
@@ -472,8 +482,8 @@ it('a log that is sealed while it is read is never reported as refused', async (
   expect(log.of('tree_refused')).toEqual([]);
 });
 
-describe('a log that another sealer seals at the same time', () => {
-  /** The service as it is, and beside it as another sees it whose calls nothing comes in between of. */
+describe('a log that another sealer seals concurrently', () => {
+  /** A service whose R2 calls can be interrupted, and another sealer of the same log that is never interrupted. */
   async function makeOverlap() {
     const outage = new Outage();
     const bucket: TestBucket = new TestBucket(1, 1_000, () => world.now);
@@ -481,7 +491,7 @@ describe('a log that another sealer seals at the same time', () => {
     const account = await world.account({ plan: 'enterprise' });
     await addEntries(account, 5);
     await world.sweep();
-    /** Somebody asks, and another sweep seals it at once. */
+    /** Adds an entry, and has the other sealer seal the log. */
     const sealFurther = async (now = world.now) => {
       const other = new World({ FILES: bucket.binding });
       other.now = now;
@@ -535,7 +545,7 @@ describe('a log that another sealer seals at the same time', () => {
     expect(log.of('tree_refused')).toEqual([]);
   });
 
-  it('is not refused by a report either', async () => {
+  it('is not refused by a report', async () => {
     const { outage, world, account, sealFurther } = await makeOverlap();
     world.advance(HOUR);
     await addEntries(account, 3);
@@ -544,12 +554,12 @@ describe('a log that another sealer seals at the same time', () => {
     expect(log.of('tree_refused')).toEqual([]);
   });
 
-  it('is retried, and not refused, if that happens at each reading', async () => {
+  it('is sealed by the next sweep, and not refused, if it grows during every read', async () => {
     const { outage, world, account, sealFurther } = await makeOverlap();
     let { now } = world;
     world.advance(DAY);
     await addEntries(account, 3);
-    // Each reading of the log lists and reads its newest head: the other sealer keeps one an hour.
+    // Each read of the log lists the heads and gets the newest one. The other sealer publishes a head per hour.
     const again = async (): Promise<void> => {
       now += HOUR;
       await sealFurther(now);
@@ -564,7 +574,7 @@ describe('a log that another sealer seals at the same time', () => {
     await expectTree(account);
   });
 
-  it('has the row that the other sealer wrote, whether or not this one succeeds', async () => {
+  it('keeps the row that the other sealer wrote if this one fails', async () => {
     const { outage, world, account, sealFurther } = await makeOverlap();
     world.advance(HOUR);
     await addEntries(account, 3);
@@ -577,7 +587,7 @@ describe('a log that another sealer seals at the same time', () => {
     expect(await env.DB.prepare('select size, due_at from trees').first()).toEqual({ size: 9, due_at: null });
   });
 
-  it('has the proof of an export if the other sealer was first and sealed less', async () => {
+  it('gets the proof of an export even if the other sealer writes a smaller tree first', async () => {
     const { world, account } = await makeOverlap();
     const readRow = () => env.DB.prepare('select size, root, edge, note from trees').first<Record<string, unknown>>();
     const writeRow = (row: Record<string, unknown> | null) =>
@@ -593,7 +603,7 @@ describe('a log that another sealer seals at the same time', () => {
     const bucket = world.env.FILES as R2Bucket;
     const { list } = bucket;
     let before: unknown;
-    // The first thing that sealing does with R2.
+    // Sealing makes this call to R2 first.
     bucket.list = async (options) => {
       before = (await readRow())?.size;
       await writeRow(ofOther);

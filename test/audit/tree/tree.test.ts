@@ -32,11 +32,11 @@ async function keptNotes({ bucket, account }: Scene): Promise<string[]> {
   return Promise.all(keys.map(async (key) => (await bucket.binding.get(key))?.text() ?? ''));
 }
 
-/** What the service says of itself while something happens, line by line. */
-async function errorsDuring(happens: () => Promise<unknown>): Promise<Json[]> {
+/** The error lines that the service logs while a callback runs. */
+async function errorsDuring(callback: () => Promise<unknown>): Promise<Json[]> {
   const spy = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   try {
-    await happens();
+    await callback();
     return spy.mock.calls.map(([line]) => JSON.parse(line));
   } finally {
     spy.mockRestore();
@@ -44,7 +44,7 @@ async function errorsDuring(happens: () => Promise<unknown>): Promise<Json[]> {
 }
 
 describe('the head of a log', () => {
-  it('is that of an empty tree at first', async () => {
+  it('is the signed head of an empty tree at first', async () => {
     const { world, account } = await makeScene();
     const created = (await account.must(200, 'GET', '/v1/me')).body.created_at;
     const checkpoint = await checkpointOf(account);
@@ -55,7 +55,7 @@ describe('the head of a log', () => {
     expect(await checkpointOf(account)).toEqual(checkpoint);
   });
 
-  it('covers every entry after the next sweep, and does not change until there are more', async () => {
+  it('covers every entry after the next sweep, and does not change without new entries', async () => {
     const { world, account } = await makeScene();
     const agent = await account.agent();
     const permission = await agent.request();
@@ -73,14 +73,14 @@ describe('the head of a log', () => {
     expect((await expectTree(account)).tree_size).toBe(3);
   });
 
-  it.each([255, 256, 257, 1_030])('is correct for a log of %d entries that is sealed at once', async (count) => {
+  it.each([255, 256, 257, 1_030])('is correct for a log of %d entries that a single sweep seals', async (count) => {
     const { world, account } = await makeScene();
     await addEntries(account, count);
     await world.sweep();
     expect((await expectTree(account)).tree_size).toBe(count);
   });
 
-  it('is correct for a log that grows in steps, and for many accounts at a time', async () => {
+  it('is correct for a log that grows in steps, and for 20 other logs in the same sweep', async () => {
     const { world, account } = await makeScene();
     const others = await Promise.all(Array.from({ length: 20 }, () => world.account()));
     for (const other of others) await (await other.agent()).request();
@@ -121,7 +121,7 @@ describe('a proof', () => {
     await account.must(200, 'GET', `/v1/audit/${id}/proof`);
   });
 
-  it('exists only for entries of the account, and within their retention', async () => {
+  it('exists only for entries of the account within their retention', async () => {
     const { world, account } = await makeScene();
     await (await account.agent()).request();
     await world.sweep();
@@ -134,7 +134,7 @@ describe('a proof', () => {
     await account.must(404, 'GET', `/v1/audit/${id}/proof`);
   });
 
-  it('of consistency exists only for sizes up to that of the head', async () => {
+  it('of consistency exists only for sizes up to the tree size of the head', async () => {
     const { world, account } = await makeScene();
     const agent = await account.agent();
     for (let i = 0; i < 3; i++) await agent.request();
@@ -157,11 +157,11 @@ describe('a proof', () => {
     await account.must(400, 'GET', '/v1/audit/consistency');
   });
 
-  it('reads one row of the tree and few objects, however long the log is', async () => {
+  it('needs two database calls, one head and at most six tiles for a log of 1,730 entries', async () => {
     const { world, account, bucket } = await makeScene();
     await addEntries(account, 1_030);
     await world.sweep();
-    // Of these no head is kept yet: the one that is has to be found in the tree as well.
+    // R2 has no head of these entries yet, so the older head in R2 must be checked against the tree as well.
     await addEntries(account, 700);
     await world.sweep();
     const [, , entry] = await account.log();
@@ -196,7 +196,7 @@ describe('sealing', () => {
     expect([tree_size, root_hash]).toEqual([2, rootOf(leaves).toHex()]);
   });
 
-  it('publishes a head in R2 at once, then one per hour with changes, and never overwrites one', async () => {
+  it('publishes the first head in R2 immediately, then one head per hour with changes', async () => {
     const scene = await makeScene();
     const { world, account } = scene;
     const agent = await account.agent();
@@ -214,7 +214,7 @@ describe('sealing', () => {
     expect(results).toEqual([{ due_at: null }]);
   });
 
-  it('hashes an empty leaf for an entry that was removed before it was sealed', async () => {
+  it('hashes an empty leaf for an entry that was removed before sealing', async () => {
     const { world, account } = await makeScene();
     const agent = await account.agent();
     for (let i = 0; i < 3; i++) await agent.request();
@@ -226,7 +226,7 @@ describe('sealing', () => {
     expect((await checkpointOf(account)).root_hash).toBe(root.toHex());
   });
 
-  it('refuses and logs a log that was shortened, and one that was restored', async () => {
+  it('refuses a log that was shortened or reset, and reports it in the service log', async () => {
     const scene = await makeScene();
     const { world, account } = scene;
     const agent = await account.agent();
@@ -241,11 +241,11 @@ describe('sealing', () => {
     };
     await expectRefused();
     expect(await checkpointOf(account)).toEqual(head);
-    // As if the whole database had been put back to an earlier time.
+    // As if the whole database had been restored to an earlier time.
     await env.DB.prepare("update trees set size = 0, root = null, edge = x'', published_size = 0, due_at = 0").run();
     await expectRefused();
     expect(await checkpointOf(account)).toEqual(head);
-    // And gone on from there, to another log of the same size, and to a longer one.
+    // The log then grows with other entries, first to the same size and then beyond it.
     for (let i = 0; i < 2; i++) await agent.request();
     await expectRefused();
     await agent.request();
@@ -253,7 +253,7 @@ describe('sealing', () => {
     expect((await keptNotes(scene)).map((note) => parseNote(note).size)).toEqual([5]);
   });
 
-  it('refuses to replace a full tile by another', async () => {
+  it('refuses to replace a full tile with another one', async () => {
     const { world, account, bucket } = await makeScene();
     await addEntries(account, 300);
     await world.sweep();
@@ -267,7 +267,7 @@ describe('sealing', () => {
   });
 
   describe('never signs what an attacker wrote into the database', () => {
-    /** A log of five entries whose head is kept, and of two more that are sealed since. */
+    /** A log of seven sealed entries. The newest head in R2 covers the first five. */
     async function sealTwice() {
       const scene = await makeScene();
       const agent = await scene.account.agent();
@@ -283,7 +283,7 @@ describe('sealing', () => {
         .bind(sequence)
         .run();
 
-    /** An entry is changed, and the row of the tree to what it would be then. */
+    /** Changes an entry, and the row of the tree so that it matches. */
     async function rewrite(account: TestAccount, sequence: number, columns: string) {
       await change(sequence);
       const leaves = await leavesOf(account);
@@ -293,20 +293,20 @@ describe('sealing', () => {
 
     const attacks: [string, string][] = [
       ['', ''],
-      [', note and all', ', note = null'],
-      [', and says that it is kept', ', published_size = 7'],
-      [', and says that more is kept', ', published_size = 1000000'],
-      [', and says that nothing is kept', ', published_size = 0, published_at = 0'],
+      [', without its note', ', note = null'],
+      [', with published size 7', ', published_size = 7'],
+      [', with published size 1,000,000', ', published_size = 1000000'],
+      [', with published size 0', ', published_size = 0, published_at = 0'],
     ];
 
-    // One entry under the head that is kept, and one after it.
+    // Entry 3 is under the head in R2, entry 6 is after it.
     it.each([3, 6].flatMap((sequence) => attacks.map(([how, columns]) => [sequence, how, columns] as const)))(
-      'when the row tells of another tree from %d on%s',
+      'if entry %d was changed, and the row of the tree to match it%s',
       async (sequence, _, columns) => {
         const { world, account, agent } = await sealTwice();
         const head = await checkpointOf(account);
         await rewrite(account, sequence, columns);
-        // Without its note nobody knows of the newest head: the one that R2 keeps is shown.
+        // Without its note the newest head is unknown, so the newest head in R2 is shown.
         const size = columns.includes('note') ? 5 : 7;
         let shown: Json;
         const lines = await errorsDuring(async () => {
@@ -324,10 +324,10 @@ describe('sealing', () => {
     );
 
     it.each([
-      ['as kept', ', published_size = 7'],
-      ['as never kept', ', published_size = 0'],
-      ['as another that is kept', ', published_size = 6'],
-    ])('when the row says that nothing is sealed, and the log %s', async (_, columns) => {
+      ['7', ', published_size = 7'],
+      ['0', ', published_size = 0'],
+      ['6', ', published_size = 6'],
+    ])('if the row says that nothing is sealed, with published size %s', async (_, columns) => {
       const { world, account } = await sealTwice();
       await change(3);
       const nothing = "size = 0, root = null, sealed_at = null, edge = x'', note = null, due_at = 0";
@@ -344,7 +344,7 @@ describe('sealing', () => {
     await agent.request();
     await world.sweep();
     const before = await checkpointOf(account);
-    // Credentials are known by the root secret as well.
+    // The root secret also protects credentials, so the test reads the database instead of the API.
     const other = new World({ FILES: bucket.binding, ROOT_SECRET: new Uint8Array(32).fill(9).toBase64() });
     await agent.request();
     await other.sweep();
@@ -353,7 +353,7 @@ describe('sealing', () => {
     expect(stored?.note).not.toContain(before.note.split(' ').at(-1));
   });
 
-  it('never signs a time before that of the last head', async () => {
+  it('never signs a time before the time of the last head', async () => {
     const { world, account } = await makeScene();
     const agent = await account.agent();
     await agent.request();
@@ -375,7 +375,7 @@ describe('sealing', () => {
     expect((await checkpointOf(other)).tree_size).toBe(1);
   });
 
-  it('seals each log with its own entries, whatever else is due at the same time', async () => {
+  it('seals each log with its own entries if many logs are due, even logs of unknown accounts', async () => {
     const { world } = await makeScene();
     const accounts = await Promise.all(Array.from({ length: 20 }, () => world.account()));
     for (const account of accounts) await (await account.agent()).request();
@@ -385,7 +385,7 @@ describe('sealing', () => {
     for (const account of accounts) expect((await expectTree(account)).tree_size).toBe(1);
   });
 
-  it('costs nothing if nothing happened', async () => {
+  it('makes no R2 call if no log has changed', async () => {
     const { world, account } = await makeScene();
     await (await account.agent()).request();
     await world.sweep();
@@ -399,7 +399,7 @@ describe('sealing', () => {
   });
 
   it.each(MODES)(
-    'survives a failure "%s" of every call, and makes the same tree',
+    'makes the same tree after any of its calls fails (%s)',
     async (mode) => {
       const outage = new Outage();
       const bucket = new TestBucket(1, 1_000);
@@ -436,7 +436,7 @@ describe('sealing', () => {
     60_000,
   );
 
-  it('continues after R2 failed for hours', async () => {
+  it('continues after R2 fails for hours', async () => {
     const outage = new Outage();
     const bucket = new TestBucket(1, 1_000);
     const scene = await makeScene({ FILES: outage.bucket(bucket.binding) });
@@ -460,7 +460,7 @@ describe('sealing', () => {
     expect((await keptNotes({ ...scene, bucket })).map((note) => parseNote(note).size)).toEqual([300, 800]);
   });
 
-  it('continues from the published head of a crashed sealer, however many logs are due', async () => {
+  it('continues from the published head of a crashed sealer, even if 63 other logs are due', async () => {
     const database = new FaultyDatabase(env.DB);
     const { world, account, bucket } = await makeScene({ DB: database.binding });
     await addEntries(account, 600);
@@ -476,19 +476,19 @@ describe('sealing', () => {
     expect((await expectTree(account)).tree_size).toBe(600);
   });
 
-  it('by two sweeps at the same time makes one tree', async () => {
+  it('by three concurrent sweeps makes one tree', async () => {
     const { world, account } = await makeScene();
     await addEntries(account, 600);
     await Promise.all([world.sweep(), world.sweep(), world.sweep()]);
     expect((await expectTree(account)).tree_size).toBe(600);
   });
 
-  describe('of a deleted account', () => {
+  describe('the log of a deleted account', () => {
     const deleteAccount = ({ world, id }: TestAccount) =>
       world.must(202, 'DELETE', `/v1/admin/users/${id}`, { token: world.env.ADMIN_TOKEN ?? '' });
 
-    it('leaves nothing in R2 after 21 minutes, and changes no other tree', async () => {
-      // R2 lists two objects at a time: the tree takes several slices of a sweep.
+    it('leaves nothing in R2 after 21 minutes, and no other tree changes', async () => {
+      // R2 lists two objects per call, so deleting the tree takes several slices of a sweep.
       const bucket = new TestBucket(1, 2);
       const { world, account } = await makeScene({ FILES: bucket.binding });
       const other = await world.account();
@@ -504,7 +504,7 @@ describe('sealing', () => {
         world.advance(MINUTE);
         await world.sweep();
       }
-      // Whoever began to seal it before might still write.
+      // A sealer that started before the deletion might still write.
       expect(keysOf(account)).toEqual([...kept, aside].toSorted());
       world.advance(2 * MINUTE);
       await world.sweep();
@@ -513,7 +513,7 @@ describe('sealing', () => {
       expect(results).toEqual([]);
     });
 
-    it('leaves nothing in R2 if it is deleted while it is sealed, at any point', async () => {
+    it('leaves nothing in R2 if the account is deleted at any point of the sweep', async () => {
       const outage = new Outage();
       const bucket = new TestBucket(1, 1_000);
       const { world } = await makeScene({ DB: outage.database(env.DB), FILES: outage.bucket(bucket.binding) });

@@ -28,8 +28,8 @@ async function makeScene() {
 
 type Scene = Awaited<ReturnType<typeof makeScene>>;
 
-/** A log of 300 entries whose database was put back to when it had these, and which has gone on since by some. */
-async function putBack(more = 400) {
+/** A log whose database was restored to its first 300 entries, and which has grown by `more` entries since then. */
+async function restoredLog(more = 400) {
   const scene = await makeScene();
   const { world, account, bucket } = scene;
   await addEntries(account, 300);
@@ -50,7 +50,7 @@ async function putBack(more = 400) {
   return { ...scene, head, kept, restoredTo, lost };
 }
 
-/** The digest of an object. */
+/** The SHA-256 digest of an object. */
 async function contentOf(bucket: TestBucket, key: string): Promise<string> {
   const object = await bucket.binding.get(key);
   return sha256(new Uint8Array((await object?.arrayBuffer()) ?? []));
@@ -70,7 +70,7 @@ async function isRefused({ world, account }: Pick<Scene, 'world' | 'account'>): 
   return log.of('tree_refused').some((line) => line.account === account.id);
 }
 
-/** Checks that the log is signed as far as it goes, and grew out of a head. */
+/** Checks that the whole log is signed, and that it extends the tree of 300 entries with the given root. */
 async function expectSealed({ world, account }: Pick<Scene, 'world' | 'account'>, size: number, root?: string) {
   world.advance(2 * MINUTE);
   await world.sweep();
@@ -80,7 +80,7 @@ async function expectSealed({ world, account }: Pick<Scene, 'world' | 'account'>
   expect(body.from_root_hash).toBe(root);
 }
 
-/** Lets the log be signed, and reads what is kept of its tree. */
+/** Seals the log, and reads its head and its tiles in R2. */
 async function sealedTree({ world, account, bucket }: Pick<Scene, 'world' | 'account' | 'bucket'>) {
   world.advance(3 * MINUTE);
   await world.sweep();
@@ -95,7 +95,7 @@ async function sealedTree({ world, account, bucket }: Pick<Scene, 'world' | 'acc
 
 describe('a log whose database was restored', () => {
   it('is signed again after the later objects in R2 are set aside', async () => {
-    const scene = await putBack();
+    const scene = await restoredLog();
     const { world, account, bucket, head, kept, restoredTo, lost } = scene;
     expect(await isRefused(scene)).toBe(true);
     log.clear();
@@ -123,7 +123,7 @@ describe('a log whose database was restored', () => {
     expect(bucket.keys).toEqual([]);
   });
 
-  it('is signed again from the beginning if it had no entry at that time', async () => {
+  it('is signed again from its first entry if it was empty at the restored time', async () => {
     const scene = await makeScene();
     const { world, account } = scene;
     const restore = await saveTables(env.DB);
@@ -137,7 +137,7 @@ describe('a log whose database was restored', () => {
     await expectSealed(scene, 260);
   });
 
-  it('is signed again if it grew in between while R2 had only full tiles of it', async () => {
+  it('is signed again if its only later object in R2 is a full tile', async () => {
     const scene = await makeScene();
     const { world, account, bucket } = scene;
     await addEntries(account, 10);
@@ -158,8 +158,8 @@ describe('a log whose database was restored', () => {
     await expectSealed(scene, 340);
   });
 
-  it('loses no tile that it needs, on any level', async () => {
-    const { restoredTo, ...scene } = await putBack();
+  it('keeps the tiles of its restored head and no others, on every level', async () => {
+    const { restoredTo, ...scene } = await restoredLog();
     const { account, bucket } = scene;
     const tiles = ['0/10', '0/100', '1/0', '1/1', '2/0'].map((path) => `trees/${account.id}/tiles/${path}`);
     for (const key of tiles) await bucket.binding.put(key, Uint8Array.of(1));
@@ -168,8 +168,8 @@ describe('a log whose database was restored', () => {
     expect(left).toEqual([`trees/${account.id}/checkpoints/0000000000000300`, `trees/${account.id}/tiles/0/0`]);
   });
 
-  it('is inconsistent until the last of many objects is set aside, and responses say that there are more', async () => {
-    const { restoredTo, head, ...scene } = await putBack();
+  it('stays inconsistent until the last of many objects is set aside, and each response says whether more are left', async () => {
+    const { restoredTo, head, ...scene } = await restoredLog();
     const { account, bucket } = scene;
     for (let index = 3; index < 600; index++) {
       await bucket.binding.put(`trees/${account.id}/tiles/0/${index}`, new Uint8Array(32 * TILE));
@@ -192,40 +192,43 @@ describe('a log whose database was restored', () => {
   });
 });
 
-describe('nothing is set aside', () => {
-  /** Asks, and checks that nothing changed anywhere. */
-  async function askInVain(scene: Pick<Scene, 'world' | 'account' | 'bucket'>, restoredTo: number): Promise<Answer> {
+describe('a restoration request', () => {
+  /** Sends the request, and checks that it changes nothing in the database and in R2. */
+  async function askWithoutEffect(
+    scene: Pick<Scene, 'world' | 'account' | 'bucket'>,
+    restoredTo: number,
+  ): Promise<Answer> {
     const before = [scene.bucket.keys, await dumpTables(env.DB)];
     const answer = await ask(scene, restoredTo);
     expect([scene.bucket.keys, await dumpTables(env.DB)]).toEqual(before);
     return answer;
   }
 
-  it('of a log that agrees with R2', async () => {
+  it('sets nothing aside if the log agrees with R2', async () => {
     const scene = await makeScene();
-    expect((await askInVain(scene, scene.world.now)).body).toEqual({ set_aside: 0, has_more: false });
+    expect((await askWithoutEffect(scene, scene.world.now)).body).toEqual({ set_aside: 0, has_more: false });
     await addEntries(scene.account, 300);
     await scene.world.sweep();
-    expect((await askInVain(scene, 0)).body).toEqual({ set_aside: 0, has_more: false });
+    expect((await askWithoutEffect(scene, 0)).body).toEqual({ set_aside: 0, has_more: false });
   });
 
-  it('for a time in the future', async () => {
-    const { restoredTo: _, ...scene } = await putBack();
-    const { status, body } = await askInVain(scene, scene.world.now + 1);
+  it('is rejected for a time in the future', async () => {
+    const { restoredTo: _, ...scene } = await restoredLog();
+    const { status, body } = await askWithoutEffect(scene, scene.world.now + 1);
     expect([status, body.errors[0].path]).toEqual([400, 'body.restored_to']);
   });
 
-  it('for a time after the one to which the database was restored', async () => {
-    const { restoredTo, ...scene } = await putBack();
+  it('is rejected if a head that the database lacks is more than a minute older than the given time', async () => {
+    const { restoredTo, ...scene } = await restoredLog();
     scene.world.advance(HOUR);
-    // What was sealed up to a minute before may have been unknown to the database still.
-    const { status, body } = await askInVain(scene, restoredTo + HOUR + MINUTE + 1);
+    // The database may lack a head that was sealed at most a minute before the restored time.
+    const { status, body } = await askWithoutEffect(scene, restoredTo + HOUR + MINUTE + 1);
     expect([status, body.code]).toEqual([409, 'conflict']);
     expect(body.detail).toContain(new Date(restoredTo + HOUR).toISOString());
     expect((await ask(scene, restoredTo + HOUR + MINUTE)).status).toBe(200);
   });
 
-  /** A log that somebody shortened in the database to an older head of 10 entries, which was signed. */
+  /** A log that somebody shortened in the database to an older signed head of 10 entries. */
   async function shortened(lost = 300, prepare = ''): Promise<Scene> {
     const scene = await makeScene();
     const { world, account } = scene;
@@ -246,48 +249,48 @@ describe('nothing is set aside', () => {
     return scene;
   }
 
-  it('of a log that somebody shortened before the database was restored', async () => {
+  it('is rejected for a log that somebody shortened in the database', async () => {
     const scene = await shortened();
     expect(await isRefused(scene)).toBe(true);
-    expect((await askInVain(scene, scene.world.now)).body.code).toBe('conflict');
-    // Where no head was kept meanwhile, the tiles tell.
+    expect((await askWithoutEffect(scene, scene.world.now)).body.code).toBe('conflict');
+    // Without a later head in R2, the tiles show it.
     await scene.bucket.binding.delete(`trees/${scene.account.id}/checkpoints/0000000000000310`);
-    expect((await askInVain(scene, scene.world.now)).body.code).toBe('conflict');
+    expect((await askWithoutEffect(scene, scene.world.now)).body.code).toBe('conflict');
     expect(await isRefused(scene)).toBe(true);
   });
 
-  it('of a log that somebody shortened, even with heads of a later time', async () => {
-    // Too few to fill a tile.
+  it('is rejected for a shortened log even if the database had a head time in the far future', async () => {
+    // Too few entries to fill a tile.
     const scene = await shortened(100, `update trees set sealed_at = ${Date.UTC(2100, 0)}`);
     expect(await isRefused(scene)).toBe(true);
-    expect((await askInVain(scene, scene.world.now)).body.code).toBe('conflict');
+    expect((await askWithoutEffect(scene, scene.world.now)).body.code).toBe('conflict');
   });
 
-  it('of a log on another shard than the restored one', async () => {
-    const { restoredTo, ...scene } = await putBack();
+  it('sets nothing aside if the log is on another shard than the restored one', async () => {
+    const { restoredTo, ...scene } = await restoredLog();
     expect((await ask(scene, restoredTo, '01')).body).toEqual({ set_aside: 0, has_more: false });
     expect(await isRefused(scene)).toBe(true);
   });
 
   it.each([
-    ['is another', 'root = zeroblob(32)'],
-    ['was signed by nobody', 'note = null, size = 299'],
+    ['has another root', 'root = zeroblob(32)'],
+    ['has another size and no signature', 'note = null, size = 299'],
     ['has no root', 'root = null'],
-  ])('where the head in the database %s', async (_, change) => {
-    const { restoredTo, ...scene } = await putBack();
+  ])('is rejected if the head in the database %s', async (_, change) => {
+    const { restoredTo, ...scene } = await restoredLog();
     await env.DB.prepare(`update trees set ${change}`).run();
-    const { status, body } = await askInVain(scene, restoredTo);
+    const { status, body } = await askWithoutEffect(scene, restoredTo);
     expect([status, body.code]).toEqual([409, 'conflict']);
   });
 });
 
 it.each(MODES)(
-  'a failure "%s" of any call leaves the log refused or whole, and the call can be sent again',
+  'a restoration request can be repeated after any of its calls fails (%s), and the log is refused until it is complete',
   async (mode) => {
-    // Too few entries to fill a tile: it is by its heads alone that the log is refused.
-    const { restoredTo, head, lost, ...scene } = await putBack(5);
+    // Too few entries to fill a tile, so only the heads show that the log is inconsistent.
+    const { restoredTo, head, lost, ...scene } = await restoredLog(5);
     const { outage, bucket, world } = scene;
-    const [putAllBack, refill, begun] = [await saveTables(env.DB), bucket.save(), world.now];
+    const [restoreTables, refill, startedAt] = [await saveTables(env.DB), bucket.save(), world.now];
     outage.arm(null);
     expect((await ask(scene, restoredTo)).status).toBe(200);
     const { calls } = outage;
@@ -295,9 +298,9 @@ it.each(MODES)(
     const expected = await sealedTree(scene);
     expect(calls).toBeGreaterThan(12);
     for (const call of failingCalls(calls, 3, MODES.indexOf(mode))) {
-      await putAllBack();
+      await restoreTables();
       refill();
-      world.now = begun;
+      world.now = startedAt;
       outage.arm({ call, mode });
       const { status } = await ask(scene, restoredTo);
       expect([call, status < 300 || status === 500 || status === 503]).toEqual([call, true]);
@@ -314,8 +317,8 @@ it.each(MODES)(
   },
 );
 
-describe('at the same time', () => {
-  /** A log of which there is more to seal, tiles and a head, and nothing to set aside. */
+describe('a concurrent restoration request', () => {
+  /** A log with 600 unsealed entries and nothing to set aside. Sealing writes tiles and a head. */
   async function unsealed(): Promise<Scene> {
     const scene = await makeScene();
     await addEntries(scene.account, 10);
@@ -325,23 +328,23 @@ describe('at the same time', () => {
     return scene;
   }
 
-  it('no tile is lost while the log is sealed, in any order of calls', async () => {
+  it('leaves the same tree between any two calls of a sweep that seals the log', async () => {
     const scene = await unsealed();
     const { outage, bucket, world } = scene;
-    const [putAllBack, refill, begun] = [await saveTables(env.DB), bucket.save(), world.now];
+    const [restoreTables, refill, startedAt] = [await saveTables(env.DB), bucket.save(), world.now];
     outage.arm(null);
     await world.sweep();
     const { calls } = outage;
     await expectSealed(scene, 610);
     const expected = await sealedTree(scene);
     let held = 0;
-    // Not fewer in a shallow run: the log is held for a few of these calls only.
+    // A shallow run tries every second call, because the request holds the log at a few of them only.
     for (let call = 1; call <= calls; call += depth.isExhaustive ? 1 : 2) {
-      await putAllBack();
+      await restoreTables();
       refill();
-      world.now = begun;
+      world.now = startedAt;
       outage.before(call, async () => {
-        held += (await ask(scene, begun)).body.set_aside > 0 ? 1 : 0;
+        held += (await ask(scene, startedAt)).body.set_aside > 0 ? 1 : 0;
       });
       await world.sweep();
       outage.arm(null);
@@ -350,7 +353,7 @@ describe('at the same time', () => {
     expect(held).toBeGreaterThan(0);
   });
 
-  it('a tree that R2 has already but its row does not yet is not mistaken for another', async () => {
+  it('leaves the same tree if R2 has a newer head than the database and a sweep runs between its calls', async () => {
     const scene = await unsealed();
     const { outage, bucket, world } = scene;
     const size = async () => (await env.DB.prepare('select size from trees').first<{ size: number }>())?.size;
@@ -361,26 +364,26 @@ describe('at the same time', () => {
       await env.DB.prepare('update trees set due_at = 0').run();
     }
     expect(await size()).toBe(10);
-    const [putAllBack, refill, begun] = [await saveTables(env.DB), bucket.save(), world.now];
+    const [restoreTables, refill, startedAt] = [await saveTables(env.DB), bucket.save(), world.now];
     outage.arm(null);
     await world.sweep();
     await expectSealed(scene, 610);
     const expected = await sealedTree(scene);
     for (let call = 1; call <= 10; call++) {
-      await putAllBack();
+      await restoreTables();
       refill();
-      world.now = begun;
+      world.now = startedAt;
       outage.before(call, () => world.sweep());
-      expect((await ask(scene, begun)).status).toBeOneOf([200, 503]);
+      expect((await ask(scene, startedAt)).status).toBeOneOf([200, 503]);
       outage.arm(null);
       expect([call, await sealedTree(scene)]).toEqual([call, expected]);
     }
   });
 
-  it('a log that is being sealed when the request comes loses no tile either', async () => {
-    const { restoredTo, head, ...scene } = await putBack();
+  it('leaves the same tree if a sweep or the same request runs between its calls', async () => {
+    const { restoredTo, head, ...scene } = await restoredLog();
     const { outage, bucket, world } = scene;
-    const [putAllBack, refill, begun] = [await saveTables(env.DB), bucket.save(), world.now];
+    const [restoreTables, refill, startedAt] = [await saveTables(env.DB), bucket.save(), world.now];
     outage.arm(null);
     await ask(scene, restoredTo);
     const { calls } = outage;
@@ -388,9 +391,9 @@ describe('at the same time', () => {
     const expected = await sealedTree(scene);
     for (const rival of [() => world.sweep(), () => ask(scene, restoredTo)]) {
       for (const call of failingCalls(calls, 2)) {
-        await putAllBack();
+        await restoreTables();
         refill();
-        world.now = begun;
+        world.now = startedAt;
         await env.DB.prepare('update trees set due_at = 0').run();
         outage.before(call, rival);
         const { status } = await ask(scene, restoredTo);
@@ -401,8 +404,8 @@ describe('at the same time', () => {
     }
   });
 
-  it('with a slow R2, nothing is deleted once the log may be sealed again', async () => {
-    const { restoredTo, lost, ...scene } = await putBack();
+  it('deletes nothing if R2 is so slow that the log may be sealed again in the meantime', async () => {
+    const { restoredTo, lost, ...scene } = await restoredLog();
     const { world, bucket } = scene;
     const { binding } = bucket;
     const put = binding.put.bind(binding);
@@ -417,7 +420,7 @@ describe('at the same time', () => {
   });
 });
 
-it('a file waits while its log is held, and then has its proof', async () => {
+it('an export waits while its log is held, and then completes with a proof', async () => {
   const scene = await makeScene();
   const { world, account } = scene;
   await addEntries(account, 10);
@@ -434,8 +437,8 @@ it('a file waits while its log is held, and then has its proof', async () => {
   expect([status, proof_url]).toEqual(['completed', expect.any(String)]);
 });
 
-it('concerns only one account', async () => {
-  const { restoredTo, ...scene } = await putBack();
+it('a restoration request affects only its own account', async () => {
+  const { restoredTo, ...scene } = await restoredLog();
   const other: TestAccount = await scene.world.account();
   expect((await ask({ ...scene, account: other }, restoredTo)).body).toEqual({ set_aside: 0, has_more: false });
   expect(await isRefused(scene)).toBe(true);
