@@ -345,7 +345,7 @@ it('an account moves round three shards twice, and all its credentials and downl
   for (const token of [...tokens, ...keys]) await world.must(401, 'GET', '/v1/permissions', { token });
 });
 
-it('a shard that does not know yet that an account moved again still redirects to it', async () => {
+it('credentials and links still work while the first shard does not know yet that the account moved again', async () => {
   const world = new World();
   const life = await makeLife(world);
   const { account } = life;

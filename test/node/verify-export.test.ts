@@ -600,7 +600,7 @@ describe('a change of the proof', () => {
     expect(firstFault(await verifyParts({ ...parts, tree }))).toMatchObject({ kind: 'proof', sequence });
   });
 
-  it('is refused when it makes a line too long, as is such a file', async () => {
+  it('is refused when a line is too long, in the proof or in the file', async () => {
     const endless = Buffer.alloc(2 ** 26 + 2 ** 20, 'a');
     const { faults } = await verify(file, endless);
     expect(faults[0]?.message).toContain('a line is too long');

@@ -171,7 +171,7 @@ describe('a signed note', () => {
     expect(() => parseNote(note)).toThrow(SyntaxError);
   });
 
-  it('is not verified with a verifier key that is shortened or changed', () => {
+  it('cannot be verified with a key that was shortened or changed by one character', () => {
     for (let at = 0; at < KEY.length; at++) {
       expect(() => parseVerifierKey(KEY.slice(0, at) + KEY.slice(at + 1)), `without ${at}`).toThrow(SyntaxError);
       const code = String.fromCharCode(KEY.charCodeAt(at) + 1);

@@ -523,7 +523,7 @@ describe('the event of a completed export is not sent to a webhook', () => {
     expect(told(fresh)).toEqual([after]);
   });
 
-  it('that was disabled at the completion, when another webhook gets the event after a lost queue message', async () => {
+  it('that was disabled at the completion, even if another webhook was active and the queue message was lost', async () => {
     const { world, witness, webhook, change, finish, told } = await openPair();
     const before = await finish();
     await change(false);

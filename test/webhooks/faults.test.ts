@@ -113,7 +113,7 @@ it('a queue message that arrives several times, even concurrently, sends each de
   }
 });
 
-it('no event is lost or sent twice when a worker creates deliveries after a faster one', async () => {
+it('no event is lost or sent twice when a faster worker creates the deliveries first', async () => {
   const { database, world, account, webhooks } = await makeScene();
   const agent = await account.agent();
   database.before(2, async () => {
