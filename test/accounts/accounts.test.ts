@@ -63,7 +63,7 @@ describe('an operator', () => {
     ['pro', 90],
     ['team', 365],
     ['enterprise', 2557],
-  ])('gives plan %s %d days of audit log', async (plan, days) => {
+  ])('creates an account on plan %s with a retention of %d days', async (plan, days) => {
     const { create, must } = makeOperator();
     const { id } = await create({ plan });
     const { body } = await must(200, 'GET', `/v1/admin/users/${id}`);
@@ -79,7 +79,7 @@ describe('an operator', () => {
     expect([updated.status, updated.body.code]).toEqual([403, 'plan_required']);
   });
 
-  it.each([1, 30, 2557])('sets %d days of retention on plan enterprise', async (days) => {
+  it.each([1, 30, 2557])('can set a retention of %d days on plan enterprise', async (days) => {
     const { create, must } = makeOperator();
     const account = await create({ plan: 'enterprise', audit_retention_days: days });
     expect(account.audit_retention_days).toBe(days);
@@ -89,7 +89,7 @@ describe('an operator', () => {
     expect(body.audit_retention_days).toBe(days);
   });
 
-  it('removes the account’s own retention with the plan that allowed it', async () => {
+  it('removes the retention of an account by changing to a plan that does not allow it', async () => {
     const { create, must } = makeOperator();
     const { id } = await create({ plan: 'enterprise', audit_retention_days: 30 });
     const path = `/v1/admin/users/${id}`;
@@ -98,7 +98,7 @@ describe('an operator', () => {
     expect((await must(200, 'PATCH', path, { plan: 'enterprise' })).body.audit_retention_days).toBe(2557);
   });
 
-  it('changes only the given fields', async () => {
+  it('changes only the given fields of an account', async () => {
     const { world, create, must } = makeOperator();
     const { token: _, ...account } = await create({ name: 'Before', plan: 'pro' });
     world.advance(1_500);
@@ -107,14 +107,14 @@ describe('an operator', () => {
     expect((await must(200, 'GET', `/v1/admin/users/${account.id}`)).body).toEqual(renamed);
   });
 
-  it('refuses an update without fields', async () => {
+  it('cannot send an update without fields', async () => {
     const { create, call } = makeOperator();
     const { id } = await create();
     const answer = await call('PATCH', `/v1/admin/users/${id}`, {});
     expect([answer.status, answer.body.code, answer.body.errors[0].path]).toEqual([400, 'invalid_request', 'body']);
   });
 
-  it('can give two accounts the same e-mail address, and finds both by it', async () => {
+  it('can create two accounts with the same e-mail address, and finds both by it', async () => {
     const { world, create, must } = makeOperator();
     const email = 'twice@example.com';
     const first = await create({ email });
@@ -149,7 +149,7 @@ describe('an operator', () => {
     expect(seen).toEqual(made);
   });
 
-  it('lists accounts without secrets', async () => {
+  it('gets a list of accounts without secrets', async () => {
     const { create, must } = makeOperator();
     const { token } = await create();
     const { text, body } = await must(200, 'GET', '/v1/admin/users?limit=1');
@@ -159,7 +159,7 @@ describe('an operator', () => {
     ]);
   });
 
-  it('creates further tokens, by default with every scope', async () => {
+  it('creates more tokens, by default with every scope', async () => {
     const { world, create, must } = makeOperator();
     const { id } = await create();
     const all = await must(201, 'POST', `/v1/admin/users/${id}/tokens`);
@@ -187,7 +187,7 @@ describe('an operator', () => {
 });
 
 describe('an account that is switched off', () => {
-  it('refuses its user tokens and its agents until it is switched on', async () => {
+  it('is refused with all its user tokens and agent keys until it is switched on', async () => {
     const { world, must } = makeOperator();
     const account = await world.account();
     const agent = await account.agent();
@@ -206,7 +206,7 @@ describe('an account that is switched off', () => {
   });
 });
 
-it('shows a user token its own account', async () => {
+it('a user token can read its own account', async () => {
   const { world, create } = makeOperator();
   const { token, ...account } = await create({ plan: 'team', name: 'Own' });
   const { body } = await world.must(200, 'GET', '/v1/me', { token: token.token });

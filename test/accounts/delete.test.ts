@@ -42,10 +42,10 @@ async function makeLife(world: World) {
   return { account, agents, further, download: body.download_url.slice(world.env.PUBLIC_URL?.length) };
 }
 
-// Moving accounts are tested in move.test.ts.
+// Tables that only moving accounts use; move.test.ts tests them.
 const OF_MOVES = ['move_changes', 'move_numbers', 'move_turns', 'moved_accounts', 'moved_credentials', 'moves'];
 
-it('refuses every credential of a deleted account at once', async () => {
+it('every credential of a deleted account is refused immediately', async () => {
   const world = new World();
   const { account, agents, further } = await makeLife(world);
   await deleteAccount(account);
@@ -56,7 +56,7 @@ it('refuses every credential of a deleted account at once', async () => {
   }
 });
 
-it('shows a deleted account nowhere', async () => {
+it('the operator does not find a deleted account', async () => {
   const world = new World();
   const account = await world.account({ email: 'gone@example.com' });
   await deleteAccount(account);
@@ -69,7 +69,7 @@ it('shows a deleted account nowhere', async () => {
   expect(body.data).toEqual([]);
 });
 
-it('leaves no row of a deleted account in any table after the sweep', async () => {
+it('the sweep erases every row and every file of a deleted account', async () => {
   const world = new World();
   const before = await countRows(env.DB);
   const { account, download } = await makeLife(world);
@@ -96,7 +96,7 @@ it('leaves no row of a deleted account in any table after the sweep', async () =
   expect((await env.FILES.list()).objects).toEqual([]);
 });
 
-it('erases no data of another account', async () => {
+it('deleting an account erases no data of another account', async () => {
   const world = new World();
   const { account } = await makeLife(world);
   const other = await makeLife(world);
@@ -111,7 +111,7 @@ it('erases no data of another account', async () => {
   await world.must(200, 'GET', '/v1/me', { token: other.further });
 });
 
-it('does nothing for tasks that become due in a deleted account', async () => {
+it('nothing remains of a deleted account whose requests, tokens and keys become due afterwards', async () => {
   const world = new World();
   const before = await countRows(env.DB);
   const { account } = await makeLife(world);
@@ -122,7 +122,7 @@ it('does nothing for tasks that become due in a deleted account', async () => {
   expect(await countRows(env.DB)).toEqual(before);
 });
 
-it('erases more activity records than one slice holds', async () => {
+it('the sweep erases all activity records of a deleted account, even if one slice cannot hold them', async () => {
   const world = new World();
   const before = await countRows(env.DB);
   const { account } = await makeLife(world);

@@ -26,7 +26,7 @@ function openDatabase(name: string): Database {
   return new Database(DATABASES[name] as D1Database, new Cost());
 }
 
-/** A shard whose batches take so many milliseconds each, by what D1 says of it. */
+/** A shard whose batches each take `duration` milliseconds according to their D1 metadata. */
 function openTimed(name: string, duration: number): MoverShard {
   const client = DATABASES[name] as D1Database;
   const timed = {
@@ -43,7 +43,7 @@ async function count(database: D1Database, table: string): Promise<number> {
   return (await database.prepare(`select count(*) as n from ${table}`).first<number>('n')) ?? 0;
 }
 
-it('moves everything of an account, and changes nothing of what it reads', async () => {
+it('a move takes all data of an account to the other shard, and the account reads the same as before', async () => {
   const world = new World();
   const life = await makeLife(world);
   const { account, agents, tokens } = life;
@@ -52,7 +52,7 @@ it('moves everything of an account, and changes nothing of what it reads', async
   const others = await other.log();
   const rowsBefore = await countRows(env.DB);
   Object.assign(world.env, { DB_01: env.DB_01 });
-  // Numbers of the other shard are taken already.
+  // The other shard has already used some numbers.
   await env.DB_01.batch([
     env.DB_01.prepare(`insert into agents (number, account, id, name, key_prefix, metadata, is_active, created_at, updated_at)
       values (7, 0, x'00', '', '', '{}', 0, 0, 0)`),
@@ -63,7 +63,7 @@ it('moves everything of an account, and changes nothing of what it reads', async
   const before = await readEverything(life);
   await orderMove(world, account.id, '01');
   await account.must(200, 'GET', '/v1/me');
-  // Somebody is about to write to a file: all is copied, and the account held.
+  // A worker still writes to a file: everything else is copied, and the account is held.
   await env.DB.prepare(`update files set lease = x'01', due_at = ? where status = 0`)
     .bind(world.now + 25_000)
     .run();
@@ -88,7 +88,7 @@ it('moves everything of an account, and changes nothing of what it reads', async
   expect(again.headers.get('Idempotent-Replayed')).toBe('true');
   expect((await account.limitedToken('account:read')).slice(0, 6)).toBe('csu_01');
   expect((await account.agent()).key.slice(0, 6)).toBe('csa_01');
-  // What is left belongs to the other account, and what leads to the new shard.
+  // The first shard keeps only the other account and the rows that redirect to the new shard.
   const rows = await countRows(env.DB);
   expect(rows).toMatchObject({ accounts: 1, user_tokens: 1, agents: 1, agent_keys: 1, permissions: 1, policies: 0 });
   expect(rows).toMatchObject({ audit_entries: 2, trees: 1, files: 0, webhooks: 0, webhook_feeds: 0, deliveries: 0 });
@@ -104,7 +104,7 @@ it('moves everything of an account, and changes nothing of what it reads', async
   expect(await other.log()).toEqual(others);
 });
 
-it('goes on with what was in the making, and with deliveries', async () => {
+it('an unfinished export and pending deliveries are completed after a move', async () => {
   const world = new World({ RATE_LIMITS: 'off' });
   const life = await makeLife(world);
   const { account, agents, webhook } = life;
@@ -132,7 +132,7 @@ it('goes on with what was in the making, and with deliveries', async () => {
   expect(after.filter(({ status }) => status !== 'succeeded')).toEqual([]);
 });
 
-it('begins files in the making anew, with their proofs, after whoever makes one has stopped', async () => {
+it('a move waits for the workers of unfinished files, which then restart on the other shard with their proofs', async () => {
   const world = new World({ RATE_LIMITS: 'off' });
   const life = await makeLife(world);
   const { account, agents } = life;
@@ -151,7 +151,7 @@ it('begins files in the making anew, with their proofs, after whoever makes one 
     }),
   ].map(({ body }) => body);
   const [first, ...others] = world.queue.take();
-  // One has come to its proof, one has begun, and one is being worked on.
+  // The first export has reached its proof, the second has begun, and a worker holds the report.
   const sizes = { part: 5 * 2 ** 20, sliceRows: 2, sliceBytes: 2 ** 20, slices: 1, batchRows: 2 };
   for (let n = 0; n < 12; n++) if (first) await deliver([first], world.env, world.runtime, sizes);
   for (const body of others) await deliver([body], world.env, world.runtime, sizes);
@@ -184,7 +184,7 @@ it('begins files in the making anew, with their proofs, after whoever makes one 
   expect((await account.must(200, 'GET', path)).body.status).toBe('completed');
 });
 
-it('refuses what began before and writes after', async () => {
+it('a request that began before the account is held is refused when it writes', async () => {
   const database = new FaultyDatabase(env.DB);
   const world = new World({ DB: database.binding });
   const account = await world.account();
@@ -211,7 +211,7 @@ it.each([
   ['of many rows', 'fast', 1, 5, 250],
   ['of few rows', 'slow to read', 100, 1, 50],
   ['of few rows', 'slow to write', 1, 100, 50],
-])('is copied in slices %s where databases are %s', async (_, __, reading, writing, expected) => {
+])('an account is copied in slices %s when the databases are %s', async (_, __, reading, writing, expected) => {
   const world = new World({ DB_01: env.DB_01 });
   const account = await world.account();
   await account.agent();
@@ -233,7 +233,7 @@ it.each([
   expect(Math.max(...sizes)).toBe(expected);
 });
 
-it('is moved by two crons at once, of which neither takes that for a failure', async () => {
+it('two concurrent crons move an account without logging an error', async () => {
   const world = new World({ DB_01: env.DB_01 });
   const account = await world.account();
   await (await account.agent()).approved();
@@ -251,7 +251,7 @@ it('is moved by two crons at once, of which neither takes that for a failure', a
   expect(await account.log()).toEqual(log);
 });
 
-it('comes back, and moves again, with every credential that it ever had', async () => {
+it('an account can move back and move again with every credential that it ever had', async () => {
   const world = new World();
   const life = await makeLife(world);
   const { account } = life;
@@ -269,7 +269,7 @@ it('comes back, and moves again, with every credential that it ever had', async 
   expect(await count(env.DB, 'moved_credentials')).toBe(0);
   expect(await count(env.DB_01, 'accounts')).toBe(0);
   expect((await world.must(200, 'GET', life.download)).text).toBe(before.file);
-  // What is deleted and not erased yet is erased where the account is then.
+  // A deleted agent that is not erased yet is erased on the new shard.
   const deleted = await account.agent();
   await deleted.approved();
   await account.must(204, 'DELETE', `/v1/agents/${deleted.id}`);
@@ -289,7 +289,7 @@ it('comes back, and moves again, with every credential that it ever had', async 
   expect(await countRows(env.DB)).toMatchObject({ moved_accounts: 0, moved_credentials: 0 });
 });
 
-it('gives agents no more new numbers than there are agents, however often an account moves', async () => {
+it('a move takes at most one new number per agent on the other shard', async () => {
   const world = new World({ DB_01: env.DB_01 });
   const account = await world.account();
   for (let n = 0; n < 3; n++) await account.agent();
@@ -310,7 +310,7 @@ it('gives agents no more new numbers than there are agents, however often an acc
   }
 });
 
-it('goes round three shards twice, and every credential and address that was ever given stays good', {
+it('an account moves round three shards twice, and all its credentials and download links stay valid', {
   timeout: 120_000,
 }, async () => {
   const world = new World({ RATE_LIMITS: 'off' });
@@ -345,7 +345,7 @@ it('goes round three shards twice, and every credential and address that was eve
   for (const token of [...tokens, ...keys]) await world.must(401, 'GET', '/v1/permissions', { token });
 });
 
-it('leads on from a shard that does not know yet that an account moved on', async () => {
+it('credentials and links still work while the first shard does not know yet that the account moved again', async () => {
   const world = new World();
   const life = await makeLife(world);
   const { account } = life;
@@ -365,7 +365,7 @@ it('leads on from a shard that does not know yet that an account moved on', asyn
   expect(await env.DB.prepare('select shard from moved_accounts').first<string>('shard')).toBe('02');
 });
 
-it('leaves the account in use, and others alone, while the other shard does not answer', async () => {
+it('an account stays usable, and other accounts unaffected, while the other shard does not answer', async () => {
   const second = new FaultyDatabase(env.DB_01);
   const world = new World();
   const account = await world.account();
@@ -387,7 +387,7 @@ it('leaves the account in use, and others alone, while the other shard does not 
   expect((await account.agent()).key.slice(0, 6)).toBe('csa_01');
 });
 
-it('expires on the shard where the account still is, and not where it is copied to', async () => {
+it('requests of a moving account expire on its old shard, not in the unfinished copy', async () => {
   const world = new World({ DB_01: env.DB_01 });
   const account = await world.account();
   const agent = await account.agent();
@@ -409,7 +409,7 @@ it('expires on the shard where the account still is, and not where it is copied 
   expect((await account.log()).map(({ event_type }) => event_type)).toEqual(['request', 'expire']);
 });
 
-it('gives a move up that cannot be finished, and begins anew when it is ordered again', async () => {
+it('a move that cannot finish is aborted, and restarts when it is ordered again', async () => {
   const second = new FaultyDatabase(env.DB_01);
   const world = new World();
   const life = await makeLife(world);
@@ -418,7 +418,7 @@ it('gives a move up that cannot be finished, and begins anew when it is ordered 
   await world.sweep();
   const credential = await account.limitedToken('account:read');
   const before = await readEverything(life);
-  // Where it was before, it has left what leads on.
+  // The account has moved there and back before, so the other shard has rows that redirect.
   await orderMove(world, account.id, '01');
   await settleMoves(world);
   const there = await account.limitedToken('account:read');
@@ -450,12 +450,12 @@ it('gives a move up that cannot be finished, and begins anew when it is ordered 
 });
 
 it.each([
-  ['is ended', () => env.DB.exec('delete from moves')],
+  ['the move is canceled', () => env.DB.exec('delete from moves')],
   [
-    'meets the deletion of the account',
+    'the account is deleted',
     (world: World, id: string) => world.must(202, 'DELETE', `/v1/admin/users/${id}`, { token: operator }),
   ],
-] as const)('leaves nothing on the other shard when it %s, wherever it is', async (_, end) => {
+] as const)('nothing remains on the other shard when %s during any phase of the move', async (_, end) => {
   const world = new World();
   const life = await makeLife(world);
   const { account } = life;
@@ -478,7 +478,7 @@ it.each([
   }
 });
 
-it('keeps the tree of an account that moves while it is being deleted', async () => {
+it('a deletion that races with a move is refused, and the account stays usable', async () => {
   const first = new FaultyDatabase(env.DB);
   const world = new World();
   const life = await makeLife(world);
@@ -493,7 +493,7 @@ it('keeps the tree of an account that moves while it is being deleted', async ()
   expect(await env.DB.prepare('select count(*) as n from erasures where kind = 3').first<number>('n')).toBe(0);
 });
 
-it('is ordered once at a time, and given up where there is no such shard', async () => {
+it('an account has one move at a time, and a move to an unknown shard is dropped', async () => {
   const world = new World();
   const account = await world.account();
   await (await account.agent()).approved();
@@ -507,7 +507,7 @@ it('is ordered once at a time, and given up where there is no such shard', async
   const shards = ['00', '01'].map((name) => ({ name, database: openDatabase(name) }));
   const mover = new Mover(shards[0] as MoverShard, shards);
   for (let n = 0; n < 8; n++) await mover.moveSlice(world.now);
-  // Where it is not yet there is nothing to be moved.
+  // The other shard does not have the account yet, so an order there does nothing.
   await orderMove(world, account.id, '00', env.DB_01);
   await settleMoves(world);
   expect((await account.agent()).key.slice(0, 6)).toBe('csa_01');

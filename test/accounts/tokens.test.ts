@@ -63,7 +63,7 @@ describe('a user token', () => {
     expect(answer.body.errors[0].path).toMatch(/^body\.scopes/);
   });
 
-  it('works until its expiry and not one millisecond longer', async () => {
+  it('works until its expiry, and not one millisecond longer', async () => {
     const account = await new World().account();
     const { world } = account;
     const { token } = (await account.must(201, 'POST', '/v1/me/tokens', { expires_at: '2026-01-31T12:01:00.500Z' }))
@@ -101,7 +101,7 @@ describe('a user token', () => {
     expect(await lastUsed()).toBe('2026-01-31T12:01:00.000Z');
   });
 
-  it('is refused at once when it is deleted, also by itself', async () => {
+  it('is refused immediately after it is deleted, even if it deleted itself', async () => {
     const account = await new World().account();
     const { body } = await account.must(201, 'POST', '/v1/me/tokens');
     const { text } = await account.must(204, 'DELETE', `/v1/me/tokens/${body.id}`);
@@ -125,7 +125,7 @@ describe('a user token', () => {
   });
 });
 
-describe('the tokens of an account', () => {
+describe('the user tokens of an account', () => {
   it('are at most 100', async () => {
     const account = await new World().account();
     const create = () => account.call('POST', '/v1/me/tokens', { scopes: ['audit:read'] });
@@ -141,7 +141,7 @@ describe('the tokens of an account', () => {
     expect((await create()).status).toBe(201);
   });
 
-  it('that have expired do not count, and are deleted', async () => {
+  it('that have expired do not count, and are deleted by the sweep', async () => {
     const account = await new World().account();
     const { world } = account;
     const expires_at = new Date(world.now + 60_000).toISOString();

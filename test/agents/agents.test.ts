@@ -31,7 +31,7 @@ describe('an agent', () => {
     for (const { text } of [...answers, list]) expect(text).not.toContain(api_key.slice(12));
   });
 
-  it('needs nothing but a name', async () => {
+  it('needs only a name', async () => {
     const account = await new World().account();
     const { body } = await account.must(201, 'POST', '/v1/agents', { name: 'x' });
     expect(body).not.toHaveProperty('description');
@@ -39,7 +39,7 @@ describe('an agent', () => {
     expect((await account.must(200, 'GET', `/v1/agents/${body.id}`)).body).not.toHaveProperty('description');
   });
 
-  it('changes only the given fields, and its update time', async () => {
+  it('is updated only in the given fields and its update time', async () => {
     const account = await new World().account();
     const agent = await account.agent({ description: 'Before', metadata: { a: 1 } });
     const path = `/v1/agents/${agent.id}`;
@@ -52,7 +52,7 @@ describe('an agent', () => {
     expect((await account.must(200, 'GET', path)).body).toEqual(described);
   });
 
-  it.each([null, '', '   '])('loses its description when that is set to %j', async (description) => {
+  it.each([null, '', '   '])('has no description after it is set to %j', async (description) => {
     const account = await new World().account();
     const agent = await account.agent({ description: 'Before' });
     const { body } = await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { description });
@@ -115,7 +115,7 @@ describe('an agent', () => {
     await agent.must(200, 'GET', '/v1/permissions');
   });
 
-  it('is refused while it is switched off', async () => {
+  it('gets agent_inactive while it is switched off', async () => {
     const account = await new World().account();
     const agent = await account.agent();
     const switchTo = (is_active: boolean) => account.must(200, 'PUT', `/v1/agents/${agent.id}`, { is_active });

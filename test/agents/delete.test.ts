@@ -26,8 +26,8 @@ async function deleteAgent(account: TestAccount, id: string) {
   expect([text, headers.get('Content-Type')]).toEqual(['', null]);
 }
 
-describe('from the moment of its deletion, an agent', () => {
-  it('is shown nowhere', async () => {
+describe('a deleted agent', () => {
+  it('is not found or listed', async () => {
     const account = await new World().account();
     const { agent } = await makeHistory(account);
     await deleteAgent(account, agent.id);
@@ -40,7 +40,7 @@ describe('from the moment of its deletion, an agent', () => {
     expect((await account.must(200, 'GET', '/v1/agents')).body.data).toEqual([]);
   });
 
-  it('has no key that works', async () => {
+  it('has no valid key', async () => {
     const account = await new World().account();
     const { agent, keys } = await makeHistory(account);
     await deleteAgent(account, agent.id);
@@ -86,7 +86,7 @@ describe('from the moment of its deletion, an agent', () => {
   });
 });
 
-it('leaves no row of a deleted agent in any table after the sweep', async () => {
+it('the sweep erases every row of a deleted agent, except records that are kept', async () => {
   const account = await new World().account();
   const before = await countHistory();
   const { agent } = await makeHistory(account);
@@ -96,7 +96,7 @@ it('leaves no row of a deleted agent in any table after the sweep', async () => 
   expect(await countHistory()).toEqual(before);
 });
 
-it('erases a history that is longer than a slice, without changing what other accounts and agents see', async () => {
+it('the sweep erases a history that is longer than a slice, and nothing of another agent', async () => {
   const account = await new World().account();
   const kept = await makeHistory(account);
   const before = await countHistory();
@@ -114,7 +114,7 @@ it('erases a history that is longer than a slice, without changing what other ac
   expect(await checkErasure(env.DB)).toEqual([]);
 });
 
-it('leaves unsealed entries to a later sweep, and erases the others', async () => {
+it('the sweep erases the entries of deleted agents only after they are sealed', async () => {
   const outage = new Outage();
   const world = new World({ DB: outage.database(env.DB) });
   const account = await world.account();
@@ -176,7 +176,7 @@ describe('after an agent is deleted, the log of the account continues', () => {
   });
 });
 
-it('deletes no data of another agent', async () => {
+it('deleting an agent erases no data of another agent', async () => {
   const account = await new World().account();
   const [{ agent }, other] = [await makeHistory(account), await makeHistory(account)];
   const path = `/v1/permissions?agent_id=${other.agent.id}`;
@@ -189,7 +189,7 @@ it('deletes no data of another agent', async () => {
   await other.agent.must(200, 'POST', '/v1/tokens/use', { token: other.approved.token.value });
 });
 
-it('shows pages of permissions with fewer items, and has_more, while a history waits to be erased', async () => {
+it('pages of permissions skip a deleted agent before its history is erased', async () => {
   const account = await new World().account();
   const [kept, gone] = [await account.agent(), await account.agent()];
   const first = await kept.request();
@@ -212,8 +212,8 @@ async function sealAndSweep(world: World): Promise<void> {
 }
 
 /**
- * The rows of every table, without the activity records, which keep the agent's id, the log's tree and its gaps, and
- * the account's counter of pending permissions.
+ * Counts the rows of every table except those that outlive an agent: activity records, the log's tree, the ranges of
+ * erased entries, and the account's counter of pending permissions.
  */
 async function countHistory(): Promise<Record<string, number>> {
   const { activity: _, trees: __, erased_entries: ___, pending_permissions: ____, ...rows } = await countRows(env.DB);

@@ -36,12 +36,12 @@ async function total(agent: TestAgent, period: string): Promise<number> {
   return (await statistics(agent, period)).total_requests;
 }
 
-it('counts nothing for an agent that did nothing, in 30 days by default', async () => {
+it('all counts of a new agent are zero, and the default period is 30 days', async () => {
   const { agent } = await makeAgent();
   expect(await statistics(agent)).toEqual({ period: '30d', ...NOTHING });
 });
 
-it('counts requests by their status, and the counts add up', async () => {
+it('requests are counted by their status, and the counts add up', async () => {
   const { world, account, agent } = await makeAgent();
   const decide = async (decision: string) => {
     const { id } = await agent.request();
@@ -64,7 +64,7 @@ it('counts requests by their status, and the counts add up', async () => {
   }
 });
 
-it('counts a request as expired from the exact millisecond, before and after the sweep', async () => {
+it('a request counts as expired from the exact millisecond, before and after the sweep', async () => {
   const { world, agent } = await makeAgent();
   await agent.request({ expires_in: 60 });
   const states = async () => {
@@ -79,7 +79,7 @@ it('counts a request as expired from the exact millisecond, before and after the
   expect(await states()).toEqual([0, 1]);
 });
 
-it('counts a request in the period in which it was made, whenever it was decided', async () => {
+it('a request counts in the period in which it was made, whenever it was decided', async () => {
   const { world, account, agent } = await makeAgent();
   const { id } = await agent.request({ expires_in: 604_800 });
   world.advance(2 * DAY);
@@ -95,7 +95,7 @@ it('counts a request in the period in which it was made, whenever it was decided
   });
 });
 
-it('does not count an overdue request from before the period', async () => {
+it('an expired request from before the period does not count', async () => {
   const { world, agent } = await makeAgent();
   await agent.request({ expires_in: 60 });
   world.advance(DAY);
@@ -105,7 +105,7 @@ it('does not count an overdue request from before the period', async () => {
   expect((await statistics(agent, '2d')).expired_requests).toBe(1);
 });
 
-it('counts tokens when they are issued, first used and revoked', async () => {
+it('a token counts when it is issued, first used and revoked', async () => {
   const { world, account, agent } = await makeAgent();
   const { token } = await agent.approved({ max_uses: 3, token_ttl: 86_400 });
   world.advance(HOUR);
@@ -124,7 +124,7 @@ it('counts tokens when they are issued, first used and revoked', async () => {
   expect(await tokens('3h')).toEqual([2, 1, 1]);
 });
 
-it('counts an expired token only as issued', async () => {
+it('an expired token counts only as issued', async () => {
   const { world, agent } = await makeAgent();
   await agent.approved();
   world.advance(HOUR);
@@ -138,7 +138,7 @@ it('counts an expired token only as issued', async () => {
   });
 });
 
-it('takes the mean of the times from request to approval', async () => {
+it('the approval time is the mean of the times from request to approval', async () => {
   const { world, account, agent } = await makeAgent();
   for (const wait of [100, 200, 600]) {
     const { id } = await agent.request();
@@ -164,7 +164,7 @@ describe('a period', () => {
     expect([await total(agent, '1d'), await total(agent, '2d')]).toEqual([1, 2]);
   });
 
-  it('of hours is that many full hours and the current hour', async () => {
+  it('of several hours includes the current hour and the full hours before it', async () => {
     const { world, agent } = await makeAgent();
     world.now = Date.UTC(2026, 0, 31, 13) - 1;
     await agent.request();
@@ -223,7 +223,7 @@ describe('a period', () => {
   });
 });
 
-it('counts each agent separately, and keeps the counts beyond the retention of the log', async () => {
+it('each agent has counts of its own, which outlast the retention of the log', async () => {
   const { world, account, agent } = await makeAgent();
   const other = await account.agent();
   await agent.request();
@@ -235,7 +235,7 @@ it('counts each agent separately, and keeps the counts beyond the retention of t
   expect([await total(agent, '30d'), await total(other, '30d')]).toEqual([1, 2]);
 });
 
-it('keeps exactly the counters that a period can include, when old ones are deleted', async () => {
+it('the hourly cron keeps the counters that a period can include, and deletes older ones', async () => {
   const { world, agent } = await makeAgent();
   await agent.request();
   const clear = () => runCron(SCHEDULES.every_hour, world.env, world.runtime);

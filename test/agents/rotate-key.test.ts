@@ -25,7 +25,7 @@ async function makeAgent() {
   return { world: account.world, account, agent: await account.agent() };
 }
 
-it('gives a new key, and lets the old key work for a day by default', async () => {
+it('a rotation returns a new key, and the old key works for a day by default', async () => {
   const { world, account, agent } = await makeAgent();
   world.advance(7);
   const { body } = await rotate(agent);
@@ -43,17 +43,20 @@ it('gives a new key, and lets the old key work for a day by default', async () =
   expect(await works(world, agent.key, body.api_key)).toEqual([false, true]);
 });
 
-it.each([1, 60, 2_592_000])('lets the old key work for %d seconds and not one millisecond longer', async (seconds) => {
-  const { world, agent } = await makeAgent();
-  const { body } = await rotate(agent, { grace_period: seconds });
-  expect(body.old_key_expires_at).toBe(new Date(world.now + seconds * 1_000).toISOString());
-  world.advance(seconds * 1_000 - 1);
-  expect(await works(world, agent.key, body.api_key)).toEqual([true, true]);
-  world.advance(1);
-  expect(await works(world, agent.key, body.api_key)).toEqual([false, true]);
-});
+it.each([1, 60, 2_592_000])(
+  'the old key works for a grace period of %d seconds, and not one millisecond longer',
+  async (seconds) => {
+    const { world, agent } = await makeAgent();
+    const { body } = await rotate(agent, { grace_period: seconds });
+    expect(body.old_key_expires_at).toBe(new Date(world.now + seconds * 1_000).toISOString());
+    world.advance(seconds * 1_000 - 1);
+    expect(await works(world, agent.key, body.api_key)).toEqual([true, true]);
+    world.advance(1);
+    expect(await works(world, agent.key, body.api_key)).toEqual([false, true]);
+  },
+);
 
-it('keeps the deadline of every key that was replaced earlier', async () => {
+it('a rotation does not change the deadlines of keys that were replaced earlier', async () => {
   const { world, agent } = await makeAgent();
   const second = (await rotate(agent, { grace_period: 300 })).body.api_key;
   const third = (await rotate(agent, { grace_period: 100 })).body.api_key;
@@ -79,7 +82,7 @@ it.each([
   { grace_period: 0 },
   { revoke_immediately: true, grace_period: 3_600 },
   { revoke_immediately: false, grace_period: 0 },
-])('ends all older keys at once with %j', async (input) => {
+])('all older keys end immediately with %j', async (input) => {
   const { world, agent } = await makeAgent();
   const second = (await rotate(agent, { grace_period: 3_600 })).body.api_key;
   world.advance(1_234);
@@ -88,14 +91,14 @@ it.each([
   expect(await works(world, agent.key, second, body.api_key)).toEqual([false, false, true]);
 });
 
-it('keeps the grace period if revoke_immediately is false', async () => {
+it('the grace period applies if revoke_immediately is false', async () => {
   const { world, agent } = await makeAgent();
   const { body } = await rotate(agent, { revoke_immediately: false, grace_period: 5 });
   expect(body.old_key_expires_at).toBe('2026-01-31T12:00:05.000Z');
   expect(await works(world, agent.key, body.api_key)).toEqual([true, true]);
 });
 
-it('refuses all keys of an agent that is switched off, also replaced ones', async () => {
+it('all keys of an agent that is switched off are refused, including replaced ones', async () => {
   const { world, account, agent } = await makeAgent();
   const { api_key } = (await rotate(agent)).body;
   await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { is_active: false });
@@ -105,7 +108,7 @@ it('refuses all keys of an agent that is switched off, also replaced ones', asyn
   }
 });
 
-it('shows a new key in no other answer', async () => {
+it('a new key is shown in no other answer', async () => {
   const { account, agent } = await makeAgent();
   const { api_key } = (await rotate(agent)).body;
   const answers = [
@@ -116,7 +119,7 @@ it('shows a new key in no other answer', async () => {
   for (const { text } of answers) expect([text.includes(api_key), text.includes(agent.key)]).toEqual([false, false]);
 });
 
-it('leaves no row of a key after the sweep that follows its grace period', async () => {
+it('the sweep after the grace period erases the old key', async () => {
   const { world, agent } = await makeAgent();
   expect((await countRows(env.DB)).agent_keys).toBe(1);
   const { api_key } = (await rotate(agent, { grace_period: 60 })).body;

@@ -4,7 +4,7 @@ import type { AuditFilter } from './oracle.ts';
 import { anyRank, type Random } from './random.ts';
 import type { LoadedTenant } from './tenant.ts';
 
-/** Which parameters a query has. */
+/** The parameters that a query has. */
 export interface Combination {
   agent: boolean;
   permission: boolean;
@@ -34,8 +34,8 @@ export function allCombinations(): Combination[] {
 const UNKNOWN = '01h2xcejqtf2nbrexx3vqjhp41';
 
 /**
- * Draws a query of a combination: values that are frequent, rare, unknown or another account's, values that go together
- * or never do, and ranges of time that are wide, tiny, empty or at either end of the log.
+ * Draws a random query with a combination of parameters. Its values are frequent, rare, unknown or of another account,
+ * and match the same entry or not; its ranges of time are wide, tiny, empty or at either end of the log.
  */
 export function drawQuery(
   random: Random,
@@ -44,7 +44,7 @@ export function drawQuery(
   foreign: LoadedTenant,
 ): AuditFilter {
   const { history } = tenant;
-  // One entry that the values are taken from, so that they go together, unless they are drawn anew.
+  // Half of the queries take all values from this entry, so that they match together.
   const model = random.below(history.time.length);
   const together = random.chance(0.5);
   const permission = history.permission[together ? model : random.below(history.time.length)] as number;

@@ -17,12 +17,12 @@ interface Page {
   next_cursor: string | null;
 }
 
-/** Rows read by pages of 50, by class of combination. */
+/** The rows that pages of 50 read, by class of query. */
 type Figures = Map<string, number[]>;
 
 export interface AuditSubject {
   tenant: LoadedTenant;
-  /** The account whose identifiers are used as foreign ones. */
+  /** The account whose identifiers serve as those of another account. */
   foreign: LoadedTenant;
   name: string;
   /** The time from which its plan keeps entries. */
@@ -31,8 +31,8 @@ export interface AuditSubject {
 }
 
 /**
- * Asks an account's log every combination of filters, follows the cursors, and compares each page with the oracle's.
- * Pages of other sizes are compared, too, but only those of 50 are measured.
+ * Queries an account's log with every combination of filters, follows the cursors, and compares each page with the
+ * oracle's. Pages of all sizes are compared, but only pages of 50 are measured.
  */
 export async function measureAudit(report: Report, random: Random, origin: string, subject: AuditSubject) {
   const { tenant, name, foreign } = subject;
@@ -62,7 +62,7 @@ export async function measureAudit(report: Report, random: Random, origin: strin
   };
   await Promise.all(Array.from({ length: WORKERS }, work));
   printFigures(report, figures);
-  report.atMost(MAX_READ, Math.max(...[...figures.values()].flat()), 'the worst page of all');
+  report.atMost(MAX_READ, Math.max(...[...figures.values()].flat()), 'rows read by the worst page');
   report.verdict(
     differences.length === 0,
     `${queries.length} queries, ${pages} pages compared with the oracle: ${differences.length} differences`,
@@ -84,7 +84,7 @@ async function followPages(
   let cursor: string | null = null;
   for (let page = 0; page < MAX_PAGES; page++) {
     const { after_sequence, ...lasting } = filter;
-    // A sequence says where to start, a cursor where to go on.
+    // A sequence is where to start, a cursor where to continue.
     const start = cursor !== null ? { cursor } : after_sequence !== undefined ? { after_sequence } : {};
     const parameters: Record<string, string | number> = { ...lasting, limit, ...start };
     const { status, body, cost }: Answer<Page> = await client.get('/v1/audit', parameters);
@@ -131,7 +131,7 @@ function printFigures(report: Report, figures: Figures): void {
   }
 }
 
-/** Reads single entries, its own and another account's. */
+/** Reads single entries of the account and of another account. */
 export async function measureAuditDetail(report: Report, random: Random, origin: string, subject: AuditSubject) {
   const { tenant, foreign } = subject;
   report.heading('GET /v1/audit/:id: rows read');
@@ -147,5 +147,5 @@ export async function measureAuditDetail(report: Report, random: Random, origin:
     reads.push(cost.read);
   }
   report.note(`median ${median(reads)}`);
-  report.atMost(MAX_READ_BY_ID, Math.max(...reads), 'the worst of 200 entries');
+  report.atMost(MAX_READ_BY_ID, Math.max(...reads), 'rows read for the worst of 200 entries');
 }

@@ -9,8 +9,8 @@ const MAX_STARTUP = 50;
 const RUNS = 5;
 
 /**
- * Builds what would be deployed and measures what of it runs at the start, by its share of the whole: both are in one
- * file. The rest is only read then, and runs when somebody wants a Parquet file or a PDF.
+ * Builds the bundle that would be deployed, and measures the part of it that runs at the start. Both parts are in one
+ * file, so the size of the first is computed from its share. The rest runs only for a Parquet file or a PDF.
  */
 export async function measureBundle(report: Report, state: string): Promise<void> {
   report.heading('The bundle');
@@ -20,17 +20,17 @@ export async function measureBundle(report: Report, state: string): Promise<void
   const modules = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.m?js$/.test(name));
   const size = modules.reduce((sum, name) => sum + gzipSync(readFileSync(join(folder, name))).length, 0);
   const started = size * shareAtStart(JSON.parse(readFileSync(metafile, 'utf8')) as Metafile);
-  report.atMost(MAX_BYTES / 1024, Math.ceil(started / 1024), 'KiB of JavaScript that runs at the start, gzipped');
-  report.note(`${Math.ceil(size / 1024)} KiB with what is loaded when it is needed`);
+  report.atMost(MAX_BYTES / 1024, Math.ceil(started / 1024), 'JavaScript that runs at the start, KiB gzipped');
+  report.note(`the whole bundle, with the parts that run on demand: ${Math.ceil(size / 1024)} KiB`);
 }
 
-/** What esbuild tells of a bundle. */
+/** The metadata that esbuild writes for a bundle. */
 interface Metafile {
   inputs: Record<string, { imports: { path: string; kind: string }[] }>;
   outputs: Record<string, { entryPoint?: string; inputs: Record<string, { bytesInOutput: number }> }>;
 }
 
-/** How much of a bundle its entry imports, and what that imports, without `import()`. */
+/** The share of a bundle that its entry imports, directly or indirectly, without `import()`. */
 function shareAtStart({ inputs, outputs }: Metafile): number {
   const bundle = Object.values(outputs).find(({ entryPoint }) => entryPoint !== undefined);
   if (!bundle?.entryPoint) throw new Error('the bundle has no entry');
@@ -52,9 +52,9 @@ interface Profile {
 }
 
 /**
- * Profiles the start of the worker on this machine. What counts is the time in which the isolate did anything at all:
- * the script, garbage collection and native code, that is everything but `(idle)`. Other work on the machine can only
- * add to it, so that the best of some runs comes nearest to the truth.
+ * Profiles the start of the worker on this machine. Counts the time in which the isolate was active: the script,
+ * garbage collection and native code, that is everything except `(idle)`. Other work on the machine only adds to it, so
+ * the best of several runs is the most accurate.
  */
 export async function measureStartup(report: Report, state: string): Promise<void> {
   const figures: number[] = [];
@@ -63,10 +63,10 @@ export async function measureStartup(report: Report, state: string): Promise<voi
     await runWrangler(state, 'check', 'startup', '--outfile', file);
     const active = activeMilliseconds(JSON.parse(readFileSync(file, 'utf8')) as Profile);
     rmSync(file);
-    // On a busy machine a profile may have caught nothing at all.
+    // On a busy machine a profile may be empty.
     if (active > 0) figures.push(active);
   }
-  report.below(MAX_STARTUP, Math.min(...figures), `ms to start, the best of ${RUNS} (median ${median(figures)})`);
+  report.below(MAX_STARTUP, Math.min(...figures), `start, ms, the best of ${RUNS} runs (median ${median(figures)})`);
 }
 
 function activeMilliseconds({ nodes, samples, timeDeltas }: Profile): number {

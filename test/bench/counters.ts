@@ -1,6 +1,6 @@
 import { EVENTS, type History } from './history.ts';
 
-/** What is counted of an agent's requests and tokens. */
+/** The counters of an agent's requests and tokens. */
 export interface Counters {
   requests: number;
   approved: number;
@@ -16,8 +16,8 @@ export interface Counters {
 export type Buckets = Map<number, Counters>;
 
 /**
- * Counts a history by agent: requests, and what has become of them, in the bucket of the request; tokens where they
- * were issued, first used and revoked.
+ * Counts a history by agent. Requests and their outcomes count in the bucket of the request, tokens in the buckets in
+ * which they were issued, first used and revoked.
  * @param length of a bucket, in milliseconds
  * @param first the first bucket that counts
  */

@@ -14,13 +14,16 @@ const FORMATS = ['csv', 'json', 'parquet'] as const;
 type Format = (typeof FORMATS)[number];
 
 const ENTRIES = 250_000;
-/** Of the exports whose memory is compared, one has a tenth of these, which already fills parts of uploads; one has all. */
+/**
+ * Of two exports whose memory is compared, one has all of these entries and one a tenth, which already fills upload
+ * parts.
+ */
 const MEMORY_ENTRIES = 1_000_000;
 const ROUNDS = 3;
-/** Of the speed that D1 and R2 alone would have. */
+/** Minimum speed, as a share of the speed of D1 and R2 alone. */
 const MIN_RATIO = 0.5;
 const MAX_READ = 1.1;
-/** MB that the runtime may take for its heap while its memory is watched. */
+/** Limit of the runtime's heap while its memory is measured, in MB. */
 const SMALL_HEAP = 64;
 const MAX_GROWTH = 1.25;
 const POLL = 50;
@@ -39,12 +42,12 @@ interface Export {
   proof_url?: string | null;
 }
 
-/** An export that was made. */
+/** A finished export. */
 interface Made {
   rows: number;
   seconds: number;
   size: number;
-  /** The most that the runtime held, in MB. */
+  /** The peak memory of the runtime, in MB. */
   peak: number;
   download: string;
   proof: string | null;
@@ -57,15 +60,16 @@ interface Wanted {
 }
 
 /**
- * Measures exports from the request to the finished file and its proof, queue included: their speed beside that of D1
- * and R2 alone; whether the formats hold the same; the rows that they read; the memory of the runtime.
+ * Measures exports from the request to the finished file and its proof, including the queue: their speed compared with
+ * D1 and R2 alone, the rows that they read, and the memory of the runtime. Checks that all formats have the same
+ * content.
  */
 export async function measureExports(report: Report, state: string): Promise<void> {
   await inFreshState(state, 'speed', async (folder) => {
     report.heading(`Exports of ${ENTRIES} entries with details`);
     const [tenant] = await setScene(folder, [enterprise(ENTRIES, 200, 360)] as const);
     const seconds = await sealLog(folder, tenant);
-    report.note(`sealed: ${Math.round(ENTRIES / seconds)} entries/s`);
+    report.note(`sealing: ${Math.round(ENTRIES / seconds)} entries/s`);
     const files = await measureSpeed(report, folder, tenant);
     await compareFiles(report, files);
   });
@@ -81,8 +85,8 @@ export async function measureExports(report: Report, state: string): Promise<voi
 }
 
 /**
- * Makes exports of each format, and has D1 and R2 do their part of each alone right after it. The middle one of some
- * rounds counts, as other work on the machine may slow down one half of a round more than the other.
+ * Makes an export of each format, and right after it has D1 and R2 do their part of the work alone. The median of
+ * several rounds counts, because other work on the machine may slow down one half of a round more than the other.
  */
 async function measureSpeed(report: Report, state: string, tenant: LoadedTenant): Promise<Map<Format, string>> {
   const files = new Map<Format, string>();
@@ -97,16 +101,16 @@ async function measureSpeed(report: Report, state: string, tenant: LoadedTenant)
     const all = rounds.map((round) => round.ratio.toFixed(2)).join(', ');
     report.verdict(
       ratio >= MIN_RATIO && made.rows === ENTRIES,
-      `${name}: ${ratio.toFixed(2)} of the speed of D1 and R2 alone, the middle one of ${all} (at least ${MIN_RATIO}); ${made.rows} rows, ${megabytes(made.size)} MB`,
+      `${name}: ${ratio.toFixed(2)} of the speed of D1 and R2 alone, the median of ${all} (at least ${MIN_RATIO}); ${made.rows} rows, ${megabytes(made.size)} MB`,
     );
     report.note(
-      `${format}: ${Math.round(made.rows / made.seconds)} rows/s; ${made.seconds.toFixed(1)} s; D1 and R2 alone: reading ${read.toFixed(1)}, the file ${stored.toFixed(1)}, the proof ${proven.toFixed(1)} s`,
+      `${format}: ${Math.round(made.rows / made.seconds)} rows/s; ${made.seconds.toFixed(1)} s; D1 and R2 alone: ${read.toFixed(1)} s to read, ${stored.toFixed(1)} s for the file, ${proven.toFixed(1)} s for the proof`,
     );
   }
   return files;
 }
 
-/** An export, and the seconds that D1 and R2 alone took for the same. */
+/** An export, and the seconds that D1 and R2 alone took for the same work. */
 interface Round {
   made: Made;
   read: number;
@@ -120,7 +124,7 @@ async function runRound(state: string, tenant: LoadedTenant, format: Format, fil
   try {
     const made = await runExport(service, tenant, { format });
     await fetchFile(service, made.download, file);
-    if (statSync(file).size !== made.size) throw new Error('the download has another size');
+    if (statSync(file).size !== made.size) throw new Error('the download differs in size from the export');
     const platform = await measurePlatform(service, tenant, made, join(state, 'proof'));
     const ratio = (platform.read + platform.stored + platform.proven) / made.seconds;
     return { made, ...platform, ratio };
@@ -130,8 +134,8 @@ async function runRound(state: string, tenant: LoadedTenant, format: Format, fil
 }
 
 /**
- * The seconds that D1 takes to read the rows of an export, and R2 to store its file, and to read and store for its
- * proof.
+ * Measures the seconds that D1 takes to read the rows of an export, and that R2 takes to store its file and to read and
+ * store what its proof needs.
  */
 async function measurePlatform(service: Service, tenant: LoadedTenant, { size, proof }: Made, proofFile: string) {
   const client = new Client(service.origin, tenant.token);
@@ -145,7 +149,7 @@ async function measurePlatform(service: Service, tenant: LoadedTenant, { size, p
   return { read, stored, proven };
 }
 
-/** The runtime's memory while it has a small heap, with a tenth of the rows and with all. */
+/** Compares the peak memory of a runtime with a small heap for a tenth of the rows and for all rows. */
 async function measureMemory(report: Report, state: string, tenant: LoadedTenant): Promise<void> {
   const { time } = tenant.history;
   const tenthUntil = new Date(time[Math.floor(time.length / 10)] as number).toISOString();
@@ -162,12 +166,12 @@ async function measureMemory(report: Report, state: string, tenant: LoadedTenant
     const [tenth = 0, all = 0] = peaks;
     report.verdict(
       all <= tenth * MAX_GROWTH,
-      `${format}, a heap of ${SMALL_HEAP} MB, ${MEMORY_ENTRIES} entries: workerd holds ${tenth} MB at most with a tenth of the rows, ${all} MB with all (at most ${MAX_GROWTH} times)`,
+      `${format}, heap of ${SMALL_HEAP} MB, ${MEMORY_ENTRIES} entries: peak memory of workerd ${tenth} MB with a tenth of the rows, ${all} MB with all (at most ${MAX_GROWTH} times as much)`,
     );
   }
 }
 
-/** The rows that exports with and without filters read, a row exported. */
+/** Measures the rows that exports with and without filters read for each exported row. */
 async function measureRowsRead(report: Report, state: string, tenant: LoadedTenant): Promise<void> {
   const [agent] = tenant.agents;
   const filters: Record<string, object> = {
@@ -186,9 +190,9 @@ async function measureRowsRead(report: Report, state: string, tenant: LoadedTena
       const { rows } = await runExport(service, tenant, { format: 'csv', ...filter });
       const ratio = ((await rowsRead(client)) - before) / rows;
       report.verdict(
-        // Without every row the counter has begun anew meanwhile.
+        // A ratio below 1 means that the counter was reset during the export.
         ratio >= 1 && ratio <= MAX_READ,
-        `${name}: ${ratio.toFixed(3)} rows read a row exported, ${rows} of them (at most ${MAX_READ})`,
+        `${name}: ${ratio.toFixed(3)} rows read per exported row, ${rows} rows (at most ${MAX_READ})`,
       );
     }
   } finally {
@@ -240,12 +244,12 @@ function megabytes(bytes: number): number {
   return Math.round(bytes / 1e6);
 }
 
-/** The memory that a process holds of its own, in MB: files that it has mapped do not count. */
+/** The private memory of a process, in MB, without mapped files. */
 function memoryOf(pid: string): number {
   return Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024;
 }
 
-/** Has DuckDB read the files of all formats, and compares what they hold. */
+/** Reads the files of all formats with DuckDB, and compares their contents. */
 async function compareFiles(report: Report, files: Map<Format, string>): Promise<void> {
   const instance = await DuckDBInstance.create(':memory:');
   const duck = await instance.connect();
@@ -254,7 +258,7 @@ async function compareFiles(report: Report, files: Map<Format, string>): Promise
   await duck.run(`set timezone = 'UTC'`);
   await duck.run(`create table p as select ${columns} from read_parquet('${files.get('parquet')}')`);
   const others = {
-    // CSV has no null: a cell without text is the empty text, as the address of what the service itself did.
+    // CSV has no null: an empty cell is read as an empty text, for example the address of an action of the service.
     csv: `read_csv('${files.get('csv')}', header = true, all_varchar = true, quote = '"', escape = '"',
       force_not_null = ['ip_address'])`,
     json: `read_json('${files.get('json')}', format = 'array', columns = {id: 'varchar', sequence: 'bigint',
@@ -270,7 +274,7 @@ async function compareFiles(report: Report, files: Map<Format, string>): Promise
     const [differences, rows] = [Number(reader.getRows()[0]?.[0]), Number(count.getRows()[0]?.[0])];
     report.verdict(
       differences === 0 && rows === ENTRIES,
-      `DuckDB reads ${format} and parquet alike: ${differences} differences in ${rows} rows`,
+      `DuckDB reads the same from ${format} and parquet: ${differences} differences in ${rows} rows`,
     );
   }
   duck.closeSync();

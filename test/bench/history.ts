@@ -1,6 +1,6 @@
 import { type Random, zipf } from './random.ts';
 
-/** Event types, in the order of the codes that the database keeps. */
+/** Event types, in the order of their codes in the database. */
 export const EVENTS = ['request', 'approve', 'deny', 'use', 'expire', 'revoke'] as const;
 
 const REQUEST = 0;
@@ -16,17 +16,17 @@ const DAY = 24 * HOUR;
 
 export const TOKEN_TTL = 15 * MINUTE;
 
-/** What happened in an account: its permissions and, entry by entry, its audit log, as compact arrays. */
+/** The history of an account: its permissions and the entries of its audit log, as compact arrays. */
 export interface History {
   actions: readonly string[];
-  /** By permission. */
+  /** Arrays by permission. */
   agent: Uint16Array;
   action: Uint16Array;
   requestedAt: Float64Array;
   /** Milliseconds from the request to its expiry. */
   expiresIn: Float64Array;
   maxUses: Uint16Array;
-  /** By entry; that of sequence n stands at n - 1. */
+  /** Arrays by entry; the entry with sequence n is at index n - 1. */
   time: Float64Array;
   permission: Uint32Array;
   event: Uint8Array;
@@ -50,8 +50,8 @@ interface Life {
 }
 
 /**
- * Draws an account's history. Agents and actions have uneven shares, and each agent knows only some of the actions.
- * Part of the requests come in bursts, many within one millisecond.
+ * Draws a random history. Agents and actions have uneven shares, and each agent uses only some of the actions. Some of
+ * the requests come in bursts, many within one millisecond.
  */
 export function drawHistory(random: Random, plan: HistoryPlan): History {
   const drawAgent = zipf(random, plan.agents, 1.5);
@@ -78,7 +78,7 @@ export function drawHistory(random: Random, plan: HistoryPlan): History {
     }
   }
   const times = Float64Array.from(drawn.time);
-  // Equal times keep the order in which they were drawn: within a permission that is the order of its life.
+  // The sort is stable, so entries of a permission with equal times keep their order.
   const order = Uint32Array.from(times.keys()).sort((a, b) => (times[a] as number) - (times[b] as number) || a - b);
   const kept = order.subarray(0, plan.entries);
   return {
@@ -95,7 +95,7 @@ export function drawHistory(random: Random, plan: HistoryPlan): History {
   };
 }
 
-/** Erases entries here and there, some alone and some in runs, and the first ones of all. */
+/** Marks random single entries and ranges as erased, and the first entries of the log. */
 export function eraseSome(random: Random, { erased }: History): void {
   erased.fill(1, 0, 5_000);
   for (let run = 0; run < 30; run++) {
@@ -105,7 +105,7 @@ export function eraseSome(random: Random, { erased }: History): void {
   for (let at = 0; at < erased.length - 1; at++) if (random.chance(0.05)) erased[at] = 1;
 }
 
-/** Gives each agent some of the actions, in an order of preference of its own. */
+/** Assigns each agent some of the actions, in its own order of preference. */
 function actionsOfAgents(random: Random, { agents, actions }: HistoryPlan): (agent: number) => number {
   const draw = zipf(random, actions.length, 1.1);
   const known = Array.from({ length: agents }, () => {
@@ -113,7 +113,7 @@ function actionsOfAgents(random: Random, { agents, actions }: HistoryPlan): (age
     for (let wanted = 3 + random.below(37), tries = 0; few.size < wanted && tries < 400; tries++) few.add(draw());
     return [...few];
   });
-  // Every action is somebody's: those that nobody drew go round.
+  // Actions that no agent drew are distributed in turn, so that every action is used.
   const drawn = new Set(known.flat());
   for (const action of actions.keys()) if (!drawn.has(action)) known[action % agents]?.push(action);
   const preferences = known.map((few) => zipf(random, few.length, 1.2));

@@ -20,7 +20,7 @@ export function permissionId(account: number, permission: number, requestedAt: n
   return formatId('perm', permissionBytes(account, permission, requestedAt));
 }
 
-/** A UUIDv7 (RFC 9562 section 5.7) whose random part is a mixture of two numbers. */
+/** A UUIDv7 (RFC 9562 section 5.7) whose random part is derived from two numbers. */
 function uuid(time: number, kind: number, number: number): Uint8Array {
   const bytes = new Uint8Array(16);
   const view = new DataView(bytes.buffer);

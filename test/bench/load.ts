@@ -8,13 +8,13 @@ import { replay } from './states.ts';
 import type { LoadedTenant } from './tenant.ts';
 
 const LOG_SPAN = 2 ** 32;
-/** A number that no agent of the database has. */
+/** A number that no agent in the database has. */
 const GONE_AGENT = 2 ** 40;
 
 /**
- * Writes histories straight into the database's file, which nobody else may have open meanwhile. Indexes are made
- * again after the rows are in, which takes a third of the time.
- * @param tenants accounts with their histories; agents of the history beyond those of the account are gone ones
+ * Writes histories directly into the file of the database, which no other process may have open. Drops the indexes and
+ * creates them again after the rows, which takes a third of the time.
+ * @param tenants accounts with their histories; a history may have more agents than its account: those are deleted
  */
 export function loadHistories(file: string, tenants: { tenant: Tenant; history: History }[]): LoadedTenant[] {
   const database = new DatabaseSync(file);
@@ -86,7 +86,7 @@ function insertEntries(database: DatabaseSync, tenant: LoadedTenant): void {
       history.event[at] as number,
       actionOf(history, permission),
       time,
-      // What runs out is written down by the service itself.
+      // The service itself writes entries of expiry, so they have no address.
       isExpiry ? '' : '2001:db8::17',
       isExpiry ? 'countersign' : 'countersign-bench',
       detailsOf(tenant, permission, history.event[at] as number),
@@ -108,7 +108,7 @@ function detailsOf(tenant: LoadedTenant, permission: number, event: number): str
   });
 }
 
-/** Permissions live as long as the last of their entries. */
+/** Inserts the permissions that still have an entry. */
 function insertPermissions(database: DatabaseSync, tenant: LoadedTenant): void {
   const { history, number } = tenant;
   const states = replay(history);

@@ -17,15 +17,17 @@ import type { StatementCost } from '../support/local/client.ts';
 
 const app = createApp(systemRuntime);
 
-/** What jobs cost so far, for which no request waits. */
+/** The statements of queue jobs so far. */
 const jobs: StatementCost[] = [];
 
 /**
- * The service with a meter between it and its database, which tells what each single statement of a request cost in the
- * header `X-Statements`. `POST /bench/expire` runs one slice of the sweep that writes down what has run out; `POST
- * /bench/evaluate` judges policies, as the API shows them, again and again; `GET /bench/jobs` tells how many rows the
- * jobs of the queue have read; `POST /bench/seal` seals a log; `POST /bench/read`, `/bench/tiles` and `/bench/store` do
- * alone what D1 and R2 do for an export and its proof.
+ * The service with a meter on its database. The header `X-Statements` has the cost of each statement of a request.
+ *
+ * - `POST /bench/expire` runs one slice of the sweep that expires requests and tokens.
+ * - `POST /bench/evaluate` evaluates policies, as the API shows them, many times.
+ * - `GET /bench/jobs` returns how many rows the queue's jobs have read.
+ * - `POST /bench/seal` seals a log.
+ * - `POST /bench/read`, `/bench/tiles` and `/bench/store` do only what D1 and R2 do for an export and its proof.
  */
 export default {
   async fetch(request, env, execution) {
@@ -51,7 +53,7 @@ const ROUTES: Record<string, (metered: Env, request: Request, env: Env) => Promi
   '/bench/store': store,
 };
 
-/** Puts all of an account's log under its tree; tells how large that is. */
+/** Seals an account's whole log; returns the size of its tree. */
 async function seal(_metered: Env, request: Request, env: Env): Promise<Response> {
   const { account } = (await request.json()) as { account: number };
   const database = openShard(env, '00', new Cost());
@@ -64,7 +66,7 @@ async function seal(_metered: Env, request: Request, env: Env): Promise<Response
   return Response.json({ size });
 }
 
-/** Reads every entry of an account through D1, and does nothing with them. */
+/** Reads every entry of an account from D1 and discards it. */
 async function read(_metered: Env, request: Request, env: Env): Promise<Response> {
   const { account, batch, salts } = (await request.json()) as { account: number; batch: number; salts: boolean };
   const salt = salts ? '|| hex(salt)' : '';
@@ -86,7 +88,7 @@ async function read(_metered: Env, request: Request, env: Env): Promise<Response
 }
 
 /**
- * Reads the full leaf tiles of an account's tree, which hold the hashes that the proof of an export of all of it lists.
+ * Reads the full leaf tiles of an account's tree, which have the hashes for the proof of an export of the whole log.
  */
 async function readTiles(_metered: Env, request: Request, env: Env): Promise<Response> {
   const { id, entries, batch } = (await request.json()) as { id: string; entries: number; batch: number };
@@ -102,7 +104,7 @@ async function readTiles(_metered: Env, request: Request, env: Env): Promise<Res
   return Response.json({ tiles: count });
 }
 
-/** Stores so many bytes in R2, in parts, and deletes them again. */
+/** Stores an object of the requested size in R2, in parts, and deletes it again. */
 async function store(env: Env, request: Request): Promise<Response> {
   const { bytes, part } = (await request.json()) as { bytes: number; part: number };
   if (!env.FILES) throw new Error('no bucket');
@@ -143,7 +145,7 @@ async function expire(env: Env): Promise<Response> {
   return Response.json({ more }, { headers: { 'Server-Timing': cost.toString() } });
 }
 
-/** A database that notes the cost of every statement of its batches. */
+/** A database that records the cost of every statement of its batches. */
 function meter(database: D1Database, statements: StatementCost[]): D1Database {
   const texts = new WeakMap<D1PreparedStatement, string>();
   return {

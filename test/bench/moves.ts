@@ -26,16 +26,16 @@ import type { LoadedTenant } from './tenant.ts';
 const ENTRIES = 100_000;
 const DELIVERIES = 20_000;
 const ACTIVITY = 2_000;
-/** Of the account that stays. */
+/** The number of entries of the account that stays. */
 const KEPT = 50_000;
 const AGENTS = 50;
 const PAGES = 300;
 const LOG_SPAN = 2 ** 32;
 const DAY = 86_400_000;
 const EACH_MINUTE = '* * * * *';
-/** Between two requests of the account that moves, in milliseconds. */
+/** The pause between two requests of the moving account, in milliseconds. */
 const PAUSE = 20;
-/** A sweep that takes less, in seconds, found nothing to do. */
+/** A shorter sweep, in seconds, found nothing to do. */
 const IDLE_RUN = 2;
 const MAX_RUNS = 20;
 const MAX_SLICE_MS = 100;
@@ -44,11 +44,11 @@ const MAX_HOLD_MS = 2_000;
 const MIN_PACE = 20_000;
 
 /**
- * Measures how an account goes to another shard while it is in use: how long a slice holds a database, how pages of an
- * account that stays fare meanwhile, for how long the account is held; and that nothing of it is lost.
+ * Measures the move of an account that is in use: how long a slice occupies a database, how much it slows down pages of
+ * another account, and how long the account is held. Checks that no row is lost.
  */
 export async function measureMoves(report: Report, state: string): Promise<void> {
-  report.heading(`Moves: an account with ${ENTRIES} entries goes to another shard`);
+  report.heading(`Moving an account with ${ENTRIES} entries to another shard`);
   const config = 'wrangler.bench.toml';
   const settings = readFileSync(join(ROOT, 'wrangler.toml'), 'utf8');
   writeFileSync(join(ROOT, config), addDatabases(settings, [{ binding: 'DB_01' }]));
@@ -67,7 +67,7 @@ export async function measureMoves(report: Report, state: string): Promise<void>
     const { sweeps, accepted } = await measureMove(report, service, scene).finally(() => service.stop());
     const rows = checkCopy(report, before, readAccount(second, scene), accepted);
     const pace = Math.round(rows / sweeps);
-    report.verdict(pace >= MIN_PACE, `rows copied a sweep, which is a minute: ${pace} (at least ${MIN_PACE})`);
+    report.verdict(pace >= MIN_PACE, `rows copied per sweep, that is per minute: ${pace} (at least ${MIN_PACE})`);
   } finally {
     rmSync(join(ROOT, config));
   }
@@ -75,13 +75,13 @@ export async function measureMoves(report: Report, state: string): Promise<void>
 
 interface Scene {
   moving: Tenant;
-  /** The agent that goes on asking while its account moves; it has no history. */
+  /** The agent that requests permissions while its account moves; it has no history. */
   asking: { id: string; key: string };
   staying: Tenant;
 }
 
 async function setScene(state: string): Promise<Scene> {
-  // With one shard yet, so that both are on it.
+  // So far there is one shard, so both accounts are on it.
   const service = await startService(state);
   const moving = await createTenant(service.origin, 'enterprise', AGENTS);
   const asking = await makeAgent(service, moving);
@@ -108,7 +108,7 @@ async function makeAgent({ origin }: Service, { token }: Tenant): Promise<{ id: 
   return { id: created.body.id, key: created.body.api_key };
 }
 
-/** What the account has besides its history, and that both logs are to be sealed. */
+/** SQL that adds rows of other tables to the account, and makes the sealing of both logs due. */
 function loadRest(account: number): string {
   return `
     insert into deliveries (webhook, id, generation, event, pos, agent, status, attempts, last_status_code, duration, created_at,
@@ -125,7 +125,7 @@ function loadRest(account: number): string {
     pragma wal_checkpoint(truncate)`;
 }
 
-/** Lets the sweep do what there is to do before the move. */
+/** Runs sweeps until nothing is left to do before the move. */
 async function settle(start: () => Promise<Service>): Promise<void> {
   const service = await start();
   try {
@@ -147,7 +147,9 @@ function orderMove(file: string, id: string): void {
   });
 }
 
-/** Sweeps until the account is on the other shard; tells how often, and which permissions were asked for meanwhile. */
+/**
+ * Runs sweeps until the account is on the other shard; returns their number, and the permissions requested meanwhile.
+ */
 async function measureMove(
   report: Report,
   service: Service,
@@ -183,14 +185,16 @@ async function measureMove(
     }
   };
   await Promise.all([reading(), asks()]);
-  if (!batches.some(isLast)) throw new Error('the account did not arrive');
+  if (!batches.some(isLast)) throw new Error('the move did not finish');
   report.note(`${runs.length} sweeps, of ${runs.map((seconds) => seconds.toFixed(1)).join(', ')} s`);
   reportSlices(report, batches);
-  report.note(`a page of an account that stays usually takes, ms: ${spread(usual)}, mean ${mean(usual)}`);
-  report.note(`and meanwhile: ${spread(meanwhile)}, mean ${mean(meanwhile)}; ${meanwhile.length} pages`);
+  report.note(`a page of another account without a move, ms: ${spread(usual)}, mean ${mean(usual)}`);
+  report.note(
+    `the same page during the move, ms: ${spread(meanwhile)}, mean ${mean(meanwhile)}; ${meanwhile.length} pages`,
+  );
   const ratio = (of: (figures: number[]) => number) => Math.round((100 * of(meanwhile)) / of(usual)) / 100;
-  report.below(MAX_SLOWDOWN, ratio(median), 'a page takes so many times as long meanwhile, by the median');
-  report.below(MAX_SLOWDOWN, ratio(mean), 'by the mean');
+  report.below(MAX_SLOWDOWN, ratio(median), 'slowdown of the median page, times');
+  report.below(MAX_SLOWDOWN, ratio(mean), 'slowdown of the mean page, times');
   reportAnswers(report, answers);
   return { sweeps: runs.length, accepted: answers.flatMap(({ id }) => id ?? []) };
 }
@@ -200,38 +204,38 @@ function reportSlices(report: Report, batches: SweepBatch[]): void {
   const hold = own.findIndex(({ database, sql }) => database === 'DB' && sql.includes('move_turns'));
   const [copying, held] = [own.slice(0, hold), own.slice(hold)];
   for (const [database, what] of [
-    ['DB', 'the database that it leaves'],
-    ['DB_01', 'the one that it goes to'],
+    ['DB', 'the old shard'],
+    ['DB_01', 'the new shard'],
   ] as const) {
     for (const [slices, when] of [
       [copying, 'while the account is in use'],
-      [held, 'while it is held'],
+      [held, 'while the account is held'],
     ] as const) {
       const figures = slices.filter((slice) => slice.database === database).map((slice) => slice.held);
-      const text = `${what} is busy with a slice, ${when}, ms: ${spread(figures)}; p99 at most`;
+      const text = `a slice occupies ${what} ${when}, ms: ${spread(figures)}; p99`;
       report.atMost(MAX_SLICE_MS, quantile(figures, 0.99), text);
     }
   }
-  // In its last turn the account is let go.
+  // The last turn of the move releases the account.
   const [first, last] = [held[0], held.findLast(({ sql }) => sql.includes('move_turns'))];
   const duration = (last?.at ?? 0) + (last?.took ?? 0) - (first?.at ?? 0);
-  report.atMost(MAX_HOLD_MS, duration, 'the account is held, ms');
+  report.atMost(MAX_HOLD_MS, duration, 'time for which the account is held, ms');
 }
 
 interface Answered {
   status: number;
-  /** Of the permission that was asked for. */
+  /** The id of the requested permission; null if the request was refused. */
   id: string | null;
 }
 
 function reportAnswers(report: Report, answers: Answered[]): void {
   const refused = answers.filter(({ status }) => status === 503);
   const others = answers.filter(({ status }) => status !== 201 && status !== 503);
-  report.note(`requests that were refused, as the account was held: ${refused.length} of ${answers.length}`);
-  report.verdict(others.length === 0, `requests that were answered in another way than 201 or 503: ${others.length}`);
+  report.note(`requests refused with 503 while the account was held: ${refused.length} of ${answers.length}`);
+  report.verdict(others.length === 0, `requests with another answer than 201 or 503: ${others.length}`);
 }
 
-/** The rows of an account, table by table, with identifiers in the place of what is numbered on each shard anew. */
+/** The rows of an account by table, with identifiers instead of numbers, which differ between shards. */
 type Rows = Map<string, Set<string>>;
 
 /** @returns how many rows there are to copy */
@@ -241,13 +245,13 @@ function checkCopy(report: Report, before: Rows, after: Rows, accepted: readonly
   const lost = [...before].flatMap(([name, rows]) => [...rows].filter((row) => !after.get(name)?.has(row)));
   report.verdict(
     rows > ENTRIES && lost.length === 0,
-    `rows that are not there as they were: ${lost.length} of ${rows} (${counts})`,
+    `rows that are missing or changed on the new shard: ${lost.length} of ${rows} (${counts})`,
   );
   const there = new Set([...(after.get('permissions') ?? [])].map((row) => (JSON.parse(row) as { id: string }).id));
   const missing = accepted.filter((id) => !there.has(hex(idBytes(id))));
   report.verdict(
     missing.length === 0,
-    `permissions asked for meanwhile that are not there: ${missing.length} of ${accepted.length}`,
+    `permissions requested during the move that are missing: ${missing.length} of ${accepted.length}`,
   );
   return rows;
 }
@@ -266,7 +270,7 @@ function readAccount(file: string, { moving, asking }: Scene): Rows {
       activity: `account = ${account}`,
       webhooks: `account = ${account}`,
       deliveries: `webhook in (select number from webhooks where account = ${account})`,
-      // Of the one that goes on asking they change.
+      // The counters of the requesting agent change during the move.
       agent_statistics: `agent in (select number from agents where account = ${account} and id <> x'${hex(idBytes(asking.id))}')`,
     };
     const neutral = (column: string, value: number | string | null | Uint8Array) => {

@@ -10,11 +10,10 @@ type Permission = { id: string; token: { id: string; value?: string } | null };
 const ENTRIES = 100_000;
 
 /**
- * Takes permissions through their life and measures each step: the whole request, and the statement that appends the
- * audit entry by itself.
+ * Measures each step in the life of a permission: the whole request, and the statement that appends the audit entry.
  */
 export async function measureOperations(report: Report, state: string): Promise<void> {
-  report.heading(`State changes, ${ENTRIES} entries: rows of the whole request, and of the audit entry by itself`);
+  report.heading(`State changes, ${ENTRIES} entries: rows of the whole request, and of appending the audit entry`);
   const [{ token, agents }] = await setScene(state, [enterprise(ENTRIES, 200, 360)] as const);
   const { origin, stop } = await startService(state, 'test/bench/metered-worker.ts');
   try {
@@ -35,7 +34,7 @@ async function takeThroughLife(report: Report, origin: string, token: string, ke
   const approve = ({ body }: Answer<Permission>) =>
     user.expect<Permission>(200, 'POST', `/v1/permissions/${body.id}/approve`, { reason: 'agreed' });
 
-  // The first call of a minute also notes that the credential was used.
+  // The first call of a minute also records the use of the credential.
   await request().then(approve);
   const requested = await request();
   measure(report, 'request', requested);
@@ -49,16 +48,16 @@ async function takeThroughLife(report: Report, origin: string, token: string, ke
   measure(report, 'revoke', await agent.expect(200, 'POST', '/v1/tokens/revoke', value));
 }
 
-/** Lets the sweep expire requests that nobody decided in time, and measures it by entry. */
+/** Measures the sweep that expires pending requests, per entry. */
 export async function measureExpiry(report: Report, state: string): Promise<void> {
-  report.heading(`The sweep that expires permissions, ${ENTRIES} entries: rows by entry`);
-  // Within five days, so that some of the requests have run out in the half hour since the last entry.
+  report.heading(`The sweep that expires permissions, ${ENTRIES} entries: rows per entry`);
+  // A history of five days, so that some requests have expired in the half hour since its last entry.
   await setScene(state, [enterprise(ENTRIES, 200, 5)]);
   const { origin, stop } = await startService(state, 'test/bench/metered-worker.ts');
   try {
     const swept = await new Client(origin, '').expect(200, 'POST', '/bench/expire');
     const count = findAppend(swept)?.changes;
-    if (!count) throw new Error('nothing had run out');
+    if (!count) throw new Error('no request had expired');
     measure(report, 'expire', swept, count);
   } finally {
     await stop();
@@ -70,7 +69,7 @@ function findAppend({ statements }: Answer<unknown>): StatementCost | undefined 
   return statements.find(({ sql }) => sql.startsWith('insert into audit_entries'));
 }
 
-/** Reports what an answer's statements read and wrote, by entry, and what they wrote by table. */
+/** Reports the rows that an answer's statements read and wrote per entry, and the rows written by table. */
 export function measure(report: Report, name: string, answer: Answer<unknown>, entries = 1): void {
   const { cost } = answer;
   const append = findAppend(answer) as StatementCost;
@@ -83,5 +82,9 @@ export function measure(report: Report, name: string, answer: Answer<unknown>, e
     if (table) tables.set(table, (tables.get(table) ?? 0) + written);
   }
   report.note(`${name.padEnd(8)} written: ${[...tables].map(([table, rows]) => `${table} ${each(rows)}`).join(', ')}`);
-  report.atMost(MAX_WRITTEN_BY_ENTRY, each(append.written), `${whole}; its entry reads ${each(append.read)}, writes`);
+  report.atMost(
+    MAX_WRITTEN_BY_ENTRY,
+    each(append.written),
+    `${whole}; appending the entry reads ${each(append.read)}, writes`,
+  );
 }

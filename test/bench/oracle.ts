@@ -36,7 +36,7 @@ export class Oracle {
     );
   }
 
-  /** The places in the history (sequence - 1) of the entries that match, in order, those of gone agents among them. */
+  /** The indexes (sequence - 1) of all matching entries in order, including those of deleted agents. */
   match(filter: AuditFilter): number[] {
     const { history } = this.tenant;
     const known = (map: Map<string, number>, key: string | undefined) =>
@@ -61,14 +61,14 @@ export class Oracle {
     return filter.order === 'asc' ? found : found.reverse();
   }
 
-  /** Whether an entry's agent still exists; those of others are never shown. */
+  /** Whether an entry's agent still exists: entries of deleted agents are never shown. */
   isShown(at: number): boolean {
     const { history, agents } = this.tenant;
     return (history.agent[history.permission[at] as number] as number) < agents.length;
   }
 }
 
-/** A bare date as an end means the end of that day. */
+/** An end without a time means the end of that day. */
 function endOf(date: string): number {
   return Date.parse(date) + (date.length === 'YYYY-MM-DD'.length ? DAY : 0);
 }

@@ -16,7 +16,7 @@ interface Page {
   next_cursor: string | null;
 }
 
-/** The filters of GET /v1/permissions, as places in the history's lists. */
+/** The filters of GET /v1/permissions, as indexes into the history's lists. */
 interface Filter {
   status?: number;
   agent?: number;
@@ -24,8 +24,8 @@ interface Filter {
 }
 
 /**
- * Lists an account's permissions with every combination of filters, frequent and rare values, and their next pages, and
- * compares each page with what the history says.
+ * Lists an account's permissions with every combination of filters, frequent and rare values, and next pages, and
+ * compares each page with the history.
  */
 export async function measurePermissionLists(report: Report, random: Random, origin: string, tenant: LoadedTenant) {
   const { history } = tenant;
@@ -46,7 +46,7 @@ export async function measurePermissionLists(report: Report, random: Random, ori
         const asked: Record<string, string> = { ...parameters, ...(cursor !== null && { cursor }) };
         const { status, cost, body }: Answer<Page> = await user.get('/v1/permissions', asked);
         if (status !== 200) throw new Error(`GET /v1/permissions: ${status} for ${JSON.stringify(asked)}`);
-        // A request may run out between a look at the history and the answer.
+        // A request may expire between the calculation from the history and the answer.
         if (!isPage(body, before) && !isPage(body, expected())) differences += 1;
         reads.push(cost.read);
         cursor = body.next_cursor;

@@ -5,7 +5,7 @@ interface Env {
 
 const CONNECTIONS = 6;
 
-/** A queue consumer that only fetches: what deliveries are measured against. `POST /` sends so many messages. */
+/** A queue consumer that only sends requests, as a baseline for deliveries. `POST /` enqueues messages. */
 export default {
   async fetch(request, env) {
     if (request.method === 'GET') return new Response('ok');

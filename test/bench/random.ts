@@ -1,12 +1,12 @@
-/** A seeded source of pseudo-random numbers, so that every run draws the same. */
+/** A seeded source of pseudo-random numbers, so that every run draws the same numbers. */
 export interface Random {
   /** A number from 0 up to, but not including, 1. */
   next(): number;
   /** A whole number from 0 up to, but not including, `bound`. */
   below(bound: number): number;
-  /** Whether something of this probability happens. */
+  /** True with this probability. */
   chance(probability: number): boolean;
-  /** One of the items, each as likely; there must be one. */
+  /** One of the items, all with the same probability; there must be at least one. */
   pick<T>(items: readonly T[]): T;
 }
 
@@ -28,7 +28,7 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** A rank from 0 to `count - 1`: half of the time one of the first five, which are the frequent ones. */
+/** A rank from 0 to `count - 1`: in half of the cases one of the first five, which are the frequent ones. */
 export function anyRank(random: Random, count: number): number {
   return random.below(random.chance(0.5) ? Math.min(5, count) : count);
 }

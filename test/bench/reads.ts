@@ -9,7 +9,7 @@ import { measureStatistics } from './statistics-reads.ts';
 
 const HOUR = DAY / 24;
 
-/** Half of its entries are older than its plan keeps, and not swept; some are erased, one agent is deleted. */
+/** Half of the entries are too old for the plan but not yet erased; some are erased, and one agent is deleted. */
 const RETAINED: TenantPlan = {
   plan: 'pro',
   agents: 20,
@@ -36,7 +36,7 @@ const BUSY: TenantPlan = {
   plan: 'free',
   agents: 1,
   draw: (random, now) => {
-    // 3.75 million entries are a little over a million requests.
+    // 3.75 million entries have a little over a million requests.
     const period = { from: firstDay(now), to: now - HOUR / 2 };
     const history = drawHistory(random, { entries: 3_750_000, agents: 1, actions: ACTIONS, ...period });
     eraseBefore(history, now - 7 * DAY);
@@ -44,7 +44,7 @@ const BUSY: TenantPlan = {
   },
 };
 
-/** Measures lists, single entries and statistics. Nothing is written meanwhile, so that they share their accounts. */
+/** Measures lists, single entries and statistics. They write nothing, so they share their accounts. */
 export async function measureReads(report: Report, state: string): Promise<void> {
   const plans = [RETAINED, enterprise(1_000_000, 200, 360), NEIGHBOUR, BUSY] as const;
   const keptFrom = Date.now() - 90 * DAY;
@@ -84,7 +84,7 @@ function eraseBefore({ time, erased }: History, border: number): void {
   for (const [at, instant] of time.entries()) if (instant < border) erased[at] = 1;
 }
 
-/** Retention moves on while the benchmark runs: no entry may cross its border meanwhile. */
+/** Erases the entries around the retention limit, so that none expires while the benchmark runs. */
 function eraseAround({ time, erased }: History, border: number): void {
   for (const [at, instant] of time.entries()) if (Math.abs(instant - border) < HOUR) erased[at] = 1;
 }

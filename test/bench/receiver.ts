@@ -1,14 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What a receiver does with a message that it has read. */
+/** What a receiver does after it has read a message. */
 export type Behaviour = (path: string, body: string, response: ServerResponse) => void;
 
 /** A real HTTP server on loopback that messages are sent to. */
 export class Receiver {
-  /** How many messages arrived. */
+  /** The number of messages that arrived. */
   count = 0;
-  /** What happens to each; answers 200 by default. */
+  /** Handles each message; answers 200 by default. */
   behave: Behaviour = (_path, _body, response) => response.end();
 
   private readonly server: Server;
@@ -29,7 +29,7 @@ export class Receiver {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Waits until so many messages have arrived. */
+  /** Waits until `count` messages have arrived. */
   async until(count: number, limit = 300_000): Promise<void> {
     for (const deadline = Date.now() + limit; this.count < count; ) {
       if (Date.now() > deadline) throw new Error(`only ${this.count} of ${count} messages arrived`);

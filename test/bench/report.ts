@@ -1,4 +1,4 @@
-/** Prints figures as they come, each with its limit, and counts those that fail. */
+/** Prints figures with their limits, and counts those that fail. */
 export class Report {
   passed = 0;
   failed = 0;
@@ -7,22 +7,22 @@ export class Report {
     console.log(`\n${text}`);
   }
 
-  /** A figure that has no limit. */
+  /** Prints a figure without a limit. */
   note(text: string): void {
     console.log(`         ${text}`);
   }
 
-  /** A figure that must be at most `limit`. */
+  /** Prints a figure that must be at most `limit`. */
   atMost(limit: number, figure: number, what: string): void {
     this.verdict(figure <= limit, `${what}: ${figure} (at most ${limit})`);
   }
 
-  /** A figure that must be below `limit`. */
+  /** Prints a figure that must be below `limit`. */
   below(limit: number, figure: number, what: string): void {
     this.verdict(figure < limit, `${what}: ${figure} (below ${limit})`);
   }
 
-  /** Says how many of the lines with a limit passed. */
+  /** Prints how many of the lines with a limit passed. */
   summary(): void {
     console.log(`\n${this.passed} of ${this.passed + this.failed} lines pass`);
   }
@@ -34,7 +34,7 @@ export class Report {
   }
 }
 
-/** The middle one of some figures, or the mean of the middle two. */
+/** The median: the middle figure, or the mean of the middle two. */
 export function median(figures: readonly number[]): number {
   const sorted = figures.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
@@ -42,7 +42,7 @@ export function median(figures: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
 }
 
-/** The figure that a part of all figures, from 0 to 1, does not exceed. */
+/** The quantile: the figure that a share of all figures, from 0 to 1, does not exceed. */
 export function quantile(figures: readonly number[], part: number): number {
   const sorted = figures.toSorted((a, b) => a - b);
   return sorted[Math.floor(part * (sorted.length - 1))] ?? 0;

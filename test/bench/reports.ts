@@ -5,7 +5,7 @@ import { DAY, enterprise, sealLog, setScene } from './scene.ts';
 import type { LoadedTenant } from './tenant.ts';
 
 const ENTRIES = 1_000_000;
-/** What somebody who waits for a report bears with. */
+/** How long a report may take, in seconds. */
 const MAX_SECONDS = 60;
 const MAX_READ_BY_ENTRY = 3;
 const MAX_DAYS = 366;
@@ -19,8 +19,8 @@ interface Shown {
 }
 
 /**
- * Measures compliance reports on the longest period that there is, from the request to the finished file, and the rows
- * that they read. The log is sealed before, as the sweep does it minute by minute.
+ * Measures compliance reports on the longest allowed period, from the request to the finished file, and the rows that
+ * they read. Seals the log before, because the sweep normally does so every minute.
  */
 export async function measureReports(report: Report, state: string): Promise<void> {
   const [tenant] = await setScene(state, [enterprise(ENTRIES, 200, 360)] as const);
@@ -50,11 +50,11 @@ async function makeReports(report: Report, origin: string, { token, history }: L
     const size = `${Math.round(shown.file_size_bytes / 1_024)} KiB`;
     report.verdict(seconds <= MAX_SECONDS, `${format}: ${seconds.toFixed(1)} s (at most ${MAX_SECONDS}); ${size}`);
     const read = ((await rowsRead(client)) - before) / entries;
-    report.atMost(MAX_READ_BY_ENTRY, Math.round(read * 100) / 100, `${format}: rows read an entry`);
+    report.atMost(MAX_READ_BY_ENTRY, Math.round(read * 100) / 100, `${format}: rows read per entry`);
     if (format !== 'json') continue;
     const { pathname, search } = new URL(shown.download_url);
     const file = (await (await fetch(origin + pathname + search)).json()) as { summary: { entries: number } };
-    report.verdict(file.summary.entries === entries, `json: counts ${file.summary.entries} entries`);
+    report.verdict(file.summary.entries === entries, `json: the report counts ${file.summary.entries} entries`);
   }
 }
 

@@ -15,15 +15,16 @@ const IDLE_ACCOUNTS = 100_000;
 const MAX_SLICE_MS = 100;
 const MAX_SLOWDOWN = 2;
 const PAGES = 300;
-/** Sweeps that are looked at, the hourly one first: how far they come is a part of the measurement. */
+/** The number of measured sweeps, the hourly one first: how many entries they erase is part of the measurement. */
 const RUNS = 2;
 const DAY = 86_400_000;
 const HOURLY = '17 * * * *';
 const EACH_MINUTE = '* * * * *';
 
 /**
- * Measures the erasure of a million expired entries: how long a slice holds the database, what it writes, how pages of
- * another account fare meanwhile; and that accounts with nothing to erase cost the sweeps nothing.
+ * Measures the erasure of a million expired entries: how long a slice occupies the database, how many rows it writes,
+ * and how much it slows down pages of another account. Checks that accounts with nothing to erase cost the sweeps
+ * nothing.
  */
 export async function measureRetention(report: Report, state: string): Promise<void> {
   report.heading(`Retention: ${EXPIRED} expired entries`);
@@ -38,7 +39,7 @@ export async function measureRetention(report: Report, state: string): Promise<v
   await measureIdleAccounts(report, state);
 }
 
-/** An account whose entries have all expired, and another one that reads pages meanwhile. */
+/** Makes an account whose entries have all expired, and another one that reads pages meanwhile. */
 async function setScene(state: string): Promise<{ expired: LoadedTenant; reader: LoadedTenant }> {
   const service = await startService(state);
   const expired = await createTenant(service.origin, 'free', 50);
@@ -86,23 +87,25 @@ async function measureErasure(report: Report, service: Service, reader: Client):
   const erased = slices.reduce((sum, slice) => sum + slice.erased, 0);
   const written = slices.reduce((sum, slice) => sum + slice.written, 0);
   report.note(
-    `${RUNS} sweeps, ${seconds.toFixed(0)} s in all, erase ${erased} entries of one account in ${slices.length} slices`,
+    `${RUNS} sweeps erase ${erased} entries of one account in ${slices.length} slices, in ${seconds.toFixed(0)} s`,
   );
-  report.note(`rows written for each entry, its permission included: ${(written / erased).toFixed(2)}`);
+  report.note(`rows written per entry, including its permission: ${(written / erased).toFixed(2)}`);
   for (const [what, figures] of [
-    ['a slice holds the database', slices.map(({ held }) => held)],
-    ['a slice takes, with its way there and back', slices.map(({ took }) => took)],
+    ['a slice occupies the database', slices.map(({ held }) => held)],
+    ['a slice takes, including the round trip', slices.map(({ took }) => took)],
   ] as const) {
-    report.atMost(MAX_SLICE_MS, quantile(figures, 0.99), `${what}, ms: ${spread(figures)}; p99 at most`);
+    report.atMost(MAX_SLICE_MS, quantile(figures, 0.99), `${what}, ms: ${spread(figures)}; p99`);
   }
-  report.note(`a page usually takes, ms: ${spread(usual)}, mean ${mean(usual)}`);
-  report.note(`and meanwhile: ${spread(meanwhile)}, mean ${mean(meanwhile)}; ${meanwhile.length} pages`);
+  report.note(`a page without a sweep, ms: ${spread(usual)}, mean ${mean(usual)}`);
+  report.note(
+    `the same page during the sweeps, ms: ${spread(meanwhile)}, mean ${mean(meanwhile)}; ${meanwhile.length} pages`,
+  );
   const ratio = (of: (figures: number[]) => number) => Math.round((100 * of(meanwhile)) / of(usual)) / 100;
-  report.below(MAX_SLOWDOWN, ratio(median), 'a page takes so many times as long meanwhile, by the median');
-  report.below(MAX_SLOWDOWN, ratio(mean), 'by the mean');
+  report.below(MAX_SLOWDOWN, ratio(median), 'slowdown of the median page, times');
+  report.below(MAX_SLOWDOWN, ratio(mean), 'slowdown of the mean page, times');
 }
 
-/** The rows that the sweeps read with and without a hundred thousand accounts in which nothing is due. */
+/** Compares the rows that the sweeps read with and without a hundred thousand accounts in which nothing is due. */
 async function measureIdleAccounts(report: Report, state: string): Promise<void> {
   const reads: number[] = [];
   const change = (sql: string) => {
@@ -119,7 +122,7 @@ async function measureIdleAccounts(report: Report, state: string): Promise<void>
       select randomblob(16), 'idle@example.com', 0, 1, 0, 0, iif(value % 2, null, ${soon}) from n where ${idle} > 0`);
     const service = await startService(state, 'test/bench/sweep-worker.ts');
     try {
-      // The first run settles what is left over.
+      // The first run finishes earlier work, the second is measured.
       for (let run = 0; run < 2; run++) {
         await takeBatches(service);
         await fireCron(service, HOURLY);
@@ -133,7 +136,7 @@ async function measureIdleAccounts(report: Report, state: string): Promise<void>
   const [without = 0, withIdle = 0] = reads;
   report.verdict(
     withIdle === without,
-    `rows that both sweeps read: ${without}; with ${IDLE_ACCOUNTS} idle accounts: ${withIdle}`,
+    `rows that the two sweeps read: ${without}; with ${IDLE_ACCOUNTS} idle accounts: ${withIdle}`,
   );
 }
 

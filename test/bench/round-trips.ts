@@ -6,9 +6,9 @@ import type { Report } from './report.ts';
 type Permission = { id: string; token: { id: string; value?: string } | null };
 
 /**
- * Calls every endpoint, as it is meant to be called and in ways that it refuses, and counts round trips to the
- * database, authentication included. (That a credential was used is noted after a refusal, once a minute, which the
- * answer does not wait for.)
+ * Calls every endpoint with valid and invalid requests, and counts the round trips to the database, including
+ * authentication. (After a refusal the use of the credential is recorded once a minute; the answer does not wait for
+ * it.)
  */
 export async function measureRoundTrips(report: Report, state: string): Promise<void> {
   report.heading('Round trips to the database');
@@ -37,7 +37,7 @@ async function callEverything(report: Report, origin: string): Promise<void> {
   await callAsStranger(operator, user, agent, anybody);
   await operator.expect(202, 'DELETE', `/v1/admin/users/${id}`);
   const { trips, calls, call } = Client.worstTrips;
-  report.atMost(2, trips, `the most of ${calls} calls, by ${call}`);
+  report.atMost(2, trips, `the most round trips of ${calls} calls, by ${call}`);
 }
 
 async function callAccounts(operator: Client, user: Client, id: string): Promise<void> {

@@ -15,7 +15,7 @@ import { inFreshState } from './scene.ts';
 import { measureSealing } from './sealing.ts';
 import { measureWebhooks } from './webhooks.ts';
 
-/** Every measurement has a database and accounts of its own: none depends on what another one left behind. */
+/** Every measurement has its own database and accounts, so none depends on another one. */
 const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<void>> = {
   reads: measureReads,
   'round-trips': measureRoundTrips,
@@ -34,7 +34,8 @@ const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<vo
 
 const wanted = process.argv.slice(2);
 for (const name of wanted) {
-  if (!(name in MEASUREMENTS)) throw new Error(`${name} is none of ${Object.keys(MEASUREMENTS).join(', ')}`);
+  if (!(name in MEASUREMENTS))
+    throw new Error(`unknown measurement ${name}; known are ${Object.keys(MEASUREMENTS).join(', ')}`);
 }
 
 const report = new Report();
@@ -52,7 +53,7 @@ try {
       await inFreshState(folder, name, (state) => measure(report, state));
     } catch (error) {
       console.error(error);
-      report.verdict(false, `${name} broke off: ${error}`);
+      report.verdict(false, `${name} failed: ${error}`);
     }
     console.log(`[${((Date.now() - started) / 1_000).toFixed(0)} s] ${name}`);
   }

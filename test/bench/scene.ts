@@ -11,10 +11,10 @@ import type { LoadedTenant } from './tenant.ts';
 const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
 
-/** Actions of the benchmark's accounts. */
+/** The actions of the benchmark's accounts. */
 export const ACTIONS = Array.from({ length: 300 }, (_, at) => `area-${at % 17}.verb-${at}`);
 
-/** An account to make, and the history to load into it. */
+/** An account to create, and the history to load into it. */
 export interface TenantPlan {
   plan: string;
   agents: number;
@@ -36,7 +36,7 @@ export async function inFreshState<T>(
   }
 }
 
-/** Makes accounts through the API in an empty database, then writes their histories straight into its file. */
+/** Creates accounts through the API in an empty database, then writes their histories directly into its file. */
 export async function setScene<const P extends readonly TenantPlan[]>(
   state: string,
   plans: P,
@@ -52,7 +52,7 @@ export async function setScene<const P extends readonly TenantPlan[]>(
   return loadHistories(databaseFile(state), histories) as { [I in keyof P]: LoadedTenant };
 }
 
-/** An account of plan enterprise whose entries are spread over some days and end half an hour ago. */
+/** The plan of an enterprise account whose entries are spread over `days` days and end half an hour ago. */
 export function enterprise(entries: number, agents: number, days: number): TenantPlan {
   return {
     plan: 'enterprise',

@@ -5,13 +5,13 @@ import type { Report } from './report.ts';
 const LOGS = 5_000;
 const ENTRIES = 3;
 const LOG_SPAN = 2 ** 32;
-/** What is promised of each entry. */
+/** The documented limit for sealing an entry, in seconds. */
 const MAX_SECONDS = 120;
-/** A run that takes less, in seconds, found nothing more to seal. */
+/** A shorter sweep, in seconds, found nothing to seal. */
 const MIN_RUN = 2;
 const EACH_MINUTE = '* * * * *';
 
-/** Measures the sealing of many logs that went on in the same minute, their first heads included. */
+/** Measures the sealing of many logs that grew in the same minute, including their first heads. */
 export async function measureSealing(report: Report, state: string): Promise<void> {
   report.heading(`Sealing of ${LOGS} logs with ${ENTRIES} new entries each`);
   await prepareState(state);
@@ -23,11 +23,11 @@ export async function measureSealing(report: Report, state: string): Promise<voi
   });
   report.verdict(
     left === 0 && seconds <= MAX_SECONDS,
-    `sealed in ${seconds.toFixed(0)} s, ${left} left (at most ${MAX_SECONDS} s)`,
+    `sealed in ${seconds.toFixed(0)} s, ${left} logs not sealed (at most ${MAX_SECONDS} s)`,
   );
 }
 
-/** Runs the sweep until it finds nothing more; tells how long that took, in seconds. */
+/** Runs the sweep until it finds nothing to seal; returns the duration in seconds. */
 async function sealAll(state: string): Promise<number> {
   const service = await startService(state);
   let seconds = 0;
@@ -43,7 +43,7 @@ async function sealAll(state: string): Promise<number> {
   return seconds;
 }
 
-/** An identifier begins with the time at which it was made: the log of an account was empty then. */
+/** SQL that adds the accounts and their entries. Account ids contain the creation time, which no entry may precede. */
 const LOAD = `
   create temp table n as with recursive n(value) as (select 1 union all select value + 1 from n where value < ${LOGS})
     select value from n;

@@ -1,21 +1,21 @@
 import { EVENTS, type History } from './history.ts';
 
-/** What the entries made of each permission. */
+/** The state of each permission after its entries. */
 export interface States {
-  /** How many of its entries are left. */
+  /** The number of its entries that are not erased. */
   entries: Uint32Array;
-  /** The place of its last entry in the history, erased or not. */
+  /** The index of its last entry in the history, erased or not. */
   last: Uint32Array;
-  /** 0 while it is undecided. */
+  /** The time of the decision; 0 while there is none. */
   decidedAt: Float64Array;
   /** The code of the status: pending, approved, denied, expired. */
   status: Uint8Array;
-  /** One more than the token's status; 0 where there is no token. */
+  /** The code of the token's status plus one; 0 if there is no token. */
   token: Uint8Array;
   uses: Uint16Array;
 }
 
-/** Goes through a history and sees where it left each permission. */
+/** Computes the state of each permission at the end of a history. */
 export function replay(history: History): States {
   const count = history.agent.length;
   const states: States = {

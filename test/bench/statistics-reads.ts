@@ -38,7 +38,7 @@ export async function measureStatistics(report: Report, origin: string, tenant: 
 
 function total(buckets: Iterable<Counters>): Counters {
   const [sum, ...rest] = buckets;
-  if (!sum) throw new Error('the agent did nothing');
+  if (!sum) throw new Error('the agent has no requests');
   const whole = { ...sum };
   for (const counters of rest) for (const key of keysOf(whole)) whole[key] += counters[key];
   return whole;
@@ -48,7 +48,7 @@ function keysOf(counters: Counters): (keyof Counters)[] {
   return Object.keys(counters) as (keyof Counters)[];
 }
 
-/** Requests that have run out since the history ended count as expired, no longer as pending. */
+/** Whether statistics match the history; requests that expired after its end may count as pending or expired. */
 function agrees(body: Statistics, counted: Counters): boolean {
   const undecided = counted.requests - counted.approved - counted.denied;
   return (

@@ -5,23 +5,23 @@ import worker from '../../src/index';
 export interface SweepBatch {
   /** The binding of the database. */
   database: string;
-  /** The beginning of its first statement. */
+  /** The start of its first statement. */
   sql: string;
   statements: number;
   /** When it was sent, in milliseconds since the epoch. */
   at: number;
-  /** Milliseconds that it held the database, by D1's own count, and until its answer was there. */
+  /** `held`: milliseconds in the database, as D1 counts them; `took`: milliseconds until the answer. */
   held: number;
   took: number;
   read: number;
   written: number;
-  /** Audit entries that it deleted. */
+  /** The number of audit entries that it deleted. */
   erased: number;
 }
 
 let batches: SweepBatch[] = [];
 
-/** The service; `GET /bench/batches` tells, and forgets, what its crons have sent to the databases. */
+/** The service, with `GET /bench/batches`, which returns and clears the batches that its crons have sent. */
 export default {
   async fetch(request, env, execution) {
     if (new URL(request.url).pathname !== '/bench/batches') return worker.fetch(request, env, execution);

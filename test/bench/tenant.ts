@@ -3,7 +3,7 @@ import type { History } from './history.ts';
 
 /** An account whose history is in the database. */
 export interface LoadedTenant extends Tenant {
-  /** The account's number, and those of its agents, inside the database. */
+  /** The numbers of the account and of its agents in the database. */
   number: number;
   agentNumbers: number[];
   history: History;

@@ -3,7 +3,7 @@ import type { Service } from '../support/local/service.ts';
 import type { Tenant } from '../support/local/tenant.ts';
 import type { Receiver } from './receiver.ts';
 
-/** Registers webhooks of a tenant at paths of their own below one, and gives their ids. */
+/** Registers webhooks of a tenant, each with its own path below `path`, and returns their ids. */
 export async function registerWebhooks(
   service: Service,
   { token }: Tenant,
@@ -21,14 +21,14 @@ export async function registerWebhooks(
   return ids;
 }
 
-/** Lets an agent of a tenant ask for a permission, of which its webhooks are told, and gives its id. */
+/** Has an agent of a tenant request a permission, whose entry its webhooks get; returns the permission's id. */
 export async function requestPermission(service: Service, tenant: Tenant): Promise<string> {
   const agent = new Client(service.origin, tenant.agents[0]?.key ?? '');
   const wanted = { action: 'mail.send', resource: 'mailbox:support' };
   return (await agent.expect<{ id: string }>(201, 'POST', '/v1/permissions', wanted)).body.id;
 }
 
-/** The permission that a message tells of. */
+/** The id of the permission in a message. */
 export function permissionOf(body: string): string {
   return (JSON.parse(body) as { data: { permission_request_id: string } }).data.permission_request_id;
 }

@@ -6,35 +6,35 @@ import type { Receiver } from './receiver.ts';
 import { quantile, type Report } from './report.ts';
 import { permissionOf, registerWebhooks, requestPermission } from './webhook-events.ts';
 
-/** Accounts, and the webhooks of each that answer, and that hang. */
+/** The number of accounts, and of the answering and the hanging webhooks of each. */
 const ACCOUNTS = 2;
 const EACH = 25;
-/** Events of each account that are measured, at most, after some that are not. */
+/** The maximum number of measured events per account, and the number of events before them that are not measured. */
 const ROUNDS = 30;
 const WARM_UP = 3;
-/** After so long no further one is measured, in milliseconds. */
+/** The time after which no further event is measured, in milliseconds. */
 const BUDGET = 40_000;
 const LIMIT = 2;
 
-/** Webhooks of the account that attacks, which is as many as it can have, and how often it does so in each way. */
+/** The number of webhooks of the attacking account, the most that it can have, and of its attacks in each way. */
 const ATTACKING = 50;
 const ATTACKS = 3;
-/** How late another account's message may be beside them, in milliseconds. */
+/** How late another account's message may be during an attack, in milliseconds. */
 const MAX_DELAY = 1_000;
 
-/** A service whose webhooks are told of events. */
+/** A service with accounts whose webhooks get events. */
 interface Side {
   service: Service;
   tenants: Tenant[];
-  /** How late messages arrived, in milliseconds. */
+  /** The delays of messages, in milliseconds. */
   latencies: number[];
 }
 
 /**
- * Measures how late fifty webhooks that answer hear of an event: of one service by themselves, of another beside fifty
- * that hang. The two take turns, event by event, so that neither is warmer and what else the machine does hits both. An
- * event comes when all have heard of the one before, so that no queue grows, which would be the measure of the machine.
- * @param prepare makes the state of a service, by name
+ * Measures how late fifty answering webhooks get an event: alone on one service, and together with fifty hanging
+ * webhooks on another. The services take turns, so that warm-up and other work on the machine affect both. Each event
+ * waits until the previous one has arrived everywhere, so that no queue grows.
+ * @param prepare creates the state of a service with this name
  */
 export async function measureIsolation(
   report: Report,
@@ -79,7 +79,7 @@ export async function measureIsolation(
     let end = Number.POSITIVE_INFINITY;
     for (; rounds < ROUNDS && Date.now() < end; rounds++) {
       if (rounds === 0) end = Date.now() + BUDGET;
-      // Each is first as often as the other.
+      // Each side comes first equally often.
       for (const side of rounds % 2 === 0 ? [alone, beside] : [beside, alone]) {
         const latencies = await tellAll(side, arrivals);
         if (rounds >= 0) side.latencies.push(...latencies);
@@ -90,11 +90,11 @@ export async function measureIsolation(
     const ratio = quantile(beside.latencies, 0.99) / quantile(alone.latencies, 0.99);
     report.verdict(
       ratio < LIMIT && hanging.length > 0,
-      `50 webhooks beside 50 that hang: ${show(beside)}; by themselves: ${show(alone)}; ` +
+      `50 webhooks together with 50 hanging ones: ${show(beside)}; alone: ${show(alone)}; ` +
         `p99 ${ratio.toFixed(2)} times as late (below ${LIMIT}; ${rounds} rounds)`,
     );
   } catch (error) {
-    report.verdict(false, `50 webhooks beside 50 that hang: ${error}`);
+    report.verdict(false, `50 webhooks together with 50 hanging ones: ${error}`);
   } finally {
     receiver.behave = healthy;
     for (const response of hanging) response.destroy();
@@ -102,7 +102,7 @@ export async function measureIsolation(
   }
 }
 
-/** An account with webhooks that hang whenever it likes. */
+/** An account that can make its webhooks hang. */
 interface Attacker {
   service: Service;
   tenant: Tenant;
@@ -110,7 +110,7 @@ interface Attacker {
   webhooks: string[];
 }
 
-/** The ways in which all webhooks of an account can be made to hang at once that did not hang before. */
+/** The ways in which all webhooks of an account can start to hang at the same time. */
 const WAYS: Record<string, (attacker: Attacker, round: number, url: (name: string) => string) => Promise<unknown>> = {
   'that are new': async (attacker, round, url) => {
     const { user, service, tenant } = attacker;
@@ -121,26 +121,26 @@ const WAYS: Record<string, (attacker: Attacker, round: number, url: (name: strin
     }
     await requestPermission(service, tenant);
   },
-  'at another address': async ({ service, tenant, user, webhooks }, round, url) => {
+  'that get another URL': async ({ service, tenant, user, webhooks }, round, url) => {
     for (const id of webhooks)
       await user.expect(200, 'PUT', `/v1/webhooks/${id}`, { url: url(`moved/${round}/${id}`) });
     await requestPermission(service, tenant);
   },
-  'that are switched on again': async ({ service, tenant, user, webhooks }) => {
+  'that are enabled again': async ({ service, tenant, user, webhooks }) => {
     for (const is_active of [false, true]) {
       for (const id of webhooks) await user.expect(200, 'PUT', `/v1/webhooks/${id}`, { is_active });
     }
     await requestPermission(service, tenant);
   },
-  'that answered before': ({ service, tenant }) => requestPermission(service, tenant),
+  'that have answered before': ({ service, tenant }) => requestPermission(service, tenant),
   'that are sent a test each': ({ user, webhooks }) =>
     Promise.all(webhooks.map((id) => user.expect(202, 'POST', `/v1/webhooks/${id}/test`))),
 };
 
 /**
- * Measures how late another account hears of an event, by a webhook that has answered before and by a new one, while
- * all webhooks of one account hang that did not hang before. The local service has one consumer a queue, so that what
- * holds a queue holds everybody.
+ * Measures how late another account gets an event, at a webhook that has answered before and at a new one, while all
+ * webhooks of one account start to hang. The local service has one consumer per queue, so whatever blocks a queue
+ * blocks every account.
  */
 export async function measureFirstHang(
   report: Report,
@@ -177,7 +177,7 @@ export async function measureFirstHang(
         const fresh = `/fresh/${webhooks}`;
         await registerWebhooks(service, other, receiver, 1, fresh);
         webhooks += 1;
-        // Those that there are answer quickly before they hang.
+        // Existing webhooks answer quickly before they hang.
         if (attacker.webhooks.length > 0) {
           const proof = await requestPermission(service, tenant);
           await until(() => arrivals.get(proof)?.size === ATTACKING);
@@ -197,12 +197,12 @@ export async function measureFirstHang(
       const worst = (figures: number[] = []) => Math.round(Math.max(...figures));
       report.verdict(
         worst(delays.proven) <= MAX_DELAY,
-        `beside 50 webhooks ${way} and hang, another account's message: ${worst(delays.proven)} ms to one that answered ` +
+        `with 50 hanging webhooks ${way}, another account's message takes ${worst(delays.proven)} ms to a webhook that answered ` +
           `before (at most ${MAX_DELAY}), ${worst(delays.fresh)} ms to a new one; worst of ${ATTACKS}`,
       );
     }
   } catch (error) {
-    report.verdict(false, `beside 50 webhooks that hang for the first time: ${error}`);
+    report.verdict(false, `with 50 webhooks that start to hang: ${error}`);
   } finally {
     receiver.behave = healthy;
     for (const response of hanging) response.destroy();
@@ -210,12 +210,14 @@ export async function measureFirstHang(
   }
 }
 
-/** What was answered last is written down a moment later. */
+/** Waits until the last answers are recorded, which takes a moment. */
 async function settled(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 1_000));
 }
 
-/** Lets something happen in each account, waits until all have heard of it who answer, and gives how late each did. */
+/**
+ * Causes an event in each account, waits until all answering webhooks have it, and returns the delay of each message.
+ */
 async function tellAll({ service, tenants }: Side, arrivals: Map<string, number[]>): Promise<number[]> {
   const committed: { id: string; time: number }[] = [];
   for (const tenant of tenants) {
@@ -223,7 +225,7 @@ async function tellAll({ service, tenants }: Side, arrivals: Map<string, number[
     committed.push({ id, time: performance.now() });
   }
   await until(() => committed.every(({ id }) => arrivals.get(id)?.length === EACH));
-  // A message may be there before the answer that tells of the commit.
+  // A message may arrive before the answer to the request that caused it.
   return committed.flatMap(({ id, time }) => (arrivals.get(id) ?? []).map((arrival) => Math.max(0, arrival - time)));
 }
 

@@ -1,10 +1,10 @@
 import type { Env, JobMessage, WebhookMessage } from '../../src/env';
 import worker from '../../src/index';
 
-/** Rows that the invocations of queues and crons have read and written since somebody asked last. */
+/** The rows that queues and crons have read and written since the last `GET /bench/cost`. */
 let cost = { read: 0, written: 0 };
 
-/** The service; `GET /bench/cost` tells, and forgets, what its queues and crons have cost the database. */
+/** The service, with `GET /bench/cost`, which returns and clears the database cost of its queues and crons. */
 export default {
   async fetch(request, env, execution) {
     if (new URL(request.url).pathname !== '/bench/cost') return worker.fetch(request, env, execution);

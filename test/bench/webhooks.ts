@@ -14,16 +14,16 @@ const MAX_WRITTEN = 6;
 const MAX_READ = 20;
 const SAMPLES = 300;
 
-/** A message of about the size of an entry's. */
+/** A message of about the size of an entry's message. */
 const MESSAGE = JSON.stringify({ event: 'audit.created', timestamp: '', data: { details: 'x'.repeat(450) } });
 
-/** Measures deliveries of webhooks against a queue consumer that only fetches, and how fast a new entry arrives. */
+/** Measures webhook deliveries compared with a queue consumer that only sends requests, and how late entries arrive. */
 export async function measureWebhooks(report: Report, folder: string): Promise<void> {
   report.heading(`Webhooks: ${ENTRIES} entries to a receiver on loopback`);
   const receiver = await Receiver.start();
   try {
     const plain = await measurePlainConsumer(folder, receiver);
-    report.note(`a queue consumer that only fetches: ${Math.round(plain)} deliveries/s`);
+    report.note(`a queue consumer that only sends requests: ${Math.round(plain)} deliveries/s`);
     for (const webhooks of [1, 10]) await measureBacklog(report, folder, receiver, webhooks, plain);
     await measureLatency(report, folder, receiver);
     await measureIsolation(report, (name) => freshState(folder, name), receiver);
@@ -72,10 +72,10 @@ async function measureBacklog(report: Report, folder: string, receiver: Receiver
     const what = `${webhooks} webhook${webhooks > 1 ? 's' : ''}`;
     report.verdict(
       ratio >= MIN_RATIO,
-      `${what}: ${Math.round(speed)} deliveries/s, ${ratio.toFixed(2)} of it (at least ${MIN_RATIO})`,
+      `${what}: ${Math.round(speed)} deliveries/s, ${ratio.toFixed(2)} of the plain consumer (at least ${MIN_RATIO})`,
     );
-    report.atMost(MAX_WRITTEN, each(cost.written), `${what}: rows written for each delivery`);
-    report.atMost(MAX_READ, each(cost.read), `${what}: rows read for each delivery`);
+    report.atMost(MAX_WRITTEN, each(cost.written), `${what}: rows written per delivery`);
+    report.atMost(MAX_READ, each(cost.read), `${what}: rows read per delivery`);
     if (receiver.count !== ENTRIES * webhooks) report.verdict(false, `${what}: ${receiver.count} messages arrived`);
   } finally {
     await service.stop();
@@ -97,7 +97,7 @@ async function measureLatency(report: Report, folder: string, receiver: Receiver
   }
 }
 
-/** Kills the service in the midst of a thousand deliveries: all of them arrive. */
+/** Kills the service three times during a thousand deliveries, and checks that all of them arrive. */
 async function measureCrash(report: Report, folder: string, receiver: Receiver): Promise<void> {
   const entries = 1_000;
   const state = await freshState(folder);
@@ -107,7 +107,7 @@ async function measureCrash(report: Report, folder: string, receiver: Receiver):
   const healthy = receiver.behave;
   receiver.behave = (path, body, response) => {
     const { id } = JSON.parse(body).data as { id: string };
-    if ((arrived.get(id) ?? body) !== body) report.verdict(false, 'a message changed from one attempt to the next');
+    if ((arrived.get(id) ?? body) !== body) report.verdict(false, 'a message differs between two attempts');
     arrived.set(id, body);
     healthy(path, body, response);
   };
@@ -121,7 +121,7 @@ async function measureCrash(report: Report, folder: string, receiver: Receiver):
   try {
     await sweepUntil(service, () => arrived.size >= entries);
     await settled();
-    const text = `killed three times in the midst of ${entries} deliveries: ${arrived.size} arrived, ${receiver.count - arrived.size} of them twice`;
+    const text = `after three kills during ${entries} deliveries: ${arrived.size} arrived, ${receiver.count - arrived.size} repeated`;
     report.verdict(arrived.size === entries, text);
   } finally {
     receiver.behave = healthy;
@@ -129,7 +129,7 @@ async function measureCrash(report: Report, folder: string, receiver: Receiver):
   }
 }
 
-/** Lets an agent ask for permissions one after the other, and measures how late each message arrives. */
+/** Requests permissions one after the other, and measures how late each message arrives. */
 async function measureArrival(service: Service, tenant: Tenant, receiver: Receiver): Promise<number[]> {
   const committed = new Map<string, number>();
   const arrivals: { id: string; time: number }[] = [];
@@ -147,7 +147,7 @@ async function measureArrival(service: Service, tenant: Tenant, receiver: Receiv
   }
   receiver.behave = before;
   if (arrivals.length < SAMPLES) throw new Error(`only ${arrivals.length} of ${SAMPLES} messages arrived`);
-  // A message may be there before the answer that tells of the commit.
+  // A message may arrive before the answer to the request that caused it.
   return arrivals.map(({ id, time }) => Math.max(0, time - (committed.get(id) ?? time)));
 }
 
@@ -168,7 +168,7 @@ async function prepareTenant(state: string, receiver: Receiver, webhooks: number
   }
 }
 
-/** Sweeps each second: the lease of who was killed has to be over before somebody else goes on. */
+/** Runs a sweep each second until `isDone`: the claims of a killed worker have to expire first. */
 async function sweepUntil(service: Service, isDone: () => boolean): Promise<void> {
   for (const deadline = Date.now() + 120_000; !isDone() && Date.now() < deadline; ) {
     await sweep(service);
@@ -180,7 +180,7 @@ async function takeCost({ origin }: Service): Promise<{ read: number; written: n
   return (await (await fetch(`${origin}/bench/cost`)).json()) as { read: number; written: number };
 }
 
-/** What was delivered last is written down a moment later. */
+/** Waits until the last deliveries are recorded, which takes a moment. */
 async function settled(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 1_000));
 }

@@ -8,10 +8,10 @@ export interface Answer<T> {
   body: T;
 }
 
-/** What is known of a call: its answer, or null where it was lost, so that it may or may not have happened. */
+/** The answer to a call, or null if the answer was lost: then the call may or may not have taken effect. */
 export type Outcome<T> = Answer<T> | null;
 
-/** What an outcome says of whether it happened. */
+/** Whether a call took effect, as far as its outcome shows. */
 export function certaintyOf(outcome: Outcome<unknown>): Certainty {
   if (outcome === null) return 'lost';
   return outcome.status < 400 ? 'done' : 'refused';
@@ -20,12 +20,12 @@ export function certaintyOf(outcome: Outcome<unknown>): Certainty {
 export const counts = { requests: 0, lost: 0, replays: 0, refused: 0 };
 
 const ATTEMPTS = 20;
-/** After an answer that asks for patience, as of an account that moves, in milliseconds. */
-const PATIENCE = 500;
-/** The service asks for keys that it does not know twice a minute at most. */
-const PATIENCE_WITH_KEYS = 3_000;
+/** Delay after an answer with Retry-After, for example of a moving account, in milliseconds. */
+const RETRY_DELAY = 500;
+/** Delay after a 401 to a token of single sign-on: the service fetches unknown keys at most twice a minute. */
+const KEY_RETRY_DELAY = 3_000;
 
-/** A credential, or how to get the one of the moment, which may not be known yet to the service. */
+/** A credential, or a function that gets the current one, whose key the service may not know yet. */
 export type Credential = string | (() => Promise<string>);
 
 /** Calls the service with one credential. */
@@ -38,7 +38,7 @@ export class Client {
     this.credential = credential;
   }
 
-  /** Calls once. */
+  /** Calls once; null if the answer is lost or a server error. */
   async ask<T>(method: string, path: string, body?: object, key?: string): Promise<Outcome<T>> {
     await this.service.untilUp();
     const isRenewed = typeof this.credential === 'function';
@@ -58,11 +58,11 @@ export class Client {
       const text = await response.text();
       if (response.headers.get('Idempotent-Replayed')) counts.replays += 1;
       if (isRenewed && response.status === 401) {
-        await sleep(PATIENCE_WITH_KEYS);
+        await sleep(KEY_RETRY_DELAY);
         throw new Error(text);
       }
       if (response.status >= 500) {
-        if (response.headers.get('Retry-After')) await sleep(PATIENCE);
+        if (response.headers.get('Retry-After')) await sleep(RETRY_DELAY);
         throw new Error(text);
       }
       if (response.status >= 400) counts.refused += 1;
@@ -73,7 +73,7 @@ export class Client {
     }
   }
 
-  /** Calls until an answer comes, what may be done twice. Null where none does. */
+  /** Repeats an idempotent call until an answer comes; null if none comes. */
   async repeat<T>(method: string, path: string, body?: object): Promise<Outcome<T>> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const outcome = await this.ask<T>(method, path, body);
@@ -83,8 +83,8 @@ export class Client {
   }
 
   /**
-   * Calls with an idempotency key until an answer comes, now and then twice at the same time. Null where the answer
-   * tells nothing of an attempt before it that was lost.
+   * Repeats a call with an idempotency key until an answer comes; `twice` sends each attempt twice concurrently. Null
+   * if the answer does not show whether an earlier attempt with a lost answer took effect.
    */
   async insist<T>(method: string, path: string, body: object, twice = false): Promise<Outcome<T>> {
     const key = randomUUID();

@@ -22,7 +22,7 @@ export interface Downloaded extends KnownFile {
   rows: number;
 }
 
-/** Downloads every finished file of an account, and checks what the service says of each. */
+/** Downloads every finished file of an account, and checks its status, digest, size and proof. */
 export async function downloadFiles(
   findings: Findings,
   memory: Memory,
@@ -45,7 +45,7 @@ export async function downloadFiles(
     findings.check(
       isWhole === true && bytes?.length === shown.file_size_bytes,
       'files',
-      () => `${file.id} is not whole`,
+      () => `${file.id} differs from its digest or size`,
     );
     if (shown.proof_url) await checkProof(findings, file, path, shown.proof_url, service.origin);
     const wantsProof = file.kind === 'export' && file.withDetails && file.format !== 'csv';
@@ -55,7 +55,7 @@ export async function downloadFiles(
   return downloaded;
 }
 
-/** Whether a file went with an agent that was deleted. */
+/** Whether a file failed or expired because an agent was deleted. */
 function isGone(shown: ShownFile | undefined): boolean {
   return shown?.status === 'expired' || (shown?.status === 'failed' && shown.error === 'agent_deleted');
 }

@@ -1,12 +1,12 @@
 const SHOWN = 8;
 
-/** What differs from what should be, by what it is about. */
+/** Collects the differences that checks find, by subject. */
 export class Findings {
-  /** How many things were compared. */
+  /** The number of comparisons. */
   compared = 0;
   private readonly differences = new Map<string, string[]>();
 
-  /** Notes a difference unless something holds. */
+  /** Records a difference unless `holds`. */
   check(holds: boolean, about: string, difference: () => string): void {
     this.compared += 1;
     if (!holds) this.differ(about, difference());

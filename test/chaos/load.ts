@@ -7,10 +7,10 @@ import { decide, request, revoke, useToken } from './load/permissions.ts';
 import { changePolicies } from './load/policies.ts';
 import { changeWebhooks } from './load/webhooks.ts';
 
-type Deed = (actor: Actor) => Promise<void>;
+type Action = (actor: Actor) => Promise<void>;
 
-/** What is done, and how often of the sum of these. */
-const DEEDS: [number, Deed][] = [
+/** The actions with their weights. */
+const ACTIONS: [weight: number, action: Action][] = [
   [30, request],
   [24, decide],
   [26, useToken],
@@ -22,13 +22,13 @@ const DEEDS: [number, Deed][] = [
   [1, changeAccount],
   [5, read],
 ];
-/** Each as often as it is done. */
-const DRAWN = DEEDS.flatMap(([share, deed]) => Array.from({ length: share }, () => deed));
+/** Each action as many times as its weight. */
+const WEIGHTED = ACTIONS.flatMap(([weight, action]) => Array.from({ length: weight }, () => action));
 
-/** Does one thing after the other until the signal. */
+/** Runs random actions one after the other until the signal. */
 export async function act(actor: Actor, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await actor.random.pick(DRAWN)(actor);
+    await actor.random.pick(WEIGHTED)(actor);
     await sleep(actor.random.below(150));
   }
 }

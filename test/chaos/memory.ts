@@ -1,16 +1,16 @@
 import type { Client } from './client.ts';
 
-/** Whether something happened, as far as its answers tell. */
+/** Whether a call took effect, as far as its answers show. */
 export type Certainty = 'done' | 'lost' | 'refused';
 
 export interface KnownAgent {
   id: string;
   client: Client;
-  /** `maybe` once its deletion was asked for and not answered. */
+  /** `maybe` after its deletion was requested and before it was answered. */
   alive: 'yes' | 'maybe' | 'no';
-  /** Keys that were replaced at once. */
+  /** Clients with keys that a rotation revoked immediately. */
   revoked: Client[];
-  /** Whether the answer to the last rotation was lost, and nobody knows its key. */
+  /** Whether the answer to a rotation was lost, so that the newest key is unknown. */
   isLockedOut: boolean;
 }
 
@@ -18,20 +18,20 @@ export interface KnownPermission {
   id: string;
   agent: KnownAgent;
   status: string;
-  /** The token itself, once it was read. */
+  /** The value of the token, after it was read. */
   token?: string;
 }
 
-/** Something that was asked for and leaves one entry, which carries its mark. */
+/** A request that leaves at most one entry, which contains the step's mark. */
 export interface Step {
   event: 'request' | 'approve' | 'deny' | 'revoke';
   agent: KnownAgent;
   certainty: Certainty;
   sentAt: number;
-  /** When its answer came. */
+  /** When its answer arrived. */
   answeredAt: number;
   permission?: string;
-  /** What a policy made of a request on the spot, as it was answered. */
+  /** The status in the answer to a request, which shows a policy's decision. */
   decision?: string;
 }
 
@@ -48,12 +48,12 @@ export interface KnownFile {
 export interface KnownWebhook {
   id: string;
   path: string;
-  /** When it was made, or last switched on. */
+  /** When it was created or last enabled. */
   madeAt: number;
   alive: boolean;
-  /** Whether it is on; null where an answer was lost. */
+  /** Whether it is enabled; null if an answer was lost. */
   isOn: boolean | null;
-  /** When it was off, surely: nothing of then is ever sent. */
+  /** Times in which it was certainly disabled: their entries are never sent. */
   silences: { from: number; to: number }[];
 }
 
@@ -71,17 +71,17 @@ export interface ShownEntry {
   created_at: string;
 }
 
-/** What may happen in an account. */
+/** What can happen in an account. */
 export interface Traits {
   name: string;
   plan: string;
   losesAgents: boolean;
   changesPlan: boolean;
-  /** Whether its log begins with entries of weeks ago, and how long it is kept changes. */
+  /** Whether its log begins with entries that are weeks old, and its retention changes. */
   isOld: boolean;
 }
 
-/** Everything that an account was answered. */
+/** Everything that is known of an account from its answers. */
 export class Memory {
   readonly traits: Traits;
   readonly id: string;
@@ -89,20 +89,20 @@ export class Memory {
   readonly token: string;
   readonly agents: KnownAgent[] = [];
   readonly permissions: KnownPermission[] = [];
-  /** By mark: the resource of a request, the reason of a decision. */
+  /** Steps by mark, which is in the resource of a request or the reason of a decision. */
   readonly steps = new Map<string, Step>();
-  /** Of each permission the uses that were answered by their numbers, and how many answers were lost. */
+  /** By permission, the counts that answers to uses had, and how many answers were lost. */
   readonly uses = new Map<string, { answered: number[]; lost: number }>();
   readonly files: KnownFile[] = [];
   readonly webhooks: KnownWebhook[] = [];
   readonly policies: { id: string; alive: boolean }[] = [];
-  /** Notes of the heads that were shown, by the size of the log. */
+  /** The notes of heads that were shown, by tree size. */
   readonly checkpoints = new Map<number, string>();
-  /** Entries that were written before the kills, and lie weeks back, as they were shown then. */
+  /** Entries from before the kills, with times weeks ago, as the API showed them. */
   past: ShownEntry[] = [];
-  /** Whether the account itself is there; `maybe` once its deletion was asked for and not answered. */
+  /** Whether the account exists; `maybe` after its deletion was requested and before it was answered. */
   alive: 'yes' | 'maybe' | 'no' = 'yes';
-  /** Agents that have such entries. */
+  /** Ids of the agents of the entries in `past`. */
   oldAgents = new Set<string>();
   /** When the kills began. */
   beganAt = 0;
@@ -119,7 +119,7 @@ export class Memory {
     this.user = user;
   }
 
-  /** A text that stands nowhere else in the account. */
+  /** A text that is unique in the account. */
   newMark(): string {
     this.marks += 1;
     return `mark-${this.marks}`;

@@ -7,7 +7,7 @@ const DAY = 24 * 60 * 60 * 1_000;
 const REQUESTS = 60;
 const [OLDEST, NEWEST] = [40, 10];
 
-/** Fills the beginning of a log, before anything is sealed. */
+/** Writes the first entries of a log, before anything is sealed. */
 export async function makePast(actor: Actor): Promise<void> {
   for (let made = 0; made < REQUESTS; made++) {
     await request(actor);
@@ -15,13 +15,13 @@ export async function makePast(actor: Actor): Promise<void> {
     await useToken(actor);
     if (actor.random.chance(0.1)) await revoke(actor);
   }
-  // What is old is over: the load begins with permissions of its own.
+  // The load must not use the old permissions.
   for (const permission of actor.memory.permissions) permission.status = 'over';
 }
 
 /**
- * Moves the entries of the log to where they should be in time, days apart. The service must not run.
- * @returns how many there are
+ * Moves the times of all entries back, so that they spread over 30 days. The service must not run.
+ * @returns how many entries there are
  */
 export function agePast(state: string): number {
   return databaseFiles(state).reduce((entries, file) => entries + ageEntries(file), 0);
@@ -30,7 +30,7 @@ export function agePast(state: string): number {
 function ageEntries(file: string): number {
   const database = new DatabaseSync(file);
   try {
-    // Whatever is asked of the account begins with its own beginning.
+    // The account must be older than its entries.
     database.prepare('update accounts set created_at = created_at - ?').run(OLDEST * DAY);
     database
       .prepare('update permissions set expires_at = expires_at - ?1, token_expires_at = token_expires_at - ?1')

@@ -8,7 +8,7 @@ interface Message {
   body: string;
 }
 
-/** How long a message may be on its way that was signed before the answer to a rotation came, in milliseconds. */
+/** How long a message may be under way that was signed before the answer to a rotation came, in milliseconds. */
 const UNDER_WAY = 30_000;
 
 interface Payload {
@@ -16,9 +16,9 @@ interface Payload {
   data: { id?: string; export_id?: string; report_id?: string };
 }
 
-/** What came to one webhook. */
+/** The messages that arrived at one webhook. */
 export class Mailbox {
-  /** By the id of the entry or the file that a message told of: the ids that messages bore, and what they said. */
+  /** The webhook-ids and bodies of messages, by the id of the entry or file that they are about. */
   readonly told = new Map<string, { ids: Set<string>; bodies: Set<string> }>();
   readonly faults: string[] = [];
   /** Whether its secret is being rotated. */
@@ -27,13 +27,13 @@ export class Mailbox {
   private isBlind = false;
   private unread: Message[] = [];
 
-  /** Takes another secret, and reads what nobody could before. */
+  /** Adds a new secret, and verifies the messages that no earlier secret had signed. */
   learn(secret: string): void {
     this.secrets.unshift({ secret, learnedAt: Date.now() });
     for (const message of this.unread.splice(0)) this.take(message);
   }
 
-  /** Takes every message for what it says: a secret was told to nobody. */
+  /** Accepts every message from now on without verifying it, because the answer with a new secret was lost. */
   trustBlindly(): void {
     this.isBlind = true;
     for (const message of this.unread.splice(0)) this.take(message);
@@ -47,7 +47,7 @@ export class Mailbox {
     const [newest] = this.secrets;
     const mustBeNewest = newest && !this.isChanging && Date.now() > newest.learnedAt + UNDER_WAY;
     if (!this.isBlind && !(mustBeNewest ? this.secrets.slice(0, 1) : this.secrets).some(signed(message))) {
-      // Signed with the secret that a rotation is about to tell.
+      // It may be signed with the new secret of a rotation that is not answered yet.
       if (this.isChanging) this.unread.push(message);
       else this.faults.push('a message does not verify');
       return;
@@ -74,7 +74,7 @@ function signed({ headers, body }: Message) {
   };
 }
 
-/** A server that webhooks are sent to. It fails each message once at most, and rarely. */
+/** The server that webhooks are sent to. It fails 5 % of the messages, each at most once. */
 export class Receiver {
   count = 0;
   failures = 0;
@@ -111,7 +111,7 @@ export class Receiver {
 
   private read(request: IncomingMessage, response: ServerResponse): void {
     const chunks: Buffer[] = [];
-    // A sender that is killed leaves half a message.
+    // A killed sender leaves an incomplete message.
     request.on('error', () => undefined);
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => this.answer(request, Buffer.concat(chunks).toString(), response));

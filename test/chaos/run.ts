@@ -40,15 +40,15 @@ const ACCOUNTS: Traits[] = [
   { name: 'mortal', plan: 'enterprise', losesAgents: true, changesPlan: false, isOld: false },
   { name: 'old', plan: 'enterprise', losesAgents: true, changesPlan: false, isOld: true },
 ];
-/** An account of somebody who signs in with the identity provider. */
+/** The account of a person who signs in with the identity provider. */
 const EMPLOYEE: Traits = { name: 'employee', plan: 'enterprise', losesAgents: false, changesPlan: false, isOld: false };
 const ACTORS_OF_EACH = 3;
 const FIRST_AGENTS = 4;
-/** Accounts that are made meanwhile at the same time. */
+/** How many short-lived accounts are under load at the same time. */
 const GUESTS = 2;
-/** Between two kills, in milliseconds. */
+/** How long the service runs between two kills, in milliseconds. */
 const [SHORTEST_LIFE, LONGEST_LIFE] = [1_000, 20_000];
-/** Longer than the shortest request waits, and a token lives. */
+/** Longer than the shortest request stays pending and the shortest token is valid, in milliseconds. */
 const SHORTEST_WAIT = 65_000;
 
 const { values } = parseArgs({
@@ -91,12 +91,12 @@ if (clean && !values.keep) rmSync(folder, { recursive: true });
 else console.log(`seed ${seed}; the data is in ${folder}`);
 process.exitCode = clean ? 0 : 1;
 
-/** Makes the accounts, and the past of the one that has one. */
+/** Creates the accounts, and the old entries of the account that has some. */
 async function prepareActors(): Promise<Actor[]> {
   const actors: Actor[] = [];
   for (const [i, traits] of [...ACCOUNTS, EMPLOYEE].entries()) {
     const memory = await (traits === EMPLOYEE ? enterEmployee() : createAccount(traits));
-    if (!memory) throw new Error('an account could not be made');
+    if (!memory) throw new Error('an account could not be created');
     for (let n = 0; n < ACTORS_OF_EACH; n++) actors.push(actorOf(memory, seededRandom(seed + 100 * (i + 1) + n)));
     for (let n = 0; n < FIRST_AGENTS; n++) await createAgent(memory, { clientOf });
   }
@@ -108,12 +108,12 @@ async function prepareActors(): Promise<Actor[]> {
     memory.oldAgents = new Set(memory.agents.map(({ id }) => id));
     await service.start();
     memory.past = await readEntries(memory);
-    if (memory.past.length !== aged) throw new Error(`of ${aged} old entries ${memory.past.length} are shown`);
+    if (memory.past.length !== aged) throw new Error(`the API shows ${memory.past.length} of ${aged} old entries`);
   }
   return actors;
 }
 
-/** Null where no answer came: whether the account is there nobody knows. */
+/** Creates an account; null if no answer came, so that it is unknown whether the account exists. */
 async function createAccount(traits: Traits): Promise<Memory | null> {
   const body = { email: `${traits.name}@example.com`, plan: traits.plan };
   type Created = { id: string; token: { token: string } };
@@ -123,7 +123,7 @@ async function createAccount(traits: Traits): Promise<Memory | null> {
   return new Memory(traits, id, token.token, clientOf(token.token));
 }
 
-/** Somebody signs in for the first time, and the operator lets them do more. */
+/** Signs in a new person, and has the operator give their account a bigger plan and a user token. */
 async function enterEmployee(): Promise<Memory | null> {
   const person = people.newcomer();
   await people.enter(person);
@@ -143,7 +143,7 @@ function actorOf(memory: Memory, random: Random): Actor {
   return { memory, random, receiver, operator, clientOf };
 }
 
-/** Makes accounts, works with each for a while, and deletes most of them. */
+/** Creates accounts until the signal, puts each under load for a while, and deletes most of them. */
 async function hostGuests(actors: Actor[], random: Random, signal: AbortSignal): Promise<void> {
   for (let n = 1; !signal.aborted; n++) {
     const name = `guest-${random.below(2 ** 32)}-${n}`;
@@ -157,7 +157,7 @@ async function hostGuests(actors: Actor[], random: Random, signal: AbortSignal):
   }
 }
 
-/** Everybody acts while the service is killed again and again. */
+/** Runs all actors while the service is repeatedly killed and started. */
 async function runLoad(actors: Actor[], duration: number): Promise<void> {
   const ending = new AbortController();
   const began = Date.now();
@@ -187,7 +187,7 @@ async function runLoad(actors: Actor[], duration: number): Promise<void> {
   ending.abort();
   await Promise.all([...acting, ...guests, ...signingIn]);
   moves = await moving;
-  // Of everybody there is one at least to be read.
+  // Makes sure that every account has a PDF report to compare.
   for (const actor of actors) if (actor.memory.alive === 'yes') await orderReport(actor, 'pdf');
   tell(
     `load ended: ${counts.requests} requests, ${counts.lost} lost, ${service.kills} kills, ${moves} moves; settling`,
@@ -200,7 +200,11 @@ async function judge(all: Memory[]): Promise<void> {
   const present = await read((stored) => new Set(stored.accounts()));
   for (const { id, alive, traits } of all) {
     const isRight = alive === 'maybe' || present.has(id) === (alive === 'yes');
-    findings.check(isRight, 'accounts', () => `${traits.name} is ${present.has(id) ? 'there' : 'gone'}: ${alive}`);
+    findings.check(
+      isRight,
+      'accounts',
+      () => `${traits.name} ${present.has(id) ? 'exists' : 'does not exist'} (alive: ${alive})`,
+    );
   }
   const [memories, gone] = [all.filter(({ id }) => present.has(id)), all.filter(({ id }) => !present.has(id))];
   const checkpoints = await read((stored) => new Map(memories.map(({ id }) => [id, stored.checkpoints(id)])));
@@ -215,7 +219,7 @@ async function judge(all: Memory[]): Promise<void> {
   }
   for (const memory of gone) await checkGone(findings, memory);
   await checkPeople(findings, people);
-  tell('files downloaded, trees verified, everybody signed in');
+  tell('downloaded files, verified trees, signed in everybody');
   demand(await settle(service, state, memories, operator));
   await read(async (stored) => {
     const accounts = memories.map(({ id }) => stored.account(id));
@@ -237,17 +241,17 @@ async function judge(all: Memory[]): Promise<void> {
       accounts.reduce((total, account) => total + count(account), 0);
     const files = [...downloads.values()].flat();
     const missing = missingTools();
-    if (missing.length > 0) tell(`PDF is not compared: ${missing.join(', ')} not installed`);
+    if (missing.length > 0) tell(`PDF reports are not compared: ${missing.join(', ')} not installed`);
     tell(
       [
         `${counts.requests} requests (${counts.refused} refused, ${counts.lost} lost, ${counts.replays} replayed)`,
         `${service.kills} kills, ${moves} moves`,
         `${memories.length} accounts, ${gone.length} deleted`,
         `${sum(({ entries }) => entries.length)} entries, ${sum(({ erased }) => erased.length)} records of erasures`,
-        `${memories.reduce((total, { files }) => total + files.length, 0)} files asked for, ${files.length} downloaded, ${compared} compared`,
+        `${memories.reduce((total, { files }) => total + files.length, 0)} files requested, ${files.length} downloaded, ${compared} compared`,
         `${people.all.length} people signed in with ${signOn.rotations} keys`,
         `${receiver.count} messages (${receiver.failures} failed on purpose)`,
-        `${[...checkpoints.values()].flat().length} checkpoints kept, ${memories.reduce((n, m) => n + m.checkpoints.size, 0)} seen`,
+        `${[...checkpoints.values()].flat().length} checkpoints in the bucket, ${memories.reduce((n, m) => n + m.checkpoints.size, 0)} shown`,
       ].join('; '),
     );
   });

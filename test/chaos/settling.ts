@@ -7,17 +7,17 @@ import { Stored } from './stored.ts';
 const ROUND = 20_000;
 const LIMIT = 12 * 60_000;
 
-/** What is still to be done, by what it is; without what only time will bring. */
+/** Queries that count pending background work, by its name; work that is due only later does not count. */
 const DUE: Record<string, string> = {
   requests: 'select count(*) as due from permissions where status = 0 and expires_at <= ?1',
   tokens:
     'select count(*) as due from permissions where token_status = 0 and token_uses = 0 and token_expires_at <= ?1',
-  // A head is put into the bucket once an hour.
+  // Heads are stored in the bucket once an hour, so `published_size` does not count.
   trees: 'select count(*) as due from trees where due_at <= ?1',
   erasures: 'select count(*) as due from erasures where ?1 > 0',
   moves: 'select count(*) as due from moves where ?1 > 0',
   retention: 'select count(*) as due from accounts where retention_due_at <= ?1 + 600000',
-  'files in the making': 'select count(*) as due from files where status = 0 and ?1 > 0',
+  'unfinished files': 'select count(*) as due from files where status = 0 and ?1 > 0',
   'files to clean': 'select count(*) as due from files where due_at <= ?1',
   feeds: 'select count(*) as due from webhook_feeds where due_at is not null and ?1 > 0',
   deliveries: `select count(*) as due from deliveries join webhooks on number = webhook
@@ -25,8 +25,8 @@ const DUE: Record<string, string> = {
 };
 
 /**
- * Lets the service do what is due until nothing is; then it does not run.
- * @returns what is due after all
+ * Runs the service until no background work is due, and stops it.
+ * @returns what is still due when the time limit is over
  */
 export async function settle(service: Service, state: string, memories: Memory[], operator: Client): Promise<string[]> {
   for (const deadline = Date.now() + LIMIT; ; await service.start()) {
@@ -40,14 +40,14 @@ export async function settle(service: Service, state: string, memories: Memory[]
   }
 }
 
-/** What was held up is looked at again after five minutes, or when how long the log is kept is set anew. */
+/** Sets the plan again, which makes the service check retention immediately instead of after five minutes. */
 async function lookAtRetention({ id, traits }: Memory, operator: Client): Promise<void> {
   if (!traits.isOld) return;
   const account = await operator.ask<{ plan: string }>('GET', `/v1/admin/users/${id}`);
   if (account) await operator.ask('PATCH', `/v1/admin/users/${id}`, { plan: account.body.plan });
 }
 
-/** What of a deleted account waits for whoever may still write has waited long enough: nobody does. */
+/** Makes erasures due that wait for workers to end: while the service is stopped, there are none. */
 function hurryErasures(state: string): void {
   const stored = new Stored(state);
   try {

@@ -5,14 +5,14 @@ import { makeKey, makeProvider } from '../support/provider.ts';
 
 const AUDIENCE = 'https://countersign.chaos';
 const SECRET = 'secret-of-everybody';
-/** So many people it knows. */
+/** How many people the provider knows. */
 const PEOPLE = 2_000;
 const CLIENTS = Array.from({ length: PEOPLE }, (_, i) => ({ id: `person-${i}`, secret: SECRET }));
 
 /** An identity provider that runs beside the service. */
 export class SignOn {
   readonly issuer: string;
-  /** How many keys have signed. */
+  /** How many keys have been in use. */
   rotations = 0;
   private readonly server: Server;
   private keys: JWK[] = [];
@@ -33,12 +33,12 @@ export class SignOn {
     return started;
   }
 
-  /** The variables of a service that people sign in to with it, as lines of a file. */
+  /** The variables that make a service use this provider, as lines of a file. */
   get variables(): string {
     return `OIDC_ISSUER="${this.issuer}"\nOIDC_AUDIENCE="${AUDIENCE}"\n`;
   }
 
-  /** From now on another key signs; the one before is good still, and those before that one no more. */
+  /** Signs with a new key from now on; the previous key stays published, older ones do not. */
   async rotate(): Promise<void> {
     this.rotations += 1;
     this.keys = [await makeKey(), ...this.keys.slice(0, 1)];
@@ -46,10 +46,10 @@ export class SignOn {
     this.tokens.clear();
   }
 
-  /** A token of somebody, signed with the newest key. */
+  /** A token of a person, signed with the newest key. */
   tokenOf(person: number): Promise<string> {
     const { id } = CLIENTS[person] ?? {};
-    if (!id) throw new Error(`there are ${PEOPLE} people, and no ${person}`);
+    if (!id) throw new Error(`there is no person ${person}: the provider knows ${PEOPLE}`);
     const token = this.tokens.get(id) ?? this.askFor(id);
     this.tokens.set(id, token);
     return token;

@@ -6,7 +6,7 @@ import { databaseFiles } from '../support/local/service.ts';
 
 const LOG_SPAN = 2 ** 32;
 
-// Words by their stored codes.
+// Names by their stored codes.
 const EVENT_TYPES = ['request', 'approve', 'deny', 'use', 'expire', 'revoke'];
 const PERMISSION_STATUSES = ['pending', 'approved', 'denied', 'expired'];
 const TOKEN_STATUSES = ['active', 'used', 'expired', 'revoked'];
@@ -49,22 +49,22 @@ export interface StoredFile {
   isHeld: boolean;
 }
 
-/** An account as its tables tell it. */
+/** An account as it is stored. */
 export interface StoredAccount {
-  /** Reads more of its shard. */
+  /** Queries the shard of the account. */
   rows: <R = Row>(sql: string, ...parameters: (string | number)[]) => R[];
   number: number;
   id: string;
   entries: StoredEntry[];
-  /** Sequences that were erased, and why. */
+  /** Ranges of erased sequences, and the reason. */
   erased: { reason: string; ranges: [first: number, last: number][] }[];
   erasedSequence: number;
   treeSize: number;
   publishedSize: number;
   permissions: StoredPermission[];
-  /** Numbers of the agents, by id. */
+  /** The numbers of the agents, by id. */
   agents: Map<string, number>;
-  /** The place after which a webhook is told, and whether it is on, by its id. */
+  /** By webhook id, the sequence after which its events start, and whether it is enabled. */
   webhooks: Map<string, { startsAfter: number; isActive: boolean }>;
   policies: Set<string>;
   files: Map<string, StoredFile>;
@@ -72,7 +72,7 @@ export interface StoredAccount {
 
 type Row = Record<string, string | number | null | Uint8Array>;
 
-/** The tables and the bucket of a service that does not run. */
+/** Reads the databases and the bucket of a stopped service. */
 export class Stored {
   private readonly state: string;
   private readonly shards: DatabaseSync[];
@@ -91,22 +91,22 @@ export class Stored {
     return this.shards.flatMap((shard) => shard.prepare(sql).all(...parameters) as R[]);
   }
 
-  /** Asks every shard for a number, and adds them up. */
+  /** The sum of a count over all shards. */
   count(sql: string, ...parameters: (string | number)[]): number {
     return this.all(sql, ...parameters).reduce((sum, row) => sum + Number(Object.values(row)[0]), 0);
   }
 
-  /** The identifiers of all accounts; one that is on two shards twice. */
+  /** The ids of all accounts; an account that is on two shards comes twice. */
   accounts(): string[] {
     return this.all('select id from accounts').map(({ id }) => idOf('user', id));
   }
 
-  /** The accounts of everybody whom the directory of single sign-on knows. */
+  /** The accounts in the directory of single sign-on. */
   identities(): string[] {
     return this.all('select account from identities').map(({ account }) => idOf('user', account));
   }
 
-  /** How many rows tell of something that is on no shard. */
+  /** How many rows of a table refer to something that is on no shard. */
   strangers(table: string, column: string, owners: string[]): number {
     const known = owners.flatMap((owner) => this.all(`select hex(id) as id from ${owner}`).map(({ id }) => id));
     return this.all(`select hex(${column}) as id from ${table}`).filter(({ id }) => !known.includes(id ?? null)).length;
@@ -160,14 +160,14 @@ export class Stored {
     };
   }
 
-  /** The objects of the bucket by their keys, with the files that hold them. */
+  /** The objects of the bucket: the path of the file that stores each, by key. */
   objects(): Map<string, string> {
     const blobs = join(this.state, 'v3/r2/countersign-files/blobs');
     const rows = this.bucket('select key, blob_id from _mf_objects');
     return new Map(rows.map(({ key, blob_id }) => [String(key), blob_id ? join(blobs, String(blob_id)) : '']));
   }
 
-  /** The keys of uploads that are not over and hold parts. */
+  /** The keys of open uploads that have parts. */
   openUploads(): string[] {
     return this.bucket(
       `select distinct key from _mf_multipart_uploads join _mf_multipart_parts using (upload_id)
@@ -175,7 +175,7 @@ export class Stored {
     ).map(({ key }) => String(key));
   }
 
-  /** The checkpoints of an account that the bucket keeps: notes by the size of the log. */
+  /** The checkpoints of an account in the bucket, each with its tree size. */
   checkpoints(account: string): { size: string; note: Buffer }[] {
     const prefix = `trees/${account}/checkpoints/`;
     return this.objects()

@@ -4,7 +4,7 @@ import { ApiDocument } from '../support/api-document';
 import { Conformance } from '../support/conformance';
 import { type Answer, type Json, ORIGIN, World } from '../support/world';
 
-// Every answer of every test is judged by the OpenAPI document. This is the proof that the judge can say no.
+// Every answer in every test is checked against the OpenAPI document. These tests show that the check finds faults.
 
 const world = new World();
 const judge = new Conformance(new ApiDocument(describeApi(world.app.routes, ORIGIN)));
@@ -28,18 +28,18 @@ function without(answer: Answer, header: string): Headers {
   return headers;
 }
 
-it('lets pass what is described', () => {
+it('the check accepts answers that the document describes', () => {
   expect(faults('POST', '/v1/agents', {}, AGENT)).toEqual([]);
   expect(faults('GET', '/v1/agents/x', refused)).toEqual([]);
   expect(faults('GET', '/v1/agents/%78', refused)).toEqual([]);
 });
 
-describe('finds fault with', () => {
+describe('the check rejects', () => {
   const change = (members: Json) => ({ body: JSON.parse(JSON.stringify({ ...created.body, ...members })) });
 
   it.each<[string, () => string[], RegExp]>([
-    ['a field too many', () => faults('POST', '/v1/agents', change({ extra: 1 })), /"extra"/],
-    ['a field too few', () => faults('POST', '/v1/agents', change({ name: undefined })), /"name"/],
+    ['an undescribed field', () => faults('POST', '/v1/agents', change({ extra: 1 })), /"extra"/],
+    ['a missing field', () => faults('POST', '/v1/agents', change({ name: undefined })), /"name"/],
     ['a field of another type', () => faults('POST', '/v1/agents', change({ name: 1 })), /at #\/name/],
     ['an id of another kind', () => faults('POST', '/v1/agents', change({ id: created.body.api_key })), /at #\/id/],
     [
@@ -47,8 +47,8 @@ describe('finds fault with', () => {
       () => faults('POST', '/v1/agents', change({ created_at: '2026-01-31T12:00:00Z' })),
       /at #\/created_at/,
     ],
-    ['a status', () => faults('POST', '/v1/agents', { status: 200 }), /the status is not described/],
-    ['a body where there is to be none', () => faults('DELETE', '/v1/agents/x', { status: 204 }), /there is a body/],
+    ['an undescribed status', () => faults('POST', '/v1/agents', { status: 200 }), /the status is not described/],
+    ['a body of an answer that has none', () => faults('DELETE', '/v1/agents/x', { status: 204 }), /there is a body/],
     ['a problem of another operation', () => faults('GET', '/v1/agents', { ...refused, status: 403 }), /the body/],
     [
       'a problem as plain JSON',
@@ -56,29 +56,37 @@ describe('finds fault with', () => {
       /content type application\/json/,
     ],
     [
-      'a lost header',
+      'a missing header',
       () => faults('POST', '/v1/agents', { headers: without(created, 'Location') }),
       /Location is missing/,
     ],
     [
-      'a lost id of the request',
+      'a missing request id',
       () => faults('GET', '/x', { ...refused, headers: without(refused, 'X-Request-Id') }),
       /X-Request-Id is missing/,
     ],
-    ['an answer to an unknown path', () => faults('GET', '/v1/nowhere', {}), /content type is application\/json/],
+    [
+      'an answer without a problem to an unknown path',
+      () => faults('GET', '/v1/nowhere', {}),
+      /content type is application\/json/,
+    ],
     [
       'a wrong problem for an unknown method',
       () => faults('PATCH', '/v1/agents', refused),
       /not one of method_not_allowed/,
     ],
-    ['a body that was taken', () => faults('POST', '/v1/agents', {}, { name: '' }), /the body was taken/],
-    ['a parameter that was taken', () => faults('POST', '/v1/agents?limit=1', {}, AGENT), /limit was taken/],
+    ['an invalid body that was accepted', () => faults('POST', '/v1/agents', {}, { name: '' }), /the body was taken/],
+    [
+      'an undescribed parameter that was accepted',
+      () => faults('POST', '/v1/agents?limit=1', {}, AGENT),
+      /limit was taken/,
+    ],
   ])('%s', (_, found, wanted) => {
     expect(found().join()).toMatch(wanted);
   });
 });
 
-it('fails the test that sees such an answer', async () => {
+it('World.call throws for such an answer', async () => {
   const odd = new World();
   odd.app.fetch = async () => Response.json({ odd: true });
   await expect(odd.call('GET', '/v1/me')).rejects.toThrow(/^GET \/v1\/me answered 200:\n {2}the header X-Request-Id/);

@@ -7,19 +7,19 @@ const TYPES: Record<string, string> = {
   svg: 'image/svg+xml',
 };
 
-/** The page and the paths of the files that it loads. */
+/** The page /docs and the paths of the files that it loads. */
 async function readPage(world = new World()) {
   const { text, headers } = await world.must(200, 'GET', '/docs');
   const files = [...text.matchAll(/<(?:link|script)\b[^>]*\b(?:href|src)="([^"]*)"/g)].map(([, path = '']) => path);
   return { text, headers, files };
 }
 
-it('leads from the root to the reference', async () => {
+it('the root redirects to the reference', async () => {
   const { headers } = await new World().must(302, 'GET', '/');
   expect(headers.get('Location')).toBe('/docs');
 });
 
-it('shows the reference as a page', async () => {
+it('the reference is an HTML page', async () => {
   const { text, headers, files } = await readPage();
   expect(headers.get('Content-Type')).toBe('text/html; charset=utf-8');
   expect(headers.get('X-Content-Type-Options')).toBe('nosniff');
@@ -36,7 +36,7 @@ it('shows the reference as a page', async () => {
   ]);
 });
 
-it('lets the page load, ask and be framed by nothing else', async () => {
+it('the reference can only load from and connect to the service, and cannot be framed', async () => {
   const { text, headers } = await readPage();
   const policy = headers.get('Content-Security-Policy')?.split('; ');
   expect(policy?.toSorted()).toEqual([
@@ -54,7 +54,7 @@ it('lets the page load, ask and be framed by nothing else', async () => {
   for (const [, inside] of text.matchAll(/<script\b[^>]*>([^<]*)/g)) expect(inside).toBe('');
 });
 
-it('serves every file that the page names, to be kept for ever', async () => {
+it('every file of the reference is served with an immutable cache', async () => {
   const world = new World();
   const { files } = await readPage(world);
   for (const file of files) {
@@ -67,7 +67,7 @@ it('serves every file that the page names, to be kept for ever', async () => {
   }
 });
 
-it('serves the licences of the library, and no more of it', async () => {
+it('the licences of the library are served, but none of its other files', async () => {
   const world = new World();
   const [library = ''] = (await readPage(world)).files.filter((file) => file.endsWith('/swagger-ui-bundle.js'));
   const { text, headers } = await world.must(200, 'GET', `${library}.LICENSE.txt`);
@@ -80,7 +80,7 @@ it('serves the licences of the library, and no more of it', async () => {
   }
 });
 
-it('names no other host in the page, its styles and its own script', async () => {
+it('the page, its styles and its own script name no other host', async () => {
   const world = new World();
   const { text, files } = await readPage(world);
   const own = files.filter((file) => !file.endsWith('/swagger-ui-bundle.js'));
@@ -91,7 +91,7 @@ it('names no other host in the page, its styles and its own script', async () =>
   }
 });
 
-it('sends only what changed', async () => {
+it('an unchanged file is answered 304', async () => {
   const world = new World();
   const { headers, files } = await readPage(world);
   expect(headers.get('Cache-Control')).toBe('no-cache');
@@ -105,7 +105,7 @@ it('sends only what changed', async () => {
   }
 });
 
-it('answers HEAD as GET, without the body', async () => {
+it('HEAD is answered like GET, without the body', async () => {
   const world = new World();
   const { files } = await readPage(world);
   for (const path of ['/docs', ...files]) {
@@ -117,7 +117,7 @@ it('answers HEAD as GET, without the body', async () => {
   }
 });
 
-it('takes no other method', async () => {
+it('other methods are answered 405', async () => {
   const world = new World();
   const { files } = await readPage(world);
   for (const path of ['/', '/docs', ...files]) {
@@ -142,7 +142,7 @@ it.each([
     '/docs/FOLDER/page.js%20',
     '/docs/%2F/%2F',
   ],
-])('has nothing at %s', async (path) => {
+])('%s is answered 404', async (path) => {
   const world = new World();
   const folder = (await readPage(world)).files[0]?.split('/')[2] ?? '';
   const { status, body, headers } = await world.call('GET', path.replace('FOLDER', folder));

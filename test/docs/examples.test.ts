@@ -5,7 +5,7 @@ import { type Json, World } from '../support/world';
 
 const document = new ApiDocument((await new World().must(200, 'GET', '/openapi.json')).body);
 
-/** Every schema with examples, each with its place. */
+/** Every schema that has examples, with its place in the document. */
 function schemasWithExamples(part: Json, place = '#'): { place: string; schema: Json }[] {
   if (typeof part !== 'object' || part === null) return [];
   const within = Object.entries(part).flatMap(([name, member]) =>
@@ -14,7 +14,7 @@ function schemasWithExamples(part: Json, place = '#'): { place: string; schema: 
   return Array.isArray(part.examples) ? [{ place, schema: part }, ...within] : within;
 }
 
-it('are valid', () => {
+it('every example in the OpenAPI document is valid by its schema', () => {
   const schemas = schemasWithExamples(document.json);
   expect(schemas.length).toBeGreaterThan(100);
   for (const { place, schema } of schemas) {
@@ -24,7 +24,7 @@ it('are valid', () => {
   }
 });
 
-/** An account that holds what the examples speak of, and what to write for their ids and credentials. */
+/** An account with everything that the examples name, its credentials, and a function that replaces example ids. */
 async function makeScene() {
   const world = new World();
   const account = await world.account({ plan: 'enterprise' });
@@ -42,7 +42,7 @@ async function makeScene() {
   const { body: exported } = await account.must(202, 'POST', '/v1/audit/export', range);
   const report = { report_type: 'gdpr', period: { start: '2026-01-01', end: '2026-01-31' } };
   const { body: reported } = await account.must(202, 'POST', '/v1/audit/reports/compliance', report);
-  // Of an entry that is not sealed there is no proof.
+  // Seals the log, because an unsealed entry has no proof.
   await world.sweep();
   const names: [string, string][] = [
     [exampleId('user'), account.id],
@@ -67,10 +67,10 @@ async function makeScene() {
   return { world, credentials, aim };
 }
 
-/** Addresses of files are given, not made: docs.test.ts and downloads.test.ts ask for those that they were given. */
+/** Operations whose paths a client cannot build itself: docs.test.ts and downloads.test.ts test them. */
 const UNPREDICTABLE = ['getReferenceFile', 'downloadFile'];
 
-/** Every request that the document gives as an example; one without a body where an operation takes none. */
+/** Every example request of the document; an operation without a body has one request. */
 const requests = document.operations.flatMap((operation) => {
   if (UNPREDICTABLE.includes(operation.json.operationId)) return [];
   const content = document.resolve(operation.json.requestBody)?.content ?? { none: { schema: { examples: [null] } } };
@@ -79,11 +79,11 @@ const requests = document.operations.flatMap((operation) => {
   );
 });
 
-/** For requests that change nothing. */
+/** A scene for requests that change nothing. */
 const shared = await makeScene();
 
 describe.each(requests)('$operation.method $operation.template as $type: $body', ({ operation, type, body }) => {
-  it('is answered with success', async () => {
+  it('succeeds', async () => {
     const { world, credentials, aim } = operation.method === 'GET' ? shared : await makeScene();
     const [caller] = operation.json.security.flatMap((requirement: Json) => Object.keys(requirement));
     const token = credentials[caller];
@@ -98,7 +98,7 @@ describe.each(requests)('$operation.method $operation.template as $type: $body',
   });
 });
 
-/** The path with the examples of its parameters, and of those of its query that it cannot do without. */
+/** The path of an operation with the examples of its path parameters and its required query parameters. */
 function fillPath({ template, json }: Operation): string {
   const query = (json.parameters ?? [])
     .filter((parameter: Json) => parameter.in === 'query' && parameter.required)

@@ -17,18 +17,18 @@ function linksOf(text: string): string[] {
   return [...text.matchAll(/\shref="([^"]*)"/g)].map(([, address = '']) => address);
 }
 
-it('leads from the reference and from a path without its slash to the list of the guides', async () => {
+it('the reference links to the list of guides, and its path without the slash redirects to it', async () => {
   expect(linksOf(reference.text)).toContain(INDEX);
   expect((await world.must(302, 'GET', '/docs/guides')).headers.get('Location')).toBe(INDEX);
 });
 
-it('has every guide that the README links to, and no README of more than 150 lines', () => {
+it('the README links to exactly the guides that are served, and has at most 150 lines', () => {
   const named = [...readme.matchAll(/\]\(src\/docs\/guides\/([\w-]+)\.md\)/g)].map(([, name]) => INDEX + name);
   expect(named.toSorted()).toEqual([...pages.keys()].filter((path) => path !== INDEX).toSorted());
   expect(readme.split('\n').length).toBeLessThanOrEqual(150);
 });
 
-it.each([...pages])('shows %s as a page that loads and runs nothing of its own', (_, { text, headers }) => {
+it.each([...pages])('%s is an HTML page that loads no script, style or image of its own', (_, { text, headers }) => {
   expect(headers.get('Content-Type')).toBe('text/html; charset=utf-8');
   expect(text).toMatch(/^<!doctype html>\n<html lang="en">/);
   for (const name of ['Content-Security-Policy', 'Cache-Control', 'Referrer-Policy', 'X-Content-Type-Options']) {
@@ -39,20 +39,23 @@ it.each([...pages])('shows %s as a page that loads and runs nothing of its own',
   expect(text).toMatch(/<title>[^<]+<\/title>/);
 });
 
-it.each([...pages])('lists all guides on %s, marks the current one, and links to each section', (path, { text }) => {
-  const [, navigation = ''] = /<nav class="guides"[^>]*>(.*?)<\/nav>/s.exec(text) ?? [];
-  expect(linksOf(navigation)).toEqual([...pages.keys()].filter((other) => other !== INDEX));
-  const marked = [...navigation.matchAll(/href="([^"]*)" aria-current="page"/g)].map(([, marked]) => marked);
-  expect(marked).toEqual(path === INDEX ? [] : [path]);
+it.each([...pages])(
+  '%s lists all guides, marks the current one, and links to each of its sections',
+  (path, { text }) => {
+    const [, navigation = ''] = /<nav class="guides"[^>]*>(.*?)<\/nav>/s.exec(text) ?? [];
+    expect(linksOf(navigation)).toEqual([...pages.keys()].filter((other) => other !== INDEX));
+    const marked = [...navigation.matchAll(/href="([^"]*)" aria-current="page"/g)].map(([, marked]) => marked);
+    expect(marked).toEqual(path === INDEX ? [] : [path]);
 
-  const [, contents = ''] = /<nav class="contents"[^>]*>(.*?)<\/nav>/s.exec(text) ?? [];
-  const [, body = ''] = /<div class="body">(.*)<\/main>/s.exec(text) ?? [];
-  const sections = [...body.matchAll(/<h2 id="([^"]*)"/g)].map(([, id]) => `#${id}`);
-  expect(linksOf(contents)).toEqual(sections);
-  expect(sections.length).toBeGreaterThan(path === `${INDEX}glossary` ? -1 : 0);
-});
+    const [, contents = ''] = /<nav class="contents"[^>]*>(.*?)<\/nav>/s.exec(text) ?? [];
+    const [, body = ''] = /<div class="body">(.*)<\/main>/s.exec(text) ?? [];
+    const sections = [...body.matchAll(/<h2 id="([^"]*)"/g)].map(([, id]) => `#${id}`);
+    expect(linksOf(contents)).toEqual(sections);
+    expect(sections.length).toBeGreaterThan(path === `${INDEX}glossary` ? -1 : 0);
+  },
+);
 
-it.each([...pages])('links from %s only to what there is', async (path, { text }) => {
+it.each([...pages])('every link in %s points to something that exists', async (path, { text }) => {
   for (const link of linksOf(text)) {
     const { origin, pathname, hash } = new URL(link, `https://guides.test${path}`);
     if (origin !== 'https://guides.test') {
@@ -75,7 +78,7 @@ it.each([
   '%2e%2e/index',
   'api/',
   'api%00',
-])('has no guide %s', async (name) => {
+])('the unknown guide %s is answered 404', async (name) => {
   const { status, body } = await world.call('GET', `${INDEX}${name}`);
   expect([status, body?.code]).toEqual([404, 'not_found']);
 });

@@ -12,32 +12,32 @@ const operations = document.operations.map(({ method, template, json }) => ({
   operation: json,
 }));
 
-it('is a document of OpenAPI 3.1, for anybody, to be kept a while', () => {
+it('the document has version OpenAPI 3.1 and is served to everybody with a cache lifetime', () => {
   expect(body.openapi).toMatch(/^3\.1\.\d+$/);
   expect(body.servers).toEqual([{ url: world.env.PUBLIC_URL }]);
   expect(headers.get('Cache-Control')).toMatch(/^public, max-age=\d+$/);
 });
 
-it('describes every route of the service, and no other', () => {
+it('the document describes exactly the routes of the service', () => {
   const routes = world.app.routes.filter(({ method }) => method !== 'ALL');
   const described = operations.map(({ route }) => route);
   expect(described.toSorted()).toEqual([...new Set(routes.map(({ method, path }) => `${method} ${path}`))].toSorted());
 });
 
-it('names each operation once', () => {
+it('each operation has a unique id', () => {
   const ids = operations.map(({ operation }) => operation.operationId);
   expect(new Set(ids).size).toBe(operations.length);
   for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z]+$/);
 });
 
-it('tells that a download can be had in parts, and is not sent to whoever has it', () => {
+it('a download is described with range and conditional requests', () => {
   const { responses } = body.paths['/v1/downloads/{id}'].get;
   expect(Object.keys(responses)).toEqual(expect.arrayContaining(['200', '206', '304', '416']));
   expect(responses['206'].content).toEqual(responses['200'].content);
 });
 
 describe.each(operations)('$route', ({ operation, method, template }) => {
-  it('has a summary and a heading', () => {
+  it('has a summary and one known tag', () => {
     const tags: string[] = body.tags.map(({ name }: Json) => name);
     expect(operation.summary).toMatch(/^[A-Z].+[^.]$/);
     expect(operation.tags).toEqual([expect.toSatisfy((tag) => tags.includes(tag))]);
@@ -51,7 +51,7 @@ describe.each(operations)('$route', ({ operation, method, template }) => {
     expect(schemas.flatMap((schema) => schema?.examples ?? [])).not.toEqual([]);
   });
 
-  it('asks for a credential if the service does', async () => {
+  it('is described with a credential if the service requires one', async () => {
     const { status } = await world.call(method, template.replace(/\{\w+\}/, 'x'));
     expect(status === 401).toBe(operation.security.length > 0);
     expect('401' in operation.responses).toBe(operation.security.length > 0);

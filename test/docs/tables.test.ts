@@ -29,7 +29,7 @@ import { type Json, World } from '../support/world';
 const { body: document } = await new World().must(200, 'GET', '/openapi.json');
 const schemas: Record<string, Json> = document.components.schemas;
 
-/** The rows of the first table in a section of a guide, without its head. */
+/** The rows of the first table in a section of a guide, without the header. */
 function tableOf(guide: string, section: string): string[][] {
   const [, text = ''] = guide.split(`\n## ${section}\n`);
   const [table = ''] = /(?:^\|.*\n)+/m.exec(text) ?? [];
@@ -80,22 +80,22 @@ function duration(milliseconds: number): string {
 
 const requests = ({ quota, window }: { quota: number; window: number }) => `${number(quota)} in ${window} seconds`;
 
-it('lists every problem code with its status and meaning', () => {
+it('the guide API lists every problem code with its status and meaning', () => {
   const rows = Object.entries(PROBLEMS).map(([code, { status, meaning }]) => [`\`${code}\``, String(status), meaning]);
   expect(tableOf(api, 'Errors')).toEqual(rows);
 });
 
-it('lists every reason for which a token cannot be used', () => {
+it('the guide API lists every reason for which a token cannot be used', () => {
   const reasons = tableOf(api, 'From request to use').map(([reason]) => reason);
   expect(reasons.toSorted()).toEqual(PROBLEMS.token_not_active.reasons.map((reason) => `\`${reason}\``).toSorted());
 });
 
-it('lists the waits between the attempts of a webhook', () => {
+it('the guide webhooks lists the delays between the attempts of a webhook', () => {
   const waits = tableOf(webhookGuide, 'Answers and retries').map(([attempt, wait]) => [Number(attempt), wait]);
   expect(waits).toEqual(RETRY_DELAYS.map((step, i) => [i + 1, duration(step)]));
 });
 
-it('lists the limits', () => {
+it('the guide API lists the limits', () => {
   const { free, pro, team, enterprise } = RETENTION_DAYS;
   expect(tableOf(api, 'Limits')).toEqual([
     ['agents of an account', number(MAX_AGENTS)],
@@ -145,20 +145,20 @@ it('lists the limits', () => {
   ]);
 });
 
-it('lists the background tasks with their schedules', () => {
+it('the guide operations lists the background tasks with their schedules', () => {
   const tasks = tableOf(operations, 'Background tasks').map(([name, schedule]) => [name, schedule]);
   const expected = TASKS.map(({ name, schedule }) => [`\`${name}\``, schedule.replace('_', ' ')]);
   expect(tasks.toSorted()).toEqual(expected.toSorted());
 });
 
-it('lists the operators of a condition in the guide policies', () => {
+it('the guide policies lists the operators of a condition', () => {
   const [, text = ''] = policyGuide.split('\n| condition | holds when the value is |\n');
   const [table = ''] = text.split('\n\n');
   const operators = [...table.matchAll(/"(\w+)":/g)].map(([, operator]) => operator);
   expect(new Set(operators)).toEqual(new Set(Object.keys(schemas.PolicyCondition?.properties)));
 });
 
-it('gives the recovery program every action of account activity, in the stored order', () => {
+it('the recovery program has every action of account activity in the stored order', () => {
   const [, list = ''] = /const ACTIONS = \[([^\]]*)\]/.exec(recoverProgram) ?? [];
   expect([...list.matchAll(/'([\w.]+)'/g)].map(([, action]) => action)).toEqual([...ACTIVITY_ACTIONS]);
 });

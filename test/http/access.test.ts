@@ -12,7 +12,7 @@ const routes = [
   ),
 ];
 
-/** Who may call each route: everybody, the operator, agents, or user tokens with a scope (`user:` names it). */
+/** Who may call each route: everybody, the operator, agents, or user tokens with the scope after `user:`. */
 const rules: Record<string, string[]> = {
   'GET /healthz': ['everybody'],
   'GET /openapi.json': ['everybody'],
@@ -81,7 +81,7 @@ const rules: Record<string, string[]> = {
   'GET /docs/:version/:file': ['everybody'],
 };
 
-it('has a rule for every route, and no rule for another', () => {
+it('the table of access rules lists exactly the routes of the service', () => {
   expect(Object.keys(rules).toSorted()).toEqual(routes.toSorted());
 });
 
@@ -90,7 +90,7 @@ const guarded = routes.filter((route) => !rules[route]?.includes('everybody'));
 const scoped = guarded.filter((route) => rules[route]?.some((who) => who.startsWith('user:')));
 const ofAccounts = guarded.filter((route) => !rules[route]?.includes('operator'));
 
-/** Who may call a route, and how to. */
+/** Who may call a route, its scope, and a function that calls it. */
 function about(route: string) {
   const allowed = rules[route] ?? [];
   const scope = allowed.find((who) => who.startsWith('user:'))?.slice('user:'.length);
@@ -100,17 +100,17 @@ function about(route: string) {
       ...(token !== undefined && { token }),
       ...(body !== undefined && { body }),
     });
-    // Whatever is answered, the log tells of it once.
+    // Every request leaves exactly one line in the log.
     requestLine(log, method, route.split(' ')[1] ?? '', answer);
     return answer;
   };
   return { allowed, scope, call };
 }
 
-/** For routes that change nothing. */
+/** A scene for routes that change nothing. */
 const shared = await makeScene();
 
-it.each(routes)('%s answers those who may call it', async (route) => {
+it.each(routes)('%s answers every caller who may call it', async (route) => {
   const { allowed, scope, call } = about(route);
   const scene = route.startsWith('GET ') ? shared : await makeScene();
   const credentials = {
@@ -126,9 +126,9 @@ it.each(routes)('%s answers those who may call it', async (route) => {
   }
 });
 
-// Whoever is turned away changes nothing: these share a scene each.
+// A refused request changes nothing, so each of the following groups shares a scene.
 
-describe('without a credential that is good', () => {
+describe('without a valid credential', () => {
   let scene: Scene;
   let dead: (string | undefined)[];
 
@@ -137,7 +137,7 @@ describe('without a credential that is good', () => {
     dead = await makeDeadCredentials(scene);
   });
 
-  it.each(guarded)('%s is not answered', async (route) => {
+  it.each(guarded)('%s answers 401 unauthorized', async (route) => {
     const { call } = about(route);
     for (const token of dead) {
       const answer = await call(scene, token);
@@ -147,7 +147,7 @@ describe('without a credential that is good', () => {
   });
 });
 
-/** None, and unknown, expired, deleted and malformed ones. */
+/** Invalid credentials: none, unknown, expired, deleted and malformed ones. */
 async function makeDeadCredentials({ world, account, agent, token }: Scene): Promise<(string | undefined)[]> {
   const expiring = await account.must(201, 'POST', '/v1/me/tokens', {
     expires_at: new Date(world.now + 1_000).toISOString(),
@@ -190,7 +190,7 @@ describe('with a credential of another kind or scope', () => {
     scopes = me.data.at(-1).scopes;
   });
 
-  it.each(guarded)('%s turns away the wrong kind', async (route) => {
+  it.each(guarded)('%s answers 403 wrong_credential to every other kind', async (route) => {
     const { allowed, call } = about(route);
     const kinds = { operator: scene.world.env.ADMIN_TOKEN ?? '', agent: scene.agent.key, user: scene.account.token };
     for (const [kind, token] of Object.entries(kinds)) {
@@ -200,15 +200,18 @@ describe('with a credential of another kind or scope', () => {
     }
   });
 
-  it.each(scoped)('%s turns away a user token that has every scope but the one', async (route) => {
-    const { scope, call } = about(route);
-    const token = await scene.account.limitedToken(...scopes.filter((other) => other !== scope));
-    const { status, body } = await call(scene, token);
-    expect([status, body.code]).toEqual([403, 'insufficient_scope']);
-  });
+  it.each(scoped)(
+    '%s answers 403 insufficient_scope to a user token that lacks only the required scope',
+    async (route) => {
+      const { scope, call } = about(route);
+      const token = await scene.account.limitedToken(...scopes.filter((other) => other !== scope));
+      const { status, body } = await call(scene, token);
+      expect([status, body.code]).toEqual([403, 'insufficient_scope']);
+    },
+  );
 });
 
-describe('of an account that is switched off', () => {
+describe('with a credential of an inactive account', () => {
   let scene: Scene;
 
   beforeAll(async () => {
@@ -218,7 +221,7 @@ describe('of an account that is switched off', () => {
     await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, { token: operator, body: { is_active: false } });
   });
 
-  it.each(guarded)('%s turns away user tokens and keys', async (route) => {
+  it.each(guarded)('%s answers 403 account_inactive', async (route) => {
     const { call } = about(route);
     for (const token of [scene.account.token, scene.agent.key]) {
       const { status, body } = await call(scene, token);
@@ -239,7 +242,7 @@ describe('with a credential of another account', () => {
     before = await snapshot(scene);
   });
 
-  it.each(ofAccounts)('%s shows and changes nothing', async (route) => {
+  it.each(ofAccounts)('%s neither reveals nor changes anything of the account', async (route) => {
     const { call } = about(route);
     for (const token of [stranger.account.token, stranger.agent.key]) {
       const answer = await call(scene, token);
@@ -253,7 +256,7 @@ describe('with a credential of another account', () => {
   });
 });
 
-/** Everything that an account can see of itself. */
+/** Everything that an account can read of itself. */
 async function snapshot({ account }: Scene) {
   const paths = [
     '/v1/me',

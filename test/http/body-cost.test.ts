@@ -5,9 +5,9 @@ import { fill, heavyBodies, MEBIBYTE } from '../support/heavy';
 import { makeWebhook } from '../support/webhooks';
 import { type Json, ORIGIN, type TestAccount, World } from '../support/world';
 
-/** Milliseconds by which a body may be dearer than the largest valid one. */
-const MOST_MORE = 100;
-/** Of some runs the fastest counts: the others waited for something else on this machine. */
+/** How much longer a body may take than the largest valid one, in milliseconds. */
+const MAX_EXTRA = 100;
+/** Only the fastest of these runs counts: the others waited for something else on this machine. */
 const RUNS = 6;
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
@@ -28,8 +28,8 @@ const operations = Object.entries<Json>(document.paths).flatMap(([path, methods]
   }),
 );
 
-/** The dearest body of each operation, as measured. */
-const dearest: string[] = [];
+/** The slowest body of each operation, as measured. */
+const slowest: string[] = [];
 let account: TestAccount;
 let ids: Record<string, string>;
 let tokens: Record<string, string>;
@@ -49,7 +49,7 @@ beforeAll(async () => {
   tokens = { agentKey: agent.key, userToken: account.token, operatorToken: env.ADMIN_TOKEN };
 });
 
-/** Sends a body; `taken` are the milliseconds from the request to the end of the answer. */
+/** Sends a body; `taken` is the time from the request to the end of the answer, in milliseconds. */
 async function send({ method, path, security }: (typeof operations)[number], raw: string, type = JSON_TYPE) {
   const [credential = ''] = security.flatMap((requirement: Json) => Object.keys(requirement));
   const context = createExecutionContext();
@@ -66,7 +66,7 @@ async function send({ method, path, security }: (typeof operations)[number], raw
   return { taken, status: response.status, size: new TextEncoder().encode(text).length };
 }
 
-/** The answer to a body, in the fastest of some runs, or in the first that was fast enough. */
+/** The fastest answer to a body in `RUNS` runs, or the first that took no longer than `enough` milliseconds. */
 async function sendFastest(target: (typeof operations)[number], raw: string, enough = 0, type = JSON_TYPE) {
   let fastest = await send(target, raw, type);
   for (let run = 1; run < RUNS && fastest.taken > enough; run++) {
@@ -77,14 +77,14 @@ async function sendFastest(target: (typeof operations)[number], raw: string, eno
 }
 
 describe.each(operations)('$name', (target) => {
-  it('takes little more time for the worst body of 1 MiB than for the largest valid one', async () => {
+  it('takes at most 100 ms longer for the worst body of 1 MiB than for the largest valid one', async () => {
     const schema = target.schema.$ref ? resolve(target.schema.$ref) : target.schema;
     const valid: object = schema.examples[0];
     const largest = fill(' ', JSON.stringify(valid));
     const base = await sendFastest(target, largest);
-    // A valid body: what it names need not exist or may be over, and there may be enough of it.
+    // The body is valid, but may name something that is unknown or over, or exceed a quota.
     expect([200, 201, 202, 404, 409, 429]).toContain(base.status);
-    const most = base.taken + MOST_MORE;
+    const most = base.taken + MAX_EXTRA;
     let worst = { name: '', taken: 0 };
     for (const [name, raw] of heavyBodies(schema, resolve, valid)) {
       expect(raw.length).toBeLessThanOrEqual(MEBIBYTE);
@@ -94,19 +94,19 @@ describe.each(operations)('$name', (target) => {
       expect([name, status]).not.toEqual([name, 500]);
       expect([name, status < 400 || size <= 8 * 1024 ? 'short' : `${size} bytes`]).toEqual([name, 'short']);
     }
-    dearest.push(`${target.name}: ${base.taken.toFixed(0)} ms valid, ${worst.taken.toFixed(0)} ms ${worst.name}`);
+    slowest.push(`${target.name}: ${base.taken.toFixed(0)} ms valid, ${worst.taken.toFixed(0)} ms ${worst.name}`);
   });
 });
 
 it.each(operations.filter(({ mayBeForm }) => mayBeForm))(
-  '$name takes little more time for the worst form',
+  '$name takes at most 100 ms longer for the worst form than for a small one',
   async (target) => {
     const { taken: base } = await sendFastest(target, 'token=x', 0, FORM_TYPE);
     const numbered = Array.from({ length: 100_000 }, (_, i) => `n${i}`).join('&');
     const parts = ['a=1&', '&', '=&', 'token=x&', '%', '%00', '%41', '%ff', '+', 'token=', '='];
     for (const raw of [numbered, ...parts.flatMap((part) => [fill(part), fill(part, 'token='), fill(part, 'x')])]) {
-      const { taken, status, size } = await sendFastest(target, raw, base + MOST_MORE, FORM_TYPE);
-      const most = base + MOST_MORE;
+      const { taken, status, size } = await sendFastest(target, raw, base + MAX_EXTRA, FORM_TYPE);
+      const most = base + MAX_EXTRA;
       expect([raw.slice(0, 20), taken <= most ? 'soon' : `${taken} ms, not ${most}`]).toEqual([
         raw.slice(0, 20),
         'soon',
@@ -116,4 +116,4 @@ it.each(operations.filter(({ mayBeForm }) => mayBeForm))(
   },
 );
 
-afterAll(() => console.log(dearest.join('\n')));
+afterAll(() => console.log(slowest.join('\n')));

@@ -7,11 +7,11 @@ import { type Answer, type TestAccount, World } from '../support/world';
 
 const RUNS = depth.runs(8, 40);
 
-/** A database whose batches wait until they are let through, one after the other. */
+/** A database whose batches wait until the test lets them through one at a time. */
 class Gate {
   private waiting: { name: string; enter: () => Promise<void> }[] = [];
 
-  /** The database as the request of this name gets it. */
+  /** The database for the request with this name. */
   bindingFor(name: string): D1Database {
     const binding = {
       prepare: (sql: string) => env.DB.prepare(sql),
@@ -37,7 +37,7 @@ class Gate {
   }
 }
 
-/** What a credential can be used for, and how it can be ended. */
+/** What a credential can be used for, and how it can end. */
 const WRITES = ['create agent', 'create token', 'create policy', 'deny', 'request', 'use'] as const;
 const ENDINGS = [
   'delete token',
@@ -59,8 +59,8 @@ const plans = fc.record({
 
 const OF_AGENT: Write[] = ['request', 'use'];
 const LOGGED: Write[] = ['deny', 'request', 'use'];
-/** Until the token and the key of a scene expire. */
-const LIFE = 60_000;
+/** How long the token and the key of a scene are valid, in milliseconds. */
+const LIFETIME = 60_000;
 
 const REFUSALS = [
   ...['unauthorized', 'account_inactive', 'agent_inactive', 'not_found', 'not_pending', 'token_not_active'],
@@ -70,7 +70,7 @@ const REFUSALS = [
 /** Which writes an ending forbids. */
 function forbids(ending: Ending, write: Write): boolean {
   if (ending === 'switch off account') return true;
-  // Time goes on in the log: what was asked for before the end and comes after it there would bear a time after it.
+  // Times in the log never decrease, so a logged write after the expiry would have a time after the expiry.
   if (ending === 'let both expire') return LOGGED.includes(write);
   return ending === 'delete token' ? !OF_AGENT.includes(write) : OF_AGENT.includes(write);
 }
@@ -78,10 +78,10 @@ function forbids(ending: Ending, write: Write): boolean {
 async function makeScene() {
   const account = await new World().account();
   const agent = await account.agent();
-  const end = new Date(account.world.now + LIFE).toISOString();
+  const end = new Date(account.world.now + LIFETIME).toISOString();
   const { body: user } = await account.must(201, 'POST', '/v1/me/tokens', { expires_at: end });
   const { token } = await agent.approved({ max_uses: 10 });
-  await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, { grace_period: LIFE / 1_000 });
+  await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, { grace_period: LIFETIME / 1_000 });
   return { account, agent, user, token: token.value as string, otherAgent: await account.agent() };
 }
 
@@ -116,7 +116,7 @@ function end(ending: Ending, world: World, { account, agent, user, otherAgent }:
     case 'delete agent':
       return world.call('DELETE', path, byOwner);
     case 'let both expire':
-      world.advance(LIFE);
+      world.advance(LIFETIME);
       return world.call('POST', '/v1/permissions', { token: otherAgent.key, body: REQUEST });
     case 'switch off account':
       return world.call('PATCH', `/v1/admin/users/${account.id}`, {
@@ -134,7 +134,7 @@ async function run(requests: Map<string, (world: World) => Promise<Answer>>, gat
     answers.set(name, await send(new World({ DB: gate.bindingFor(name) })));
   });
   while (answers.size < requests.size) {
-    // Whoever was let through goes on to its next batch, or to its answer.
+    // The request whose batch was let through continues to its next batch or to its answer.
     while (gate.size < requests.size - answers.size) await new Promise((resolve) => setTimeout(resolve));
     if (gate.size > 0) entered.push(await gate.open(order.next().value));
   }
@@ -150,7 +150,7 @@ async function createRequests({ agent }: Scene, count: number): Promise<string[]
   return Promise.all(Array.from({ length: count }, async () => (await agent.request()).id));
 }
 
-it('commits no write after the end of its credential, in whatever order transactions come', {
+it('the service commits no write after the end of its credential, in any order of transactions', {
   timeout: 120_000,
 }, async () => {
   let refused = 0;
@@ -188,8 +188,8 @@ it('commits no write after the end of its credential, in whatever order transact
 
 /**
  * Checks that the log grew by one entry for each request, denial and use that succeeded, in the order of their commits.
- * Of a deleted agent nothing is shown.
- * @param before how many entries it had
+ * The log shows no entry of a deleted agent.
+ * @param before how many entries the log had before
  */
 async function expectLogToAgree(account: TestAccount, committed: string[], before: number): Promise<void> {
   const isDeleted = committed.includes('delete agent');

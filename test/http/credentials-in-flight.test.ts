@@ -7,7 +7,7 @@ import { type Answer, type Json, World } from '../support/world';
 
 const MINUTE = 60_000;
 
-/** Routes that write nothing, whatever they are sent. */
+/** POST routes that never write anything. */
 const READING = ['POST /v1/policies/simulate', 'POST /v1/tokens/introspect'];
 const AGENT_ROUTES = ['POST /v1/permissions', 'POST /v1/tokens/use', 'POST /v1/tokens/revoke'];
 /** Every route that writes with a credential of an account, from the router's own list. */
@@ -18,7 +18,7 @@ const userRoutes = writing.filter((route) => route !== 'POST /v1/permissions');
 
 const database = new FaultyDatabase(env.DB);
 const world = new World({ DB: database.binding });
-/** What happens meanwhile comes from elsewhere, and counts as no call of the first. */
+/** Sends what happens during a request; its database calls are not counted by `database`. */
 const elsewhere = new World();
 const operator = env.ADMIN_TOKEN;
 let scene: Scene;
@@ -54,7 +54,7 @@ async function userToken(fields: Record<string, unknown> = {}) {
   return { id: body.id as string, credential: body.token as string };
 }
 
-/** An entry of another agent, a minute later: whatever is written into the log after it bears no earlier time. */
+/** Appends an entry of another agent a minute later, so that later entries cannot have an earlier time. */
 async function appendLater(): Promise<void> {
   elsewhere.advance(MINUTE);
   const { body } = await byOwner(201, 'POST', '/v1/agents', { name: 'Later' });
@@ -90,10 +90,10 @@ const agentEndings: Record<string, () => Promise<Ending>> = {
   'the account is deleted': async () => ({ credential: scene.agent.key, end: deleted }),
 };
 
-/** A route as it is called in the scene, so that it would succeed. */
+/** A call of a route that succeeds in the scene with a valid credential. */
 function makeCall(route: string, credential: string) {
   const { method, path, body } = aim(route, scene);
-  // What an agent's key revokes in one test is there in the next.
+  // With a key, a request that is sent again succeeds again.
   const headers: Record<string, string> = method === 'POST' ? { 'Idempotency-Key': 'in-flight' } : {};
   return () => world.call(method, path, { token: credential, headers, ...(body !== undefined && { body }) });
 }
@@ -101,7 +101,8 @@ function makeCall(route: string, credential: string) {
 const outcome = ({ status, body }: Answer) => [status, body?.code];
 
 /**
- * Lets a credential end between authentication and write: nothing is written, and the answer is that of an ended one.
+ * Ends a credential between authentication and write, and expects that nothing is written and that the answer is the
+ * same as for a request that comes after the end.
  */
 async function expectNothingWritten(route: string, { credential, end }: Ending) {
   let before: unknown;
@@ -115,29 +116,29 @@ async function expectNothingWritten(route: string, { credential, end }: Ending) 
   expect(await dumpTables(env.DB)).toEqual(before);
   expect(answer.status).toBeGreaterThanOrEqual(401);
   expect(answer.status).toBeLessThanOrEqual(403);
-  // What it would be answered if it came now.
+  // A request that comes now gets the same answer.
   expect(outcome(answer)).toEqual(outcome(await call()));
 }
 
 describe.each(Object.entries(userEndings))('when %s while a request is in flight', (_, arrange) => {
-  it.each(userRoutes)('%s writes nothing, and is answered like one that comes after it', async (route) => {
+  it.each(userRoutes)('%s writes nothing, and answers as it does afterwards', async (route) => {
     await expectNothingWritten(route, await arrange());
   });
 });
 
 describe.each(Object.entries(agentEndings))('when %s while a request of the agent is in flight', (_, arrange) => {
-  it.each(AGENT_ROUTES)('%s writes nothing, and is answered like one that comes after it', async (route) => {
+  it.each(AGENT_ROUTES)('%s writes nothing, and answers as it does afterwards', async (route) => {
     await expectNothingWritten(route, await arrange());
   });
 });
 
-it.each(userRoutes)('%s succeeds with the same credential when nothing ends it', async (route) => {
+it.each(userRoutes)('%s succeeds with a user token that does not end', async (route) => {
   const { credential } = await userToken();
   expect((await makeCall(route, credential)()).status).toBeLessThan(300);
 });
 
-describe.each(['before', 'after'] as const)('when the database fails %s its work as well', (mode) => {
-  it.each([2, 3])('writes nothing once the credential has ended: call %s', async (call) => {
+describe.each(['before', 'after'] as const)('when a database call also fails %s it takes effect', (mode) => {
+  it.each([2, 3])('a request whose token was deleted meanwhile writes nothing (call %s)', async (call) => {
     for (const route of ['POST /v1/agents', 'POST /v1/permissions/:id/approve', 'POST /v1/tokens/use']) {
       await restore();
       const { id, credential } = await userToken();
@@ -150,7 +151,7 @@ describe.each(['before', 'after'] as const)('when the database fails %s its work
       const answer = await makeCall(route, credential)();
       database.arm(null);
       expect(ended).toBeDefined();
-      // What fails before it is refused leaves nothing to be said of the credential.
+      // A call that fails earlier does not say whether the credential is still valid.
       const isRefused = call === 2 && mode === 'after';
       expect(outcome(answer)).toEqual(isRefused ? [401, 'unauthorized'] : [503, 'unavailable']);
       expect(await dumpTables(env.DB)).toEqual(ended);
@@ -158,11 +159,11 @@ describe.each(['before', 'after'] as const)('when the database fails %s its work
   });
 });
 
-it.each(AGENT_ROUTES)('%s succeeds with an agent key when nothing ends it', async (route) => {
+it.each(AGENT_ROUTES)('%s succeeds with an agent key that does not end', async (route) => {
   expect((await makeCall(route, scene.agent.key)()).status).toBeLessThan(300);
 });
 
-it('records no download after the account becomes inactive', async () => {
+it('a download is not recorded if the account becomes inactive while the request is in flight', async () => {
   const path = `/v1/downloads/${scene.download}`;
   let before: unknown;
   database.before(2, async () => {
@@ -198,7 +199,7 @@ describe('a credential that expires while a request is in flight', () => {
   });
 
   it.each(['POST /v1/agents', 'POST /v1/policies', 'POST /v1/me/tokens', 'POST /v1/permissions/:id/approve'])(
-    'writes nothing when its body arrives after its end: %s',
+    'writes nothing when the body arrives after its expiry: %s',
     async (route) => {
       const { credential } = await userToken({ expires_at: new Date(world.now + MINUTE).toISOString() });
       const { method, path, body } = aim(route, scene);
@@ -218,7 +219,7 @@ describe('a credential that expires while a request is in flight', () => {
   );
 });
 
-it('writes all rows of a request with the same time, however long it takes', async () => {
+it('a request writes all its rows with the same time, however long it takes', async () => {
   const slow = new World();
   const now = () => {
     slow.advance(1);

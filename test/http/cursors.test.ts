@@ -6,7 +6,7 @@ let account: TestAccount;
 let stranger: TestAccount;
 let agent: TestAgent;
 
-/** Three of everything in both accounts. */
+/** Makes two accounts with three items in each list. */
 async function makeThree(): Promise<[TestAccount, TestAgent]> {
   const owner = await world.account({ email: 'three@example.com' });
   const agents: TestAgent[] = [];
@@ -59,7 +59,7 @@ const LISTS: [Caller, string][] = [
 ];
 
 describe.each(LISTS)('a cursor of the %s for %s', (caller, path) => {
-  it('opens the next page, of any length', async () => {
+  it('opens the next page with any limit', async () => {
     const cursor = await cursorOf(caller, path);
     const { body: all } = await read(caller, path, 'limit=3');
     const { body: next } = await read(caller, path, `limit=2&cursor=${cursor}`);
@@ -67,7 +67,7 @@ describe.each(LISTS)('a cursor of the %s for %s', (caller, path) => {
     expect((await read(caller, path, `cursor=${cursor}`)).body.data[0]).toEqual(all.data[1]);
   });
 
-  it('tells nothing of what it holds by being changed', async () => {
+  it('is refused when any one character is changed', async () => {
     const cursor = await cursorOf(caller, path);
     for (let i = 0; i < cursor.length; i++) {
       const other = cursor[i] === 'A' ? 'B' : 'A';
@@ -75,7 +75,7 @@ describe.each(LISTS)('a cursor of the %s for %s', (caller, path) => {
     }
   });
 
-  it('is none when it is cut, prolonged or made up', async () => {
+  it('is refused when it is shortened, lengthened or made up', async () => {
     const cursor = await cursorOf(caller, path);
     for (let i = 0; i < cursor.length; i += 3) await expectRefusal(caller, path, cursor.slice(0, i));
     const others = ['', 'x', '0', '=', 'null', '\0', '😀', `${cursor}A`, `${cursor}=`, ` ${cursor}`, cursor.repeat(2)];
@@ -83,13 +83,13 @@ describe.each(LISTS)('a cursor of the %s for %s', (caller, path) => {
   });
 
   const others = LISTS.filter(([otherCaller, otherPath]) => otherCaller !== caller || otherPath !== path);
-  it.each(others)('is none of the %s for %s', async (otherCaller, otherPath) => {
+  it.each(others)('is refused from the %s for %s', async (otherCaller, otherPath) => {
     await expectRefusal(otherCaller, otherPath, await cursorOf(caller, path));
   });
 });
 
 it.each(['/v1/me/tokens', '/v1/agents', '/v1/permissions', '/v1/audit'])(
-  'refuses a cursor of another account for %s',
+  'a cursor of another account is refused for %s',
   async (path) => {
     await expectRefusal('stranger', path, await cursorOf('account', path));
     await expectRefusal('account', path, await cursorOf('stranger', path));
@@ -108,7 +108,7 @@ const FILTERS: [Caller, string, string[]][] = [
   ],
 ];
 
-it.each(FILTERS)('refuses a cursor of the %s for %s with other filters', async (caller, path, filters) => {
+it.each(FILTERS)('a cursor of the %s for %s is refused with other filters', async (caller, path, filters) => {
   for (const made of ['', ...filters]) {
     const cursor = await cursorOf(caller, path, made);
     expect((await read(caller, path, `cursor=${cursor}${made}`)).status).toBe(200);
@@ -118,7 +118,7 @@ it.each(FILTERS)('refuses a cursor of the %s for %s with other filters', async (
   }
 });
 
-it('takes filters in any order', async () => {
+it('a cursor is accepted with its filters in another order', async () => {
   const cursor = await cursorOf('account', '/v1/audit', '&event_type=request&action=email.send');
   const { status } = await read('account', '/v1/audit', `action=email.send&cursor=${cursor}&event_type=request`);
   expect(status).toBe(200);

@@ -12,7 +12,7 @@ const DAY = 86_400_000;
 const WEBHOOK = { url: 'https://hooks.example.com/' };
 const POLICY = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
 
-// The operator is the same in every test, and so are the operator's keys.
+// All tests share the operator, and so the operator's idempotency keys.
 beforeEach(async () => {
   await emptyTables(env.DB);
   await emptyTables(env.DB_01);
@@ -23,7 +23,7 @@ interface Scene {
   account: TestAccount;
   agent: TestAgent;
   pending: string;
-  /** A token with nine uses. */
+  /** The value of a token with nine uses. */
   token: string;
   webhook: string;
   delivery: string;
@@ -39,7 +39,7 @@ async function makeScene(world = new World()): Promise<Scene> {
   return { world, account, agent, pending: id, token: token.value, webhook: webhook.id, delivery: delivery.id };
 }
 
-/** Every POST that changes something: who sends it, where to, and with what. */
+/** Every POST that changes something: its path, credential and body. */
 const posts: Record<string, (scene: Scene) => { path: string; call: Call }> = {
   'POST /v1/admin/users': ({ world }) => ({
     path: '/v1/admin/users',
@@ -121,13 +121,13 @@ const told = ({ status, text, headers }: Answer) => [
   headers.get('Content-Type'),
 ];
 
-it('knows every POST of the service', () => {
+it('the tables of this file list every POST of the service', () => {
   const routes = new World().app.routes.filter(({ method }) => method === 'POST').map(({ path }) => `POST ${path}`);
   expect([...Object.keys(posts), ...harmless].toSorted()).toEqual([...new Set(routes)].toSorted());
 });
 
 describe.each(Object.entries(posts))('%s', (_, aim) => {
-  it('takes effect once, and is answered alike when it is sent again', async () => {
+  it('takes effect once, and replays its answer when it is sent again', async () => {
     const scene = await makeScene();
     const { path, call } = aim(scene);
     const first = await send(scene.world, path, call, 'k-1');
@@ -143,7 +143,7 @@ describe.each(Object.entries(posts))('%s', (_, aim) => {
     expect(again.cost.trips).toBe(1);
   });
 
-  it('has one effect and twenty equal answers when twenty are sent at once', async () => {
+  it('takes effect once, and gives twenty equal answers to twenty concurrent requests', async () => {
     const scene = await makeScene();
     const { path, call } = aim(scene);
     const before = await countRows(env.DB);
@@ -158,7 +158,7 @@ describe.each(Object.entries(posts))('%s', (_, aim) => {
     expect(await checkIntegrity(env.DB)).toEqual([]);
   });
 
-  it('has one effect when every call loaded before any of them wrote', async () => {
+  it('takes effect once when another attempt commits between its read and its write', async () => {
     const database = new FaultyDatabase(env.DB);
     const scene = await makeScene(new World({ DB: database.binding }));
     const rival = new World();
@@ -173,7 +173,7 @@ describe.each(Object.entries(posts))('%s', (_, aim) => {
     expect([isReplay(second), second.cost.trips]).toEqual([true, 3]);
   });
 
-  it('gives the answer that was lost after the commit', async () => {
+  it('replays an answer that was lost after the commit', async () => {
     const database = new FaultyDatabase(env.DB);
     const scene = await makeScene(new World({ DB: database.binding }));
     const { path, call } = aim(scene);
@@ -188,7 +188,7 @@ describe.each(Object.entries(posts))('%s', (_, aim) => {
     expect(await dumpTables(env.DB)).toEqual(state);
   });
 
-  it('acts when the first attempt failed before its commit', async () => {
+  it('takes effect when the first attempt failed before its commit', async () => {
     const database = new FaultyDatabase(env.DB);
     const scene = await makeScene(new World({ DB: database.binding }));
     const { path, call } = aim(scene);
@@ -199,7 +199,7 @@ describe.each(Object.entries(posts))('%s', (_, aim) => {
     expect([answer.status < 300, isReplay(answer)]).toEqual([true, false]);
   });
 
-  it('is refused with the key of another request, and changes nothing', async () => {
+  it('refuses the key for another body, query or path, and changes nothing', async () => {
     const scene = await makeScene();
     const { path, call } = aim(scene);
     await send(scene.world, path, call, 'k-1');
@@ -220,7 +220,7 @@ describe.each(Object.entries(posts))('%s', (_, aim) => {
   });
 });
 
-it.each(harmless)('%s leaves the key free, and refuses one that was used', async (route) => {
+it.each(harmless)('%s does not use up its key, and refuses a key that was used elsewhere', async (route) => {
   const { world, account, token } = await makeScene();
   const path = route.slice('POST '.length);
   const call = {
@@ -236,7 +236,7 @@ it.each(harmless)('%s leaves the key free, and refuses one that was used', async
   expect((await send(world, path, call, 'k-1')).body.code).toBe('idempotency_key_reuse');
 });
 
-it('leaves the key free after a refusal, also for another body', async () => {
+it('a refused request does not use up its key', async () => {
   const { world, account, agent, pending, token } = await makeScene();
   const { id: open } = await agent.request();
   const operator = world.env.ADMIN_TOKEN ?? '';
@@ -266,7 +266,7 @@ it('leaves the key free after a refusal, also for another body', async () => {
   expect((await send(world, `/v1/permissions/${open}/approve`, { token: account.token }, 'k-1')).status).toBe(200);
 });
 
-it('refuses a used key even with a body that would be refused anyhow', async () => {
+it('a used key is refused before an invalid body is', async () => {
   const { world, account } = await makeScene();
   await send(world, '/v1/agents', { token: account.token, body: { name: 'A' } }, 'k-1');
   for (const body of [{ name: '' }, { nmae: 'A' }, { name: 'A', metadata: [] }]) {
@@ -276,7 +276,7 @@ it('refuses a used key even with a body that would be refused anyhow', async () 
   }
 });
 
-it.each(['', ' ', 'a b', 'é', 'x'.repeat(256)])('refuses the malformed key %j', async (key) => {
+it.each(['', ' ', 'a b', 'é', 'x'.repeat(256)])('the malformed key %j is refused', async (key) => {
   const { world, account } = await makeScene();
   const state = await countRows(env.DB);
   const headers = { 'Idempotency-Key': key };
@@ -289,14 +289,17 @@ it.each(['', ' ', 'a b', 'é', 'x'.repeat(256)])('refuses the malformed key %j',
   expect(await countRows(env.DB)).toEqual(state);
 });
 
-it.each(['!', '~', 'x'.repeat(255), '"8e03978e-40d5-43dd-bc93-6894a57f9324"'])('takes the key %j', async (key) => {
-  const { world, account } = await makeScene();
-  const call = { token: account.token, body: { name: 'A' } };
-  const first = await send(world, '/v1/agents', call, key);
-  expect((await send(world, '/v1/agents', call, key)).text).toBe(first.text);
-});
+it.each(['!', '~', 'x'.repeat(255), '"8e03978e-40d5-43dd-bc93-6894a57f9324"'])(
+  'the key %j is accepted',
+  async (key) => {
+    const { world, account } = await makeScene();
+    const call = { token: account.token, body: { name: 'A' } };
+    const first = await send(world, '/v1/agents', call, key);
+    expect((await send(world, '/v1/agents', call, key)).text).toBe(first.text);
+  },
+);
 
-it('keeps the keys of user tokens and agents apart', async () => {
+it('two user tokens or two agents can use the same key independently', async () => {
   const { world, account, agent } = await makeScene();
   const other = await account.agent();
   const body = { action: 'file.read', resource: 'file:a' };
@@ -311,7 +314,7 @@ it('keeps the keys of user tokens and agents apart', async () => {
   expect(new Set(answers.map(({ body }) => body.id)).size).toBe(4);
 });
 
-it('keeps the keys of an agent when its API key is rotated', async () => {
+it('an answer is replayed to the same agent after its API key is rotated', async () => {
   const { world, account, agent } = await makeScene();
   const body = { action: 'file.read', resource: 'file:a' };
   const first = await send(world, '/v1/permissions', { token: agent.key, body }, 'k-1');
@@ -320,7 +323,7 @@ it('keeps the keys of an agent when its API key is rotated', async () => {
   expect([again.text, isReplay(again)]).toEqual([first.text, true]);
 });
 
-it('honours a key for 24 hours, swept or not', async () => {
+it('a key is valid for exactly 24 hours, with or without a sweep', async () => {
   const { world, account } = await makeScene();
   const call = { token: account.token, body: { name: 'A' } };
   const first = await send(world, '/v1/agents', call, 'k-1');
@@ -337,7 +340,7 @@ it('honours a key for 24 hours, swept or not', async () => {
   expect((await countRows(env.DB)).stored_answers).toBe(0);
 });
 
-it.each(['used', 'new', ' ', 'a b'])('is for POST alone: another method takes no notice of the key %j', async (key) => {
+it.each(['used', 'new', ' ', 'a b'])('PUT, GET and DELETE ignore the key %j', async (key) => {
   const { world, account } = await makeScene();
   const { body: agent } = await send(world, '/v1/agents', { token: account.token, body: { name: 'A' } }, 'used');
   const headers = { 'Idempotency-Key': key };
@@ -351,7 +354,7 @@ it.each(['used', 'new', ' ', 'a b'])('is for POST alone: another method takes no
   await world.must(404, 'DELETE', path, { token: account.token, headers });
 });
 
-it('stores nothing of an answer in the clear', async () => {
+it('stored answers contain no plain text of the answer, the body or the key', async () => {
   const { world, account } = await makeScene();
   const answer = await send(
     world,
@@ -369,7 +372,7 @@ function asText(value: unknown): unknown {
   return Array.isArray(value) ? String.fromCharCode(...value) : value;
 }
 
-it('gives no answer to another key or principal, were its row moved there', async () => {
+it('a stored answer cannot be decrypted in the row of another key', async () => {
   const { world, account } = await makeScene();
   const call = { token: account.token, body: { name: 'A' } };
   await send(world, '/v1/agents', call, 'k-1');
@@ -380,7 +383,7 @@ it('gives no answer to another key or principal, were its row moved there', asyn
   expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 500]);
 });
 
-it('gives stored answers again under a new root secret', async () => {
+it('answers are replayed after the root secret is rotated', async () => {
   const { world, account } = await makeScene();
   const call = { token: account.token, body: { name: 'A' } };
   const first = await send(world, '/v1/agents', call, 'k-1');
@@ -390,7 +393,7 @@ it('gives stored answers again under a new root secret', async () => {
   expect([again.text, isReplay(again)]).toEqual([first.text, true]);
 });
 
-it('counts a use as it was, whatever other uses come between', async () => {
+it('a replayed use has the counts of its first answer after later uses', async () => {
   const { world, account, token } = await makeScene();
   const call = { token: account.token, body: { token } };
   const keys = ['a', 'b', 'c', 'd', 'e'];
@@ -402,8 +405,8 @@ it('counts a use as it was, whatever other uses come between', async () => {
   }
 });
 
-describe('of a deleted agent', () => {
-  it('gives no answer again at once, and keeps none once the sweep has passed', async () => {
+describe('stored answers about a deleted agent', () => {
+  it('are not replayed after the deletion, and are erased by the sweep', async () => {
     const { world, account, pending, token } = await makeScene();
     const made = await send(world, '/v1/agents', { token: account.token, body: { name: 'A' } }, 'k-1');
     const agent = made.body.id;
@@ -431,7 +434,7 @@ describe('of a deleted agent', () => {
     expect((await send(world, '/v1/tokens/use', { token: account.token, body: { token } }, 'k-6')).text).toBe(use.text);
   });
 
-  it('gives none of a use or a revocation', async () => {
+  it('are not replayed for a use or a revocation', async () => {
     const { world, account, agent, token } = await makeScene();
     const call = { token: account.token, body: { token } };
     await send(world, '/v1/tokens/use', call, 'k-1');
@@ -444,7 +447,7 @@ describe('of a deleted agent', () => {
     expect((await countRows(env.DB)).stored_answers).toBe(0);
   });
 
-  it('keeps none where they are more than a slice', async () => {
+  it('are all erased when there are more than one slice holds', async () => {
     const { world, account, agent } = await makeScene();
     await send(world, `/v1/agents/${agent.id}/rotate-key`, { token: account.token }, 'k-1');
     await multiplyAnswers(350);
@@ -456,7 +459,7 @@ describe('of a deleted agent', () => {
   });
 });
 
-it('gives an agent that is switched off no stored answer', async () => {
+it('an agent that is switched off gets no stored answer', async () => {
   const { world, account, agent } = await makeScene();
   const call = { token: agent.key, body: { action: 'file.read', resource: 'file:a' } };
   await send(world, '/v1/permissions', call, 'k-1');
@@ -465,7 +468,7 @@ it('gives an agent that is switched off no stored answer', async () => {
 });
 
 describe('a caller who may not call', () => {
-  it('is told so, whatever the key', async () => {
+  it('is refused with 401 or 403, whatever the key', async () => {
     const { world, account } = await makeScene();
     const token = await account.limitedToken('agents:write');
     await send(world, '/v1/agents', { token, body: { name: 'A' } }, 'k-1');
@@ -479,7 +482,7 @@ describe('a caller who may not call', () => {
     }
   });
 
-  it('is given no answer that a rival got before the caller was switched off', async () => {
+  it('does not get the answer that a concurrent attempt got before the agent was switched off', async () => {
     const database = new FaultyDatabase(env.DB);
     const scene = await makeScene(new World({ DB: database.binding }));
     const { world, account, agent } = scene;
@@ -496,8 +499,8 @@ describe('a caller who may not call', () => {
   });
 });
 
-describe('a rival', () => {
-  it('whose answer is gone again leaves nothing to say', async () => {
+describe('a request that loses a race for its key', () => {
+  it('is answered 503 if the stored answer of the other request was erased meanwhile', async () => {
     const database = new FaultyDatabase(env.DB);
     const world = new World({ DB: database.binding });
     const rival = new World();
@@ -512,7 +515,7 @@ describe('a rival', () => {
     expect([late.status, late.body.code]).toEqual([503, 'unavailable']);
   });
 
-  it('with another body is the only one to get through', async () => {
+  it('is answered 422 if the other request had another body', async () => {
     const database = new FaultyDatabase(env.DB);
     const world = new World({ DB: database.binding });
     const account = await world.account();
@@ -524,7 +527,7 @@ describe('a rival', () => {
   });
 });
 
-it('encrypts each answer anew', async () => {
+it('each stored answer has a nonce of its own', async () => {
   const { world, account } = await makeScene();
   const nonce = async () => {
     await send(world, '/v1/policies', { token: account.token, body: POLICY }, 'k-1');
@@ -535,7 +538,7 @@ it('encrypts each answer anew', async () => {
   expect(await nonce()).not.toBe(first);
 });
 
-/** Stores what is stored so often again, under other keys. */
+/** Stores `times` copies of each stored answer under other keys. */
 async function multiplyAnswers(times: number): Promise<void> {
   await env.DB.prepare(
     `insert into stored_answers select randomblob(16), randomblob(32), request, answer, settled, subject, created_at
@@ -546,7 +549,7 @@ async function multiplyAnswers(times: number): Promise<void> {
     .run();
 }
 
-it('deletes old answers, however many', async () => {
+it('the sweep deletes all expired answers when there are more than one slice holds', async () => {
   const { world, account } = await makeScene();
   await send(world, '/v1/policies', { token: account.token, body: POLICY }, 'k-1');
   await multiplyAnswers(450);
@@ -555,7 +558,7 @@ it('deletes old answers, however many', async () => {
   expect((await countRows(env.DB)).stored_answers).toBe(0);
 });
 
-it('keeps nothing of a deleted account, and gives none of its answers again', async () => {
+it('answers of a deleted account are not replayed, and are erased by the sweep', async () => {
   const world = new World();
   const before = await countRows(env.DB);
   const token = env.ADMIN_TOKEN;
@@ -574,7 +577,7 @@ it('keeps nothing of a deleted account, and gives none of its answers again', as
 });
 
 describe('with two shards', () => {
-  /** Two keys that the operator's accounts are placed by, one for each shard. */
+  /** Two idempotency keys, each of which creates the operator's account on another shard. */
   async function keysOfShards(): Promise<string[]> {
     const keys: string[] = [];
     for (let i = 0; keys.filter(Boolean).length < 2; i++) {
@@ -584,7 +587,7 @@ describe('with two shards', () => {
     return keys;
   }
 
-  it('an account is made once, whatever becomes of the room on them meanwhile', async () => {
+  it('an account is created once, even if its shard fills up between the attempts', async () => {
     const world = new World({ DB_01: env.DB_01 });
     const call = { token: env.ADMIN_TOKEN, body: { email: 'new@example.com' } };
     for (const [shard, key] of (await keysOfShards()).entries()) {
@@ -601,7 +604,7 @@ describe('with two shards', () => {
     }
   });
 
-  it('an account is made once when two attempts race', async () => {
+  it('an account is created once when two attempts race', async () => {
     for (const [shard, key] of (await keysOfShards()).entries()) {
       const database = new FaultyDatabase(shard === 0 ? env.DB : env.DB_01);
       const world = new World({ DB_01: env.DB_01, [shard === 0 ? 'DB' : 'DB_01']: database.binding });

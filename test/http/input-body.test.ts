@@ -7,7 +7,7 @@ interface Scene {
   world: World;
   account: TestAccount;
   agent: TestAgent;
-  /** Ids for the paths, by what stands before them. */
+  /** Ids for the paths, by the path segment before them. */
   ids: Record<string, string>;
 }
 
@@ -19,7 +19,7 @@ async function makeScene(): Promise<Scene> {
   return { world: account.world, account, agent, ids };
 }
 
-/** Every route that takes a body, so that a new one is not forgotten. */
+/** Every route that takes a body, from the router's own list. */
 const ROUTES = new World().app.routes
   .filter(({ method }) => ['POST', 'PUT', 'PATCH'].includes(method))
   .map(({ method, path }) => `${method} ${path}`)
@@ -28,7 +28,7 @@ const ROUTES = new World().app.routes
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 const MEBIBYTE = 1024 * 1024;
 
-it('has routes to test', () => {
+it('the router lists the routes with a body', () => {
   expect(ROUTES).toContain('POST /v1/agents');
   expect(ROUTES.length).toBeGreaterThan(11);
 });
@@ -36,7 +36,7 @@ it('has routes to test', () => {
 describe.each(ROUTES)('%s', (route) => {
   const [method = '', pattern = ''] = route.split(' ');
 
-  /** Sends a body with the credential that the path takes, to something that is there. */
+  /** Sends a body to an existing resource, with the credential that the route accepts. */
   function send({ world, account, agent, ids }: Scene, call: Call): Promise<Answer> {
     const path = pattern.replace(/(\w+)\/:id/, (_, kind) => `${kind}/${ids[kind]}`);
     const operator = path.startsWith('/v1/admin') ? world.env.ADMIN_TOKEN : undefined;
@@ -77,7 +77,7 @@ describe.each(ROUTES)('%s', (route) => {
     await expectRefusals(415, 'unsupported_media_type', [...calls, { raw: new TextEncoder().encode('{}') }]);
   });
 
-  it('refuses a body over 1 MiB, whatever its Content-Length says', async () => {
+  it('refuses a body over 1 MiB, with or without Content-Length', async () => {
     const text = `{"name":"${'x'.repeat(2 * MEBIBYTE)}"}`;
     const chunked = () => {
       const chunk = new TextEncoder().encode(' '.repeat(64 * 1024));
@@ -104,7 +104,7 @@ describe.each(ROUTES)('%s', (route) => {
 });
 
 describe('a body', () => {
-  it('may be of 1 MiB', async () => {
+  it('may have exactly 1 MiB', async () => {
     const { account, world } = await makeScene();
     const raw = `{"name":"x"}${' '.repeat(MEBIBYTE - 12)}`;
     await world.must(201, 'POST', '/v1/agents', { token: account.token, raw, headers: JSON_TYPE });
@@ -115,7 +115,7 @@ describe('a body', () => {
     'Application/JSON',
     'application/json;charset=UTF-8',
     'application/json ',
-  ])('may be of the type %j', async (type) => {
+  ])('may have the content type %j', async (type) => {
     const { account, world } = await makeScene();
     const call = { token: account.token, raw: '{"name":"x"}', headers: { 'Content-Type': type } };
     await world.must(201, 'POST', '/v1/agents', call);
@@ -145,7 +145,7 @@ describe('a body', () => {
   });
 });
 
-it('bounds the size of the answer to many errors', async () => {
+it('an answer to many errors has at most 8 KiB', async () => {
   const { account, agent, world } = await makeScene();
   const names = (name: (i: number) => string, count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [name(i), 0]));
@@ -185,7 +185,7 @@ it('bounds the size of the answer to many errors', async () => {
   }
 });
 
-it('names the field that is nested too deeply or holds too much', async () => {
+it('a refusal names the field that is nested too deeply or has too many values', async () => {
   const { account, agent, world } = await makeScene();
   const deep = `${'['.repeat(65)}${']'.repeat(65)}`;
   const cases: [string, string][] = [

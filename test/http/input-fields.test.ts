@@ -9,7 +9,7 @@ interface Scene {
   world: World;
   account: TestAccount;
   agent: TestAgent;
-  /** The id of a permission that waits. */
+  /** The id of a pending permission. */
   pending: string;
   webhook: string;
 }
@@ -18,10 +18,10 @@ interface Endpoint {
   method: string;
   path: (scene: Scene) => string;
   by: 'operator' | 'account' | 'agent';
-  /** The fields that cannot be left out. */
+  /** The required fields. */
   base?: Json;
   fields: Record<string, values.Field>;
-  /** Fields of the answer, which no body may set. */
+  /** Fields of the answer that no body may set. */
   owned: string[];
 }
 
@@ -298,14 +298,14 @@ function expectRefusal({ status, body, text }: Answer, field: string, sent: Json
   expect(text.length).toBeLessThan(5_000);
 }
 
-/** For requests that are refused: they change nothing. */
+/** A scene for requests that are refused and so change nothing. */
 let shared: Scene;
 
 beforeAll(async () => {
   shared = await makeScene();
 });
 
-// Before anything is written: what there is is compared whole.
+// These tests come before any that write, because they compare all tables.
 describe.each(Object.entries(ENDPOINTS))('%s refuses', (_, endpoint) => {
   const base = endpoint.base ?? {};
   const fields = Object.entries(endpoint.fields);
@@ -316,34 +316,34 @@ describe.each(Object.entries(ENDPOINTS))('%s refuses', (_, endpoint) => {
     expect(await dumpTables(env.DB)).toEqual(before);
   }
 
-  it.each(fields)('every %s that is out of bounds or of another type', async (name, { bad, rest = base }) => {
+  it.each(fields)('every value of %s that is out of bounds or of another type', async (name, { bad, rest = base }) => {
     expect(bad.length).toBeGreaterThan(5);
     await expectRefusals(bad.map((value) => [`body.${name}`, { ...rest, [name]: value }]));
   });
 
-  it.each(fields.filter(([, { required }]) => required))('a body without its %s', async (name) => {
+  it.each(fields.filter(([, { required }]) => required))('a body without %s', async (name) => {
     const { [name]: __, ...body } = base;
     await expectRefusals([[`body.${name}`, body]]);
   });
 
-  it('fields that it does not know, and those that are the service’s own', async () => {
+  it('unknown fields, and fields that only the service sets', async () => {
     const foreign = [...endpoint.owned, 'nmae', 'Name', '', 'constructor', '__proto__', 'toString', 'errors'];
     await expectRefusals(
       foreign.map((name) => [`body.${name}`, Object.fromEntries([...Object.entries(base), [name, null]])]),
     );
   });
 
-  it('a body that is no object', async () => {
+  it('a body that is not an object', async () => {
     await expectRefusals([null, [], [base], 1, true, 'x', values.HUGE].map((body) => ['body', body as Json]));
   });
 });
 
 const takesSome = ([, { fields }]: [string, Endpoint]) => Object.values(fields).some(({ good }) => good.length > 0);
 
-describe.each(Object.entries(ENDPOINTS).filter(takesSome))('%s takes', (_, endpoint) => {
+describe.each(Object.entries(ENDPOINTS).filter(takesSome))('%s accepts', (_, endpoint) => {
   const fields = Object.entries(endpoint.fields).filter(([, { good }]) => good.length > 0);
 
-  it.each(fields)('every %s at its bounds', async (name, { good, rest = endpoint.base ?? {} }) => {
+  it.each(fields)('every valid value of %s, up to its bounds', async (name, { good, rest = endpoint.base ?? {} }) => {
     for (const value of good) {
       const scene = await makeScene();
       const { status, text } = await send(scene, endpoint, { ...rest, [name]: value });

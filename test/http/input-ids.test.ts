@@ -4,10 +4,10 @@ import { dumpTables } from '../support/tables';
 import { makeWebhook } from '../support/webhooks';
 import { World } from '../support/world';
 
-/** Its path is signed: any other is a forgery (downloads.test.ts). */
+/** Its path is signed, and any other path is refused as a forgery (downloads.test.ts). */
 const SIGNED = 'GET /v1/downloads/:id';
 
-/** Every route with an id in its path, so that a new one is not forgotten. */
+/** Every route with an id in its path, from the router's own list. */
 const ROUTES = new World().app.routes
   .filter(({ method, path }) => method !== 'ALL' && path.includes(':'))
   .map(({ method, path }) => `${method} ${path}`)
@@ -22,7 +22,7 @@ const MALFORMED = [
   ...['user_', `_${SUFFIX}`, SUFFIX, 'x'.repeat(2_000)],
 ];
 
-it('has routes to test', () => {
+it('the router lists the routes with an id', () => {
   expect(ROUTES).toContain('GET /v1/audit/:id');
   expect(ROUTES.length).toBeGreaterThan(13);
 });
@@ -30,7 +30,7 @@ it('has routes to test', () => {
 describe.each(ROUTES)('%s', (route) => {
   const [method = '', pattern = ''] = route.split(' ');
 
-  it('finds nothing under an id that is malformed, of another kind, unknown or of another account', async () => {
+  it('answers 404 for an id that is malformed, of another kind, unknown or of another account', async () => {
     const world = new World();
     const [account, other] = [await world.account(), await world.account()];
     const agent = await other.agent();
@@ -41,7 +41,7 @@ describe.each(ROUTES)('%s', (route) => {
     const [entry] = await other.log();
     const own = (await account.agent()).id;
     const operator = pattern.startsWith('/v1/admin');
-    // The operator finds every account by its id.
+    // The operator may read every account, so another account's id is no refusal there.
     const foreign = [agent.id, id, entry.id, webhook.id, ...(operator ? [] : [other.id, other.tokenId])];
     const kinds = ['user', 'utok', 'agent', 'perm', 'token', 'audit', 'webhook', 'dlv', 'USER', 'key'];
     const unknown = kinds.flatMap((kind) => [`${kind}_${SUFFIX}`, `${kind}_${SUFFIX}0`, `${kind}_8${SUFFIX.slice(1)}`]);

@@ -14,7 +14,7 @@ async function makeScene(): Promise<Scene> {
   return { world: account.world, account, agent: await account.agent() };
 }
 
-/** Sends a request with the credential that its path takes. */
+/** Sends a request with the credential that its path accepts. */
 function send({ world, account, agent }: Scene, method: string, path: string, body?: Json): Promise<Answer> {
   const operator = path.startsWith('/v1/admin') ? world.env.ADMIN_TOKEN : undefined;
   const agentOnly = method === 'POST' && /^\/v1\/permissions(\?|$)/.test(path) ? agent.key : undefined;
@@ -26,19 +26,19 @@ function expectRefusal({ status, body }: Answer, parameter: string, sent: string
   expect([body.errors.map(({ path }: Json) => path), sent]).toEqual([[`query.${parameter}`], sent]);
 }
 
-/** Every route of the service, so that a new one is not forgotten. */
+/** Every route of the service, from the router's own list. */
 const ROUTES = new World().app.routes
   .filter(({ method }) => method !== 'ALL')
   .map(({ method, path }) => `${method} ${path}`)
   .filter((route, i, all) => all.indexOf(route) === i);
 
-it('has routes to test', () => {
+it('the router lists the routes of the service', () => {
   expect(ROUTES).toContain('GET /healthz');
   expect(ROUTES).toContain('POST /v1/admin/users/:id/tokens');
   expect(ROUTES.length).toBeGreaterThan(25);
 });
 
-/** Parameters that a path cannot do without. */
+/** The required parameters of a path. */
 const NEEDED: Record<string, string> = { '/v1/audit/consistency': 'from=0&to=0&' };
 
 describe.each(ROUTES)('%s', (route) => {
@@ -82,7 +82,7 @@ const text: Parameter = { good: ['x', '', 'a.b', '%F0%9F%98%80', '%27%20or%201%3
 const BAD_TIMES = [
   ...['', 'yesterday', '2026', '2026-01', '2026-1-1', '2026-02-30', '2026-13-01', '20260131', '1769860800000', '%00'],
   ...['2026-01-31T12:00:00', '2026-01-31T12:00Z', '2026-01-31T24:00:00Z', '2026-01-31T12:00:61Z', '2026-02-29'],
-  // A plus sign that was not encoded is a blank.
+  // A plus sign that is not encoded stands for a space.
   ...['2026-01-31T12:00:00+01:00', '2026-01-31T12:00:00.Z'],
 ];
 const time: Parameter = {
@@ -122,7 +122,7 @@ describe.each(PARAMETERS)('$name of $path', ({ path, name, good, bad }) => {
     for (const value of bad) expectRefusal(await send(scene, 'GET', `${path}?${name}=${value}`), name, value);
   });
 
-  it('is taken at its bounds', async () => {
+  it('is accepted at its bounds', async () => {
     const scene = await makeScene();
     for (const value of good) {
       const { status, body } = await send(scene, 'GET', `${path}?${name}=${value}`);
@@ -137,11 +137,11 @@ describe.each(PARAMETERS)('$name of $path', ({ path, name, good, bad }) => {
   });
 });
 
-it.each(Object.keys(LISTS))('refuses two cursors for %s', async (path) => {
+it.each(Object.keys(LISTS))('two cursors are refused for %s', async (path) => {
   expectRefusal(await send(await makeScene(), 'GET', `${path}?cursor=x&cursor=x`), 'cursor', 'twice');
 });
 
-it('refuses a wait that is out of bounds or malformed', async () => {
+it('the parameter wait is refused when it is out of bounds, malformed or given twice', async () => {
   const scene = await makeScene();
   const { id } = await scene.agent.request();
   for (const value of ['-1', '26', '0.5', '1e1', '', 'abc', '%00', 'true']) {
@@ -151,7 +151,7 @@ it('refuses a wait that is out of bounds or malformed', async () => {
   expect(scene.world.pauses).toEqual([]);
 });
 
-it('names every parameter that is wrong', async () => {
+it('a refusal names every invalid parameter', async () => {
   const scene = await makeScene();
   const { status, body } = await send(scene, 'GET', '/v1/audit?limit=0&event_type=x&foo=1&bar=2&start_date=x');
   expect(status).toBe(400);

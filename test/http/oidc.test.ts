@@ -13,23 +13,23 @@ const MINUTE = 60_000;
 
 const pair = await generateKeyPair('RS256', { extractable: true });
 const others = await generateKeyPair('RS256', { extractable: true });
-/** What the whole world knows, used as a secret. */
+/** The public key, used as a shared secret. */
 const secret = new TextEncoder().encode(await exportSPKI(pair.publicKey));
 const onCurve = await generateKeyPair('ES256', { extractable: true });
 
 const symmetric = { kty: 'oct', kid: 'first', k: secret.toBase64({ alphabet: 'base64url', omitPadding: true }) };
 
-/** A public key as the provider tells it. */
+/** A public key as the provider publishes it. */
 async function publicKey(fields: Json = {}, { publicKey: key } = pair): Promise<Json> {
   return { ...(await exportJWK(key)), kid: 'first', use: 'sig', alg: 'RS256', ...fields };
 }
 
-/** A world whose people sign in with a provider, and the provider. */
+/** A world whose users sign in with an identity provider, and that provider. */
 class Scene {
   readonly world: World;
-  /** The keys that it tells. */
+  /** The keys that the provider publishes. */
   keys: Json[] = [];
-  /** What it says of itself. */
+  /** The provider's discovery document. */
   configuration: Json = { issuer: ISSUER, jwks_uri: 'https://keys.example.com/jwks' };
   isDown = false;
 
@@ -43,19 +43,19 @@ class Scene {
   }
 
   static async open(overrides: object = {}): Promise<Scene> {
-    // Its keys are kept for all worlds of this file.
+    // All worlds of this file share the stored keys.
     await env.DB.prepare('delete from provider_keys').run();
     const scene = new Scene(overrides);
     scene.keys = [{ ...(await exportJWK(pair.publicKey)), kid: 'first', use: 'sig', alg: 'RS256' }];
     return scene;
   }
 
-  /** How often the provider was asked for its keys. */
+  /** How often the provider's keys were fetched. */
   get asked(): number {
     return this.world.internet.sentTo('id.example.com').length;
   }
 
-  /** A token of the provider's for a new person, or as `claims` say. */
+  /** A token of the provider for a new person, or with these claims. */
   async token(
     claims: Record<string, unknown> = {},
     header: object = {},
@@ -66,7 +66,7 @@ class Scene {
     return new SignJWT({ ...usual, ...claims }).setProtectedHeader({ alg: 'RS256', kid: 'first', ...header }).sign(key);
   }
 
-  /** A token signed by hand: of whatever header and claims. */
+  /** A signed token with any header and claims, also invalid ones. */
   async forge(header: Json = {}, claims: Json = {}, key = pair.privateKey): Promise<string> {
     const [first, second] = (await this.token()).split('.').slice(0, 2).map(readPart);
     const signed = [
@@ -117,7 +117,7 @@ describe('a token of a real provider', () => {
     return access_token;
   }
 
-  it('is a user token, limited by its scopes, also with keys that changed', async () => {
+  it('works as a user token within its scopes, before and after a rotation of the keys', async () => {
     const world = openWorld();
     const token = await getToken('account:read');
     const { body } = await world.must(200, 'GET', '/v1/me', { token });
@@ -168,10 +168,10 @@ describe('a token of the provider', () => {
   });
 
   it.each([
-    ['no address', undefined],
-    ['no text', 7],
+    ['missing', undefined],
+    ['not a string', 7],
     ['too long', `${'a'.repeat(250)}@example.com`],
-  ])('has an account without an e-mail address where the claim is %s', async (_, email) => {
+  ])('creates an account without an e-mail address if the claim is %s', async (_, email) => {
     const scene = await Scene.open();
     const { body } = await scene.must(200, await scene.token({ email, name: '\u0000' }));
     expect(body).toMatchObject({ email: '', name: null });
@@ -186,7 +186,7 @@ describe('a token of the provider', () => {
     expect(await countAccounts()).toBe(before + 1);
   });
 
-  it('finds an account after a crash during its creation', async () => {
+  it('creates the same account after a crash during its creation', async () => {
     const scene = await Scene.open();
     const token = await scene.token();
     const { body } = await scene.must(200, token);
@@ -211,7 +211,7 @@ describe('a token of the provider', () => {
     expect(other.body.data).toEqual([]);
   });
 
-  it('is served in two round trips like any other, where its account is on the first shard', async () => {
+  it('needs at most two round trips if its account is on the first shard', async () => {
     const scene = await Scene.open();
     const token = await scene.token();
     await scene.must(200, token);
@@ -233,11 +233,11 @@ describe('a token of the provider', () => {
       homes.add(issued.token.slice(4, 6));
       await scene.must(200, issued.token, 'GET', '/v1/agents');
     }
-    // Whichever has the most room.
+    // The shard with the most room gets each account.
     expect([...homes].every((home) => ['00', '01'].includes(home))).toBe(true);
   });
 
-  it('follows an account that moves, and never gets another one', async () => {
+  it('finds its account after each move, and never gets another one', async () => {
     const first = new FaultyDatabase(env.DB);
     const scene = await Scene.open();
     const { body } = await scene.must(200, await scene.token({ sub: 'grace' }));
@@ -268,7 +268,7 @@ describe('a token of the provider', () => {
   });
 
   it.each([{}, { DB_01: env.DB_01 }])(
-    'creates another account after its account is deleted (%#)',
+    'creates another account after its account is deleted (case %#)',
     async (overrides) => {
       const scene = await Scene.open(overrides);
       const token = await scene.token();
@@ -293,11 +293,11 @@ describe('a token of the provider', () => {
   });
 
   it.each([
-    ['an audience among others', { aud: ['https://elsewhere.example.com', AUDIENCE] }, {}],
-    ['another party that it was issued to', { azp: 'https://elsewhere.example.com' }, {}],
+    ['several audiences', { aud: ['https://elsewhere.example.com', AUDIENCE] }, {}],
+    ['another authorized party', { azp: 'https://elsewhere.example.com' }, {}],
     ['the type of RFC 9068', {}, { typ: 'at+jwt' }],
-    ['that type in full', {}, { typ: 'application/AT+JWT' }],
-    ['the type of JWTs', {}, { typ: 'JWT' }],
+    ['the media type of RFC 9068', {}, { typ: 'application/AT+JWT' }],
+    ['the type JWT', {}, { typ: 'JWT' }],
     ['a subject of 255 characters', { sub: '\u0000"\\é😀'.repeat(42) }, {}],
   ])('may have %s', async (_, claims, header) => {
     const scene = await Scene.open();
@@ -307,7 +307,7 @@ describe('a token of the provider', () => {
     expect(again.body.id).toBe(body.id);
   });
 
-  it('shares repeated requests and limits with other tokens of the same person', async () => {
+  it('shares idempotency keys and rate limits with other tokens of the same person', async () => {
     await awaitWindow();
     const scene = await Scene.open({
       RATE_LIMITS: 'on',
@@ -323,7 +323,7 @@ describe('a token of the provider', () => {
     expect(new Set(answers.slice(0, 3).map(({ text }) => text)).size).toBe(1);
     expect(answers[1].headers.get('Idempotent-Replayed')).toBe('true');
     expect(answers[3].headers.get('Retry-After')).toBe('10');
-    // Nobody else is counted with them, nor can a stranger use up what is theirs.
+    // Other people have limits of their own, and forged tokens do not count against the person that they name.
     await scene.must(200, await scene.token({ sub: 'cyd' }));
     for (const jti of ['6', '7', '8']) {
       const forged = await scene.token({ sub: 'dot', jti }, {}, others.privateKey);
@@ -332,7 +332,7 @@ describe('a token of the provider', () => {
     await scene.must(200, await scene.token({ sub: 'dot' }));
   });
 
-  it('is not logged, nor is anything about its person', async () => {
+  it('is never logged, nor are the claims about its person', async () => {
     const scene = await Scene.open();
     const logs = (['log', 'info', 'warn', 'error', 'debug'] as const).map((level) => vi.spyOn(console, level));
     const person = { sub: 'sub-of-ada', email: 'ada@example.com', name: 'Ada Lovelace' };
@@ -363,7 +363,7 @@ describe('a token of the provider', () => {
     expect(answer.body.code).toBe('wrong_credential');
   });
 
-  it('creates no user token that outlives it', async () => {
+  it('cannot create a user token that expires after it', async () => {
     const scene = await Scene.open();
     const token = await scene.token();
     const { exp } = decodeJwt(token);
@@ -374,7 +374,7 @@ describe('a token of the provider', () => {
     expect(body.errors[0].path).toBe('body.expires_at');
   });
 
-  it('writes nothing if its account becomes inactive, or it expires, while a request is in flight', async () => {
+  it('writes nothing if its account becomes inactive or the token expires while a request is in flight', async () => {
     const first = new FaultyDatabase(env.DB);
     const scene = await Scene.open({ DB: first.binding });
     const token = await scene.token();
@@ -405,7 +405,7 @@ describe('a token of the provider', () => {
     expect(pending.status).toBe('pending');
   });
 
-  it('with other scopes does not get stored answers of this one, even with the same idempotency key', async () => {
+  it('gets no stored answer of a token with other scopes, even with the same idempotency key', async () => {
     const scene = await Scene.open();
     const sub = crypto.randomUUID();
     const key = { 'Idempotency-Key': 'make-token' };
@@ -440,13 +440,13 @@ describe('a token of the provider', () => {
 
 describe('the scope claim', () => {
   it.each([
-    ['one of ours', 'agents:read', 200, 403],
-    ['foreign ones too', 'openid agents:read profile account:read', 200, 200],
-    ['none of ours', 'openid profile', 403, 403],
-    ['nothing', '', 403, 403],
-    ['no text', ['agents:read'], 403, 403],
-    ['no claim', undefined, 200, 200],
-  ])('that has %s limits the token', async (_, scope, agents, account) => {
+    ['one known scope', 'agents:read', 200, 403],
+    ['known and foreign scopes', 'openid agents:read profile account:read', 200, 200],
+    ['only foreign scopes', 'openid profile', 403, 403],
+    ['no scope', '', 403, 403],
+    ['an array', ['agents:read'], 403, 403],
+    ['no value', undefined, 200, 200],
+  ])('decides what a token may do when it has %s', async (_, scope, agents, account) => {
     const scene = await Scene.open();
     const token = await scene.token({ scope });
     await scene.must(agents, token, 'GET', '/v1/agents');
@@ -462,48 +462,48 @@ describe('the scope claim', () => {
   });
 });
 
-describe('a forged or foreign token', () => {
+describe('an invalid token', () => {
   const now = Date.UTC(2026, 0, 31, 12) / 1_000;
   const refused: [string, (scene: Scene) => Promise<string>][] = [
     ['signed with another key', (scene) => scene.token({}, {}, others.privateKey)],
     ['signed with the public key as a secret', (scene) => scene.token({}, { alg: 'HS256' }, secret)],
     ['without a signature', async (scene) => withoutSignature(await scene.token())],
     ['of another issuer', (scene) => scene.token({ iss: 'https://id.example.com' })],
-    ['of an issuer with a slash more', (scene) => scene.token({ iss: `${ISSUER}/` })],
+    ['of an issuer with an added slash', (scene) => scene.token({ iss: `${ISSUER}/` })],
     ['for another audience', (scene) => scene.token({ aud: 'https://elsewhere.example.com' })],
     ['for no audience', (scene) => scene.token({ aud: undefined })],
-    ['over', (scene) => scene.token({ exp: now })],
-    ['without an end', (scene) => scene.token({ exp: undefined })],
+    ['expired', (scene) => scene.token({ exp: now })],
+    ['without an expiry', (scene) => scene.token({ exp: undefined })],
     ['not valid yet', (scene) => scene.token({ nbf: now + 1 })],
-    ['of nobody', (scene) => scene.token({ sub: undefined })],
-    ['of an empty subject', (scene) => scene.token({ sub: '' })],
-    ['of a subject that is no text', (scene) => scene.token({ sub: 7 as unknown as string })],
-    ['of too long a subject', (scene) => scene.token({ sub: 'a'.repeat(256) })],
+    ['without a subject', (scene) => scene.token({ sub: undefined })],
+    ['with an empty subject', (scene) => scene.token({ sub: '' })],
+    ['with a subject that is not a string', (scene) => scene.token({ sub: 7 as unknown as string })],
+    ['with a subject that is too long', (scene) => scene.token({ sub: 'a'.repeat(256) })],
     ['with an unknown key id', (scene) => scene.token({}, { kid: 'second' })],
     ['with a critical header that is not understood', (scene) => scene.forge({ crit: ['x'], x: 1 })],
-    ['of an issuer among others', (scene) => scene.forge({}, { iss: [ISSUER] })],
-    ['for others than the audience', (scene) => scene.token({ aud: ['https://a.example.com', `${AUDIENCE}/`] })],
-    ['over at a time that is no number', (scene) => scene.forge({}, { exp: String(now + 600) })],
-    ['over at a time that is no time', (scene) => scene.forge({}, { exp: null })],
-    ['with an algorithm in another spelling', (scene) => scene.forge({ alg: 'rs256' })],
-    ['for another use, by its type', (scene) => scene.token({}, { typ: 'logout+jwt' })],
-    ['for another use, by its media type', (scene) => scene.token({}, { typ: 'application/secevent+jwt' })],
+    ['of several issuers', (scene) => scene.forge({}, { iss: [ISSUER] })],
+    ['for several other audiences', (scene) => scene.token({ aud: ['https://a.example.com', `${AUDIENCE}/`] })],
+    ['with an expiry that is a string', (scene) => scene.forge({}, { exp: String(now + 600) })],
+    ['with an expiry that is null', (scene) => scene.forge({}, { exp: null })],
+    ['with the algorithm in lower case', (scene) => scene.forge({ alg: 'rs256' })],
+    ['of a type for another use', (scene) => scene.token({}, { typ: 'logout+jwt' })],
+    ['of a media type for another use', (scene) => scene.token({}, { typ: 'application/secevent+jwt' })],
     ...['jku', 'x5u'].map((header): [string, (scene: Scene) => Promise<string>] => [
-      `with the address of a key in \`${header}\``,
+      `with the URL of a key in \`${header}\``,
       (scene) => scene.forge({ kid: 'theirs', [header]: 'https://evil.example.com/jwks' }, {}, others.privateKey),
     ]),
-    ['with a claim changed', async (scene) => withClaim(await scene.token(), { sub: 'somebody else' })],
+    ['with a changed claim', async (scene) => withClaim(await scene.token(), { sub: 'somebody else' })],
     [
       'with a key of its own in the header',
       async (scene) => scene.token({}, { jwk: await exportJWK(others.publicKey) }, others.privateKey),
     ],
     [
-      'signed by an algorithm that the key is not for',
+      'signed with another algorithm than that of the key',
       (scene) => scene.token({}, { alg: 'ES256' }, onCurve.privateKey),
     ],
   ];
 
-  it.each(refused)('that is %s is refused', async (_, make) => {
+  it.each(refused)('is refused if it is %s', async (_, make) => {
     const scene = await Scene.open();
     await scene.must(200, await scene.token());
     const before = await countAccounts();
@@ -512,20 +512,20 @@ describe('a forged or foreign token', () => {
     expect(answer.headers.get('WWW-Authenticate')).toBe('Bearer');
     expect(await countAccounts()).toBe(before);
     expect(scene.world.internet.sentTo('evil.example.com')).toEqual([]);
-    // Nor does it open what takes no user token.
+    // Routes that accept no user token refuse it as well.
     await scene.must(401, await make(scene), 'GET', '/v1/admin/users');
   });
 
   it.each([
-    ['of another issuer', (scene: Scene) => scene.token({ iss: 'https://id.example.com' })],
-    ['of a secret algorithm', (scene: Scene) => scene.token({}, { alg: 'HS256' }, secret)],
-    ['that is too long', (scene: Scene) => scene.token({ padding: 'a'.repeat(8_192) })],
-    ['that is no JWT', async () => 'a.b.c'],
-    ['of a subject of ten thousand characters', (scene: Scene) => scene.token({ sub: 'a'.repeat(10_000) })],
-    ['that is encrypted', async (scene: Scene) => `${await scene.token()}.tag.more`],
-    ['that begins like a user token', async (scene: Scene) => `csu_00${await scene.token()}`],
-    ['that is followed by something', async (scene: Scene) => `${await scene.token()}=`],
-  ])('%s never reaches the database', async (_, make) => {
+    ['it has another issuer', (scene: Scene) => scene.token({ iss: 'https://id.example.com' })],
+    ['it has a symmetric algorithm', (scene: Scene) => scene.token({}, { alg: 'HS256' }, secret)],
+    ['it is too long', (scene: Scene) => scene.token({ padding: 'a'.repeat(8_192) })],
+    ['it is not a JWT', async () => 'a.b.c'],
+    ['its subject has ten thousand characters', (scene: Scene) => scene.token({ sub: 'a'.repeat(10_000) })],
+    ['it is encrypted', async (scene: Scene) => `${await scene.token()}.tag.more`],
+    ['it begins like a user token', async (scene: Scene) => `csu_00${await scene.token()}`],
+    ['it has an additional character', async (scene: Scene) => `${await scene.token()}=`],
+  ])('is refused without a database query if %s', async (_, make) => {
     const scene = await Scene.open();
     expect((await scene.must(401, await make(scene))).cost.trips).toBe(0);
     expect(scene.asked).toBe(0);
@@ -538,7 +538,7 @@ describe('a forged or foreign token', () => {
 });
 
 describe('the keys of the provider', () => {
-  it('are fetched once in ten minutes', async () => {
+  it('are stored for ten minutes', async () => {
     const scene = await Scene.open();
     const token = await scene.token({ exp: scene.world.now / 1_000 + 3_600 });
     await scene.must(200, token);
@@ -562,11 +562,11 @@ describe('the keys of the provider', () => {
     scene.keys = [{ ...(await exportJWK(others.publicKey)), kid: 'second', alg: 'RS256' }];
     scene.world.advance(30_000);
     await scene.must(200, unknown);
-    // The key that was taken back opens nothing any more.
+    // Tokens of the withdrawn key are refused.
     await scene.must(401, await scene.token());
   });
 
-  it('are used for an hour while the provider is down, and no longer', async () => {
+  it('are used for at most an hour while the provider is down', async () => {
     const scene = await Scene.open();
     const token = await scene.token({ exp: scene.world.now / 1_000 + 7_200 });
     await scene.must(200, token);
@@ -582,24 +582,24 @@ describe('the keys of the provider', () => {
   });
 
   it.each([
-    ['is of another issuer', { issuer: 'https://other.example.com', jwks_uri: 'https://keys.example.com/jwks' }],
-    ['names no https address', { issuer: ISSUER, jwks_uri: 'http://keys.example.com/jwks' }],
-    ['names no address', { issuer: ISSUER }],
-    ['is no object', 'configuration'],
-  ])('are not taken where the configuration %s', async (_, configuration) => {
+    ['names another issuer', { issuer: 'https://other.example.com', jwks_uri: 'https://keys.example.com/jwks' }],
+    ['has a key URL without https', { issuer: ISSUER, jwks_uri: 'http://keys.example.com/jwks' }],
+    ['has no key URL', { issuer: ISSUER }],
+    ['is not an object', 'configuration'],
+  ])('are not fetched if the discovery document %s', async (_, configuration) => {
     const scene = await Scene.open();
     scene.configuration = configuration;
     await scene.must(503, await scene.token());
   });
 
-  it('are not read from an endless answer', async () => {
+  it('are not accepted from an endless response, which is read only in part', async () => {
     const scene = await Scene.open();
     let given = 0;
     const endless = new ReadableStream({
       pull: (controller) => {
         given += 1;
         controller.enqueue(new Uint8Array(65_536).fill(32));
-        // More than that would take the memory of the test itself.
+        // Ends the response before it takes too much memory of the test itself.
         if (given === 100) controller.close();
       },
     });
@@ -621,7 +621,7 @@ describe('the keys of the provider', () => {
     ['file:///jwks', false],
     ['https://keys.example.com/jwks', true],
     ['https://id.example.com/jwks', true],
-  ])('are taken from %s: %s', async (address, isTaken) => {
+  ])('are fetched from %s: %s', async (address, isTaken) => {
     const scene = await Scene.open();
     scene.configuration = { issuer: ISSUER, jwks_uri: address };
     const { hostname } = new URL(address);
@@ -634,22 +634,22 @@ describe('the keys of the provider', () => {
   });
 
   it.each<[string, number, () => Json[] | Promise<Json[]>]>([
-    ['its key twice', 200, async () => [await publicKey(), await publicKey()]],
-    ['another by its name', 200, async () => [await publicKey({}, others), await publicKey()]],
-    ['another by its name, last', 200, async () => [await publicKey(), await publicKey({}, others)]],
-    ['no names', 200, async () => [{ ...(await publicKey()), kid: undefined }, await publicKey({}, others)]],
-    ['what is no key', 200, async () => [null, 7, 'key', [], {}, { kid: 'first' }, await publicKey()]],
-    ['a key of an unknown type', 200, async () => [{ kty: 'NEW', kid: 'first' }, await publicKey()]],
-    ['a secret by its name', 200, async () => [symmetric, await publicKey()]],
-    ['others by its name alone', 401, async () => [await publicKey({}, others), await publicKey({}, others)]],
-    ['its key for encryption', 401, async () => [await publicKey({ use: 'enc' })]],
-    ['its key for wrapping', 401, async () => [await publicKey({ use: undefined, key_ops: ['wrapKey'] })]],
-    ['its key for another algorithm', 401, async () => [await publicKey({ alg: 'PS256' })]],
-    ['its private key', 401, async () => [{ ...(await exportJWK(pair.privateKey)), kid: 'first', alg: 'RS256' }]],
-    ['a key too short to be one', 401, () => [{ kty: 'RSA', kid: 'first', n: 'AQAB', e: 'AQAB' }]],
-    ['a secret alone', 401, () => [symmetric]],
-    ['nothing', 401, () => []],
-  ])('that have %s answer %i', async (_, status, makeKeys) => {
+    ['the key twice', 200, async () => [await publicKey(), await publicKey()]],
+    ['another key of the same id before it', 200, async () => [await publicKey({}, others), await publicKey()]],
+    ['another key of the same id after it', 200, async () => [await publicKey(), await publicKey({}, others)]],
+    ['no id', 200, async () => [{ ...(await publicKey()), kid: undefined }, await publicKey({}, others)]],
+    ['malformed keys beside it', 200, async () => [null, 7, 'key', [], {}, { kid: 'first' }, await publicKey()]],
+    ['a key of an unknown type beside it', 200, async () => [{ kty: 'NEW', kid: 'first' }, await publicKey()]],
+    ['a symmetric key of the same id beside it', 200, async () => [symmetric, await publicKey()]],
+    ['only other keys of the same id', 401, async () => [await publicKey({}, others), await publicKey({}, others)]],
+    ['the key for encryption', 401, async () => [await publicKey({ use: 'enc' })]],
+    ['the key for key wrapping', 401, async () => [await publicKey({ use: undefined, key_ops: ['wrapKey'] })]],
+    ['the key for another algorithm', 401, async () => [await publicKey({ alg: 'PS256' })]],
+    ['the private key', 401, async () => [{ ...(await exportJWK(pair.privateKey)), kid: 'first', alg: 'RS256' }]],
+    ['a key that is too short', 401, () => [{ kty: 'RSA', kid: 'first', n: 'AQAB', e: 'AQAB' }]],
+    ['only a symmetric key', 401, () => [symmetric]],
+    ['no key', 401, () => []],
+  ])('with %s make the service answer %i', async (_, status, makeKeys) => {
     const scene = await Scene.open();
     scene.keys = await makeKeys();
     const answer = await scene.call(await scene.forge(scene.keys[0]?.kid === undefined ? { kid: undefined } : {}));
@@ -671,7 +671,7 @@ describe('the keys of the provider', () => {
     expect(scene.asked).toBe(3);
   });
 
-  it('are fetched by one of several concurrent requests while none are stored: the others wait', async () => {
+  it('are fetched by one of several concurrent requests while none are stored, and the others wait', async () => {
     const scene = await Scene.open();
     for (const asked of [1, 2]) {
       const token = await scene.token();
@@ -683,9 +683,9 @@ describe('the keys of the provider', () => {
   });
 
   it.each([
-    ['never were any', 0],
+    ['were never fetched', 0],
     ['are too old', 61 * MINUTE],
-  ])('that %s are asked for once in half a minute while the provider is down, whoever comes', async (_, age) => {
+  ])('that %s are requested at most once in half a minute while the provider is down', async (_, age) => {
     const scene = await Scene.open();
     const { world } = scene;
     if (age > 0) await scene.must(200, await scene.token());
@@ -700,7 +700,7 @@ describe('the keys of the provider', () => {
     const start = world.now;
     await flood();
     expect(scene.asked).toBe(before + 1);
-    // It is known by now that nobody answers: nobody waits for it.
+    // The failure is remembered, so no request waits.
     world.now = start + 29_999;
     world.pauses = [];
     await flood();
@@ -710,7 +710,7 @@ describe('the keys of the provider', () => {
     expect(scene.asked).toBe(before + 2);
   });
 
-  it('are waited for only briefly while the provider does not answer', async () => {
+  it('delay a concurrent request by at most 1.75 s while the provider does not answer', async () => {
     const scene = await Scene.open();
     const { world } = scene;
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -740,7 +740,7 @@ describe('the keys of the provider', () => {
     expect(scene.asked).toBe(1);
   });
 
-  it('are fetched within five seconds altogether', async () => {
+  it('are fetched with one timeout for the discovery document and the keys', async () => {
     const scene = await Scene.open();
     await scene.must(200, await scene.token());
     const [configuration, keys] = scene.world.internet.requests.map(({ options }) => options.signal);
@@ -753,7 +753,7 @@ describe('the keys of the provider', () => {
     const token = await scene.token({ exp: scene.world.now / 1_000 + 7_200 });
     await scene.must(200, token);
     scene.world.advance(61 * MINUTE);
-    // Nobody knows a key that serves any more. The first asks and fails late, after another had an answer.
+    // The stored keys are too old. The first fetch fails late, after a concurrent one has succeeded.
     let first = true;
     scene.world.internet.on('id.example.com', async () => {
       if (!first) return Response.json(scene.configuration);
@@ -779,12 +779,12 @@ describe('the keys of the provider', () => {
   });
 });
 
-describe('the settings', () => {
+describe('a service with an invalid OIDC configuration', () => {
   it.each([
-    ['an issuer alone', { OIDC_AUDIENCE: undefined }],
-    ['an audience alone', { OIDC_ISSUER: undefined }],
-    ['an issuer that is not https', { OIDC_ISSUER: 'http://id.example.com' }],
-  ])('with %s are refused', async (_, overrides) => {
+    ['only an issuer', { OIDC_AUDIENCE: undefined }],
+    ['only an audience', { OIDC_ISSUER: undefined }],
+    ['an issuer without https', { OIDC_ISSUER: 'http://id.example.com' }],
+  ])('answers 503: %s', async (_, overrides) => {
     const scene = await Scene.open(overrides);
     await scene.world.must(503, 'GET', '/v1/me', { token: await scene.token() });
   });

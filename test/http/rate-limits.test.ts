@@ -8,7 +8,7 @@ import { awaitWindow } from '../support/limiter';
 import { dumpTables } from '../support/tables';
 import { type Answer, type Call, World } from '../support/world';
 
-/** A service that allows a credential, and an address, three requests a minute. */
+/** A service that allows three requests a minute per credential, and three failures a minute per address. */
 function makeLimited(overrides: Partial<typeof LIMITERS> = {}) {
   return new World({ RATE_LIMITS: 'on', ...LIMITERS, ...overrides });
 }
@@ -31,13 +31,13 @@ async function callFive(world: World, path: string, call: Call): Promise<Answer[
 
 const statuses = (answers: Answer[]) => answers.map(({ status }) => status);
 
-/** An address that no other test has. */
+/** An address that no other test uses. */
 const someAddress = () => `203.0.113.${crypto.getRandomValues(new Uint8Array(1))[0]}-${crypto.randomUUID()}`;
 const from = (address: string) => ({ headers: { 'CF-Connecting-IP': address } });
 const unknownKey = (kind: 'user' | 'agent' = 'user', shard = '00') =>
   makeCredential(kind, shard, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
 
-it('limits a credential, answers Retry-After, and makes no more database queries', async () => {
+it('a credential over its limit is answered 429 with Retry-After, without a database query', async () => {
   const world = makeLimited();
   const account = await unlimited.account();
   const agent = await account.agent();
@@ -59,7 +59,7 @@ it('limits a credential, answers Retry-After, and makes no more database queries
   }
 });
 
-it('does not limit other credentials with it', async () => {
+it('the limit of a credential does not affect other credentials', async () => {
   const world = makeLimited();
   const account = await unlimited.account();
   await callFive(world, '/v1/me', { token: account.token });
@@ -67,7 +67,7 @@ it('does not limit other credentials with it', async () => {
   await world.must(200, 'GET', '/v1/me', { token: await account.limitedToken('account:read') });
 });
 
-it('limits an account across its credentials, before anything is written', async () => {
+it('an account has one limit for all its credentials, and nothing is written beyond it', async () => {
   const world = makeLimited({ ACCOUNT_LIMITER: env.LIMITER_OF_3 });
   const account = await unlimited.account();
   const agent = await account.agent();
@@ -89,7 +89,7 @@ it('limits an account across its credentials, before anything is written', async
   await world.must(200, 'GET', '/v1/me', { token: (await unlimited.account()).token });
 });
 
-it('lets the people of an account stop its agents after these have used up the limit', async () => {
+it('people can stop an agent after it has used up the limit of the account', async () => {
   const world = makeLimited({ ACCOUNT_LIMITER: env.LIMITER_OF_3, CREDENTIAL_LIMITER: env.ACCOUNT_LIMITER });
   const account = await unlimited.account();
   const agent = await account.agent();
@@ -102,7 +102,7 @@ it('lets the people of an account stop its agents after these have used up the l
   expect(statuses([await world.call('GET', '/v1/me', { token })])).toEqual([429]);
 });
 
-it('limits the operator too', async () => {
+it('the operator has a limit, too', async () => {
   const world = makeLimited();
   const answers = await callFive(world, '/v1/admin/users', { token: env.ADMIN_TOKEN });
   expect(statuses(answers)).toEqual([200, 200, 200, 429, 429]);
@@ -110,11 +110,11 @@ it('limits the operator too', async () => {
 
 it.each([
   ['no credential', () => ({})],
-  ['a malformed one', () => ({ token: 'csu_00junk' })],
-  ['one after the other that does not exist', () => ({ token: unknownKey() })],
-  ['one after the other that no agent has', () => ({ token: unknownKey('agent') })],
-  ['one after the other of a shard that is not there', () => ({ token: unknownKey('user', 'zz') })],
-])('limits an address that presents %s', async (_, present) => {
+  ['a malformed credential', () => ({ token: 'csu_00junk' })],
+  ['different unknown user tokens', () => ({ token: unknownKey() })],
+  ['different unknown agent keys', () => ({ token: unknownKey('agent') })],
+  ['different user tokens of an unknown shard', () => ({ token: unknownKey('user', 'zz') })],
+])('an address is limited when it presents %s', async (_, present) => {
   const world = makeLimited();
   const address = someAddress();
   const answers = [];
@@ -132,7 +132,7 @@ it.each([
   expect(statuses([await world.call('GET', '/v1/me', from(someAddress()))])).toEqual([401]);
 });
 
-it('does not limit authenticated requests from an address with failures', async () => {
+it('an address over its limit can still send authenticated requests', async () => {
   const world = makeLimited();
   const account = await unlimited.account();
   const address = someAddress();
@@ -141,7 +141,7 @@ it('does not limit authenticated requests from an address with failures', async 
   await world.must(200, 'GET', '/v1/me', { token: account.token, ...from(address) });
 });
 
-it('limits an IPv6 network as a whole', async () => {
+it('an IPv6 network has one limit for all its addresses', async () => {
   const world = makeLimited();
   const [one = 0, two = 0] = crypto.getRandomValues(new Uint16Array(2));
   const network = `2001:db8:${one.toString(16)}:${two.toString(16)}`;
@@ -151,7 +151,7 @@ it('limits an IPv6 network as a whole', async () => {
   expect(statuses(answers)).toEqual([401, 401, 401, 429]);
 });
 
-it.each(['', ' ', 'a b'])('limits requests with the malformed idempotency key %j too', async (key) => {
+it.each(['', ' ', 'a b'])('requests with the malformed idempotency key %j count, too', async (key) => {
   const world = makeLimited();
   const account = await unlimited.account();
   const address = someAddress();
@@ -168,7 +168,7 @@ it.each(['', ' ', 'a b'])('limits requests with the malformed idempotency key %j
   }
 });
 
-it('counts a long-polling request once', async () => {
+it('a long-polling request counts once', async () => {
   const world = makeLimited();
   const account = await unlimited.account();
   const { id } = await (await account.agent()).request();
@@ -176,7 +176,7 @@ it('counts a long-polling request once', async () => {
   expect(world.pauses.length).toBeGreaterThan(5);
 });
 
-it('does not show credentials to a limiter', async () => {
+it('a limiter never sees a credential', async () => {
   const keys: string[] = [];
   const watching = {
     limit: ({ key }: { key: string }) => {
@@ -193,7 +193,7 @@ it('does not show credentials to a limiter', async () => {
     expect(keys.join()).not.toContain(form);
 });
 
-it('serves requests when a limiter fails', async () => {
+it('requests are served when a limiter fails', async () => {
   const broken = { limit: () => Promise.reject(new Error('broken')) };
   const { token } = await unlimited.account();
   const world = makeLimited({ CREDENTIAL_LIMITER: broken, ADDRESS_LIMITER: broken, ACCOUNT_LIMITER: broken });
@@ -201,7 +201,7 @@ it('serves requests when a limiter fails', async () => {
   expect(statuses(await callFive(world, '/v1/me', {}))).toEqual([401, 401, 401, 401, 401]);
 });
 
-it('makes no database query for a malformed credential', async () => {
+it('a malformed credential causes no database query', async () => {
   for (const token of ['x', 'csu_00', `${unknownKey()}0`, unknownKey().replace(/.$/, '!'), 'csa_zz'.padEnd(44, '0')]) {
     for (const path of ['/v1/me', '/v1/permissions', '/v1/admin/users']) {
       const answer = await unlimited.call('GET', path, { token });
@@ -210,14 +210,14 @@ it('makes no database query for a malformed credential', async () => {
   }
 });
 
-it('limits nothing if rate limits are off', async () => {
+it('nothing is limited if RATE_LIMITS is off', async () => {
   const world = new World(LIMITERS);
   const account = await world.account();
   expect(statuses(await callFive(world, '/v1/me', { token: account.token }))).toEqual([200, 200, 200, 200, 200]);
   expect(statuses(await callFive(world, '/v1/me', {}))).toEqual([401, 401, 401, 401, 401]);
 });
 
-it.each(['on', ''])('does not serve with RATE_LIMITS %j and a missing limiter', async (RATE_LIMITS) => {
+it.each(['on', ''])('the service answers 503 with RATE_LIMITS %j and a missing limiter', async (RATE_LIMITS) => {
   for (const missing of Object.keys(LIMITERS)) {
     const { [missing as keyof typeof LIMITERS]: _, ...bound } = LIMITERS;
     expect((await new World({ RATE_LIMITS, ...bound }).call('GET', '/healthz')).status).toBe(503);
@@ -225,7 +225,7 @@ it.each(['on', ''])('does not serve with RATE_LIMITS %j and a missing limiter', 
   expect((await new World({ RATE_LIMITS, ...LIMITERS }).call('GET', '/healthz')).status).toBe(200);
 });
 
-it('answers with the limits of wrangler.toml', () => {
+it('the limits that answers name are those of wrangler.toml', () => {
   const { ratelimits } = parse(env.WRANGLER) as unknown as {
     ratelimits: { name: string; simple: { limit: number; period: number } }[];
   };
@@ -250,11 +250,11 @@ it.each([
   ['1:2:3:4:5:6:7::', '1:2:3:4'],
   ['', ''],
   ['nonsense', 'nonsense'],
-])('knows the network of %s', (address, network) => {
+])('the network of %s is %s', (address, network) => {
   expect(networkOf(address)).toBe(network);
 });
 
-it('limits an address that guesses signatures of downloads', async () => {
+it('an address is limited when it guesses signatures of downloads', async () => {
   const world = makeLimited();
   const path = '/v1/downloads/export_01h455vb4pex5vsknk084sn02q?signature=guessed';
   expect(statuses(await callFive(world, path, from(someAddress())))).toEqual([403, 403, 403, 429, 429]);

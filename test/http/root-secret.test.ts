@@ -4,7 +4,7 @@ import { World } from '../support/world';
 const OLD = btoa('the old root secret, 32 bytes...');
 const NEW = btoa('the new root secret, 32 bytes...');
 
-/** A life that began with the old secret, and the service as it goes on with other ones. */
+/** An account whose credentials and token were created with the old secret. */
 async function makeRotation() {
   const old = new World({ ROOT_SECRET: OLD });
   const account = await old.account();
@@ -14,14 +14,14 @@ async function makeRotation() {
   return { old, account, agent, approved, keys };
 }
 
-it('accepts old credentials while the old secret is configured', async () => {
+it('old credentials are accepted while the old secret is configured', async () => {
   const { account, agent } = await makeRotation();
   const both = new World({ ROOT_SECRET: `${NEW},${OLD}` });
   await both.must(200, 'GET', '/v1/me', { token: account.token });
   await both.must(200, 'GET', '/v1/permissions', { token: agent.key });
 });
 
-it('accepts old tokens, and returns them with the same value', async () => {
+it('old permission tokens are accepted while the old secret is configured, and are shown with the same value', async () => {
   const { account, agent, approved } = await makeRotation();
   const both = new World({ ROOT_SECRET: `${NEW}, ${OLD}` });
   const { body } = await both.must(200, 'GET', `/v1/permissions/${approved.id}`, { token: agent.key });
@@ -30,7 +30,7 @@ it('accepts old tokens, and returns them with the same value', async () => {
   expect((await both.must(200, 'POST', '/v1/tokens/use', { token: account.token, body: use })).body.uses).toBe(1);
 });
 
-it('publishes every key, the newest first', async () => {
+it('the keys of every configured secret are published, the newest first', async () => {
   const { keys } = await makeRotation();
   const published = async (secret: string) =>
     (await new World({ ROOT_SECRET: secret }).must(200, 'GET', '/.well-known/jwks.json')).body.keys;
@@ -39,7 +39,7 @@ it('publishes every key, the newest first', async () => {
   expect(await published(`${NEW},${OLD}`)).toEqual([newest, old, newestOfLogs, oldOfLogs]);
 });
 
-it('makes new credentials and tokens with the newest secret', async () => {
+it('new credentials and tokens are created with the newest secret', async () => {
   const { account, agent } = await makeRotation();
   const both = new World({ ROOT_SECRET: `${NEW},${OLD}` });
   const issued = (await both.must(201, 'POST', '/v1/me/tokens', { token: account.token })).body.token;
@@ -55,7 +55,7 @@ it('makes new credentials and tokens with the newest secret', async () => {
   await later.must(200, 'POST', '/v1/tokens/use', { token: issued, body: { token: value } });
 });
 
-it('accepts nothing old after the old secret is removed', async () => {
+it('old credentials and tokens are refused after the old secret is removed', async () => {
   const { account, agent, approved } = await makeRotation();
   const both = new World({ ROOT_SECRET: `${NEW},${OLD}` });
   const issued = (await both.must(201, 'POST', '/v1/me/tokens', { token: account.token })).body.token;
@@ -69,7 +69,7 @@ it('accepts nothing old after the old secret is removed', async () => {
   expect([status, body.reason]).toEqual([409, 'unknown']);
 });
 
-it('accepts cursors of the old secret while it is configured', async () => {
+it('old cursors are accepted while the old secret is configured', async () => {
   const { old, account, agent } = await makeRotation();
   old.advance(1);
   await agent.request();

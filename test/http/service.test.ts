@@ -18,14 +18,14 @@ function expectProblem({ status, headers, body }: Answer, wanted: number, code: 
   });
 }
 
-describe('the health of the service', () => {
-  it('is answered after a read of the database', async () => {
+describe('GET /healthz', () => {
+  it('answers 200 after one read of the database', async () => {
     const answer = await new World().must(200, 'GET', '/healthz');
     expect(answer.body).toEqual({ status: 'ok' });
     expect(answer.cost.trips).toBe(1);
   });
 
-  it('is 503 when the database fails', async () => {
+  it('answers 503 when the database fails', async () => {
     const database = new FaultyDatabase(env.DB);
     const world = new World({ DB: database.binding });
     database.arm({ call: 1, mode: 'before' });
@@ -35,7 +35,7 @@ describe('the health of the service', () => {
     await world.must(200, 'GET', '/healthz');
   });
 
-  it('is 503 when a database is not bound, or has no tables yet', async () => {
+  it('answers 503 when a database is not bound or has no tables', async () => {
     const empty = {
       prepare: () => ({ bind: () => ({}) }),
       batch: () => Promise.reject(new Error('D1_ERROR: no such table: accounts: SQLITE_ERROR')),
@@ -46,7 +46,7 @@ describe('the health of the service', () => {
     }
   });
 
-  it('is 503 when one of several databases fails', async () => {
+  it('answers 503 when one of several databases fails', async () => {
     const second = new FaultyDatabase(env.DB_01);
     const world = new World({ DB_01: second.binding });
     await world.must(200, 'GET', '/healthz');
@@ -55,8 +55,8 @@ describe('the health of the service', () => {
   });
 });
 
-describe('the id of a request', () => {
-  it.each(['a', 'req-1/2:3', '!~', 'x'.repeat(128)])('is kept when the client gives %j', async (id) => {
+describe('the request id', () => {
+  it.each(['a', 'req-1/2:3', '!~', 'x'.repeat(128)])('is the one that the client sends: %j', async (id) => {
     const world = new World();
     const headers = { 'X-Request-Id': id };
     const answers = [
@@ -68,10 +68,13 @@ describe('the id of a request', () => {
     expect(answers[1]?.body.request_id).toBe(id);
   });
 
-  it.each(['', 'two words', 'x'.repeat(129), 'é', 'tab\there'])('is generated when the client gives %j', async (id) => {
-    const { headers } = await new World().call('GET', '/healthz', { headers: { 'X-Request-Id': id } });
-    expect(headers.get('X-Request-Id')).toMatch(/^req_[0-9a-hjkmnp-tv-z]{26}$/);
-  });
+  it.each(['', 'two words', 'x'.repeat(129), 'é', 'tab\there'])(
+    'is generated when the client sends the invalid %j',
+    async (id) => {
+      const { headers } = await new World().call('GET', '/healthz', { headers: { 'X-Request-Id': id } });
+      expect(headers.get('X-Request-Id')).toMatch(/^req_[0-9a-hjkmnp-tv-z]{26}$/);
+    },
+  );
 
   it('is different for every request', async () => {
     const world = new World();
@@ -82,7 +85,7 @@ describe('the id of a request', () => {
   });
 });
 
-it('keeps authenticated answers out of every cache', async () => {
+it('authenticated answers have Cache-Control: no-store', async () => {
   const account = await new World().account();
   const agent = await account.agent();
   const answers = [
@@ -96,9 +99,9 @@ it('keeps authenticated answers out of every cache', async () => {
   for (const { headers } of answers) expect(headers.get('Cache-Control')).toBe('no-store');
 });
 
-describe('a path', () => {
+describe('the router', () => {
   it.each(['/v1', '/v1/', '/v1/nowhere', '/v2/agents', '/v1/agents/a/b/c', '/V1/agents', '/healthz/x', '/%ff'])(
-    'that is not there is 404 in the form of a problem (%s)',
+    'answers an unknown path with 404 and a problem: %s',
     async (path) => {
       const account = await new World().account();
       expectProblem(await account.world.call('GET', path), 404, 'not_found');
@@ -134,7 +137,7 @@ describe('a path', () => {
     ['GET', '/v1/me/tokens/x', 'DELETE'],
     ['PUT', '/v1/admin/users', 'GET,POST'],
     ['PUT', '/v1/admin/users/x', 'DELETE,GET,PATCH'],
-  ])('refuses %s %s and names what it takes', async (method, path, allowed) => {
+  ])('answers %s %s with 405 and Allow: %s', async (method, path, allowed) => {
     const account = await new World().account();
     for (const answer of [await account.call(method, path), await account.world.call(method, path)]) {
       expectProblem(answer, 405, 'method_not_allowed');
@@ -144,7 +147,7 @@ describe('a path', () => {
   });
 });
 
-describe('without its settings, the service', () => {
+describe('a service with an invalid configuration', () => {
   const good = new World().env.ROOT_SECRET;
   it.each<[string, Record<string, unknown>]>([
     ['no operator token', { ADMIN_TOKEN: undefined }],
@@ -157,13 +160,13 @@ describe('without its settings, the service', () => {
     ['a malformed second secret', { ROOT_SECRET: `${good},x` }],
     ['an empty second secret', { ROOT_SECRET: `${good},` }],
     ['no public address', { PUBLIC_URL: undefined }],
-    ['a public address that is none', { PUBLIC_URL: 'countersign.test' }],
+    ['a malformed public address', { PUBLIC_URL: 'countersign.test' }],
     ['a public address with a path', { PUBLIC_URL: 'https://countersign.test/api' }],
     ['no bucket', { FILES: undefined }],
-    ['no queue', { JOB_QUEUE: undefined }],
-    ['no queue of webhooks', { WEBHOOK_QUEUE: undefined }],
-    ['no queue of slow webhooks', { SLOW_WEBHOOK_QUEUE: undefined }],
-  ])('answers 503 everywhere: %s', async (_, settings) => {
+    ['no job queue', { JOB_QUEUE: undefined }],
+    ['no webhook queue', { WEBHOOK_QUEUE: undefined }],
+    ['no queue for slow webhooks', { SLOW_WEBHOOK_QUEUE: undefined }],
+  ])('answers 503 on every path: %s', async (_, settings) => {
     const { token } = await new World().account();
     const world = new World(settings as Partial<Env>);
     const secrets = Object.values(settings).flatMap((value) => value || []);
@@ -177,8 +180,8 @@ describe('without its settings, the service', () => {
   });
 });
 
-describe('a failure inside', () => {
-  /** A database that fails in a way that nobody foresaw. */
+describe('an internal error', () => {
+  /** A database that fails in an unexpected way. */
   const broken = {
     prepare: () => ({ bind: () => ({}) }),
     batch: () => Promise.reject(new Error('D1_ERROR: no such column: hidden_column: SQLITE_ERROR')),
@@ -189,14 +192,14 @@ describe('a failure inside', () => {
     ['GET', '/v1/agents'],
     ['POST', '/v1/agents'],
     ['GET', '/v1/audit'],
-  ])('of %s %s tells nothing of itself', async (method, path) => {
+  ])('is answered 500 without details: %s %s', async (method, path) => {
     const { token } = await new World().account();
     const answer = await new World({ DB: broken }).call(method, path, { token });
     expectProblem(answer, 500, 'internal');
     expect(answer.text).not.toMatch(/hidden_column|SQLITE|D1_|\bat \w+|\.ts/);
   });
 
-  it('of the network to the database is 503 with Retry-After', async () => {
+  it('is answered 503 with Retry-After if the database cannot be reached', async () => {
     const database = new FaultyDatabase(env.DB);
     const world = new World({ DB: database.binding });
     const account = await world.account();
@@ -209,7 +212,7 @@ describe('a failure inside', () => {
   });
 });
 
-it('refuses a missing or malformed credential before it reads the database', async () => {
+it('a missing or malformed credential is refused without a database query', async () => {
   const world = new World();
   const headers = ['', 'Bearer', 'Bearer ', 'Basic YTpi', 'Bearer a b', 'Bearer csu_x', `Bearer ${'x'.repeat(5_000)}`];
   for (const Authorization of headers) {

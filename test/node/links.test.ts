@@ -6,7 +6,7 @@ import { ROOT } from '../../src/dev/project';
 const GUIDES = 'src/docs/guides';
 
 it.each(['README.md', ...readdirSync(join(ROOT, GUIDES)).map((name) => `${GUIDES}/${name}`)])(
-  'links from %s only to files that are there',
+  'every relative link in %s points to a file that exists',
   (path) => {
     const links = [...readFileSync(join(ROOT, path), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)];
     const missing = links.filter(([, target = '']) => !existsSync(join(ROOT, dirname(path), target)));

@@ -10,10 +10,10 @@ import { Api } from '../../src/dev/api';
 import { copyProject } from '../support/local/project';
 import { databaseFile } from '../support/local/service';
 
-/** How long the database stays locked: longer than wrangler takes to meet the lock, in milliseconds. */
+/** How long the database stays locked, in milliseconds: longer than wrangler takes to run into the lock. */
 const LOCKED = 6_000;
 
-describe('while another process has the local database locked,', () => {
+describe('while another process locks the local database', () => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-locked-'));
   const { signal } = new AbortController();
   let dev: Dev;
@@ -38,7 +38,7 @@ describe('while another process has the local database locked,', () => {
       ({ queryDatabase }) => ask(queryDatabase, `insert into moved_accounts values (x'01', '00') returning 1 as n`),
     ],
     ['a migration', ({ applyMigrations }) => applyMigrations({ config: 'wrangler.toml' }, 'DB', signal)],
-  ])('%s waits for the lock to end', { timeout: 60_000 }, async (_, run) => {
+  ])('%s waits until the lock is released', { timeout: 60_000 }, async (_, run) => {
     const database = new DatabaseSync(databaseFile(join(folder, '.wrangler/state')));
     database.exec('begin immediate');
     const unlocked = new Promise<void>((resolve) =>
@@ -62,7 +62,7 @@ describe('while another process has the local database locked,', () => {
   }
 });
 
-it('a request that the service cannot answer in this moment is sent again, a POST under the same key', async () => {
+it('the client retries a request that is answered 503, and a POST with the same idempotency key', async () => {
   const keys: unknown[] = [];
   const server = createServer((request, response) => {
     keys.push(request.headers['idempotency-key']);

@@ -21,13 +21,13 @@ const PREPARE = `
 const folder = mkdtempSync(join(tmpdir(), 'countersign-shards-'));
 const local = join(folder, 'wrangler.local.toml');
 
-// Two shards are in wrangler.toml.
+// The project's wrangler.toml has two shards.
 beforeAll(() => {
   copyProject(folder);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What comes of `SHARDS`, as `npm start` takes it. */
+/** Prepares the deployment as `npm start` does, with this value of `SHARDS`; returns what is printed. */
 async function prepare(shards: string | null): Promise<string> {
   writeFileSync(join(folder, '.dev.vars'), shards === null ? '' : `SHARDS=${shards}\n`);
   const words = ['--input-type=module', '--eval', PREPARE];
@@ -35,7 +35,7 @@ async function prepare(shards: string | null): Promise<string> {
   return stdout.trim();
 }
 
-it('has as many shards as one line asks for, and those of wrangler.toml always', async () => {
+it('has as many shards as SHARDS says, and never fewer than wrangler.toml', async () => {
   expect(await prepare(null)).toBe('wrangler.toml DB,DB_01');
   expect(await prepare('2')).toBe('wrangler.toml DB,DB_01');
   expect(await prepare('3')).toBe('wrangler.local.toml DB,DB_01,DB_02');
@@ -43,18 +43,18 @@ it('has as many shards as one line asks for, and those of wrangler.toml always',
   for (const wrong of ['0', '11', 'two', '']) expect(await prepare(wrong)).toMatch(/SHARDS in .dev.vars is a number/);
 });
 
-it('forgets no shard to which credentials lead', { timeout: 180_000 }, async () => {
+it('refuses to drop a shard that a credential refers to', { timeout: 180_000 }, async () => {
   expect(await prepare('3')).toBe('wrangler.local.toml DB,DB_01,DB_02');
   expect(await prepare('2')).toBe('wrangler.toml DB,DB_01');
   expect(existsSync(local)).toBe(false);
   await prepare('3');
-  // To look into the database it brought it up to date: there is no other yet.
+  // Dropping the shard migrated its database first, to look into it: so far no other database exists.
   const database = new DatabaseSync(databaseFile(join(folder, '.wrangler/state')));
   database.exec(`insert into moved_accounts values (x'01', '00')`);
   database.close();
   expect(await prepare('2')).toMatch(/DB_02 \(without an id\) any more, which has or had\n1 accounts\b/);
   expect(await prepare('3')).toBe('wrangler.local.toml DB,DB_01,DB_02');
-  // The same binding with an id is another database.
+  // The same binding with a database id stands for another database.
   appendFileSync(join(folder, 'wrangler.toml'), '\n[[d1_databases]]\nbinding = "DB_02"\ndatabase_id = "deployed"\n');
   expect(await prepare('3')).toMatch(/DB_02 \(without an id\) any more/);
   rmSync(local);

@@ -42,7 +42,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Answers as the API of Cloudflare documents it, of one statement with the meta data that D1 adds. */
+/** Answers a query of one statement as Cloudflare's API does, including the metadata that D1 adds. */
 async function answer(url: string, body: unknown) {
   const whole = { success: true, errors: [] as object[], messages: [] as object[] };
   const [, id = ''] = new RegExp(`^/accounts/${ACCOUNT}/d1/database/([^/]+)/query$`).exec(url) ?? [];
@@ -70,7 +70,7 @@ async function answer(url: string, body: unknown) {
   return { ...whole, result: [{ results, success: true, meta: { ...meta, rows_read: 1, rows_written: 0 } }] };
 }
 
-/** Does what the sweep of the deployment would. */
+/** Moves the account as the sweep of the deployment would. */
 function arrive(): void {
   const order = databases[IDS.first]?.prepare('select * from moves').get();
   expect(order).toMatchObject({ account: 1, direction: 0, shard: '01', turns: 0, held_at: null });
@@ -107,7 +107,7 @@ async function moveAccount(words: string[], variables: NodeJS.ProcessEnv) {
   return { said, complained, code };
 }
 
-it('orders a move in the database of the shard where the account is, and waits until it is over', {
+it('orders a move in the database of the shard that has the account, and waits until the account has moved', {
   timeout: 180_000,
 }, async () => {
   const { said, complained, code } = await moveAccount([user, '01', '--remote'], SIGNED_IN);
@@ -126,7 +126,7 @@ it.each([
     /More than one account[\s\S]*CLOUDFLARE_ACCOUNT_ID[\s\S]*f123456789/,
   ],
   ['the database fails', SIGNED_IN, /A request to the Cloudflare API[\s\S]*failed\.\nD1 DB is overloaded[\s\S]*7429/],
-])('says what is wrong where %s', async (what, variables, message) => {
+])('explains the failure when %s', async (what, variables, message) => {
   if (what === 'the database fails')
     api.fault = { code: 7_429, message: 'D1 DB is overloaded. Requests queued for too long.' };
   const { said, complained, code } = await moveAccount([user, '01', '--remote'], variables);

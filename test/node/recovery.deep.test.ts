@@ -46,7 +46,7 @@ interface Agent {
   api_key: string;
 }
 
-/** What people did since the moment, as `npm run recover -- list-undone` prints it. */
+/** Something that a person did after the restore point, as `npm run recover -- list-undone` prints it. */
 interface Undone {
   at: string;
   account: string;
@@ -54,7 +54,7 @@ interface Undone {
   target: string;
 }
 
-describe('a database that is put back to an earlier time, while R2 stays as it is', () => {
+describe('a service whose database is restored to an earlier time while R2 keeps newer objects', () => {
   const project = mkdtempSync(join(tmpdir(), 'countersign-recovery-'));
   const state = copyProject(project);
   const databases = join(state, 'v3/d1');
@@ -63,8 +63,8 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
   let putBackTo = 0;
   let receiver: FaultyReceiver;
 
-  // Accounts: one whose log was signed further and kept, one whose head was only shown, one whose entries are too old,
-  // one that is deleted afterwards, and one that is made afterwards.
+  // Accounts: one with a newer head in R2, one with a newer head that only a customer saw, one whose entries are too
+  // old, one that is deleted after the restore point, and one that is created after it.
   let signed: Owner;
   let shown: Owner;
   let brief: Owner;
@@ -82,10 +82,10 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
   let jwt: string;
   let undone: Undone[] = [];
   let entriesBefore: Entry[];
-  /** Entries of an agent that was deleted before: their leaves are in the tree alone. */
+  /** How many entries of a deleted agent were erased: only their leaves are left, in the tree. */
   let erasedBefore = 0;
   let headBefore: Json;
-  /** The newest head that R2 keeps of what was lost. */
+  /** The newest head in R2, which signs entries that the restore undoes. */
   let lostHead: Json;
   let shownHead: Json;
   let repeated: { key: string; id: string };
@@ -123,7 +123,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
 
   const createAgent = (owner: Owner) => ask<Agent>('POST', '/v1/agents', owner.token, { name: 'Agent' });
 
-  /** An agent asks, and is allowed to do it once; gives the token. */
+  /** Has an agent request a permission for one use and the owner approve it; returns the token. */
   async function work(owner: Owner, { api_key: key }: Agent): Promise<string> {
     const body = { action: 'mail.send', resource: 'box:1', token_ttl: 3_600 };
     const { id } = await ask<{ id: string }>('POST', '/v1/permissions', key, body);
@@ -131,7 +131,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     return (await ask<{ token: { value: string } }>('GET', `/v1/permissions/${id}`, key)).token.value;
   }
 
-  /** Asks often enough for the log to fill a tile. */
+  /** Requests enough permissions for the log to fill a tile. */
   async function fillTile({ api_key: key }: Agent): Promise<void> {
     const body = { action: 'mail.send', resource: 'box:1' };
     const requests = Array.from({ length: TILE }, () => () => ask('POST', '/v1/permissions', key, body));
@@ -167,7 +167,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
       .sentTo(path)
       .map(({ headers, body }) => ({ id: headers['webhook-id'], entry: JSON.parse(body).data.id as string }));
 
-  /** What the webhook that failed at first was told of each entry of an agent that stays. */
+  /** The messages that the webhook that failed at first got about each entry of an agent that is not deleted. */
   const tellings = () =>
     entriesBefore
       .filter(({ agent_id: agent }) => agent === keeper.id)
@@ -178,7 +178,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     expect(await holds()).toBe(true);
   }
 
-  /** Looks at the database, or changes it, of a service that does not run. */
+  /** Reads or changes the database of a stopped service. */
   function inDatabase<T>(look: (database: DatabaseSync) => T): T {
     const database = new DatabaseSync(databaseFile(state));
     try {
@@ -202,7 +202,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
   const objectsOf = (file: string) =>
     inBucket((bucket) => bucket.prepare('select key from _mf_objects where key like ?').all(`files/${file}/%`)).length;
 
-  /** Has the logs signed again that were put back, all or one; gives what the program says. */
+  /** Runs `npm run continue-logs` for all accounts, or for some; returns its exit code and output. */
   async function continueLogs(moment: number, ...owners: Owner[]): Promise<{ code: number; lines: string[] }> {
     const words = [service.origin, '00', new Date(moment).toISOString(), ...owners.map(({ id }) => id)];
     const env = { ...process.env, ADMIN_TOKEN };
@@ -213,14 +213,14 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     return { code: result.code, lines: result.stdout.trim().split('\n') };
   }
 
-  /** As if the two minutes were over for which nothing is sealed. */
+  /** Ends the two minutes in which no log is sealed. */
   async function endHold(): Promise<void> {
     await service.stop();
     inDatabase((database) => database.exec('update trees set held_until = 0, due_at = 0 where held_until > 0'));
     await service.start();
   }
 
-  /** The folders of what R2 keeps of an account's tree, and the number of objects in each. */
+  /** The number of R2 objects of an account's tree, by folder. */
   const treeOf = (owner: Owner) =>
     inBucket((bucket) => {
       const keys = bucket.prepare('select key from _mf_objects where key like ?').all(`trees/${owner.id}/%`);
@@ -228,7 +228,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
       return Object.fromEntries(Object.entries(folders).map(([name, objects = []]) => [name, objects.length]));
     });
 
-  /** What the verifier finds wrong with a log of which somebody has a head. */
+  /** The faults that the verifier finds in a log when somebody kept this head. */
   async function verify({ id, token }: Owner, head: Json): Promise<string[]> {
     const checkpoints = join(state, `${id}.jsonl`);
     writeFileSync(checkpoints, `${JSON.stringify(head)}\n`);
@@ -251,14 +251,14 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
       return Number(rows.find((row) => formatId('user', row.id as Uint8Array) === id)?.number);
     });
 
-  /** Runs `npm run recover` on the database of a service that does not run; gives the lines that it prints. */
+  /** Runs `npm run recover` on the database of a stopped service; returns the lines that it prints. */
   async function recover(...words: string[]): Promise<string[]> {
     const program = join(project, 'src/dev/recover.ts');
     const { stdout } = await promisify(execFile)(process.execPath, [program, ...words], { cwd: project });
     return stdout.trim().split('\n');
   }
 
-  /** Records every kind of activity once, in the order of the codes. */
+  /** Records every kind of activity once, in the order of their codes. */
   const recordEveryAction = (owner: Owner) => {
     const account = numberOf(owner);
     inDatabase((database) => {
@@ -283,7 +283,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
 
   beforeAll(async () => {
     receiver = await FaultyReceiver.start();
-    // One database: the copy has two.
+    // One database only: the copied wrangler.toml has two.
     cpSync(join(ROOT, 'wrangler.toml'), join(project, 'wrangler.toml'));
     await prepareState(state, ['DB'], project);
     service = new Service(state, await freePort(), project);
@@ -342,14 +342,14 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     entriesBefore = await listEntries(signed);
     await until(() => told('told').length === entriesBefore.length + 3 && receiver.sentTo('failing').length > 0);
     headBefore = await headOf(signed);
-    // Of this one nothing is sealed yet: it is to be of a week ago.
+    // Nothing of this account is sealed yet: its entries are moved back by a week below.
     await work(brief, await createAgent(brief));
   }
 
-  /** The database as it is now, but for exports that a moment ago were in the making. */
+  /** Copies the database as the restore point; in the copy two exports are still unfinished. */
   function keepBookmark(): void {
     const [old, next] = [numberOf(brief), numberOf(signed)];
-    // As if R2 had no head of it yet: the next one is kept at once.
+    // Removes the account's heads from R2, so that the next head is stored there at once.
     inBucket((bucket) => {
       bucket.prepare('delete from _mf_objects where key like ?').run(`trees/${signed.id}/checkpoints/%`);
     });
@@ -381,7 +381,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     database.close();
   }
 
-  /** What is lost. */
+  /** Does everything that the restore undoes. */
   async function doAfterwards(): Promise<void> {
     receiver.faults.delete('failing');
     expect((await use(signed, jwt)).status).toBe(200);
@@ -414,7 +414,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     });
   }
 
-  it('brings back what there was, and nothing that came after', async () => {
+  it('has the agents and entries of the restore point, and nothing that was created later', async () => {
     const agents = await ask<{ data: Agent[] }>('GET', '/v1/agents', signed.token);
     expect(new Set(agents.data.map(({ id }) => id))).toEqual(new Set([keeper.id, doomed.id, rotated.id]));
     expect(await listEntries(signed)).toEqual(entriesBefore);
@@ -423,7 +423,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     expect(await statusOf(`/v1/admin/users/${later.id}`, ADMIN_TOKEN)).toBe(404);
   });
 
-  it('lists before what people did that the restore undoes', () => {
+  it('lists before the restore what people did later', () => {
     const done = (action: string, target: string) => ({ at: expect.any(String), account: signed.id, action, target });
     expect(undone).toEqual(
       expect.arrayContaining([
@@ -437,7 +437,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     expect(everyAction.map(({ action }) => action)).toEqual(ACTIVITY_ACTIONS);
   });
 
-  it('has the logs that were signed further signed no more, until what was written of them since is set aside', async () => {
+  it('signs no new head for a log with a newer head in R2 until its newer objects are set aside', async () => {
     await work(signed, keeper);
     await service.triggerCrons();
     const refused = refusals();
@@ -455,7 +455,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
 
     const kept = treeOf(signed);
     const refusedSoFar = refusals().length;
-    // The moment to which the database was put back has passed.
+    // A restore point in the future is refused.
     expect((await continueLogs(Date.now() + DAY, signed)).code).toBe(1);
     expect(treeOf(signed)).toEqual(kept);
     expect(await continueLogs(putBackTo)).toEqual({
@@ -468,7 +468,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     expect(kept).toEqual({ checkpoints: 1, tiles: 1 });
     expect(treeOf(signed)).toEqual({ 'set-aside': 2 });
     await endHold();
-    // Its old key works again.
+    // The restore brought the agent's old key back.
     await fillTile(rotated);
     await service.triggerCrons();
     const entries = await listEntries(signed);
@@ -477,7 +477,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     expect(refusals()).toHaveLength(refusedSoFar);
   });
 
-  it('has logs that were signed further and not kept signed on: heads that customers have show it', async () => {
+  it('signs a log again whose newer head is not in R2, and a head that a customer kept proves the rewrite', async () => {
     await work(shown, shownAgent);
     await work(shown, shownAgent);
     await service.triggerCrons();
@@ -485,7 +485,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     expect(await verify(shown, shownHead)).toEqual([expect.stringContaining('The log was rewritten')]);
   });
 
-  it('makes the files again that were in the making, and leaves those that nobody knows', async () => {
+  it('makes unfinished exports again, and leaves objects of unknown exports in R2', async () => {
     for (const id of [exports.unbegun, exports.halfway]) {
       const { status, sha256 } = await finishExport(id);
       expect([id, status, sha256]).toEqual([id, 'completed', digests.get(id)]);
@@ -495,13 +495,13 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     expect(objectsOf(exports.orphan)).toBeGreaterThan(0);
   });
 
-  it('erases again what was erased by age', async () => {
+  it('erases entries again that were erased by retention', async () => {
     await service.stop();
     expect(countEntries(brief)).toBe(0);
     await service.start();
   });
 
-  it('sends again what it does not know to have sent', async () => {
+  it('sends messages again that are not recorded as sent, with the same id', async () => {
     await until(async () => {
       await service.triggerCrons();
       return tellings().every(({ length }) => length > 2);
@@ -510,7 +510,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     for (const { id } of entriesBefore) expect(told('told').filter(({ entry }) => entry === id)).toHaveLength(1);
   });
 
-  it('takes tokens and idempotency keys again that were used since', async () => {
+  it('accepts tokens and idempotency keys again that were used after the restore point', async () => {
     expect((await use(signed, jwt)).status).toBe(200);
     expect((await use(signed, jwt)).status).toBe(409);
     const headers = { 'Idempotency-Key': repeated.key };
@@ -519,7 +519,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     expect(again.id).not.toBe(repeated.id);
   });
 
-  it('forgets credentials of since, and knows again those that were deleted', async () => {
+  it('refuses credentials that were created after the restore point, and accepts those that were deleted after it', async () => {
     for (const credential of [newToken, later.token]) expect(await statusOf('/v1/me', credential)).toBe(401);
     for (const credential of [token.token, deleted.token]) expect(await statusOf('/v1/me', credential)).toBe(200);
     for (const credential of [newKey, newAgent.api_key])
@@ -555,7 +555,7 @@ describe('a database that is put back to an earlier time, while R2 stays as it i
     for (const owner of [signed, shown]) {
       expect(await verify(owner, await headOf(owner))).toEqual([]);
     }
-    // An erased entry has left no leaf.
+    // The new tree has no leaf for an erased entry, so the older head does not match.
     expect(await verify(shown, heads.shown)).toEqual([]);
     expect(await verify(signed, heads.signed)).toEqual([expect.stringContaining('The log was rewritten')]);
     expect((await finishExport(await startExport(signed))).proof_url).toEqual(expect.any(String));

@@ -39,7 +39,7 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
     for (const font of fonts) expect(font).toMatch(/^[A-Z]{6}\+.* yes yes yes /);
   });
 
-  it('names the account on the title page, and says that it is no attestation', () => {
+  it('names the account on the title page, and says that the report is not an attestation', () => {
     const report = sampleReport();
     expect(run('pdfinfo', full)).toMatch(`Compliance report ${report.framework}, 2025-11-01 to 2026-10-31`);
     expect(run('qpdf', '--json', full)).toContain('"/Lang": "u:en"');
@@ -56,7 +56,7 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
     });
   });
 
-  it('lists the page of every section in its contents', () => {
+  it('has a table of contents with the right page of every section', () => {
     const entries = [...(pages[1] ?? '').matchAll(/^ *(\d(?:\.\d)?) +(\S.*?) +(\d+)$/gm)];
     expect(entries).toHaveLength(9 + sampleReport().controls.length);
     for (const [, number, title, page] of entries) {
@@ -64,13 +64,13 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
     }
   });
 
-  it('repeats the head of a table on every page', () => {
+  it('repeats the header of a table on every page', () => {
     const sample = pages.findIndex((page) => page.includes('9 Sample for testing') && page !== pages[1]);
     expect(pages.length - sample).toBeGreaterThan(2);
     for (const page of pages.slice(sample)) expect(page).toContain('Entry, agent and permission; details');
   });
 
-  it('has all texts and ids of the report', () => {
+  it('contains every text and id of the report', () => {
     const [report, text] = [sampleReport(), withoutBreaks(textOf(full, '-raw'))];
     const facts = [
       ...report.agents.slice(0, 200).map(({ agent_id: id }) => id),
@@ -87,7 +87,7 @@ describe.skipIf(missing.length > 0)('the PDF of a report', () => {
     expect(text).not.toContain(withoutBreaks('Agent 200 of'));
   });
 
-  it('shows names in every script', () => {
+  it('shows names in many scripts', () => {
     const text = withoutBreaks(textOf(full, '-raw'));
     for (const name of [
       'Ελληνικός βοηθός',
@@ -127,7 +127,7 @@ function textOf(file: string, mode: string): string {
   return run('pdftotext', '-enc', 'UTF-8', mode, file, '-');
 }
 
-/** Removes page footers and all white space, because long words break across lines and texts across pages. */
+/** Removes page footers and all white space, because long words break across lines and text across pages. */
 function withoutBreaks(text: string): string {
   return text.replace(/\S+\s+Page \d+ of \d+/g, '').replace(/\s+/g, '');
 }

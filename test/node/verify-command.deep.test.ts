@@ -23,11 +23,11 @@ const folder = mkdtempSync(join(tmpdir(), 'countersign-verify-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const TOKEN = 'csu_of_the_tests';
-/** The problem that answers for a log that is refused. */
+/** The problem that the service answers for a refused log. */
 const REFUSED = Buffer.from(JSON.stringify({ status: 409, code: 'log_refused', title: 'Log refused' }));
 const KEY = new LogKey();
 
-/** Runs the command as npm does, from another folder than that of the package. */
+/** Runs the command as npm does, from outside the package's folder. */
 function run(args: string[], env: Record<string, string> = {}) {
   const options = {
     cwd: join(import.meta.dirname, '../..'),
@@ -64,7 +64,7 @@ describe('npm run verify on files', () => {
     expect(stdout.split('\n').length).toBeLessThan(15);
   });
 
-  it('names the first entry that is wrong', async () => {
+  it('reports the first wrong entry', async () => {
     writeFileSync(join(folder, 'export.json'), file.toString().replaceAll('203.0.113.7', '203.0.113.8'));
     const people = await run(['export.json', '--proof', 'proof.json', ...key]);
     expect(people.code).toBe(1);
@@ -89,7 +89,7 @@ describe('npm run verify on files', () => {
     for (const text of ['\x1b', '\x9b', '\u202e', '\r', '\u2028', '\nProven']) expect(stdout).not.toContain(text);
   });
 
-  it('does not prove anything without the key', async () => {
+  it('proves nothing without the key', async () => {
     const { code, report } = await runJson(['export.json', '--proof', 'proof.json']);
     expect(code).toBe(2);
     expect(report).toMatchObject({ verdict: 'unchecked', faults: [], key: null });
@@ -101,16 +101,13 @@ describe('npm run verify on files', () => {
     ['no file', []],
     ['no proof', ['export.json']],
     ['two files', ['export.json', 'export.json', '--proof', 'proof.json']],
-    ['an option that is none', ['export.json', '--prof', 'proof.json']],
-    ['a file that is not there', ['nothing.json', '--proof', 'proof.json']],
-    ['a key that is none', ['export.json', '--proof', 'proof.json', '--key', 'nothing.json']],
-    [
-      'kept checkpoints that are not there',
-      ['export.json', '--proof', 'proof.json', '--checkpoints', 'nothing', ...key],
-    ],
+    ['an unknown option', ['export.json', '--prof', 'proof.json']],
+    ['a missing file', ['nothing.json', '--proof', 'proof.json']],
+    ['an invalid key', ['export.json', '--proof', 'proof.json', '--key', 'nothing.json']],
+    ['missing kept checkpoints', ['export.json', '--proof', 'proof.json', '--checkpoints', 'nothing', ...key]],
     ['no token', ['http://127.0.0.1:9']],
     ['a service that does not answer', ['http://127.0.0.1:9', '--token', TOKEN]],
-  ])('has no verdict with %s', async (_, args) => {
+  ])('exits with 2 and checks nothing with %s', async (_, args) => {
     const { code, stderr } = await run(args, { COUNTERSIGN_TOKEN: '' });
     expect(code).toBe(2);
     expect(stderr).toContain('Not checked: ');
@@ -125,12 +122,12 @@ describe('npm run verify on files', () => {
 
 describe('npm run verify on a service', () => {
   let log: SealedLog;
-  /** What the service shows instead of the truth. */
+  /** False answers of the service. */
   let lies: {
     export?: (parts: SealedExport) => SealedExport;
     consistency?: (answer: JsonObject) => Json | Uint8Array;
     checkpoints?: (SealedLog | JsonObject | typeof REFUSED)[];
-    /** What the export says beside having no proof. */
+    /** Fields of an export that has no proof. */
     refusal?: JsonObject;
   };
   let server: Server;
@@ -202,7 +199,7 @@ describe('npm run verify on a service', () => {
     };
   }
 
-  it('proves the whole log, keeps its checkpoint, and compares with it later', async () => {
+  it('proves the whole log, stores its checkpoint, and compares later runs with it', async () => {
     const first = await verify('--checkpoints', kept);
     expect(first.report.faults).toEqual([]);
     expect(first.code).toBe(0);
@@ -224,7 +221,7 @@ describe('npm run verify on a service', () => {
     expect(readFileSync(kept, 'utf8').split('\n')).toHaveLength(3);
   });
 
-  it('reads and keeps a folder of notes', async () => {
+  it('reads kept checkpoints from a folder of notes, and adds the newest one', async () => {
     const notes = join(folder, 'notes');
     mkdirSync(notes);
     for (const size of [1, 17, 39]) {
@@ -238,7 +235,7 @@ describe('npm run verify on a service', () => {
     expect((await verify('--checkpoints', notes)).report.faults[0].message).toContain('of another size: 17');
   });
 
-  it('reports that nothing was compared without kept checkpoints', async () => {
+  it('reports that a rewritten log cannot be detected without kept checkpoints', async () => {
     const { code, report } = await verify();
     expect(code).toBe(0);
     expect(report.limits.join()).toContain('Whether the log was rewritten');
@@ -250,7 +247,7 @@ describe('npm run verify on a service', () => {
     return newLog(entries);
   };
 
-  /** Keeps a checkpoint, changes the service, and expects the fault; the checkpoints stay as they were. */
+  /** Stores a checkpoint, changes the service, and expects the fault; the stored checkpoints must not change. */
   const expectFault = async (change: () => void, fault: object) => {
     expect((await verify('--checkpoints', kept)).code).toBe(0);
     const before = readFileSync(kept, 'utf8');
@@ -261,7 +258,7 @@ describe('npm run verify on a service', () => {
     expect(readFileSync(kept, 'utf8')).toBe(before);
   };
 
-  it('finds a log that was rewritten', () =>
+  it('reports a log that was rewritten', () =>
     expectFault(
       () => {
         log = rewritten();
@@ -269,7 +266,7 @@ describe('npm run verify on a service', () => {
       { kind: 'history', message: expect.stringContaining('The log was rewritten') },
     ));
 
-  it('finds a log that shrank', () =>
+  it('reports a log that shrank', () =>
     expectFault(
       () => {
         log = newLog(makeEntries(39));
@@ -277,7 +274,7 @@ describe('npm run verify on a service', () => {
       { kind: 'history', message: 'The log shrank from 40 entries to 39' },
     ));
 
-  it('finds a head that is signed again for an earlier time', () =>
+  it('reports a head of the same size with an earlier time', () =>
     expectFault(
       () => {
         const earlier = log.checkpoint(40, '2026-06-30T00:00:00.000Z');
@@ -286,7 +283,7 @@ describe('npm run verify on a service', () => {
       { kind: 'history', message: expect.stringContaining('The time of the log went backwards') },
     ));
 
-  it('finds a log that does not extend a kept one, by a consistency proof', () =>
+  it('reports a log that is inconsistent with a kept checkpoint, by a consistency proof', () =>
     expectFault(
       () => {
         log = newLog([...rewritten().entries, ...makeEntries(48).slice(40)]).erase([33, 48]);
@@ -294,7 +291,7 @@ describe('npm run verify on a service', () => {
       { kind: 'history', message: expect.stringContaining('is not consistent with the checkpoint of') },
     ));
 
-  it('finds a consistency proof that proves nothing', () =>
+  it('reports an empty consistency proof', () =>
     expectFault(
       () => {
         log = newLog(makeEntries(48)).erase([33, 48]);
@@ -303,7 +300,7 @@ describe('npm run verify on a service', () => {
       { kind: 'history' },
     ));
 
-  it('finds an entry that was left out', () =>
+  it('reports an entry that was left out', () =>
     expectFault(
       () => {
         lies.export = () => {
@@ -315,7 +312,7 @@ describe('npm run verify on a service', () => {
       { kind: 'missing', sequence: 13 },
     ));
 
-  it('finds an entry that somebody deleted, and recorded as erased', () =>
+  it('reports an entry whose record of erasure is not signed', () =>
     expectFault(
       () => {
         lies.export = () => {
@@ -327,7 +324,7 @@ describe('npm run verify on a service', () => {
       { kind: 'missing', sequence: 13 },
     ));
 
-  it.each([1, 40])('finds that entry %i was left out', async (sequence) => {
+  it.each([1, 40])('reports that entry %i of 40 was left out', async (sequence) => {
     lies.export = () => {
       const hidden = newLog(makeEntries(40)).erase([sequence, sequence]);
       const parts = hidden.export(request);
@@ -338,7 +335,7 @@ describe('npm run verify on a service', () => {
     expect(report.faults[0]).toMatchObject({ kind: 'missing', sequence });
   });
 
-  it('finds that the file has another head than the log', () =>
+  it('reports an export with another head than the log', () =>
     expectFault(
       () => {
         lies.checkpoints = [rewritten()];
@@ -346,7 +343,7 @@ describe('npm run verify on a service', () => {
       { kind: 'history' },
     ));
 
-  it('finds that the proof belongs to another request', () =>
+  it('reports a proof that belongs to another request', () =>
     expectFault(
       () => {
         lies.export = () => log.export({ ...request, start_date: '2026-01-01' });
@@ -354,14 +351,14 @@ describe('npm run verify on a service', () => {
       { kind: 'proof', message: 'The proof does not belong to the requested export' },
     ));
 
-  describe('that refuses the log', () => {
+  describe('when the service refuses the log', () => {
     const refusal = { proof_url: null, proof_error: 'log_refused' };
     const begun = () => performance.now();
 
     it.each([
-      ['as its export says', refusal],
-      ['as an older service says it', { proof_url: null, proof_error: undefined } as unknown as JsonObject],
-    ])('says so at once, %s, and what it means', async (_, how) => {
+      ['with the reason in the export', refusal],
+      ['without a reason, as an older service', { proof_url: null, proof_error: undefined } as unknown as JsonObject],
+    ])('reports the refusal and its meaning without delay: %s', async (_, how) => {
       lies.refusal = how;
       const start = begun();
       const { code, report } = await verify('--checkpoints', kept);
@@ -377,13 +374,13 @@ describe('npm run verify on a service', () => {
       expect(existsSync(kept)).toBe(false);
     });
 
-    it('reports why an export has no proof', async () => {
+    it('reports another reason for which an export has no proof', async () => {
       lies.refusal = { proof_url: null, proof_error: 'out_of_paper' };
       const { code, report } = await verify();
       expect([code, report.unchecked]).toEqual([2, [expect.stringContaining('without a proof: out_of_paper')]]);
     });
 
-    it('lists missing entries without a signed record', async () => {
+    it('lists the missing entries', async () => {
       lies.refusal = refusal;
       lies.export = () => newLog(makeEntries(38)).erase([4, 6], [9, 9]).export(request);
       const { code, report } = await verify();
@@ -395,7 +392,7 @@ describe('npm run verify on a service', () => {
     it.each([
       ['is larger', () => newLog(makeEntries(39)), 'The log shrank from 40 entries to 39'],
       ['differs', () => rewritten(), 'The log was rewritten'],
-    ])('is wrong where a kept checkpoint %s', (_, change, message) =>
+    ])('exits with 1 when a kept checkpoint %s', (_, change, message) =>
       expectFault(
         () => {
           log = change();
@@ -405,7 +402,7 @@ describe('npm run verify on a service', () => {
       ),
     );
 
-    it('is wrong with the refusal named beside the evidence', async () => {
+    it('prints the refusal together with the evidence of a rewritten log', async () => {
       expect((await verify('--checkpoints', kept)).code).toBe(0);
       log = rewritten();
       lies.refusal = refusal;
@@ -416,7 +413,7 @@ describe('npm run verify on a service', () => {
       );
     });
 
-    it('says that a smaller kept checkpoint cannot be compared', async () => {
+    it('reports that a kept checkpoint of a smaller log cannot be compared', async () => {
       expect((await verify('--checkpoints', kept)).code).toBe(0);
       log = newLog(makeEntries(55));
       lies.refusal = refusal;
@@ -427,7 +424,7 @@ describe('npm run verify on a service', () => {
       ]);
     });
 
-    it('is wrong if it shows a head with a time in the future', async () => {
+    it('exits with 1 when the head has a time in the future', async () => {
       lies.checkpoints = [log.checkpoint(40, '2036-07-01T00:00:00.000Z')];
       lies.refusal = refusal;
       const { code, report } = await verify();
@@ -435,7 +432,7 @@ describe('npm run verify on a service', () => {
       expect(report.faults[0].message).toContain('a time in the future');
     });
 
-    it('and shows no head is wrong if one was kept, and cannot be checked otherwise', async () => {
+    it('exits with 1 when no head is shown and one was kept, and with 2 when none was kept', async () => {
       lies.checkpoints = [REFUSED];
       const { code, report } = await verify();
       expect([code, report.faults]).toEqual([2, []]);
@@ -451,7 +448,7 @@ describe('npm run verify on a service', () => {
       ]);
     });
 
-    it('while this runs is told from one that is proven', async () => {
+    it('exits with 2 when the refusal begins during the run', async () => {
       lies.checkpoints = [newLog(makeEntries(38))];
       lies.consistency = () => REFUSED;
       const { code, report } = await verify();
@@ -460,7 +457,7 @@ describe('npm run verify on a service', () => {
     });
   });
 
-  it('reports entries that are added during the run', async () => {
+  it('accepts entries that are added during the run, and reports them as not covered', async () => {
     const [shorter, longer] = [newLog(makeEntries(38)), newLog(makeEntries(40))];
     lies.checkpoints = [shorter];
     lies.export = () => {
@@ -480,7 +477,7 @@ describe('npm run verify on a service', () => {
     expect((await verify('--checkpoints', kept)).report).toMatchObject({ verdict: 'proven' });
   });
 
-  it('does not accept an unknown token', async () => {
+  it('exits with 2 when the token is unknown', async () => {
     const { code, report } = await runJson([origin, '--token', 'csu_x'], { COUNTERSIGN_TOKEN: '' });
     expect(code).toBe(2);
     expect(report.unchecked.join()).toContain('/v1/me was answered 404');

@@ -45,11 +45,11 @@ afterAll(() => rmSync(folder, { recursive: true }));
 type Any = any;
 
 const KEY = new LogKey();
-/** For what a damaged file makes the decoder of Parquet do. */
-const PATIENCE = 3_000;
+/** Time limit for a row group, in milliseconds: a damaged file can make the Parquet decoder loop. */
+const GROUP_TIMEOUT = 3_000;
 const sealed = (count: number) => new SealedLog(count, KEY);
 
-/** An entry as the service's own encoders of exports take it. */
+/** Converts an entry to the input of the service's own export encoders. */
 function toExported(entry: Entry): ExportedEntry {
   const { id, sequence, agent_id, permission_request_id, event_type, details, ip_address, user_agent, created_at } =
     entry;
@@ -75,7 +75,7 @@ interface Given {
   kept?: JsonObject[];
 }
 
-/** Verifies bytes as if they had been downloaded. A fault that ends the verification counts like those of a report. */
+/** Verifies bytes as if they had been downloaded. A fault that ends the verification is returned in a report. */
 async function verify(
   file: Uint8Array,
   proof: Uint8Array,
@@ -89,7 +89,7 @@ async function verify(
       file: FILE,
       proof: PROOF,
       key,
-      groupTimeoutMs: PATIENCE,
+      groupTimeoutMs: GROUP_TIMEOUT,
       ...(kept && { checkpoints: KEPT }),
     });
   } catch (error) {
@@ -103,7 +103,7 @@ async function verifyParts(parts: SealedExport, given?: Given): Promise<Report> 
   return await verify(file, proof, given);
 }
 
-/** What is wrong first, in short. */
+/** The kind, sequence and id of the first fault; undefined if there is none. */
 function firstFault({ faults, unchecked }: Report) {
   expect(unchecked).toEqual([]);
   const [fault] = faults;
@@ -122,7 +122,7 @@ const request = fc.record({
 });
 const holes = fc.array(fc.tuple(fc.integer({ min: 1, max: 600 }), fc.integer({ min: 0, max: 30 })), { maxLength: 4 });
 
-/** Some log of which something is exported. */
+/** Random exports of random logs. */
 const exported = fc
   .tuple(sizes, request, holes, fc.constantFrom(...Array<string>(9).fill('json'), 'parquet'))
   .map(([size, filter, ranges, format]) => {
@@ -131,7 +131,7 @@ const exported = fc
   });
 
 describe('a sealed export', () => {
-  it('is proven, whatever its size, gaps, filters and format', async () => {
+  it('is proven with any size, gaps, filters and format', async () => {
     await fc.assert(
       fc.asyncProperty(exported, async (parts) => {
         const report = await verifyParts(parts);
@@ -143,7 +143,7 @@ describe('a sealed export', () => {
     );
   });
 
-  it('is proven without any entry, of an empty log and of one whose entries are all gone', async () => {
+  it('is proven without any entry: empty log, erased log, or filter without a match', async () => {
     expectProven(await verifyParts(sealed(0).export()));
     expectProven(await verifyParts(sealed(9).erase([1, 9]).export()));
     expectProven(await verifyParts(sealed(9).export({ ...EVERYTHING, agent_id: 'agent_none' }, 'parquet')));
@@ -164,11 +164,11 @@ describe('a sealed export', () => {
     (entries[2] as JsonObject).user_agent = '\ufeffbegins with a byte order mark';
     return new SealedLog(entries, KEY).export(EVERYTHING, format);
   };
-  it.each(['json', 'parquet'])('is proven with every kind of JSON in it: %s', async (format) => {
+  it.each(['json', 'parquet'])('is proven with every kind of JSON value: %s', async (format) => {
     expectProven(await verifyParts(odd(format)));
   });
 
-  it.each(['json', 'parquet'])('has every character and number under its leaf: %s', async (format) => {
+  it.each(['json', 'parquet'])('is not proven after a change of any character or number: %s', async (format) => {
     const changes: ((rows: Any[]) => void)[] = [
       ([{ details }]) => (details.scope['10'][3] = 0.10000000000000002),
       ([{ details }]) => (details.scope[''] = null),
@@ -188,7 +188,7 @@ describe('a sealed export', () => {
     expect(firstFault(await verifyParts(parts))).toMatchObject({ kind: 'changed', sequence: 3 });
   });
 
-  it.each(['json', 'parquet'])('is proven as the service writes it: %s', async (format) => {
+  it.each(['json', 'parquet'])("is proven when the service's own encoder writes it: %s", async (format) => {
     const log = sealed(3_000);
     const parts = log.export(EVERYTHING, format);
     const encoder =
@@ -198,7 +198,7 @@ describe('a sealed export', () => {
     expectProven(await verify(file, proof));
   });
 
-  it('says what filters and dates cannot show', async () => {
+  it('is reported with the limits of the proof: entries before and after it, and its filter', async () => {
     const [all, some] = await Promise.all([
       verifyParts(sealed(9).export()),
       Promise.resolve(sealed(9).export({ ...EVERYTHING, event_types: ['approve'] })),
@@ -216,7 +216,7 @@ describe('a change of the file', () => {
   const { file, proof } = write(parts);
   const lines = file.toString().split('\n');
 
-  it('of any one bit is found and attributed to its entry', async () => {
+  it('is detected for any single bit, and attributed to its entry', async () => {
     const starts = lines.map((_, at) =>
       Buffer.byteLength(
         lines
@@ -240,7 +240,7 @@ describe('a change of the file', () => {
   });
 
   const parquet = write(sealed(12).erase([3, 5]).export(EVERYTHING, 'parquet'));
-  it('of any one bit is found in Parquet', async () => {
+  it('is detected for any single bit in Parquet', async () => {
     for (let at = 0; at < parquet.file.length; at += depth.runs(485, 97)) {
       const changed = Buffer.from(parquet.file);
       changed[at] = (changed[at] ?? 0) ^ (1 << (at % 8));
@@ -248,7 +248,7 @@ describe('a change of the file', () => {
     }
   });
 
-  it('that truncates it anywhere is found', async () => {
+  it('is detected when the file is truncated anywhere', async () => {
     for (let length = 0; length < file.length; length += depth.runs(305, 61)) {
       expect(firstFault(await verify(file.subarray(0, length), proof)), `at ${length}`).toBeDefined();
     }
@@ -256,7 +256,7 @@ describe('a change of the file', () => {
     expect(firstFault(cut)).toMatchObject({ sequence: 7 });
   });
 
-  it('outside of the leaves is found', async () => {
+  it('is detected in columns that repeat the details, in added fields and in missing fields', async () => {
     const rows = structuredClone(parts.rows) as Any[];
     const judge = async () => firstFault(await verifyParts({ ...parts, rows }));
     rows[4].action = 'email.read';
@@ -269,7 +269,7 @@ describe('a change of the file', () => {
     expect(await judge()).toMatchObject({ kind: 'changed', sequence: 1 });
   });
 
-  it('that says the same thing twice, or a number that no double keeps, is found', async () => {
+  it('is detected for a duplicate name, and for a number that a double cannot represent', async () => {
     const judge = async (from: string, to: string) => {
       const text = writeJson(parts.rows).toString();
       expect(text).toContain(from);
@@ -290,18 +290,18 @@ describe('a change of the file', () => {
     expect(await judge('"amount":2}', '"amount": 2.0}')).toBeUndefined();
   });
 
-  it('that only its digest shows is found', async () => {
+  it('is detected by the digest when only white space differs', async () => {
     const spaced = Buffer.from(file.toString().replace('":"', '": "'));
     expect(firstFault(await verify(spaced, proof))).toMatchObject({ kind: 'file', sequence: undefined });
     expect(firstFault(await verify(Buffer.concat([file, Buffer.from('\n')]), proof))?.kind).toBe('file');
   });
 });
 
-describe('entries', () => {
+describe('the first fault', () => {
   const some = fc.tuple(exported, fc.nat(), fc.nat()).filter(([parts]) => parts.rows.length > 1);
   const pick = (rows: JsonObject[], at: number) => at % rows.length;
 
-  /** Changes the rows of an export, and sees to its digest and number of rows. */
+  /** Changes the rows of an export, and makes its digest and number of rows match. */
   const property = (change: (rows: Any[], parts: SealedExport, a: number, b: number) => object) =>
     fc.assert(
       fc.asyncProperty(some, async ([whole, a, b]) => {
@@ -313,13 +313,13 @@ describe('entries', () => {
       { numRuns: depth.runs(6, 30) },
     );
 
-  it('that are left out are named', () =>
+  it('names an entry that was left out', () =>
     property((rows, _, a) => {
       const [gone] = rows.splice(pick(rows, a), 1);
       return { kind: 'missing', sequence: gone.sequence };
     }));
 
-  it('that change places are named', () =>
+  it('names the first of two entries that changed places', () =>
     property((rows, _, a, b) => {
       const other = (pick(rows, a) + 1 + (b % (rows.length - 1))) % rows.length;
       const [first = 0, second = 0] = [pick(rows, a), other].sort((x, y) => x - y);
@@ -328,7 +328,7 @@ describe('entries', () => {
       return { kind: 'swapped', sequence, id };
     }));
 
-  it('that are changed are named', () =>
+  it('names an entry that was changed', () =>
     property((rows, _, a, b) => {
       const row = rows[pick(rows, a)];
       const names = ['agent_id', 'permission_request_id', 'event_type', 'ip_address', 'user_agent', 'user_id'];
@@ -336,7 +336,7 @@ describe('entries', () => {
       return { kind: 'changed', sequence: row.sequence, id: row.id };
     }));
 
-  it('that are numbered otherwise are named', () =>
+  it('names an entry whose sequence was changed', () =>
     property((rows, _, a, b) => {
       const row = rows[pick(rows, a)];
       const sequence = row.sequence;
@@ -344,7 +344,7 @@ describe('entries', () => {
       return { kind: 'changed', sequence, id: row.id };
     }));
 
-  it('that are added are named', () =>
+  it('names an entry that was added', () =>
     property((rows, parts, a, b) => {
       const listed = new Set(rows.map(({ sequence }) => sequence));
       let sequence = (b % 650) + 1;
@@ -354,21 +354,21 @@ describe('entries', () => {
       return { kind: 'added', sequence, id: forged.id, ...(parts && {}) };
     }));
 
-  it('that stand twice are named', () =>
+  it('names an entry that was duplicated', () =>
     property((rows, _, a) => {
       const at = pick(rows, a);
       rows.splice(at, 0, rows[at]);
       return { kind: 'added', sequence: rows[at].sequence, id: rows[at].id };
     }));
 
-  it('that are added at the end are named', () =>
+  it('names an entry that was added at the end', () =>
     property((rows) => {
       const forged = toRow(makeEntry(rows.at(-1).sequence + 700));
       rows.push(forged);
       return { kind: 'added', sequence: forged.sequence, id: forged.id };
     }));
 
-  it('are the first that are wrong where several are', () =>
+  it('is the first changed entry when several were changed', () =>
     property((rows, _, a, b) => {
       const [first = 0, second = 0] = [a, b].map((at) => pick(rows, at)).sort((x, y) => x - y);
       rows[first].agent_id += 'x';
@@ -376,7 +376,7 @@ describe('entries', () => {
       return { kind: 'changed', sequence: rows[first].sequence };
     }));
 
-  it('of another log do not pass for those of this', async () => {
+  it('names the first entry when all entries come from another log', async () => {
     const parts = sealed(9).export();
     const other = new SealedLog(
       makeEntries(9).map((entry) => ({ ...entry, user_id: `${USER.slice(0, -1)}0` })),
@@ -389,7 +389,7 @@ describe('entries', () => {
   });
 });
 
-describe('what was left out together with its proof', () => {
+describe('an entry that was left out together with its proof', () => {
   const without = (log: SealedLog, gone: number[], request?: ExportRequest) => {
     const parts = log.export(request);
     const rows = parts.rows.filter(({ sequence }) => !gone.includes(sequence as number));
@@ -397,7 +397,7 @@ describe('what was left out together with its proof', () => {
     return { ...parts, rows, tree, head: { ...parts.head, row_count: rows.length } };
   };
 
-  it('is noticed between the first and the last, unless it is recorded as erased', async () => {
+  it('is reported as missing between the first and the last entry, unless it is recorded as erased', async () => {
     expect(firstFault(await verifyParts(without(sealed(20), [9])))).toMatchObject({ kind: 'missing', sequence: 9 });
     const log = sealed(20).erase([3, 4], [8, 9], [10, 11]);
     expectProven(await verifyParts(log.export()));
@@ -405,7 +405,7 @@ describe('what was left out together with its proof', () => {
     expect(firstFault(await verifyParts(without(log, [7])))).toMatchObject({ kind: 'missing', sequence: 7 });
   });
 
-  it('is not noticed before the first entry or with a filter, and the report says so', async () => {
+  it('cannot be detected before the first entry, after the last one or with a filter, and the report says so', async () => {
     const late = await verifyParts(without(sealed(20), [1, 2, 20]));
     expectProven(late);
     expect(late.limits.join()).toContain('before 3 and after 19');
@@ -414,7 +414,7 @@ describe('what was left out together with its proof', () => {
     expect(filtered.limits.join()).toContain('had a filter (one agent)');
   });
 
-  it('was lost before its leaf was sealed', async () => {
+  it('is reported as lost before sealing when the sealed leaf does not contain it', async () => {
     const log = sealed(8);
     const leaves = log.leaves.with(4, sha256(Buffer.of(0)));
     const parts = log.export();
@@ -429,8 +429,8 @@ describe('what was left out together with its proof', () => {
   });
 });
 
-describe('a sealed log that is wrong in itself', () => {
-  it('is found by times that go backwards', async () => {
+describe('the verifier', () => {
+  it('reports an entry with an earlier time than the one before it', async () => {
     const entries = makeEntries(9);
     (entries[5] as JsonObject).created_at = '2026-01-01T00:00:04.999Z';
     expect(firstFault(await verifyParts(new SealedLog(entries, KEY).export()))).toMatchObject({
@@ -442,12 +442,12 @@ describe('a sealed log that is wrong in itself', () => {
   });
 
   it.each<[string, Partial<ExportRequest>, number]>([
-    ['before the first date', { start_date: '2026-01-01T00:00:01.0001Z' }, 1],
-    ['at the second date', { end_date: '2026-01-01T00:00:09Z' }, 9],
-    ['after a date of another offset', { end_date: '2026-01-01T02:00:05+02:00' }, 5],
+    ['before the start date', { start_date: '2026-01-01T00:00:01.0001Z' }, 1],
+    ['at the end date', { end_date: '2026-01-01T00:00:09Z' }, 9],
+    ['at an end date with another UTC offset', { end_date: '2026-01-01T02:00:05+02:00' }, 5],
     ['of another agent', { agent_id: makeEntry(1).agent_id }, 2],
     ['of another type', { event_types: ['approve', 'use', 'deny'] }, 4],
-  ])('finds an entry %s that was not requested', async (_, request, sequence) => {
+  ])('reports an entry %s that was not requested', async (_, request, sequence) => {
     const parts = sealed(9).export();
     const head = { ...parts.head, request: { ...parts.head.request, ...request } };
     expect(firstFault(await verifyParts({ ...parts, head }))).toMatchObject({ kind: 'added', sequence });
@@ -466,7 +466,7 @@ describe('a sealed log that is wrong in itself', () => {
     }
   });
 
-  it('shows an entry that was recorded as erased', async () => {
+  it('reports an entry that is recorded as erased', async () => {
     const parts = sealed(9).export();
     const { erased } = sealed(9).erase([6, 7]);
     expect(firstFault(await verifyParts({ ...parts, head: { ...parts.head, erased } }))).toMatchObject({
@@ -483,7 +483,7 @@ describe('the record of an erasure', () => {
       .record('agent_deleted', '2026-06-02T00:00:00.000Z', [[9, 9]]);
     return log.record('retention', null, [[1, 1]]);
   };
-  /** Entry 9 is gone by a record that was changed. */
+  /** Verifies an export without entry 9, whose record of erasure was changed. */
   const judge = async (change: Partial<Erasure>, given?: Given) => {
     const parts = erasure().export();
     const erased = parts.head.erased.map((record, at) => (at === 1 ? ({ ...record, ...change } as Erasure) : record));
@@ -491,24 +491,24 @@ describe('the record of an erasure', () => {
   };
   const signed = (log: SealedLog) => log.record('agent_deleted', '2026-06-02T00:00:00.000Z', [[9, 9]]).erased[0]?.note;
 
-  it('counts if the log signed it, and is reported with its reason', async () => {
+  it('is accepted if the log signed it, and reported with its reason', async () => {
     const report = await verifyParts(erasure().export());
     expectProven(report);
     expect(report.proven.join()).toContain(
       'signed a record for the missing entries: 2 entries erased (retention), the last on 2026-06-01T00:00:00.000Z; ' +
         '1 entry erased (agent_deleted), the last on 2026-06-02T00:00:00.000Z; 1 entry hidden, to be erased later.',
     );
-    // The service may have had another host.
+    // The service may have had another host name when it signed the record.
     const key = join(folder, 'jwks.json');
     writeFileSync(key, JSON.stringify({ keys: [KEY.jwk] }));
     expectProven(await judge({ note: signed(new SealedLog(0, KEY, `old.test/${USER}`)) ?? '' }, { key }));
   });
 
   it.each<[string, Partial<Erasure>]>([
-    ['is not signed', { note: '' }],
-    ['is not signed at all', { note: undefined as never }],
+    ['has an empty signature', { note: '' }],
+    ['has no signature', { note: undefined as never }],
     [
-      'tells of more',
+      'covers more entries than the signed one',
       {
         ranges: [
           [9, 9],
@@ -516,24 +516,24 @@ describe('the record of an erasure', () => {
         ],
       },
     ],
-    ['tells of another time', { erased_at: '2026-06-02T00:00:00.001Z' }],
-    ['tells of another reason', { reason: 'retention' }],
-    ['tells of what is still to come', { erased_at: null }],
-    ['is that of another account', { note: signed(new SealedLog(0, KEY, 'countersign.test/user_other')) ?? '' }],
-    ['is forged', { note: signed(sealed(0))?.replace(/.{5}=\n$/, 'AAAAA=\n') ?? '' }],
-    ['is a checkpoint', { note: sealed(9).checkpoint().note }],
-  ])('is found where it %s', async (_, change) => {
+    ['has another time than the signed one', { erased_at: '2026-06-02T00:00:00.001Z' }],
+    ['has another reason than the signed one', { reason: 'retention' }],
+    ['has no time', { erased_at: null }],
+    ['belongs to another account', { note: signed(new SealedLog(0, KEY, 'countersign.test/user_other')) ?? '' }],
+    ['has a forged signature', { note: signed(sealed(0))?.replace(/.{5}=\n$/, 'AAAAA=\n') ?? '' }],
+    ['has the note of a checkpoint', { note: sealed(9).checkpoint().note }],
+  ])('is not accepted if it %s', async (_, change) => {
     expect(firstFault(await judge(change))).toMatchObject({ kind: 'missing', sequence: 9 });
   });
 
-  it('that is hidden holds with the head that it was signed for alone', async () => {
+  it('is not accepted for hidden entries with another head than it was signed with', async () => {
     const log = sealed(20).record('retention', null, [[1, 1]]);
     const parts = log.export();
     const head = { ...parts.head, checkpoint: log.checkpoint(20, '2026-07-02T00:00:00.000Z') };
     expect(firstFault(await verifyParts({ ...parts, head }))).toMatchObject({ kind: 'missing', sequence: 1 });
   });
 
-  it('by a key that was not given cannot be checked', async () => {
+  it('is reported as unchecked if an unknown key signed it', async () => {
     const report = await judge({ note: signed(new SealedLog(0, new LogKey())) ?? '' });
     expect(report.faults).toEqual([]);
     expect(report.unchecked).toEqual([
@@ -547,8 +547,8 @@ describe('a change of the proof', () => {
   const { file, proof } = write(parts);
   const text = proof.toString('latin1');
 
-  it('of any one bit is found, but for what it reports of the service', async () => {
-    // The names and reasons of the service are nobody's to prove; the dates only bound what may be in the file.
+  it('is detected for any single bit, except in the fields export_id and request', async () => {
+    // Nothing proves the export's id; the dates of the request only bound which entries may be in the file.
     const open = ['export_id', 'request'].map((name) => {
       const start = text.indexOf(`"${name}":`);
       return [start + name.length + 3, text.indexOf('\n', start) - 1] as const;
@@ -557,13 +557,13 @@ describe('a change of the proof', () => {
       if (open.some(([start, end]) => at >= start && at < end)) continue;
       const changed = Buffer.from(proof);
       changed[at] = (changed[at] ?? 0) ^ (1 << (at % 8));
-      // The key that signed the record of an erasure may be another, which nobody gave.
+      // A changed key id in a record of erasure may be that of a key that was not given: it cannot be checked.
       const { faults, unchecked } = await verify(file, changed);
       expect([...faults, ...unchecked], `byte ${at}: ${text.slice(at - 20, at + 1)}`).not.toEqual([]);
     }
   });
 
-  it('of any leaf names the entry, and says that the file is in order', async () => {
+  it('is attributed to the entry when it is in a leaf, and the report says that the file was not changed', async () => {
     for (const [at, part] of parts.tree.entries()) {
       const [sequence, salt, hash] = part as [number, string | number, string];
       if (typeof salt === 'number') continue;
@@ -582,28 +582,32 @@ describe('a change of the proof', () => {
   it.each<[string, (tree: Any[]) => void, number]>([
     ['a gap', (tree) => tree.splice(2, 1), 3],
     ['an overlap', (tree) => tree.splice(2, 0, tree[1]), 3],
-    ['a part that is cut', (tree) => tree.pop(), 23],
-    ['a part beyond its size', (tree) => tree.push([24, 24, 'a'.repeat(64)]), 24],
+    ['a missing last part', (tree) => tree.pop(), 23],
+    ['a part beyond the size of the tree', (tree) => tree.push([24, 24, 'a'.repeat(64)]), 24],
     ['parts in another order', (tree) => tree.reverse(), 1],
-    ['a span that is no subtree', (tree) => tree.splice(2, 2, [3, 5, 'a'.repeat(64)]), 3],
-    ['a span that does not begin where subtrees do', (tree) => tree.splice(1, 2, [2, 3, 'a'.repeat(64)]), 2],
-    ['a part of another form', (tree) => tree.splice(3, 1, [5, 'no salt', 'a'.repeat(64)]), 5],
-    ['a part of four', (tree) => tree[3].push(1), 5],
-    ['a hash of capitals', (tree) => (tree[3][2] = tree[3][2].toUpperCase()), 5],
-  ])('that leaves %s in its tree is found', async (_, change, sequence) => {
+    ['a span of a size that no complete subtree has', (tree) => tree.splice(2, 2, [3, 5, 'a'.repeat(64)]), 3],
+    [
+      'a span that does not begin where a complete subtree does',
+      (tree) => tree.splice(1, 2, [2, 3, 'a'.repeat(64)]),
+      2,
+    ],
+    ['a part with a salt of the wrong form', (tree) => tree.splice(3, 1, [5, 'no salt', 'a'.repeat(64)]), 5],
+    ['a part with a fourth element', (tree) => tree[3].push(1), 5],
+    ['a hash in upper case', (tree) => (tree[3][2] = tree[3][2].toUpperCase()), 5],
+  ])('is detected when it leaves %s in the tree', async (_, change, sequence) => {
     const tree = structuredClone(parts.tree);
     change(tree);
     expect(firstFault(await verifyParts({ ...parts, tree }))).toMatchObject({ kind: 'proof', sequence });
   });
 
-  it('that is one endless line is not kept in memory', async () => {
+  it('is refused when a line is too long, in the proof or in the file', async () => {
     const endless = Buffer.alloc(2 ** 26 + 2 ** 20, 'a');
     const { faults } = await verify(file, endless);
     expect(faults[0]?.message).toContain('a line is too long');
     expect((await verify(endless, proof)).faults[0]?.message).toContain('a line is too long');
   });
 
-  it('that matches a changed file does not have the signed root', async () => {
+  it('is detected by the signed root when the proof matches a changed file', async () => {
     const forged = new SealedLog(
       log23((entry) => (entry.ip_address = '198.51.100.1')),
       KEY,
@@ -615,7 +619,7 @@ describe('a change of the proof', () => {
     expect(report.faults[0]?.message).toContain('The root of the tree is not that of the checkpoint');
   });
 
-  it('in its size, its number of rows or its form is found', async () => {
+  it('is detected in its tree size, number of rows, version, format and checkpoint', async () => {
     const judge = async (head: object) =>
       firstFault(await verifyParts({ ...parts, head: { ...parts.head, ...head } as never }));
     expect(await judge({ row_count: 8 })).toMatchObject({ kind: 'file' });
@@ -644,10 +648,10 @@ function log23(change: (entry: Any) => void) {
   return entries;
 }
 
-describe('the signature', () => {
+describe('the signature of a checkpoint', () => {
   const parts = sealed(5).export();
 
-  it('is by one of the keys of a JWK set, whichever', async () => {
+  it('is accepted from any log key of a JWK set', async () => {
     const set = join(folder, 'jwks.json');
     const token = { ...new LogKey().jwk, kid: 'token-1' };
     writeFileSync(set, JSON.stringify({ keys: [token, new LogKey().jwk, KEY.jwk] }));
@@ -656,7 +660,7 @@ describe('the signature', () => {
     expect(report.key).toContain(String(KEY.jwk.kid));
   });
 
-  it('is not accepted from a key that is not for logs', async () => {
+  it('is not accepted from a key with another key id than that of a log key', async () => {
     const set = join(folder, 'jwks.json');
     for (const jwk of [
       { ...KEY.jwk, kid: 'token-1' },
@@ -667,12 +671,12 @@ describe('the signature', () => {
     }
   });
 
-  it('is not by another key, nor under another name', async () => {
+  it('is not accepted from another key or for another log name', async () => {
     expect(firstFault(await verifyParts(parts, { key: new LogKey().verifierKey() }))?.kind).toBe('checkpoint');
     expect(firstFault(await verifyParts(parts, { key: KEY.verifierKey('other.test/user') }))?.kind).toBe('checkpoint');
   });
 
-  it('is not proven where there is no key', async () => {
+  it('is not checked without a key, and the report says where to get the key', async () => {
     writeFileSync(FILE, write(parts).file);
     writeFileSync(PROOF, write(parts).proof);
     const report = await verifyFile({ file: FILE, proof: PROOF });
@@ -686,7 +690,7 @@ describe('kept checkpoints', () => {
   const log = sealed(100);
   const kept = [0, 1, 7, 64, 64, 99, 100].map((size, at) => log.checkpoint(size, `2026-02-0${at + 1}T00:00:00.000Z`));
 
-  it('are proven consistent with a full export', async () => {
+  it('are proven to be consistent with a full export', async () => {
     const report = await verifyParts(log.export(), { kept });
     expectProven(report);
     expect(report.proven.join()).toContain(
@@ -694,7 +698,7 @@ describe('kept checkpoints', () => {
     );
   });
 
-  it('show since when a log was rewritten', async () => {
+  it('show between which checkpoints a log was rewritten', async () => {
     const entries = makeEntries(100);
     (entries[69] as JsonObject).ip_address = '198.51.100.1';
     const report = await verifyParts(new SealedLog(entries, KEY).export(), { kept });
@@ -705,7 +709,7 @@ describe('kept checkpoints', () => {
     expect(report.faults[0]?.evidence).toMatchObject({ still_right_at_size: 64, kept_on: '2026-02-05T00:00:00.000Z' });
   });
 
-  it('cannot all be compared with a part of the log, or an older one', async () => {
+  it('are reported as not compared when the export has only a part of the log, or an older log', async () => {
     const part = await verifyParts(log.erase([40, 100]).export(), { kept });
     expectProven(part);
     expect(part.limits.join()).toContain('1 kept checkpoint cannot be compared offline');
@@ -714,7 +718,7 @@ describe('kept checkpoints', () => {
     expect(older.limits.join()).toContain('2 kept checkpoints of a larger log');
   });
 
-  it('of another log, or forged, are faults; of an old key, a remark', async () => {
+  it('are faults if they are forged or of another log, and are only mentioned if an unknown key signed them', async () => {
     const judge = async (checkpoint: JsonObject) => await verifyParts(sealed(100).export(), { kept: [checkpoint] });
     const other = new SealedLog(5, KEY, 'countersign.test/user_01m7x1kd4rfd295j3kx3gjdnpf').checkpoint();
     expect((await judge(other)).faults[0]?.message).toContain('another log');
@@ -725,7 +729,7 @@ describe('kept checkpoints', () => {
     expect(old.limits.join()).toContain('a key that was not given');
   });
 
-  it('of an earlier host of the service count for the same log, and the report says so', async () => {
+  it('are compared if they name an earlier host of the service, and the report says so', async () => {
     const before = new SealedLog(makeEntries(100), KEY, `former.test/${USER}`);
     const names = [7, 64, 100].map((size) => before.checkpoint(size, '2026-02-01T00:00:00.000Z'));
     const report = await verifyParts(sealed(100).export(), { kept: [...names, ...kept] });
@@ -739,16 +743,16 @@ describe('kept checkpoints', () => {
   });
 });
 
-describe('one entry', () => {
+describe('a single entry', () => {
   const log = sealed(21);
   const judge = async (entry: unknown, proof: unknown) =>
     await verify(Buffer.from(JSON.stringify(entry)), Buffer.from(JSON.stringify(proof)));
 
-  it('is proven at every place', async () => {
+  it('is proven at every place in the log', async () => {
     for (const entry of log.entries) expectProven(await judge(entry, entryProof(log, entry.sequence)));
   });
 
-  it('is not proven by another proof, or once it is changed', async () => {
+  it('is not proven after a change of the entry or of its proof', async () => {
     const proof = entryProof(log, 9) as Any;
     const entry = makeEntry(9);
     const wrong = async (changed: object, changedProof: object = {}) =>

@@ -40,7 +40,7 @@ describe('the tree of RFC 9162', () => {
     }
   });
 
-  it('grows by any complete subtree where it stands, and by no other', () => {
+  it('accepts exactly the complete subtrees that fit at its end', () => {
     const front = new TreeFrontier();
     front.append(4, bytes(H.node14));
     expect([1, 2, 4, 8, 3].map((size) => front.canAppend(size))).toEqual([true, true, true, false, false]);
@@ -57,24 +57,27 @@ describe('the tree of RFC 9162', () => {
     [3, 3, path('node12')],
     [2, 5, path('leaf1', 'node34', 'leaf5')],
   ];
-  it.each(inclusions)('leads from leaf %i of %i to the root', (number, size, good) => {
-    const check = (index: number, of: number, from = leaf(number), along = good, to = root(size)) =>
-      verifyInclusion(index, of, from, along, to);
-    expect(check(number - 1, size)).toBe(true);
-    expect(check(number, size)).toBe(false);
-    expect(check((number - 1) ^ 2, size)).toBe(false);
-    expect(check(number - 2, size)).toBe(false);
-    expect(check(number - 1, size * 2)).toBe(false);
-    expect(check(number - 1, Math.floor(size / 2))).toBe(false);
-    expect(check(number - 1, size, flip(leaf(number)))).toBe(false);
-    expect(check(number - 1, size, leaf(number), good, bytes(EMPTY))).toBe(false);
-    expect(check(number - 1, size, leaf(number), [...good, root(size)])).toBe(false);
-    expect(check(number - 1, size, leaf(number), [root(size), ...good])).toBe(false);
-    for (const at of good.keys()) {
-      expect(check(number - 1, size, leaf(number), good.with(at, flip(good[at] as Buffer)))).toBe(false);
-      expect(check(number - 1, size, leaf(number), good.toSpliced(at, 1))).toBe(false);
-    }
-  });
+  it.each(inclusions)(
+    'accepts the inclusion proof of leaf %i in %i leaves, and no variation of it',
+    (number, size, good) => {
+      const check = (index: number, of: number, from = leaf(number), along = good, to = root(size)) =>
+        verifyInclusion(index, of, from, along, to);
+      expect(check(number - 1, size)).toBe(true);
+      expect(check(number, size)).toBe(false);
+      expect(check((number - 1) ^ 2, size)).toBe(false);
+      expect(check(number - 2, size)).toBe(false);
+      expect(check(number - 1, size * 2)).toBe(false);
+      expect(check(number - 1, Math.floor(size / 2))).toBe(false);
+      expect(check(number - 1, size, flip(leaf(number)))).toBe(false);
+      expect(check(number - 1, size, leaf(number), good, bytes(EMPTY))).toBe(false);
+      expect(check(number - 1, size, leaf(number), [...good, root(size)])).toBe(false);
+      expect(check(number - 1, size, leaf(number), [root(size), ...good])).toBe(false);
+      for (const at of good.keys()) {
+        expect(check(number - 1, size, leaf(number), good.with(at, flip(good[at] as Buffer)))).toBe(false);
+        expect(check(number - 1, size, leaf(number), good.toSpliced(at, 1))).toBe(false);
+      }
+    },
+  );
 
   const growths: [number, number, Buffer[]][] = [
     [1, 8, path('leaf2', 'node34', 'node58')],
@@ -82,7 +85,7 @@ describe('the tree of RFC 9162', () => {
     [2, 5, path('node34', 'leaf5')],
     [6, 7, path('node56', 'leaf7', 'node14')],
   ];
-  it.each(growths)('grows from %i to %i leaves', (from, to, good) => {
+  it.each(growths)('accepts the consistency proof from %i to %i leaves, and no variation of it', (from, to, good) => {
     expect(verifyConsistency(head(from), head(to), good)).toBe(true);
     for (const [first, second, along] of [
       [{ ...head(from), size: from - 1 }, head(to), good],
@@ -103,7 +106,7 @@ describe('the tree of RFC 9162', () => {
     }
   });
 
-  it('grows from nothing, and into itself, with an empty path', () => {
+  it('accepts only an empty consistency proof from the empty tree, and from a tree to itself', () => {
     expect(verifyConsistency(head(0), head(0), [])).toBe(true);
     expect(verifyConsistency(head(0), head(5), [])).toBe(true);
     expect(verifyConsistency(head(5), head(5), [])).toBe(true);
@@ -114,7 +117,7 @@ describe('the tree of RFC 9162', () => {
     expect(verifyConsistency(head(5), head(4), [])).toBe(false);
   });
 
-  it('agrees with the definition for every size and place to 40', () => {
+  it('accepts proofs by the definitions of RFC 9162 for every size and place up to 40', () => {
     const leaves = Array.from({ length: 40 }, (_, at) => sha256(Buffer.of(0, at)));
     for (let n = 1; n <= leaves.length; n++) {
       const tree = { size: n, root: rootOf(leaves.slice(0, n)) };
@@ -128,8 +131,8 @@ describe('the tree of RFC 9162', () => {
   });
 });
 
-describe('signed notes', () => {
-  // The example of golang.org/x/mod/sumdb/note, which the specification took over.
+describe('a signed note', () => {
+  // The example of golang.org/x/mod/sumdb/note, which the specification repeats.
   const KEY = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW';
   const TEXT = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n";
   const LINE =
@@ -137,12 +140,12 @@ describe('signed notes', () => {
   const NOTE = `${TEXT}\n${LINE}`;
   const key = parseVerifierKey(KEY);
 
-  it('verify', () => {
+  it('is verified with the key of its signer', () => {
     expect(parseNote(NOTE).text).toBe(TEXT);
     expect(findSigner(parseNote(NOTE), 'PeterNeumann', [key])).toBe(key);
   });
 
-  it('are not those of another text, key or name', () => {
+  it('is not verified with another text, key or name', () => {
     const changed = parseNote(NOTE.replace('answer', 'Answer'));
     expect(() => findSigner(changed, 'PeterNeumann', [key])).toThrow('did not make');
     expect(findSigner(parseNote(NOTE), 'PeterNeumann', [])).toBeNull();
@@ -150,7 +153,7 @@ describe('signed notes', () => {
     expect(findSigner(parseNote(NOTE.replace('— PeterNeumann', '— PeterNeuman')), 'PeterNeumann', [key])).toBeNull();
   });
 
-  it('may bear signatures by others', () => {
+  it('may have signatures of other keys', () => {
     const other = `— EnochRoot rwz+eBzmZa0SO3NbfRGzPCpDckykFXSdeX+MNtCOXm2/5n2tiOHp+vAF1aGrQ5ovTG01oOTGwnWLox33WWd1RvMc+QQ=\n`;
     expect(findSigner(parseNote(NOTE + other), 'PeterNeumann', [key])).toBe(key);
     expect(findSigner(parseNote(`${TEXT}\n${other}${LINE}`), 'PeterNeumann', [key])).toBe(key);
@@ -159,16 +162,16 @@ describe('signed notes', () => {
   it.each([
     ['no signature', TEXT],
     ['no empty line', TEXT + LINE],
-    ['a line that is none', `${NOTE}x\n`],
+    ['a malformed line', `${NOTE}x\n`],
     ['no last newline', NOTE.slice(0, -1)],
     ['another dash', NOTE.replace('—', '-')],
     ['a control character', NOTE.replace('answer', 'ans\twer')],
-    ['another spelling of base64', NOTE.replace('JnAM=', 'JnAN=')],
-  ])('are refused with %s', (_, note) => {
+    ['non-canonical base64', NOTE.replace('JnAM=', 'JnAN=')],
+  ])('is refused with %s', (_, note) => {
     expect(() => parseNote(note)).toThrow(SyntaxError);
   });
 
-  it('take no key that is cut or changed', () => {
+  it('cannot be verified with a key that was shortened or changed by one character', () => {
     for (let at = 0; at < KEY.length; at++) {
       expect(() => parseVerifierKey(KEY.slice(0, at) + KEY.slice(at + 1)), `without ${at}`).toThrow(SyntaxError);
       const code = String.fromCharCode(KEY.charCodeAt(at) + 1);
@@ -177,8 +180,8 @@ describe('signed notes', () => {
   });
 });
 
-describe('checkpoints', () => {
-  // The example of C2SP tlog-checkpoint, with the line that tells the time.
+describe('a checkpoint', () => {
+  // The example of C2SP tlog-checkpoint, with an extension line for the time.
   const SIGNATURE =
     '\n— example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n';
   const ROOT = 'CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=';
@@ -186,28 +189,28 @@ describe('checkpoints', () => {
   const ORIGIN = 'example.com/behind-the-sofa';
   const TIME = 'time 2026-01-01T00:00:00.000Z';
 
-  it('are read', () => {
+  it('is parsed into origin, size, root and time', () => {
     const checkpoint = read(ORIGIN, '20852163', ROOT, TIME);
     expect(checkpoint).toMatchObject({ origin: ORIGIN, size: 20852163, time: '2026-01-01T00:00:00.000Z' });
     expect(checkpoint.root.toString('base64')).toBe(ROOT);
   });
 
   it.each([
-    ['a size with zeros before it', [ORIGIN, '020852163', ROOT, TIME]],
-    ['a size that is none', [ORIGIN, '-1', ROOT, TIME]],
-    ['a size beyond what a number keeps', [ORIGIN, '9007199254740993', ROOT, TIME]],
+    ['leading zeros in the size', [ORIGIN, '020852163', ROOT, TIME]],
+    ['a negative size', [ORIGIN, '-1', ROOT, TIME]],
+    ['a size that a double cannot represent', [ORIGIN, '9007199254740993', ROOT, TIME]],
     ['a short root', [ORIGIN, '1', 'CsUYapGGPo4dkMgIAUqomw==', TIME]],
     ['no time', [ORIGIN, '1', ROOT]],
-    ['a time that is none', [ORIGIN, '1', ROOT, 'time 2026-13-01T00:00:00.000Z']],
+    ['an invalid time', [ORIGIN, '1', ROOT, 'time 2026-13-01T00:00:00.000Z']],
     ['more lines', [ORIGIN, '1', ROOT, TIME, 'more']],
     ['no origin', ['', '1', ROOT, TIME]],
-  ])('are refused with %s', (_, lines) => {
+  ])('is refused with %s', (_, lines) => {
     expect(() => read(...lines)).toThrow('It ');
   });
 });
 
 describe('canonical JSON', () => {
-  it('is that of RFC 8785 section 3.2.2', () => {
+  it('matches the example of RFC 8785 section 3.2.2', () => {
     const text = String.raw`{
       "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
       "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
@@ -218,7 +221,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('sorts names as RFC 8785 section 3.2.3 does', () => {
+  it('sorts names as in the example of RFC 8785 section 3.2.3', () => {
     const value: Json = {
       '\u20ac': 'Euro Sign',
       '\r': 'Carriage Return',
@@ -253,18 +256,18 @@ describe('canonical JSON', () => {
     ['41b3de4355555555', '333333333.3333333'],
     ['becbf647612f3696', '-0.0000033333333333333333'],
     ['43143ff3c1cb0959', '1424953923781206.2'],
-  ])('writes the double %s as RFC 8785 appendix B does', (hex, text) => {
+  ])('writes the double %s as in RFC 8785 appendix B', (hex, text) => {
     expect(canonicalJson(bytes(hex).readDoubleBE())).toBe(text);
   });
 
-  it('does not exist of what is not finite or not Unicode', () => {
+  it('throws for numbers that are not finite and for text that is not Unicode', () => {
     for (const value of [Number.NaN, Number.POSITIVE_INFINITY, '\ud800', { '\udead': 1 }]) {
       expect(() => canonicalJson(value)).toThrow(TypeError);
     }
   });
 });
 
-describe('JSON that is read', () => {
+describe('the JSON parser', () => {
   it.each(['{"a":1,"a":2}', '{"a":1,"\\u0061":2}', '[{"b":{"a":1,"c":[{}],"a":1}}]', '{"":1,"":1}'])(
     'refuses a duplicate name: %s',
     (text) => {
@@ -283,7 +286,7 @@ describe('JSON that is read', () => {
     '{"2":1,"1":{"a":"\\":","b":"a"},"a":[{"a":1},{"a":1}]}',
     '[1.50, 1E3, -0, 0.0, 1e-7, 12.50e-1, 1e21]',
     '" \\u0041 "',
-  ])('is taken in any spelling that keeps its meaning: %s', (text) => {
+  ])('accepts any spelling with the same value: %s', (text) => {
     expect(parseJson(text)).toEqual(JSON.parse(text));
   });
 });

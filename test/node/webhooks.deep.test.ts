@@ -20,7 +20,7 @@ import { findRuntimes, prepareState, type Service, startService, sweep } from '.
 import { createTenant, type Tenant } from '../support/local/tenant';
 
 const MB = 2 ** 20;
-/** Within this time of a sweep what a killed worker had taken is sent again, in milliseconds. */
+/** Deliveries that a killed worker had claimed are sent again within this time of a sweep, in milliseconds. */
 const RECOVERY = 30_000;
 const HEAD = 'HTTP/1.1 200 OK\r\n';
 
@@ -39,7 +39,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 });
 
-describe('beside a running service', () => {
+describe('with a running service', () => {
   let service: Service;
   let user: Client;
   let tenant: Tenant;
@@ -56,7 +56,7 @@ describe('beside a running service', () => {
     return (await user.expect<{ id: string; secret: string }>(201, 'POST', '/v1/webhooks', { url })).body;
   }
 
-  /** Sends a test event to an address, and reads what is recorded of the first attempt. */
+  /** Sends a test event to a URL, and returns the record of the first attempt. */
   async function deliverTo(url: string) {
     const { id } = await register(url);
     const started = Date.now();
@@ -97,27 +97,27 @@ describe('beside a running service', () => {
     ['fails', answer('500 Oh'), failure(500, 'The answer was 500.')],
     ['floods-failing', floods('500 Oh', false), failure(500, 'The answer was 500.')],
     ['bombs-failing', floods('500 Oh', true), failure(500, 'The answer was 500.')],
-  ])('a receiver that %s is recorded with a plain reason', async (name, fault, expected) => {
+  ])('the first attempt is recorded as documented for the receiver %s', async (name, fault, expected) => {
     receiver.faults.set(name, fault);
     expect(await deliverTo(at(name))).toMatchObject(expected);
     expect(receiver.sentTo(name).length).toBeGreaterThan(0);
   });
 
-  it('a port where nobody listens is recorded with a plain reason', async () => {
+  it('a closed port is recorded as a failed connection', async () => {
     const closed = await FaultyReceiver.start();
     const { port } = closed;
     closed.stop();
     expect(await deliverTo(`http://127.0.0.1:${port}/`)).toMatchObject(failure(null, 'The connection failed.'));
   });
 
-  it('a port that speaks no TLS is recorded with a plain reason', async () => {
+  it('a port without TLS is recorded as a failed secure connection', async () => {
     const { error, ...found } = await deliverTo(`https://localhost:${receiver.port}/no-tls`);
     expect(found).toMatchObject({ status: 'pending', code: null });
     expect(error).toMatch(/^A secure connection could not be made/);
     expect(receiver.sentTo('no-tls')).toEqual([]);
   });
 
-  it.skipIf(spawnSync('openssl', ['version']).error)('a certificate of nobody’s is not trusted', async () => {
+  it.skipIf(spawnSync('openssl', ['version']).error)('a self-signed certificate is not trusted', async () => {
     const server = await startSelfSigned(folder);
     try {
       const { error, ...found } = await deliverTo(`https://localhost:${server.port}/`);
@@ -143,11 +143,11 @@ describe('beside a running service', () => {
   });
 
   it.each([
-    ['an endless answer', 'floods', floods('200 OK', false)],
-    ['an endless answer that is compressed', 'bombs', floods('200 OK', true)],
-  ])('of %s no more than 16 KiB are taken, and no memory', async (_, name, fault) => {
+    ['an endless response', 'floods', floods('200 OK', false)],
+    ['an endless compressed response', 'bombs', floods('200 OK', true)],
+  ])('the service stops reading %s, and uses less than 64 MB of memory for it', async (_, name, fault) => {
     receiver.faults.set(name, fault);
-    // The first shows what a receiver costs at all.
+    // The first delivery allocates what any receiver needs.
     await deliverTo(at('answers'));
     const before = memoryOf(service);
     for (let i = 0; i < 5; i++) {
@@ -155,12 +155,12 @@ describe('beside a running service', () => {
     }
     expect(memoryOf(service) - before).toBeLessThan(64 * MB);
     for (const deadline = Date.now() + 5_000; !receiver.written.has(name) && Date.now() < deadline; ) await pause(20);
-    // The rest is what the two kernels hold for a connection that nobody reads; compressed, a thousandth of what it
-    // makes.
+    // Whatever the receiver could write is in the socket buffers of both ends; compressed bytes stand for a thousand
+    // times as many.
     expect(receiver.written.get(name)).toBeLessThan(name === 'bombs' ? 2 * MB : 16 * MB);
   });
 
-  it('a receiver that answers nothing, or never ends its head or its body, is given up after 15 seconds', async () => {
+  it('an attempt times out after 15 seconds if the receiver sends nothing, or never ends its headers or body', async () => {
     receiver.faults.set('hangs', () => undefined);
     receiver.faults.set('slow-head', drips(HEAD, 'X-Drop: 1\r\n'));
     receiver.faults.set('slow-body', drips(`${HEAD}Content-Length: 9999\r\n\r\n`, '.'));
@@ -176,7 +176,7 @@ describe('beside a running service', () => {
     }
   });
 
-  it('every delivery is verified by the reference library, also while two secrets sign', async () => {
+  it('the reference library verifies deliveries before and after a rotation of the secret', async () => {
     const { id, secret } = await register(at('verified'));
     const agent = new Client(service.origin, tenant.agents[0]?.key ?? '');
     const ask = () => agent.expect(201, 'POST', '/v1/permissions', { action: 'mail.send', resource: 'mailbox:é😀' });
@@ -192,7 +192,7 @@ describe('beside a running service', () => {
     expect(() => verify(body.secret, before)).toThrow();
   });
 
-  it('an identity provider that never ends its answer keeps nobody longer than five seconds', async () => {
+  it('a request is answered 503 after about five seconds if the identity provider never ends its response', async () => {
     other.faults.set('.well-known', drips(`${HEAD}Content-Length: 9999\r\n\r\n{`, ' '));
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const claims = { iss: `http://127.0.0.1:${other.port}`, sub: 'ada', aud: 'service', exp: 4_102_444_800 };
@@ -205,7 +205,7 @@ describe('beside a running service', () => {
   });
 });
 
-it('all arrive within 30 s of the next sweep though the process is killed in the midst of a thousand deliveries', async () => {
+it('all of a thousand deliveries arrive within 30 s of the next sweep after the process is killed', async () => {
   const ENTRIES = 1_000;
   const prepared = await startService(folder);
   const tenant = await createTenant(prepared.origin, 'team', 1);
@@ -257,13 +257,13 @@ function idOf(body: string): string {
   return (JSON.parse(body) as { data: { id: string } }).data.id;
 }
 
-/** The most memory that the runtime has had so far, in bytes; 0 where the system does not tell. */
+/** The peak memory of the runtime so far, in bytes; 0 if the system does not report it. */
 function memoryOf({ pid }: Service): number {
   const peaks = findRuntimes(pid).map((id) => /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${id}/status`, 'utf8'))?.[1]);
   return Math.max(0, ...peaks.map(Number)) * 1_024;
 }
 
-/** Sweeps each second until something is done. */
+/** Runs a sweep each second until `isDone`. */
 async function sweepUntil(service: Service, isDone: () => boolean): Promise<void> {
   for (const deadline = Date.now() + 90_000; !isDone() && Date.now() < deadline; ) {
     await sweep(service);

@@ -38,7 +38,7 @@ describe('an approval', () => {
     expect(token.value).toEqual(expect.any(String));
   });
 
-  it('may narrow the scope, the time and the uses', async () => {
+  it('may narrow the scope, the lifetime and the uses', async () => {
     const scope = { amount: 100, to: ['a', 'b', 'b'], limit: { day: 5 }, mode: 'x' };
     const { account, agent, permission, decide } = await makeRequest({ scope, token_ttl: 600, max_uses: 10 });
     const granted = { amount: 99, to: ['b', 'a'], limit: { day: 0 }, mode: 'x', until: 'noon' };
@@ -53,14 +53,14 @@ describe('an approval', () => {
   it.each<[string, Json, string]>([
     ['a larger number', { scope: { amount: 101, to: ['a', 'b'] } }, 'body.scope.amount'],
     ['another type', { scope: { amount: '1', to: ['a', 'b'] } }, 'body.scope.amount'],
-    ['a key less', { scope: { to: ['a'] } }, 'body.scope.amount'],
-    ['another type of list', { scope: { amount: 100, to: 'a' } }, 'body.scope.to'],
-    ['a foreign member', { scope: { amount: 100, to: ['c'] } }, 'body.scope.to'],
-    ['a member twice', { scope: { amount: 100, to: ['a', 'a'] } }, 'body.scope.to'],
-    ['no member left', { scope: { amount: 100, to: [] } }, 'body.scope.to'],
-    ['more time', { token_ttl: 901 }, 'body.token_ttl'],
+    ['a missing key', { scope: { to: ['a'] } }, 'body.scope.amount'],
+    ['a text instead of an array', { scope: { amount: 100, to: 'a' } }, 'body.scope.to'],
+    ['a member that was not requested', { scope: { amount: 100, to: ['c'] } }, 'body.scope.to'],
+    ['a duplicate member', { scope: { amount: 100, to: ['a', 'a'] } }, 'body.scope.to'],
+    ['an empty array', { scope: { amount: 100, to: [] } }, 'body.scope.to'],
+    ['a longer lifetime', { token_ttl: 901 }, 'body.token_ttl'],
     ['more uses', { max_uses: 2 }, 'body.max_uses'],
-  ])('may not widen by %s', async (_, body, path) => {
+  ])('is refused with %s', async (_, body, path) => {
     const { account, permission, decide } = await makeRequest({ scope: { amount: 100, to: ['a', 'b'] } });
     const answer = await decide('approve', body);
     expect([answer.status, answer.body.code]).toEqual([400, 'scope_widened']);
@@ -69,7 +69,7 @@ describe('an approval', () => {
     expect(await account.log()).toHaveLength(1);
   });
 
-  it('lists all fields that are wider in one answer', async () => {
+  it('is refused with a message for every widened field', async () => {
     const { decide } = await makeRequest({ scope: { amount: 100, to: ['a'], where: { country: 'PT' }, dry: true } });
     const { body } = await decide('approve', {
       scope: { amount: 101, where: { country: 'ES', city: 'Porto' }, dry: false },
@@ -85,7 +85,7 @@ describe('an approval', () => {
     ]);
   });
 
-  it('names everything that it would widen', async () => {
+  it('is refused with the path of every widened field: scope, lifetime and uses', async () => {
     const { decide } = await makeRequest({ scope: { amount: 1 } });
     const { body } = await decide('approve', { scope: { amount: 2 }, token_ttl: 901, max_uses: 2 });
     expect(body.errors.map(({ path }: Json) => path)).toEqual(['body.scope.amount', 'body.token_ttl', 'body.max_uses']);
@@ -125,7 +125,7 @@ describe('a decision', () => {
     ['approve', 'deny'],
     ['deny', 'approve'],
     ['deny', 'deny'],
-  ])('is final: after %s there is no %s', async (first, second) => {
+  ])('is final: %s cannot be followed by %s', async (first, second) => {
     const { account, permission, decide } = await makeRequest();
     const decided = (await decide(first)).body;
     const answer = await decide(second);
@@ -134,14 +134,14 @@ describe('a decision', () => {
     expect(await account.log()).toHaveLength(2);
   });
 
-  it('is refused on a decided permission, whatever its fields', async () => {
+  it('is refused with not_pending on a decided permission, even if it would widen it', async () => {
     const { decide } = await makeRequest();
     await decide('deny');
     const answer = await decide('approve', { max_uses: 1_000, scope: { amount: 1 } });
     expect([answer.status, answer.body.code]).toEqual([409, 'not_pending']);
   });
 
-  it.each(['approve', 'deny'])('cannot be made by an agent, not even the requesting one (%s)', async (decision) => {
+  it.each(['approve', 'deny'])('cannot be made by an agent (%s)', async (decision) => {
     const { account, agent, permission } = await makeRequest();
     for (const caller of [agent, await account.agent()]) {
       const answer = await caller.call('POST', `/v1/permissions/${permission.id}/${decision}`, {});
@@ -150,7 +150,7 @@ describe('a decision', () => {
     expect((await account.must(200, 'GET', `/v1/permissions/${permission.id}`)).body.status).toBe('pending');
   });
 
-  it('needs the scope permissions:decide, and a request needs an agent', async () => {
+  it('needs the scope permissions:decide, and a request needs an agent key', async () => {
     const { world, account, permission } = await makeRequest();
     const token = await account.limitedToken('permissions:read', 'tokens:use');
     for (const decision of ['approve', 'deny']) {

@@ -11,7 +11,7 @@ async function makeAgent() {
   return { world: account.world, account, agent: await account.agent() };
 }
 
-/** The permissions of the `expire` entries, with what expired. */
+/** The `expire` entries of the log, each as what expired and the permission's id. */
 async function expiries(account: TestAccount): Promise<string[]> {
   const entries = await account.log('&event_type=expire');
   return entries.map(({ permission_request_id, details }) => `${details.expired} ${permission_request_id}`);
@@ -30,7 +30,7 @@ describe('the sweep', () => {
     expect(await expiries(account)).toEqual([`request ${id}`]);
   });
 
-  it('writes one entry for a token that nobody used', async () => {
+  it('writes one entry for a token that was never used', async () => {
     const { world, account, agent } = await makeAgent();
     const { id } = await agent.approved({ token_ttl: 30 });
     world.advance(29_999);
@@ -69,7 +69,7 @@ describe('the sweep', () => {
     expect(await expiries(account)).toEqual([]);
   });
 
-  it('writes no entry for a token that was used once of several times, which is expired all the same', async () => {
+  it('writes no entry for a token with a use left, which has expired nevertheless', async () => {
     const { world, account, agent } = await makeAgent();
     const { id, token } = await agent.approved({ max_uses: 2 });
     await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
@@ -82,7 +82,7 @@ describe('the sweep', () => {
     }
   });
 
-  it('changes only the update time that a reader sees', async () => {
+  it('changes nothing that a reader sees except the update time', async () => {
     const { world, account, agent } = await makeAgent();
     await agent.request();
     await agent.approved();
@@ -98,7 +98,7 @@ describe('the sweep', () => {
     expect(await read()).toEqual(before);
   });
 
-  it('writes each entry once when two sweeps run at once', async () => {
+  it('writes each entry once when two sweeps run concurrently', async () => {
     const { world, account, agent } = await makeAgent();
     const ids = await Promise.all(Array.from({ length: 20 }, async () => (await agent.request()).id));
     world.advance(3_600_000);
@@ -108,7 +108,7 @@ describe('the sweep', () => {
     expect(await checkIntegrity(env.DB)).toEqual([]);
   });
 
-  it('expires 250 requests and tokens that are due at once', async () => {
+  it('expires 250 due requests and tokens in one run', async () => {
     const { world, account, agent } = await makeAgent();
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) {
@@ -124,7 +124,7 @@ describe('the sweep', () => {
     expect(await checkIntegrity(env.DB)).toEqual([]);
   });
 
-  it('serves every account at once', async () => {
+  it('expires the requests of several accounts in one run', async () => {
     const world = new World();
     const accounts = await Promise.all(Array.from({ length: 4 }, () => world.account()));
     for (const account of accounts) await (await account.agent()).request();
@@ -138,7 +138,7 @@ describe('the sweep', () => {
     }
   });
 
-  it('expires what is due although a deleted agent has due requests', async () => {
+  it('skips due requests of a deleted agent and expires the others', async () => {
     const { world, account, agent } = await makeAgent();
     const { id } = await agent.request();
     const gone = await account.agent();
@@ -167,7 +167,7 @@ describe('the sweep', () => {
   });
 });
 
-it('lets either a decision or the expiry of a request win, never both', async () => {
+it('an approval after the expiry is refused while a concurrent sweep writes the expiry', async () => {
   const { world, account, agent } = await makeAgent();
   const { id } = await agent.request({ expires_in: 60 });
   world.advance(60_000);

@@ -30,7 +30,7 @@ beforeAll(async () => {
   await ask('p7', second, { action: 'mail.send', expires_in: 60 });
   await ask('p8', first, { action: 'mail.read', expires_in: 60 });
   world.advance(60_000);
-  // p6 is expired and swept; p7 and p8 are overdue but not swept.
+  // p6 has expired and was swept; p7 and p8 have expired but were not swept.
   await ask('p9', first, { action: 'mail.read' });
 });
 
@@ -66,8 +66,8 @@ const FILTERS: [filter: string, ofAccount: string, ofFirst: string][] = [
   ['&action=mail.read&status=approved', 'p3', 'p3'],
 ];
 
-describe.each([1, 2, 100])('a list with %d items a page', (limit) => {
-  it.each(FILTERS)('has the permissions that match %j, newest first', async (filter, ofAccount, ofFirst) => {
+describe.each([1, 2, 100])('a list with %d items per page', (limit) => {
+  it.each(FILTERS)('has exactly the permissions that match %j, newest first', async (filter, ofAccount, ofFirst) => {
     expect(await list(account, filter, limit)).toBe(ofAccount);
     expect(await list(first, filter, limit)).toBe(ofFirst);
     expect(await list(account, `${filter}&agent_id=${first.id}`, limit)).toBe(ofFirst);
@@ -75,14 +75,14 @@ describe.each([1, 2, 100])('a list with %d items a page', (limit) => {
   });
 });
 
-it('shows an agent no permission of another agent, whatever the filters', async () => {
+it('the list of an agent has no permission of another agent, whatever the filters', async () => {
   expect(await list(first, `&agent_id=${second.id}`)).toBe('');
   expect(await list(first, `&agent_id=${second.id}&action=mail.send`)).toBe('');
   expect(await list(second, '')).toBe('p7 p5 p2');
 });
 
 it.each(['agent_01h455vb4pex5vsknk084sn02q', 'user_01h455vb4pex5vsknk084sn02q', 'x', '%ff'])(
-  'finds nothing of the agent %s',
+  'a list for the unknown agent %s is empty',
   async (id) => {
     expect(await list(account, `&agent_id=${id}`)).toBe('');
     expect(await list(first, `&agent_id=${id}`)).toBe('');
@@ -90,14 +90,14 @@ it.each(['agent_01h455vb4pex5vsknk084sn02q', 'user_01h455vb4pex5vsknk084sn02q', 
   },
 );
 
-it('shows an account no permission of another account', async () => {
+it('the list of an account has no permission of another account', async () => {
   const stranger = await world.account();
   expect(await list(stranger, '')).toBe('');
   expect(await list(stranger, `&agent_id=${first.id}`)).toBe('');
   expect(await list(stranger, '&action=mail.send')).toBe('');
 });
 
-it('shows each permission as the single read does', async () => {
+it('a list shows each permission as GET /v1/permissions/:id does', async () => {
   for (const caller of [account, first]) {
     const { body } = await caller.must(200, 'GET', '/v1/permissions');
     for (const permission of body.data) {
@@ -106,7 +106,7 @@ it('shows each permission as the single read does', async () => {
   }
 });
 
-it('gives token values only to their agent', async () => {
+it('a list shows the value of a token only to its agent', async () => {
   const values = async (caller: TestAccount | TestAgent) =>
     (await caller.must(200, 'GET', '/v1/permissions?status=approved')).body.data.map(
       ({ token }: Json) => typeof token.value,
@@ -115,7 +115,7 @@ it('gives token values only to their agent', async () => {
   expect(await values(first)).toEqual(['string']);
 });
 
-it('has 20 items a page by default, and pages stay consistent while requests are added', async () => {
+it('a page has 20 items by default, and requests that are added meanwhile do not shift the next page', async () => {
   const agent = await (await world.account()).agent();
   const made: string[] = [];
   for (let i = 0; i < 25; i++) {

@@ -32,7 +32,7 @@ describe('a permission', () => {
     });
   });
 
-  it('keeps what was requested', async () => {
+  it('shows what was requested', async () => {
     const { account, agent } = await makeAgent();
     const scope = JSON.parse('{"amount": 0.5, "to": ["a", "a"], "__proto__": {"x": null}, "": "😀"}');
     const asked = { action: 'a-1.b_2.c', resource: 'k-1_x:any: text\n “é😀” ', scope, expires_in: 60 };
@@ -69,7 +69,7 @@ describe('a permission', () => {
   });
 
   it.each(['perm_01h455vb4pex5vsknk084sn02q', 'token_01h455vb4pex5vsknk084sn02q', 'perm_', 'x', '%00', '%ff'])(
-    'is not there under the id %s',
+    'is not found by the id %s',
     async (id) => {
       const { account, agent } = await makeAgent();
       const answers = [
@@ -82,7 +82,7 @@ describe('a permission', () => {
     },
   );
 
-  it('expires at the exact millisecond, and cannot be decided from then on', async () => {
+  it('expires at the exact millisecond, and cannot be decided afterwards', async () => {
     const { world, account, agent } = await makeAgent();
     const [early, late] = [await agent.request({ expires_in: 60 }), await agent.request({ expires_in: 60 })];
     const status = async () => (await agent.must(200, 'GET', `/v1/permissions/${late.id}`)).body.status;
@@ -103,7 +103,7 @@ describe('a permission', () => {
   });
 });
 
-describe('a client that waits', () => {
+describe('a long-polling client', () => {
   const LOOKS = [500, 1_000, 2_000, 3_000, 4_000, 5_000, 5_000];
 
   it.each([
@@ -112,7 +112,7 @@ describe('a client that waits', () => {
     [3, [500, 1_000, 1_500]],
     [15, [500, 1_000, 2_000, 3_000, 4_000, 4_500]],
     [25, [...LOOKS, 4_500]],
-  ])('for %d seconds gets the pending permission after the expected pauses', async (wait, pauses) => {
+  ])('that waits %d seconds gets the pending permission after the expected pauses', async (wait, pauses) => {
     const { world, agent } = await makeAgent();
     const { id } = await agent.request();
     const { body } = await agent.must(200, 'GET', `/v1/permissions/${id}?wait=${wait}`);
@@ -120,7 +120,7 @@ describe('a client that waits', () => {
     expect(world.pauses).toEqual(pauses);
   });
 
-  it.each(['agent', 'account'] as const)('is answered as soon as the decision is seen (%s)', async (reader) => {
+  it.each(['agent', 'account'] as const)('is answered at the first check after the decision (%s)', async (reader) => {
     const { world, account, agent } = await makeAgent();
     const { id } = await agent.request();
     world.whileAsleep = async () => {
@@ -164,7 +164,7 @@ describe('a client that waits', () => {
       (account, id) => account.must(200, 'PUT', `/v1/agents/${id}`, { is_active: false }),
     ],
     ['account is switched off', 403, 'account_inactive', (account) => switchOff(account)],
-  ])('gets an error when the %s meanwhile', async (_, status, code, end) => {
+  ])('gets an error instead of the token when the %s meanwhile', async (_, status, code, end) => {
     const { world, account, agent } = await makeAgent();
     const { id } = await agent.request();
     world.whileAsleep = async () => {

@@ -4,7 +4,7 @@ import { openSigner } from '../../src/audit/tree/signer';
 import { Cost, Database } from '../../src/db/database';
 import { AgentErasure } from '../../src/erasure/erase-agents';
 
-/** The sweep's erasure of deleted agents, at a time that stands still. */
+/** Opens the erasure of deleted agents that the sweep uses, with a clock that stands still at `now`. */
 export function openErasure(client: D1Database, first: 'oldest' | 'newest', now: number): AgentErasure {
   const signer = openSigner({ ...env });
   return new AgentErasure(

@@ -1,16 +1,16 @@
 import { dereference, type Schema, validate } from '@cfworker/json-schema';
 import type { Json } from './world';
 
-/** An operation of the document. */
+/** An operation of an OpenAPI document. */
 export interface Operation {
   method: string;
   /** `/v1/agents/{id}` */
   template: string;
-  /** What the document says of it. */
+  /** The operation object of the document. */
   json: Json;
 }
 
-/** An OpenAPI document, to be asked. */
+/** Gives access to the operations, references and schemas of an OpenAPI document. */
 export class ApiDocument {
   readonly operations: Operation[];
   private readonly lookup: Record<string, Schema | boolean>;
@@ -26,14 +26,14 @@ export class ApiDocument {
     );
   }
 
-  /** What a reference stands for; anything else stands for itself. */
+  /** Resolves a reference; returns anything else unchanged. */
   resolve(part: Json): Json {
     if (!part?.$ref) return part;
     const names: string[] = part.$ref.split('/').slice(1);
     return names.reduce((node, name) => node[name], this.json);
   }
 
-  /** What is wrong with a value by a schema of the document; empty when it is valid. */
+  /** The faults of a value by a schema of the document; empty if the value is valid. */
   findFaults(value: unknown, schema: Json): string[] {
     const { errors } = validate(value, this.resolve(schema), '2020-12', this.lookup, false);
     return errors.map(({ instanceLocation, error }) => `at ${instanceLocation}: ${error}`);

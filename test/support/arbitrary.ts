@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { HEAVY_MARKS } from './heavy';
 
-/** A JSON Schema (draft 2020-12), as far as the service's OpenAPI document uses it. */
+/** The part of JSON Schema (draft 2020-12) that the service's OpenAPI document uses. */
 export interface JsonSchema {
   $ref?: string;
   type?: string | string[];
@@ -28,12 +28,12 @@ export interface JsonSchema {
 /** Finds the schema that a `$ref` names. */
 export type Resolve = (reference: string) => JsonSchema;
 
-/** Long enough to find faults, short enough to be quick. */
+/** Maximum length of random texts and arrays: long enough to find faults, short enough to be quick. */
 const LONGEST = 40;
 
 const DATES = fc.date({ min: new Date('2025-01-01'), max: new Date('2036-01-01'), noInvalidDate: true });
 
-/** Values that a schema allows. */
+/** Random values that a schema allows. */
 export function valuesOf(schema: JsonSchema, resolve: Resolve): fc.Arbitrary<unknown> {
   if (schema.$ref) return valuesOf(resolve(schema.$ref), resolve);
   if (schema.enum) return fc.constantFrom(...schema.enum);
@@ -96,7 +96,7 @@ function objects(schema: JsonSchema, resolve: Resolve): fc.Arbitrary<unknown> {
   return fc.dictionary(fc.string({ maxLength: 12 }), valuesOf(members, resolve), { maxKeys: 4 });
 }
 
-/** What no schema of the service expects anywhere. */
+/** Values that no schema of the service expects. */
 const STRANGE: unknown[] = [
   null,
   true,
@@ -126,7 +126,7 @@ function nest(depth: number): unknown {
   return depth === 0 ? 1 : { a: nest(depth - 1) };
 }
 
-/** The same values with one thing wrong somewhere: a member gone, one too many, or one that is something else. */
+/** The same values with one fault somewhere: a member is missing, added, or replaced by a strange value. */
 export function brokenOf(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   const strange = fc.oneof(
     { weight: 5, arbitrary: fc.constantFrom(...STRANGE) },

@@ -4,19 +4,19 @@ interface StoredUpload {
 }
 
 /**
- * A bucket in memory that refuses what R2 refuses, in R2's words, but takes parts of any least size and shows which
- * uploads are open. That it is like R2 is tested.
+ * A bucket in memory that refuses what R2 refuses, with the same messages. The minimum size of parts can be set, and
+ * open uploads can be listed. buckets.test.ts compares it with R2.
  */
 export class TestBucket {
   private readonly objects = new Map<string, Uint8Array>();
-  /** When objects were written: R2 tells it of each. */
+  /** The time at which each object was written. */
   private readonly times = new Map<string, Date>();
   private readonly uploads = new Map<string, StoredUpload>();
 
   /**
-   * @param leastPart bytes that every part but the last has, at least
-   * @param pageSize objects that a list holds, at most
-   * @param now the time at which objects are written, in milliseconds since the epoch
+   * @param leastPart minimum size of every part but the last, in bytes
+   * @param pageSize maximum number of objects in a page of a list
+   * @param now the clock, in milliseconds since the epoch
    */
   constructor(
     private readonly leastPart: number,
@@ -29,12 +29,12 @@ export class TestBucket {
     return [...this.objects.keys()].toSorted();
   }
 
-  /** The keys of what belongs to files: the trees of the logs are in the same bucket. */
+  /** The keys of objects that belong to files, without those of log trees. */
   get fileKeys(): string[] {
     return this.keys.filter((key) => key.startsWith('files/'));
   }
 
-  /** Remembers what is there; the answer puts it back. */
+  /** Saves the contents; returns a function that restores them. */
   save(): () => void {
     const [objects, uploads] = [new Map(this.objects), structuredClone(this.uploads)];
     return () => {
@@ -45,12 +45,12 @@ export class TestBucket {
     };
   }
 
-  /** The keys of all uploads that are neither completed nor aborted and hold a part. */
+  /** The keys of all uploads that are neither completed nor aborted and have a part. */
   get openUploads(): string[] {
     return [...this.uploads.values()].filter(({ parts }) => parts.size > 0).map(({ key }) => key);
   }
 
-  /** The bucket as the service gets it. */
+  /** The binding for the service. */
   get binding(): R2Bucket {
     return {
       put: async (key: string, value: Uint8Array, { onlyIf }: { onlyIf?: R2Conditional } = {}) => {

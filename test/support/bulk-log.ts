@@ -1,6 +1,6 @@
 /**
- * Copies the newest entry so many times, as denials of as many permissions.
- * @param agents numbers of the agents whose denials they are, in turn
+ * Appends `count` copies of the newest entry, each as the denial of a permission of its own.
+ * @param agents numbers of the agents that get the denials in turn
  */
 export async function fillWithDenials(database: D1Database, count: number, agents: number[]): Promise<void> {
   const numbers = `(with recursive n(value) as (select 1 union all select value + 1 from n where value < ?1)

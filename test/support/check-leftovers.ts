@@ -1,4 +1,4 @@
-/** What belongs to an account, and what to an agent, by their numbers. */
+/** Tables with rows that belong to an account, and those with rows that belong to an agent, by number. */
 const OF_ACCOUNTS = [
   ...['user_tokens', 'policies', 'activity', 'webhooks', 'webhook_feeds', 'file_outcomes', 'agents'],
   'pending_permissions',
@@ -8,8 +8,8 @@ const OF_AGENTS = ['permissions', 'audit_entries', 'agent_statistics'];
 const [AGENT, ACCOUNT, WEBHOOK] = [0, 1, 2];
 
 /**
- * Looks for rows that belong to nothing and that nobody will erase. Reads the tables, not the service.
- * @returns what was found, in words; nothing when all is well
+ * Finds rows whose owner is gone and that no task will erase. Reads the tables, not the service.
+ * @returns the faults, in words
  */
 export async function checkLeftovers(database: D1Database): Promise<string[]> {
   const erased = (kind: number | undefined, column = 'number') => `select ${column} from erasures where kind = ${kind}`;

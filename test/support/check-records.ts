@@ -4,17 +4,17 @@ import { ORIGIN, type World } from './world';
 
 const REASONS = ['agent_deleted', 'retention'];
 
-/** Notes that were found to be signed: most stay the same from one look to the next. */
+/** Notes whose signatures are already verified: most notes do not change between two checks. */
 const known = new Set<string>();
 
-/** Whether the note of a text was signed under a name by the key of the service. */
+/** Whether a note has this text and is signed under this name with the key of the service. */
 export async function isSignedText(world: World, text: string, name: string, note: string): Promise<boolean> {
   const claim = `${name}\n${text}\n${note}`;
   if (!known.has(claim) && note.startsWith(text) && (await isSigned(world, text, name, note))) known.add(claim);
   return known.has(claim);
 }
 
-/** Every record of what was erased is signed as it stands. */
+/** Checks that every record of an erasure has a valid signature; returns the faults, in words. */
 export async function checkRecords(database: D1Database, world: World): Promise<string[]> {
   const { results } = await database
     .prepare(

@@ -16,15 +16,15 @@ const EVENTS = ['request', 'approve', 'deny', 'use', 'expire', 'revoke'];
 const COMPLETED = 1;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** For so many days counters are kept, by the day and by the hour. */
+/** How many days the service keeps daily and hourly counters. */
 const DAYS_KEPT = 366;
 const HOURS_KEPT = 30;
 
 /**
- * Compares the trees, logs, states, statistics, files and deliveries of all accounts with one another, at any moment:
- * whatever work was interrupted, and wherever. Reads the tables and the bucket, and of the service its public keys
- * alone.
- * @returns what disagrees, in words; nothing when all is well
+ * Compares the trees, logs, states, statistics, files and deliveries of all accounts with one another. They must agree
+ * at any moment, even if work was interrupted. Reads the tables and the bucket, and only the public keys from the
+ * service.
+ * @returns the faults, in words
  */
 export async function checkEverything(world: World, bucket: TestBucket): Promise<string[]> {
   const { now } = world;
@@ -40,8 +40,8 @@ export async function checkEverything(world: World, bucket: TestBucket): Promise
 }
 
 /**
- * States, entries and counters. Of agents that are gone nothing can be said, and of accounts whose retention has begun
- * only what their entries still show; of counters what is recent enough for them to be kept.
+ * Compares states, entries and counters. Skips deleted agents, permissions whose entries retention may have erased, and
+ * counters that are too old to be kept.
  */
 async function checkStates(database: D1Database, now: number): Promise<string[]> {
   const whole = `(select number from agents where account not in (select account from erased_entries where reason = 1))`;
@@ -114,7 +114,9 @@ interface StoredTree {
   published: number;
 }
 
-/** Every tree has the leaves of its log's entries, and every head and every tile that is kept is of these leaves. */
+/**
+ * Checks that the leaves of every tree are those of the log's entries, and that all stored heads and tiles match them.
+ */
 async function checkTrees(database: D1Database, bucket: TestBucket, world: World): Promise<string[]> {
   const faults: string[] = [];
   const { results } = await database
@@ -171,7 +173,7 @@ async function checkTree(
   const sizes = [...kept.keys()].map(Number);
   if (published > Math.max(0, ...sizes)) find('the head that is kept is not there');
   for (const [name, bytes] of kept) {
-    // Whoever kept it may have died before the row changed.
+    // The worker that stored it may have died before it updated the row.
     const told = leaves.slice(0, Number(name));
     const isLater = Number(name) > size;
     if (!isLater && !tells(new TextDecoder().decode(bytes), told)) find(`the head of ${name} is of another tree`);
@@ -214,7 +216,7 @@ async function readAll(bucket: TestBucket, prefix: string): Promise<Map<string, 
   return new Map(await Promise.all(entries));
 }
 
-/** The entries of a log as the API shows them, made of their rows; those of agents that are gone without the agent. */
+/** Reads the entries of a log from its rows, in the form of the API; entries of deleted agents have no agent. */
 async function readEntries(database: D1Database, account: number, user: Id<'user'>) {
   const { results } = await database
     .prepare(
@@ -241,7 +243,7 @@ async function readEntries(database: D1Database, account: number, user: Id<'user
   }));
 }
 
-/** What is finished is there, as it is told; and nothing else is but of what is in the making, or to be tidied up. */
+/** Checks that every finished file is in the bucket with its size, and that other objects belong to unfinished work. */
 async function checkFiles(database: D1Database, bucket: TestBucket, now: number): Promise<string[]> {
   const { results } = await database
     .prepare(
@@ -257,7 +259,7 @@ async function checkFiles(database: D1Database, bucket: TestBucket, now: number)
     for (const key of [...bucket.keys, ...bucket.openUploads].filter((key) => key.startsWith(folder))) {
       if (due !== null && (!isTidy || ['file', 'proof'].includes(key.slice(folder.length)))) owned.add(key);
     }
-    // A file that is over may be gone before its row says so.
+    // The objects of an expired file may be deleted before its row changes.
     if (status !== COMPLETED || Number(expires) <= now) continue;
     const objects = await readAll(bucket, folder);
     const file = objects.get('file');

@@ -3,27 +3,27 @@ import type { ProblemCode } from '../../src/errors';
 import type { ApiDocument, Operation } from './api-document';
 import type { Answer, Json } from './world';
 
-/** A request, as far as the document tells of it. */
+/** The parts of a request that the document describes. */
 export interface Sent {
   method: string;
   url: URL;
-  /** As it was before it became JSON; undefined where there is none, or it is sent in another form. */
+  /** The body before it was written as JSON; undefined if there is none or it is not JSON. */
   body?: unknown;
 }
 
-/** What may be answered before a route is reached: by an unknown path, and by a path that takes other methods. */
+/** The problem codes of answers without an operation: for an unknown path, and for a known path with another method. */
 const UNROUTED: Record<'path' | 'method', ProblemCode[]> = {
   path: ['not_found', 'internal', 'unavailable'],
   method: ['method_not_allowed', 'internal', 'unavailable'],
 };
 
-/** Judges what the service takes and what it answers by its own document. */
+/** Checks answers, and the requests that were accepted, against the OpenAPI document. */
 export class Conformance {
   private readonly routes: { pattern: RegExp; operations: Operation[] }[];
 
   constructor(private readonly document: ApiDocument) {
     const templates = [...new Set(document.operations.map(({ template }) => template))];
-    // A path without parameters comes first, as it does to the router.
+    // A path without parameters takes precedence, as in the router.
     templates.sort((a, b) => countParameters(a) - countParameters(b));
     this.routes = templates.map((template) => ({
       pattern: patternOf(template),
@@ -31,7 +31,7 @@ export class Conformance {
     }));
   }
 
-  /** What is wrong with an answer by the document, and with the request, if it was accepted. */
+  /** The faults of an answer, and of its request if it was accepted; empty if the document describes both. */
   findFaults(sent: Sent, answer: Answer): string[] {
     const path = decodePath(sent.url.pathname);
     const route = this.routes.find(({ pattern }) => pattern.test(path));
@@ -60,7 +60,7 @@ export class Conformance {
   private checkContent({ content }: Json, { headers, text, body }: Answer): string[] {
     const type = headers.get('Content-Type')?.replace(/;.*/, '') ?? null;
     if (!content) return text === '' && type === null ? [] : ['there is a body, and none is described'];
-    // A file is whatever it is: a text, also where it holds JSON.
+    // A downloaded file is checked as text, even if it contains JSON.
     if (content['*/*']) return this.checkValue('the body', text, content['*/*'].schema);
     if (type === null || !content[type]) return [`the content type ${type} is not described`];
     return this.checkValue('the body', type.endsWith('json') ? body : text, content[type].schema);
@@ -74,7 +74,7 @@ export class Conformance {
     });
     if (body === undefined) return faults;
     if (!requestBody) return [...faults, 'a body was taken, and none is described'];
-    // Texts are trimmed before they are measured.
+    // The service trims texts before it checks their length.
     const trimmed = JSON.parse(JSON.stringify(body, (_, value) => (typeof value === 'string' ? value.trim() : value)));
     const { schema } = requestBody.content['application/json'];
     return [...faults, ...this.checkValue('the body was taken,', trimmed, schema)];
@@ -91,7 +91,7 @@ export class Conformance {
   }
 }
 
-/** Such answers are no operation's: they are problems of certain codes, and that is all there is to say of them. */
+/** The faults of an answer that belongs to no operation: it must be a problem with one of these codes. */
 function checkUnrouted(codes: ProblemCode[], { headers, body, text }: Answer): string[] {
   const type = headers.get('Content-Type');
   if (type !== 'application/problem+json') return [`the content type is ${type}, not that of a problem`];

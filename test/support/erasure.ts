@@ -1,7 +1,7 @@
 /**
- * Compares what is left of every account's log with the record of what was erased from it. Reads the tables, not the
+ * Compares the remaining entries of every log with the records of what was erased from it. Reads the tables, not the
  * service.
- * @returns what disagrees, in words; nothing when all is well
+ * @returns the faults, in words
  */
 export async function checkErasure(database: D1Database): Promise<string[]> {
   const faults: string[] = [];

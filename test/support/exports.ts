@@ -7,7 +7,7 @@ import { type Json, ORIGIN, type TestAccount, type TestAgent, type World } from 
 
 export const ALWAYS = { start_date: '2020-01-01', end_date: '2030-01-01' };
 
-/** Downloads from a signed address, as bytes. */
+/** Downloads the bytes of a file from its signed URL. */
 export async function download(world: World, url: string, headers: Record<string, string> = {}, method = 'GET') {
   const context = createExecutionContext();
   const path = url.replace(world.env.PUBLIC_URL ?? '', '');
@@ -17,7 +17,7 @@ export async function download(world: World, url: string, headers: Record<string
   return { status: response.status, headers: response.headers, bytes, text: new TextDecoder().decode(bytes) };
 }
 
-/** Asks for an export of everything, or of what `fields` say; it is not made yet. */
+/** Requests an export of all entries, or with `fields`, without running the background job. Returns its id. */
 export async function startExport(account: TestAccount, fields: Json = {}): Promise<string> {
   const { body } = await account.must(202, 'POST', '/v1/audit/export', { ...ALWAYS, ...fields });
   return body.export_id;
@@ -27,7 +27,7 @@ export async function readExport(account: TestAccount, id: string): Promise<Json
   return (await account.must(200, 'GET', `/v1/audit/export/${id}`)).body;
 }
 
-/** Has an export made, and downloads it. */
+/** Requests an export, runs the background job, and downloads the file. */
 export async function makeExport(account: TestAccount, fields: Json = {}, sizes?: JobSizes) {
   const id = await startExport(account, fields);
   await account.world.work(sizes);
@@ -36,7 +36,7 @@ export async function makeExport(account: TestAccount, fields: Json = {}, sizes?
   return { id, shown, bytes: file?.bytes ?? new Uint8Array(), text: file?.text ?? '' };
 }
 
-/** The sweep's minutes pass until a file is over; a job that died is found by its lease. */
+/** Runs a sweep each minute until a file is finished; a job that died restarts when its lease expires. */
 export async function finishFile(world: World, read: () => Promise<Json>, sizes: JobSizes): Promise<Json> {
   for (let minute = 0; minute < 20; minute++) {
     const shown = await read();
@@ -56,7 +56,8 @@ export async function sha256(bytes: Uint8Array): Promise<string> {
 }
 
 /**
- * Reads a file of any format as rows in the form of the API's entries, by readers that share nothing with the service.
+ * Reads a file of any format as rows in the form of the API's entries, with parsers that share no code with the
+ * service.
  */
 export async function parseFile(format: string, bytes: Uint8Array): Promise<Json[]> {
   if (format === 'json') return JSON.parse(new TextDecoder().decode(bytes));
@@ -81,7 +82,7 @@ export async function parseFile(format: string, bytes: Uint8Array): Promise<Json
   }));
 }
 
-/** What a row of a file is to be, by the API's answer. */
+/** The row that a file should have for an entry as the API shows it. */
 export function expectedRow({ details, ...entry }: Json, withDetails: boolean): Json {
   return {
     ...entry,
@@ -91,7 +92,7 @@ export function expectedRow({ details, ...entry }: Json, withDetails: boolean): 
   };
 }
 
-/** Copies the newest entry of an agent so many times, each with random details of so many characters. */
+/** Appends `count` copies of an agent's newest entry, each with random details of `size` characters. */
 export async function fillLog(agent: TestAgent, count: number, size: number): Promise<void> {
   await agent.request({ expires_in: 604_800 });
   const { results } = await env.DB.prepare('select max(pos) as pos from audit_entries').all<{ pos: number }>();

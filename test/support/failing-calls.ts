@@ -2,17 +2,17 @@ import { depth } from './depth';
 import type { OutageMode } from './outage';
 
 const MINUTE = 60_000;
-/** How many failing calls of a deep run a shallow one has one of. */
+/** A shallow run fails one of this many calls that a deep run fails. */
 const SHALLOW = 4;
 
 /** The ways in which a call fails. */
 export const MODES: OutageMode[] = ['before', 'after', 'kill before', 'kill after'];
 
-/** What a test with all of its failures may take. */
+/** The time limit of a test that fails calls in turn. */
 export const FAULTS_TIMEOUT = { timeout: depth.isExhaustive ? 120 * MINUTE : 2 * MINUTE };
 
 /**
- * The step from one call that fails to the next: 1 in an exhaustive run, `stride` in a deep one, more in a shallow one.
+ * The distance between two failing calls: 1 in an exhaustive run, `stride` in a deep one, more in a shallow one.
  */
 export function strideOf(stride: number): number {
   return depth.isExhaustive ? 1 : stride * depth.runs(SHALLOW, 1);
@@ -20,8 +20,8 @@ export function strideOf(stride: number): number {
 
 /**
  * The calls that fail in turn, counted from 1: every one in an exhaustive run, and at least one in any run.
- * @param stride the step from one to the next, in a deep run
- * @param turn where to begin, so that each mode looks at other calls
+ * @param stride the distance between two failing calls in a deep run
+ * @param turn shifts the first failing call, so that each mode fails other calls
  */
 export function failingCalls(calls: number, stride: number, turn = 0): number[] {
   const step = depth.isExhaustive ? 1 : stride;

@@ -1,9 +1,9 @@
 /** How a database call fails: before it does anything, or after it has committed, when only the answer is lost. */
 export type FaultMode = 'before' | 'after';
 
-/** A real D1 database whose calls can be made to fail, or to come late. */
+/** A real D1 database that can fail a call, or run something before it. */
 export class FaultyDatabase {
-  /** Calls so far. */
+  /** The number of calls since `arm` or `before`. */
   calls = 0;
   private failing: { call: number; mode: FaultMode } | null = null;
   private meanwhile: { call: number; happens: () => Promise<unknown> } | null = null;
@@ -11,24 +11,24 @@ export class FaultyDatabase {
 
   constructor(private readonly database: D1Database) {}
 
-  /** Starts counting anew, and fails one call, counted from 1; null fails none. */
+  /** Restarts the count of calls, and fails the call with this number, counted from 1; null fails none. */
   arm(fault: { call: number; mode: FaultMode } | null): void {
     this.calls = 0;
     this.failing = fault;
   }
 
-  /** Starts counting anew, and lets something happen right before a call, counted from 1. */
+  /** Restarts the count of calls, and runs something before the call with this number, counted from 1. */
   before(call: number, happens: () => Promise<unknown>): void {
     this.calls = 0;
     this.meanwhile = { call, happens };
   }
 
-  /** Fails every call that has a statement like this. */
+  /** Fails every call with a statement that matches; null fails none. */
   refuse(statement: RegExp | null): void {
     this.refused = statement;
   }
 
-  /** The database as the service gets it. */
+  /** The binding for the service. */
   get binding(): D1Database {
     const texts = new WeakMap<D1PreparedStatement, string>();
     const faulty = {

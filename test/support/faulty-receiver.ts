@@ -5,25 +5,25 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { join } from 'node:path';
 import { createGzip } from 'node:zlib';
 
-/** The first byte of whoever would speak TLS (RFC 8446 section 5.1). */
+/** The first byte that a TLS client sends (RFC 8446 section 5.1). */
 const TLS_HANDSHAKE = 22;
 
-/** A message as it came over the wire. */
+/** A message as it arrived. */
 export interface RawMessage {
   path: string;
   headers: Record<string, string>;
   body: string;
 }
 
-/** What a receiver does with a message once it has read it. */
+/** What a receiver does after it has read a message. */
 export type Fault = (socket: Socket, message: RawMessage) => void;
 
-/** A receiver on loopback that speaks HTTP by hand, so that it can do everything wrong. */
+/** A receiver on loopback that writes raw bytes, so that it can violate HTTP in any way. */
 export class FaultyReceiver {
   readonly messages: RawMessage[] = [];
-  /** By the first part of the path; 200 where there is none. */
+  /** Faults by the first segment of the path; other paths are answered 200. */
   readonly faults = new Map<string, Fault>();
-  /** Bytes that were written to connections, by the first part of the path. */
+  /** How many bytes were written to connections, by the first segment of the path. */
   readonly written = new Map<string, number>();
   private readonly sockets = new Set<Socket>();
 
@@ -61,7 +61,7 @@ export class FaultyReceiver {
     });
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
-      // As servers do that are spoken to in TLS and speak none.
+      // Answers a TLS handshake as plain HTTP servers do.
       if (received[0] === TLS_HANDSHAKE) return void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
       const message = parse(received);
       if (!message) return;
@@ -88,18 +88,18 @@ function parse(bytes: Buffer): RawMessage | null {
   return { path: first.split(' ')[1] ?? '', headers, body: body.toString() };
 }
 
-/** A whole answer without a body. */
+/** Answers with a status and no body. */
 export function answer(status: string, ...headers: string[]): Fault {
   const lines = [`HTTP/1.1 ${status}`, 'Content-Length: 0', ...headers, '', ''];
   return (socket) => socket.write(lines.join('\r\n'));
 }
 
-/** Sends a text, and ends the connection if `isReset`. */
+/** Sends a text, and then closes the connection if `isReset`. */
 export function sends(text: string, isReset: boolean): Fault {
   return (socket) => socket.write(text, () => isReset && setTimeout(() => socket.destroy(), 50));
 }
 
-/** Sends a text, and then another four times a second for as long as somebody listens. */
+/** Sends a text, and then `drop` four times a second until the client disconnects. */
 export function drips(text: string, drop: string): Fault {
   return (socket) => {
     socket.write(text);
@@ -108,7 +108,7 @@ export function drips(text: string, drop: string): Fault {
   };
 }
 
-/** Sends zeros without end, as fast as they are taken, compressed where the head says so. */
+/** Sends endless zeros as fast as the client reads, compressed if `isCompressed`. */
 export function floods(status: string, isCompressed: boolean): Fault {
   return (socket) => {
     const encoding = isCompressed ? 'Content-Encoding: gzip\r\n' : '';
@@ -125,7 +125,7 @@ export function floods(status: string, isCompressed: boolean): Fault {
   };
 }
 
-/** A server with a certificate that nobody has signed. */
+/** Starts a server with a self-signed certificate. */
 export async function startSelfSigned(folder: string): Promise<{ port: number; count: () => number; stop(): void }> {
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   const name = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];

@@ -1,21 +1,21 @@
 import type { JsonSchema, Resolve } from './arbitrary';
 import { depth } from './depth';
 
-/** What the service reads of a body, at most. */
+/** The maximum size of a body, in bytes. */
 export const MEBIBYTE = 1024 * 1024;
 
-/** `text` as often as it fits between `before` and `after` in so many bytes. All are ASCII. */
+/** Repeats `text` between `before` and `after` as often as fits into `size` bytes. All must be ASCII. */
 export function fill(text: string, before = '', after = '', size = MEBIBYTE): string {
   return before + text.repeat(Math.floor((size - before.length - after.length) / text.length)) + after;
 }
 
-/** JSON text of a value that is nested as deeply as so many bytes allow. */
+/** JSON text of a value that is nested as deeply as `size` bytes allow. */
 export function nest(open: string, close: string, size: number): string {
   const levels = Math.floor((size - 1) / (open.length + close.length));
   return `${open.repeat(levels)}1${close.repeat(levels)}`;
 }
 
-/** JSON text of an object with names that differ. */
+/** JSON text of an object with as many different names as `size` bytes allow. */
 export function widen(value: string, size: number): string {
   const members: string[] = [];
   for (let length = 2, i = 0; length < size - 16 - value.length; i++) {
@@ -26,7 +26,7 @@ export function widen(value: string, size: number): string {
   return `{${members.join()}}`;
 }
 
-/** JSON texts of values that take much time to judge, by name, each of so many bytes. */
+/** JSON texts of values that are expensive to validate, by name, each of `size` bytes. */
 function heavyValues(size: number): Record<string, string> {
   const text = (part: string, before = '') => fill(part, `"${before}`, '"', size);
   return {
@@ -60,31 +60,31 @@ function heavyValues(size: number): Record<string, string> {
   };
 }
 
-/** What the rest of a body has room in. */
+/** Bytes that are reserved for the rest of a body. */
 const REST = 8 * 1024;
 const VALUES = Object.entries(heavyValues(MEBIBYTE - REST));
-/** Within what free-form data may have, so that more looks at them than at their size. */
+/** Values within the size limit of free-form data, so that more than their size is checked. */
 const FREE_FORM_VALUES = Object.entries(heavyValues(16 * 1024));
 /**
- * All values at all places are too many for a test: a deep run takes every second one for the whole body, and every
- * sixth for a field.
+ * Testing every value at every place takes too long: a deep run tests every second value as the whole body, and every
+ * sixth as a field.
  */
 const STRIDES = { body: depth.runs(8, 2), field: depth.runs(36, 6) };
 
-/** Stand for heavy values in a body, which would be as heavy to the test: see {@link writeHeavy}. */
+/** Placeholders for heavy values, which would make the test itself slow: {@link writeHeavy} replaces them. */
 export const HEAVY_MARKS = VALUES.map(([name]) => `@heavy: ${name}@`);
 
-/** A body as JSON text, with the heavy value in the place of a mark. */
+/** Replaces a placeholder in the JSON text of a body by its heavy value. */
 export function writeHeavy(text: string): string {
   return text.replace(/"@heavy: ([^"@]+)@"/, (mark, name) => VALUES.find(([other]) => other === name)?.[1] ?? mark);
 }
 
 /**
- * JSON texts of bodies of 1 MiB in which one value is heavy: the whole, all that is unknown, or a field that there is.
+ * JSON texts of bodies of up to 1 MiB with one heavy value: the whole body, an unknown field, or a known field.
  */
 export function* heavyBodies(schema: JsonSchema, resolve: Resolve, valid: object): Generator<[string, string]> {
   const small = JSON.stringify({ ...valid, x: 0 });
-  // Another choice for each operation.
+  // Chooses other values for each operation.
   const turn = small.length;
   const pick = (stride: number, offset: number) => VALUES.filter((_, i) => (i + offset) % stride === 0);
   for (const [name, value] of pick(STRIDES.body, turn)) yield [`body: ${name}`, value];
@@ -103,7 +103,7 @@ export function* heavyBodies(schema: JsonSchema, resolve: Resolve, valid: object
 
 type Wrap = (value: string) => string;
 
-/** Every field of a body, and of the objects in it; each with the body's text around a value of it. */
+/** Every field of a body and of its objects, each with the text of the body before and after the field's value. */
 function* placesOf(schema: JsonSchema, resolve: Resolve, valid: object): Generator<[string, Wrap]> {
   const { properties = {} } = schema.$ref ? resolve(schema.$ref) : schema;
   for (const [name, member] of Object.entries(properties)) {

@@ -1,3 +1,3 @@
-/** Whom the tokens of the identity provider that runs beside the tests are for, and who gets them. */
+/** The audience and the client of the identity provider that runs next to the tests. */
 export const AUDIENCE = 'https://countersign.test';
 export const CLIENT = { id: 'operations', secret: 'secret-of-the-client' };

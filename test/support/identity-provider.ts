@@ -6,12 +6,12 @@ import { makeKey, makeProvider } from './provider';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The address of an identity provider that runs beside the tests. `POST <issuer>/rotate` gives it new keys. */
+    /** The issuer URL of the identity provider that runs next to the tests. `POST <issuer>/rotate` rotates its keys. */
     issuer: string;
   }
 }
 
-/** Runs a real identity provider on loopback for as long as the tests run. */
+/** Runs a real identity provider on loopback while the tests run. */
 export default async function setup(project: TestProject) {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -3,7 +3,7 @@ import { PENDING_CHECK } from './check-pending';
 /**
  * Compares the state of every permission and token in a database with the audit log, and the counters with both.
  * Reads the tables, not the service.
- * @returns what disagrees, in words; nothing when all is well
+ * @returns the faults, in words
  */
 export async function checkIntegrity(database: D1Database): Promise<string[]> {
   const checks: [string, string][] = [

@@ -1,22 +1,22 @@
-/** A message as a receiver got it. */
+/** A request as a receiver got it. */
 export interface Received {
   url: string;
   headers: Headers;
   body: string;
 }
 
-/** What a receiver does with a message. It may answer, or fail as a connection fails. */
+/** Handles a request: it answers, or throws as a failed connection does. */
 export type Receiver = (received: Received, signal: AbortSignal) => Response | Promise<Response>;
 
-/** The servers of everybody else, in place of the network: each host does what a test says, and none is there else. */
+/** Replaces the network: hosts are handled by functions of the test, and no other host exists. */
 export class Internet {
-  /** Every message that was sent, in order. */
+  /** Every request to a host, in order. */
   received: Received[] = [];
-  /** The options of every request, lookups of names as well. */
+  /** The URL and options of every request, including name lookups. */
   requests: { url: string; options: RequestInit }[] = [];
-  /** The addresses of names; of one that is not here a public address. */
+  /** The addresses of host names; a host name that is not in the map has a public address. */
   readonly addresses = new Map<string, string[]>();
-  /** In place of the resolver's answer. */
+  /** Replaces the resolver if it is not null. */
   resolver: ((name: string, type: string) => Response | Promise<Response>) | null = null;
   private readonly hosts = new Map<string, Receiver>();
   private readonly timeouts: AbortController[] = [];
@@ -24,12 +24,12 @@ export class Internet {
 
   constructor(private readonly advance: (milliseconds: number) => void) {}
 
-  /** Lets a host do something with what it is sent. */
+  /** Sets how a host handles requests. */
   on(host: string, receiver: Receiver): void {
     this.hosts.set(host, receiver);
   }
 
-  /** What a host was sent. */
+  /** The requests to a host, in order. */
   sentTo(host: string): Received[] {
     return this.received.filter(({ url }) => new URL(url).hostname === host);
   }
@@ -40,7 +40,7 @@ export class Internet {
     return controller.signal;
   }
 
-  /** Lets 15 seconds pass in a moment, so that the requests that are under way by then have taken too long. */
+  /** Moves the clock by 15 seconds in a moment, so that the pending requests time out. */
   timeOutSoon(): void {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
@@ -70,7 +70,7 @@ export class Internet {
   }
 }
 
-/** Answers nothing: the messages that are under way together have to be given up. */
+/** A receiver that never answers: all requests that are pending together time out. */
 export function hang(internet: Internet): Receiver {
   return () => {
     internet.timeOutSoon();
@@ -78,7 +78,7 @@ export function hang(internet: Internet): Receiver {
   };
 }
 
-/** Answers with a status. */
+/** A receiver that answers with a status. */
 export function answers(status: number, headers: Record<string, string> = {}): Receiver {
   return () => new Response(null, { status, headers });
 }

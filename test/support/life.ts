@@ -29,7 +29,7 @@ export async function makeLife(world: World): Promise<Life> {
     await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, { grace_period: 86_400 });
   }
   await world.must(201, 'POST', '/v1/agents', repeated(account));
-  // Its history waits to be erased until it is sealed.
+  // The history of a deleted agent is erased only after it is sealed.
   const gone = await account.agent();
   await gone.approved();
   await account.must(204, 'DELETE', `/v1/agents/${gone.id}`);
@@ -54,12 +54,12 @@ export async function makeLife(world: World): Promise<Life> {
   };
 }
 
-/** A request that makes an agent once, however often it is sent. */
+/** A request that creates one agent, however often it is sent. */
 export function repeated({ token }: TestAccount) {
   return { token, headers: { 'Idempotency-Key': 'made-once' }, body: { name: 'Kept' } };
 }
 
-/** Everything that an account can read of itself, but for when it was last active. */
+/** Everything that an account can read of itself, except times of last use and activity. */
 export async function readEverything({
   account,
   agents,

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import type { Answer, Json } from './world';
 
-/** What the service writes to its log while a test runs. */
+/** The lines that the service logs while a test runs. */
 export class WatchedLog {
-  /** The lines as they were written. */
+  /** The lines as text. */
   lines: string[] = [];
 
-  /** The lines as objects; each must be one. */
+  /** The lines as objects; throws for a line that is not JSON. */
   get entries(): Json[] {
     return this.lines.map((line) => JSON.parse(line));
   }
@@ -16,13 +16,13 @@ export class WatchedLog {
     return this.entries.filter((entry) => entry.event === event);
   }
 
-  /** Forgets the lines so far. */
+  /** Removes the lines so far. */
   clear(): void {
     this.lines = [];
   }
 }
 
-/** Watches the log in every test of a file; nothing of it is shown. */
+/** Captures the log in every test of a file instead of printing it. */
 export function watchLog(): WatchedLog {
   const log = new WatchedLog();
   beforeEach(() => {
@@ -36,8 +36,8 @@ export function watchLog(): WatchedLog {
 }
 
 /**
- * The line that a request left; there must be one alone.
- * @param route the pattern of its route; null where none took it
+ * The log line of a request; expects exactly one.
+ * @param route the pattern of the route; null if no route matched
  */
 export function requestLine(log: WatchedLog, method: string, route: string | null, answer: Answer): Json {
   const id = answer.headers.get('X-Request-Id');

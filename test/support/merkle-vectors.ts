@@ -1,4 +1,4 @@
-// The trees of the tests of Certificate Transparency (RFC 6962).
+// The test vectors of Certificate Transparency (RFC 6962).
 
 /** The bytes of eight leaves, in hexadecimal. */
 export const TREE_INPUTS = [
@@ -12,7 +12,7 @@ export const TREE_INPUTS = [
   '606162636465666768696a6b6c6d6e6f',
 ];
 
-/** The roots of the trees of none to all eight of them. */
+/** The roots of the trees of the first 0 to 8 leaves. */
 export const TREE_ROOTS = [
   'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
   '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-// RFC 9162 as it is written: trees by definition 2.1.1, proofs by the algorithms for whoever checks them.
+// RFC 9162 literally: trees by the definition in section 2.1.1, proofs by the algorithms for verifiers.
 
 const sha256 = (...parts: Uint8Array[]): Uint8Array => {
   const hash = createHash('sha256');
@@ -20,7 +20,7 @@ export function rootOf(leaves: Uint8Array[]): Uint8Array {
   return hashNode(rootOf(leaves.slice(0, split)), rootOf(leaves.slice(split)));
 }
 
-/** The root that an inclusion proof leads to (section 2.1.3.2); null where it has too many or too few nodes. */
+/** The root that an inclusion proof yields (section 2.1.3.2); null if the proof has too many or too few nodes. */
 export function rootOfInclusion(leaf: Uint8Array, index: number, size: number, path: Uint8Array[]): Uint8Array | null {
   let [fn, sn, r] = [index, size - 1, leaf];
   if (index >= size) return null;
@@ -37,7 +37,7 @@ export function rootOfInclusion(leaf: Uint8Array, index: number, size: number, p
   return sn === 0 ? r : null;
 }
 
-/** Whether a consistency proof leads from the one root to the other (section 2.1.4.2). */
+/** Whether a consistency proof proves that one root extends the other (section 2.1.4.2). */
 export function isConsistent(
   [first, firstRoot]: [size: number, root: Uint8Array],
   [second, secondRoot]: [size: number, root: Uint8Array],

@@ -1,6 +1,6 @@
 import type { Json } from './world';
 
-/** What the service should know: plain objects, no database, slow and obvious. */
+/** An entry of the model: the model is a second implementation with plain objects, slow and obvious. */
 export interface ModelEntry {
   sequence: number;
   at: number;
@@ -37,7 +37,7 @@ export interface ModelAgent {
   active: boolean;
 }
 
-/** One account as it should be. */
+/** The expected state of one account. */
 export class ModelAccount {
   agents: ModelAgent[] = [];
   permissions: ModelPermission[] = [];
@@ -50,14 +50,14 @@ export class ModelAccount {
     this.log.push({ sequence: this.sequence, at, event, agent: agent.id, permission: id, action });
   }
 
-  /** Forgets an agent and all that it did; its places in the log stay empty. */
+  /** Deletes an agent and its entries; their sequences stay unused. */
   forget(agent: ModelAgent): void {
     this.agents = this.agents.filter((other) => other !== agent);
     this.permissions = this.permissions.filter((permission) => permission.agent !== agent);
     this.log = this.log.filter((entry) => entry.agent !== agent.id);
   }
 
-  /** What has run out by a moment and stands in no entry yet. */
+  /** The requests and tokens that have expired at a time and have no entry yet. */
   due(now: number): { requests: ModelPermission[]; tokens: ModelPermission[] } {
     return {
       requests: this.permissions.filter(({ status, expiresAt }) => status === 'pending' && expiresAt <= now),
@@ -67,7 +67,7 @@ export class ModelAccount {
     };
   }
 
-  /** Writes down what has run out, in the given order of permission ids. */
+  /** Appends entries for what has expired, in the given order of permission ids. */
   expire(now: number, order: string[]): void {
     const { requests, tokens } = this.due(now);
     for (const id of order) {
@@ -103,7 +103,7 @@ export class ModelAccount {
   }
 }
 
-/** The status of a permission's token at a moment. */
+/** The status of a permission's token at a time. */
 export function tokenStatus({ token }: ModelPermission, now: number): string | undefined {
   return token?.status === 'active' && token.expiresAt <= now ? 'expired' : token?.status;
 }

@@ -9,12 +9,12 @@ import { countRows, readTables } from './tables';
 import type { World } from './world';
 
 const LOG_SPAN = 2 ** 32;
-/** What tells of a move, or of none of the accounts. */
+/** Tables about moves, and tables that belong to no account. */
 const APART = ['moves', 'move_turns', 'move_changes', 'move_numbers', 'moved_accounts', 'moved_credentials'];
-/** What stays where an account was: what leads on, and answers that nobody asks for any more, for a day. */
+/** Tables with rows that stay on the old shard: redirects, identities, and stored answers until they expire. */
 const STAYING = ['moved_accounts', 'moved_credentials', 'identities', 'provider_keys', 'stored_answers'];
 
-/** Asks for a move, as the operator's script does. */
+/** Orders a move, as the operator's script does. */
 export async function orderMove(world: World, id: string, shard: string, from = env.DB): Promise<void> {
   await from
     .prepare(`insert into moves (account, id, direction, shard, created_at)
@@ -23,13 +23,13 @@ export async function orderMove(world: World, id: string, shard: string, from = 
     .run();
 }
 
-/** Asks for a move, of which the account is held at once. */
+/** Orders a move, and holds the account immediately. */
 export async function orderHeldMove(world: World, id: string, shard: string, from = env.DB): Promise<void> {
   await orderMove(world, id, shard, from);
   await from.prepare('update moves set held_at = ?').bind(world.now).run();
 }
 
-/** Whether an account is on its way. */
+/** Whether any account is moving. */
 export async function isMoving(): Promise<boolean> {
   const counts = await Promise.all(
     Object.values(DATABASES).map((database) => database.prepare('select count(*) as n from moves').first<number>('n')),
@@ -37,7 +37,7 @@ export async function isMoving(): Promise<boolean> {
   return counts.some((n) => n !== 0);
 }
 
-/** Lets the sweep pass until nothing moves, and twice more, which erases what was left behind. */
+/** Runs sweeps until no account is moving, and one more to erase the rest. */
 export async function settleMoves(world: World): Promise<void> {
   for (let minutes = 0; await isMoving(); minutes++) {
     if (minutes > 10) throw new Error('it takes too long');
@@ -47,7 +47,7 @@ export async function settleMoves(world: World): Promise<void> {
   await world.sweep();
 }
 
-/** Erases on a shard what the sweep would of deleted and moved accounts. */
+/** Erases on a shard everything that the sweep would erase of deleted and moved accounts. */
 export async function eraseRest(client: D1Database, now: number): Promise<void> {
   const database = new Database(client, new Cost());
   while (await eraseAccounts(database, now));
@@ -56,7 +56,7 @@ export async function eraseRest(client: D1Database, now: number): Promise<void> 
   while (await eraseWebhookDeliveries(database));
 }
 
-/** What a shard holds that no account of it needs, in words. */
+/** The rows on a shard without accounts that should not be there, in words. */
 export async function findRemains(database: D1Database): Promise<string[]> {
   const counts = await countRows(database);
   return Object.entries(counts).flatMap(([name, rows]) =>
@@ -67,9 +67,9 @@ export async function findRemains(database: D1Database): Promise<string[]> {
 type Row = Record<string, unknown>;
 
 /**
- * Everything that a shard holds of an account, table by table, with identifiers and sequences in the place of what is
- * numbered on each shard anew; null where the account is not there. Without what was saved of a file in the making, and
- * of deleted agents and webhooks without what nobody needs until it is erased.
+ * Everything that a shard stores of an account, by table, with identifiers and sequences instead of numbers, which
+ * differ between shards; null if the account is not on the shard. Leaves out the progress of unfinished files, and rows
+ * of deleted agents and webhooks that are waiting to be erased.
  */
 export async function dumpAccount(database: D1Database, id: string): Promise<Record<string, string[]> | null> {
   const tables = await readTables(database);
@@ -94,7 +94,7 @@ export async function dumpAccount(database: D1Database, id: string): Promise<Rec
     if (name === 'accounts') return row === account;
     if (name === 'audit_entries') return Math.floor(Number(row.pos) / LOG_SPAN) === owner;
     if (name === 'stored_answers') return answers.has(hex(row.subject));
-    // A counter that came back to nothing is as good as none.
+    // A counter of zero counts as a missing counter.
     if (name === 'pending_permissions' && row.count === 0) return false;
     if (name === 'deliveries') return webhooks.has(Number(row.webhook));
     if (name === 'erasures') return row.kind === 0;

@@ -1,19 +1,19 @@
 /**
- * How a call fails: before it does anything, or after it has taken effect, when only the answer is lost. A kill is the
- * end of whoever called: all further calls fail as well.
+ * How a call fails: before it does anything, or after it has taken effect, when only the answer is lost. A kill ends
+ * the caller, so all later calls fail as well.
  */
 export type OutageMode = 'before' | 'after' | 'kill before' | 'kill after';
 
-/** Counts the calls of a database, a bucket and queues, and fails one of them, or lets it come late. */
+/** Counts the calls to a database, a bucket and queues, and fails one of them or runs something before it. */
 export class Outage {
   calls = 0;
-  /** Whether the call that was to fail has come. */
+  /** Whether the planned failure has happened. */
   hasFailed = false;
   private plan: { call: number; mode: OutageMode } | null = null;
   private meanwhile: { call: number; happens: () => Promise<unknown> } | null = null;
   private isDead = false;
 
-  /** Starts counting anew, and fails one call, counted from 1; null fails none. */
+  /** Restarts the count of calls, and fails the call with this number, counted from 1; null fails none. */
   arm(plan: { call: number; mode: OutageMode } | null): void {
     this.calls = 0;
     this.hasFailed = false;
@@ -21,7 +21,7 @@ export class Outage {
     this.isDead = false;
   }
 
-  /** Starts counting anew, and lets something happen right before a call takes effect, counted from 1. */
+  /** Restarts the count of calls, and runs something before the call with this number, counted from 1. */
   before(call: number, happens: () => Promise<unknown>): void {
     this.arm(null);
     this.meanwhile = { call, happens };

@@ -1,6 +1,6 @@
 import type { Json } from './world';
 
-/** What an account is made with, and for how many days it then keeps its entries. */
+/** The fields that create an account, and the days for which it then keeps its entries. */
 export const KEPT_DAYS: [fields: Json, days: number][] = [
   [{ plan: 'free' }, 7],
   [{ plan: 'pro' }, 90],

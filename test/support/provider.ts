@@ -1,16 +1,16 @@
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import Provider, { type Configuration } from 'oidc-provider';
 
-/** Makes a key to sign with. */
+/** Generates a signing key. */
 export async function makeKey(): Promise<JWK> {
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
   return { ...(await exportJWK(privateKey)), use: 'sig', alg: 'RS256', kid: crypto.randomUUID() };
 }
 
 /**
- * A real identity provider that gives its clients JWT access tokens, with the scopes that they ask for.
- * @param keys the first signs
- * @returns what answers requests
+ * A real identity provider that issues JWT access tokens to its clients, with the scopes that they request.
+ * @param keys published keys, of which the first signs
+ * @returns the request handler
  */
 export function makeProvider(issuer: string, audience: string, clients: { id: string; secret: string }[], keys: JWK[]) {
   const configuration: Configuration = {

@@ -11,15 +11,15 @@ interface Waiting<M> {
   due: number;
 }
 
-/** A queue by the world's clock, which a test can look into, lose, repeat and reorder. */
+/** A queue on the world's clock whose messages a test can read, lose, repeat and reorder. */
 export class TestQueue<M> {
   waiting: Waiting<M>[] = [];
-  /** Fails every call. */
+  /** Whether every call fails. */
   broken = false;
 
   constructor(private readonly now: () => number) {}
 
-  /** The queue as the service gets it. */
+  /** The binding for the service. */
   get binding(): Queue<M> {
     const add = (body: M, delay = 0) => {
       if (this.broken) throw new Error('Queue send failed: Internal Server Error');
@@ -33,7 +33,7 @@ export class TestQueue<M> {
     } as unknown as Queue<M>;
   }
 
-  /** Takes the messages that are due, or the first few of them. */
+  /** Removes and returns the messages that are due, or the first `count` of them. */
   take(count?: number): M[] {
     const due = this.waiting.filter(({ due }) => due <= this.now()).slice(0, count);
     this.waiting = this.waiting.filter((message) => !due.includes(message));
@@ -41,7 +41,7 @@ export class TestQueue<M> {
   }
 }
 
-/** Delivers messages as one batch; answers which were acknowledged and which are to come again. */
+/** Delivers messages as one batch; returns which were acknowledged and which are retried. */
 export async function deliver(bodies: JobMessage[], env: Env, runtime: Runtime, sizes?: JobSizes) {
   const batch = createMessageBatch<JobMessage>(
     'jobs',
@@ -53,8 +53,8 @@ export async function deliver(bodies: JobMessage[], env: Env, runtime: Runtime, 
 }
 
 /**
- * Delivers a message of a queue of webhooks, and returns whether it was acknowledged or is retried.
- * @param waitUntil takes over work that outlasts the message; without it all work is waited for
+ * Delivers a message of a webhook queue, and returns whether it was acknowledged or is retried.
+ * @param waitUntil gets the work that outlasts the message; by default all work is awaited
  */
 export async function deliverMessage(body: WebhookMessage, env: Env, runtime: Runtime, waitUntil?: WaitUntil) {
   const batch = createMessageBatch<WebhookMessage>('webhooks', [

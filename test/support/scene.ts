@@ -1,10 +1,10 @@
 import { makeWebhook } from './webhooks';
 import { World } from './world';
 
-/** What the page at /docs loads first. */
+/** The first file that the page at /docs loads. */
 const FILE = /"(\/docs\/.+?)"/.exec((await new World().call('GET', '/docs')).text)?.[1] ?? '';
 
-/** A path whose `:id` belongs to the scene's account, and a body that is good enough to get past validation. */
+/** Turns a route into a request: `:id` belongs to the scene's account, and the body is valid. */
 export function aim(route: string, scene: Scene) {
   const [method = '', pattern = ''] = route.split(' ');
   const ids: [RegExp, string][] = [
@@ -53,7 +53,7 @@ const POLICY = { name: 'Reports', effect: 'approve', actions: ['report.*'], reso
 
 export type Scene = Awaited<ReturnType<typeof makeScene>>;
 
-/** An enterprise account with something that each route can be called for. */
+/** An enterprise account with a resource for each route. */
 export async function makeScene(world = new World()) {
   const account = await world.account({ plan: 'enterprise' });
   const agent = await account.agent();
@@ -82,7 +82,7 @@ export async function makeScene(world = new World()) {
     delivery: delivery.id,
     export: finished.export_id,
     report: reported.report_id,
-    /** The last part of its path, and its query. */
+    /** The last segment of the download path, with its query. */
     download: finished.download_url.split('/').at(-1),
   };
 }

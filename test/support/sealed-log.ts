@@ -4,7 +4,7 @@ import canonicalize from 'canonicalize';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import type { Json, JsonObject } from '../../src/lib/json';
 
-/** A log sealed by the letter of RFC 9162, slowly, to judge the verifier by. It shares nothing with it. */
+/** The account of the log. This file seals logs literally by RFC 9162, and shares no code with the verifier. */
 
 export const USER = 'user_01m7x1kd4rfd295j3kx3gjdnpe';
 export const ORIGIN = `countersign.test/${USER}`;
@@ -31,7 +31,7 @@ export interface Entry extends JsonObject {
   created_at: string;
 }
 
-/** The entry of a sequence: a second after the one before it, of one of three agents in turn. */
+/** The entry with a sequence: a second after the one before it, of one of three agents in turn. */
 export function makeEntry(sequence: number, scope: JsonObject = { amount: sequence / 3 }): Entry {
   const place = String(sequence).padStart(26, '0');
   return {
@@ -111,7 +111,7 @@ function subproof(m: number, leaves: Buffer[], whole: boolean): Buffer[] {
     : [...subproof(m - k, leaves.slice(k), false), rootOf(leaves.slice(0, k))];
 }
 
-/** A log's key, as it signs and as it is published. */
+/** A log's signing key and its published form. */
 export class LogKey {
   private readonly privateKey: KeyObject;
   readonly bytes: Buffer;
@@ -131,7 +131,7 @@ export class LogKey {
     return `${name}+${this.keyId(name).toString('hex')}+${Buffer.concat([Buffer.of(1), this.bytes]).toString('base64')}`;
   }
 
-  /** A signed note of a text. */
+  /** Signs a text as a note. */
   sign(text: string, name = ORIGIN): string {
     const signature = Buffer.concat([this.keyId(name), sign(null, Buffer.from(text), this.privateKey)]);
     return `${text}\n— ${name} ${signature.toString('base64')}\n`;
@@ -188,7 +188,7 @@ export interface SealedExport {
   rows: JsonObject[];
 }
 
-/** A log: its entries, of which some may be erased, and the key that it signs with. */
+/** A log with its entries, records of erasures and signing key. */
 export class SealedLog {
   readonly entries: Entry[];
   readonly key: LogKey;
@@ -211,7 +211,7 @@ export class SealedLog {
     return this.record('retention', '2026-06-01T00:00:00.000Z', ranges);
   }
 
-  /** Records an erasure, or what is hidden where there is no time, and signs it. */
+  /** Signs a record of an erasure; without a time it is a record of hidden entries, which are erased later. */
   record(reason: string, erased_at: string | null, ranges: [number, number][], origin = this.origin): this {
     const done = erased_at === null ? 'hidden 2026-07-01T00:00:00.000Z' : `erased ${erased_at}`;
     const places = ranges.map((range) => range.join('-')).join(' ');
@@ -231,7 +231,7 @@ export class SealedLog {
     return this.erased.some(({ ranges }) => ranges.some(([first, last]) => first <= sequence && sequence <= last));
   }
 
-  /** An export of what a request finds. */
+  /** Exports the entries that match a request. */
   export(request: ExportRequest = EVERYTHING, format = 'json', size = this.entries.length): SealedExport {
     const found = this.entries.filter(
       ({ sequence, agent_id, event_type }) =>
@@ -259,7 +259,7 @@ export class SealedLog {
 }
 
 /**
- * The tree of a proof: of the entries that stand in the file the leaves, of the others the largest complete subtrees.
+ * The tree of a proof: the leaves of the exported entries, and the largest complete subtrees of all others.
  */
 export function cover(leaves: Buffer[], exported: Set<number>, first = 1): Json[] {
   if (leaves.length === 0) return [];
@@ -307,7 +307,7 @@ export function writeParquet(rows: JsonObject[], rowGroupSize = 7): Buffer {
   return Buffer.from(parquetWriteBuffer({ columnData, codec: 'ZSTD', compressors, rowGroupSize }));
 }
 
-/** Writes an export and its proof. The digest is that of the file, as whoever changed both would see to. */
+/** Writes an export and its proof. The proof has the digest of the file, as somebody who changed both would ensure. */
 export function write(parts: SealedExport): { file: Buffer; proof: Buffer } {
   const file = parts.head.format === 'json' ? writeJson(parts.rows) : writeParquet(parts.rows);
   return { file, proof: writeProof(parts, sha256(file).toString('hex')) };

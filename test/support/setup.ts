@@ -5,7 +5,7 @@ import { DATABASES } from './shards';
 // Test files run in the same runtime, one after the other. Each starts with migrated, empty shards and an empty bucket.
 await Promise.all([...Object.values(DATABASES).map(renewTables), emptyBucket(env.FILES)]);
 
-/** What the current test has logged. Shown only if it fails: sending each line to the reporter at once is slow. */
+/** The log of the current test. It is printed only if the test fails: sending each line to the reporter is slow. */
 let lines: { write: (...line: unknown[]) => void; line: unknown[] }[] = [];
 for (const level of ['log', 'error'] as const) {
   const write = console[level];

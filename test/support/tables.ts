@@ -1,4 +1,4 @@
-/** How many rows each table of a database holds. */
+/** The number of rows of each table of a database. */
 export async function countRows(database: D1Database): Promise<Record<string, number>> {
   const names = await listTables(database);
   const results = await database.batch<{ rows: number }>(
@@ -16,7 +16,7 @@ export async function readTables(database: D1Database): Promise<Map<string, Reco
   return new Map(names.map((name, i) => [name, results[i]?.results ?? []]));
 }
 
-/** Everything that a database holds, but for the notes of when a credential was last used. */
+/** All rows of a database, without the times at which credentials were last used. */
 export async function dumpTables(database: D1Database): Promise<Record<string, unknown[]>> {
   const tables = [...(await readTables(database))];
   return Object.fromEntries(
@@ -32,9 +32,9 @@ export async function emptyTables(database: D1Database): Promise<void> {
 
 const PENDING = 'pending_permissions';
 
-/** Remembers what every table of a database holds; the answer puts it back. */
+/** Saves all rows of a database; returns a function that restores them. */
 export async function saveTables(database: D1Database): Promise<() => Promise<void>> {
-  // Restored last: the triggers of `permissions` count as well.
+  // Restored last, because triggers of `permissions` change it.
   const tables = [...(await listTables(database)).filter((name) => name !== PENDING), PENDING];
   const run = (statements: string[]) => database.batch(statements.map((sql) => database.prepare(sql)));
   await run(

@@ -7,7 +7,7 @@ import type { Json, TestAccount, World } from './world';
 
 const SIGNATURE_LENGTH = 64;
 
-/** A note as C2SP's signed-note and tlog-checkpoint have it, taken apart. */
+/** Parses a checkpoint note (C2SP signed-note and tlog-checkpoint). */
 export function parseNote(note: string) {
   const [text, signatures] = note.split('\n\n') as [string, string];
   const [origin, size, root, ...extensions] = text.split('\n');
@@ -23,7 +23,7 @@ export function parseNote(note: string) {
   };
 }
 
-/** Checks a checkpoint as somebody would who knows the public keys alone. */
+/** Verifies a checkpoint with only the published keys. */
 export async function expectSigned(world: World, checkpoint: Json): Promise<void> {
   const { text, origin, size, root, extensions, name, signed } = parseNote(checkpoint.note);
   expect([origin, size, name]).toEqual([checkpoint.origin, checkpoint.tree_size, checkpoint.origin]);
@@ -33,7 +33,7 @@ export async function expectSigned(world: World, checkpoint: Json): Promise<void
   expect(await isSigned(world, text, name, checkpoint.note)).toBe(true);
 }
 
-/** Whether the note of a text was signed under a name by one of the keys that the service publishes for logs. */
+/** Whether a note has this text and is signed under this name with a published log key of the service. */
 export async function isSigned(world: World, text: string, name: string, note: string): Promise<boolean> {
   const [, encoded = ''] = note.slice(text.length).split(`\n— ${name} `);
   const signed = Uint8Array.fromBase64(encoded.trimEnd());
@@ -67,7 +67,7 @@ export function leafOf(entry: Json, salt: string): Uint8Array {
   return hashLeaf(new TextEncoder().encode(canonicalize({ ...entry, salt })));
 }
 
-/** The leaves of an account's whole log, made of the API's answers and the salts. */
+/** The leaf hashes of an account's whole log, computed from the API's answers and the salts. */
 export async function leavesOf(account: TestAccount): Promise<Uint8Array[]> {
   const { results } = await env.DB.prepare(
     `select hex(salt) as salt from audit_entries
@@ -78,7 +78,7 @@ export async function leavesOf(account: TestAccount): Promise<Uint8Array[]> {
   return (await account.log()).map((entry, i) => leafOf(entry, (results[i]?.salt ?? '').toLowerCase()));
 }
 
-/** Writes so many entries more into the log, by a new agent, as the ledger would have. */
+/** Appends `count` entries of a new agent to the log, as the ledger would. */
 export async function addEntries(account: TestAccount, count: number): Promise<void> {
   await (await account.agent()).request({ expires_in: 604_800 });
   await env.DB.prepare(
@@ -96,7 +96,7 @@ export async function checkpointOf(account: TestAccount): Promise<Json> {
   return (await account.must(200, 'GET', '/v1/audit/checkpoint')).body;
 }
 
-/** Checks the newest head, and proofs of some entries and older sizes, against the log as the API shows it. */
+/** Checks the newest head, some inclusion proofs and some consistency proofs against the log that the API shows. */
 export async function expectTree(account: TestAccount): Promise<Json> {
   const leaves = await leavesOf(account);
   const checkpoint = await checkpointOf(account);

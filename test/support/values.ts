@@ -1,27 +1,27 @@
 import type { Json } from './world';
 
-/** Stands for a number that no double holds: see {@link writeBody}. */
+/** Placeholder for a number that a double cannot represent: {@link writeBody} replaces it. */
 export const HUGE = '@1e400@';
 
-/** A body as JSON, in which {@link HUGE} is the number 1e400. */
+/** Writes a body as JSON, with the number 1e400 in the place of {@link HUGE}. */
 export function writeBody(body: Json): string {
   return JSON.stringify(body).replaceAll(`"${HUGE}"`, '1e400').replaceAll(`"-${HUGE}"`, '-1e400');
 }
 
-/** A field of a body: values that must be taken, and values that must be refused. */
+/** A field of a body: values that must be accepted, and values that must be refused. */
 export interface Field {
   good: Json[];
   bad: Json[];
-  /** Cannot be left out. */
+  /** Whether the field is required. */
   required?: true;
-  /** The rest of the body, where this field needs another one. */
+  /** The other fields of the body, if this field needs other ones than the default. */
   rest?: Json;
 }
 
 const NOT_TEXTS = [1, 0, true, null, [], ['x'], {}, HUGE];
 const UNKEPT_TEXTS = ['a\0b', '\0', '\ud800', 'x\udc00y', '\ude00\ud83d'];
 
-/** A text that is trimmed, of so many code points. */
+/** A text that the service trims, of `min` to `max` code points. */
 export function textField(min: number, max: number): Field {
   const tooShort = min > 0 ? ['', ' ', '\t\n\u00a0'] : [];
   return {
@@ -30,12 +30,12 @@ export function textField(min: number, max: number): Field {
   };
 }
 
-/** A text that is compared as it stands. */
+/** A text that the service compares without trimming. */
 export function comparedField(max: number): Field {
   return { good: [], bad: [...NOT_TEXTS, ...UNKEPT_TEXTS, 'x'.repeat(max + 1), '😀'.repeat(max + 1)] };
 }
 
-/** One of some words. */
+/** One of the given words. */
 export function wordField(...words: string[]): Field {
   const [first = ''] = words;
   return { good: words, bad: [...NOT_TEXTS, '', 'x', first.toUpperCase(), `${first} `, words.join()] };
@@ -51,7 +51,7 @@ export function booleanField(): Field {
   return { good: [true, false], bad: ['true', '', 0, 1, null, [], {}, HUGE] };
 }
 
-/** A JSON object of so many bytes and levels. */
+/** A JSON object of at most `bytes` bytes and `levels` levels. */
 export function objectField(bytes: number, levels = 10): Field {
   const sized = (size: number) => ({ a: 'x'.repeat(size - 8) });
   const nested = (depth: number) => JSON.parse(`${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`);
@@ -85,7 +85,7 @@ export const resourceField: Field = {
   ],
 };
 
-/** A time that has come in a world that has not moved. */
+/** A time that is not in the future when the clock of a world has not moved. */
 export const pastField: Field = {
   good: ['2026-01-31T12:00:00Z', '2025-12-31t00:00:00.001z', '2026-01-31T13:00:00+01:00', '0000-01-01T00:00:00Z'],
   bad: [
@@ -95,7 +95,7 @@ export const pastField: Field = {
   ],
 };
 
-/** A time that has not passed in a world that has not moved. */
+/** A time in the future when the clock of a world has not moved. */
 export const futureField: Field = {
   good: ['2026-01-31T12:00:00.001Z', '2026-02-01t00:00:00z', '2026-01-31T13:30:00+01:00', '9999-12-31T23:59:59Z'],
   bad: [
@@ -105,7 +105,7 @@ export const futureField: Field = {
   ],
 };
 
-/** An end of a range of time; the good ones are of one day, so that no pair of them contradicts. */
+/** The start or end of a range of time. The good values are all on one day, so that any pair is valid. */
 export const dateField: Field = {
   good: ['2026-06-15', '2026-06-15T00:00:00Z', '2026-06-15t01:00:00.000+01:00'],
   bad: [
@@ -114,7 +114,7 @@ export const dateField: Field = {
   ],
 };
 
-/** Days that a world which has not moved can be asked about, the last of them today. */
+/** Periods up to today, when the clock of a world has not moved. */
 export const periodField: Field = {
   good: [
     { start: '2026-01-31', end: '2026-01-31' },
@@ -153,7 +153,7 @@ export const scopesField: Field = {
   ],
 };
 
-/** An id, of which one that is malformed is one that is unknown. */
+/** An id: a malformed id is accepted and treated as an unknown one. */
 export const idField: Field = { good: ['x', 'token_01h455vb4pex5vsknk084sn02q'], bad: [...NOT_TEXTS, ...UNKEPT_TEXTS] };
 
 export const tokenField: Field = { good: [], bad: [...idField.bad, ''] };

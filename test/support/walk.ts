@@ -7,7 +7,7 @@ import { type TestAccount, World } from './world';
 
 export const ACTIONS = ['email.send', 'file.read', 'money.transfer'];
 
-/** One step of a random walk; numbers pick among what there is. */
+/** One step of a random walk; numbers choose among the existing agents and permissions. */
 export type Step =
   | { do: 'create agent' }
   | { do: 'switch agent' | 'rotate key' | 'delete agent'; agent: number }
@@ -74,7 +74,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 export const walks = fc.array(step, { minLength: 20, maxLength: 60, size: 'max' });
 
-/** An account of the service and the same in the model, which take every step together. */
+/** An account of the service and its model, which take every step together. */
 export class Walk {
   readonly model = new ModelAccount();
 
@@ -90,7 +90,7 @@ export class Walk {
     return walk;
   }
 
-  /** Takes a step in both, and compares the answers. */
+  /** Takes a step in the service and the model, and compares the answers. */
   async take(step: Step): Promise<void> {
     const { model, world, account } = this;
     world.advance(1);
@@ -121,7 +121,7 @@ export class Walk {
     else await this.revoke(permission, step);
   }
 
-  /** Compares all that the service shows with the model. */
+  /** Compares everything that the service shows with the model. */
   async compare(): Promise<void> {
     const { model, world, account } = this;
     const shown = (await account.log()).map((entry) => ({
@@ -146,7 +146,7 @@ export class Walk {
     }
   }
 
-  /** What the account's plan still keeps of the log. */
+  /** The entries of the model's log that the account's plan still keeps. */
   visibleLog() {
     const kept = this.world.now - 7 * 86_400_000;
     return this.model.log.filter(({ at }) => at >= kept);

@@ -13,7 +13,7 @@ export interface TestWebhook {
 
 let hosts = 0;
 
-/** Registers a webhook at a host of its own. */
+/** Registers a webhook with a host of its own. */
 export async function makeWebhook(account: TestAccount, fields: Json = {}): Promise<TestWebhook> {
   hosts += 1;
   const host = `receiver-${hosts}.example.com`;
@@ -22,7 +22,7 @@ export async function makeWebhook(account: TestAccount, fields: Json = {}): Prom
   return { id: body.id, secret: body.secret, host };
 }
 
-/** The same, of a webhook whose receiver has answered quickly before. */
+/** Registers a webhook and marks it as one whose receiver has already answered quickly. */
 export async function makeProvenWebhook(account: TestAccount, fields: Json = {}): Promise<TestWebhook> {
   const webhook = await makeWebhook(account, fields);
   await env.DB.prepare('update webhooks set is_slow = 0 where number = (select max(number) from webhooks)').run();
@@ -44,7 +44,7 @@ export async function readWebhook(account: TestAccount, webhook: { id: string })
 }
 
 /**
- * Reads a message as the reference library of the Standard Webhooks specification does, which throws for a forged one.
+ * Verifies and parses a message with the reference library of Standard Webhooks, which throws for a forged message.
  */
 export function verify(secret: string, { headers, body }: Received, now: number): Json {
   const clock = vi.spyOn(Date, 'now').mockReturnValue(now);

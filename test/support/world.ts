@@ -14,36 +14,36 @@ export const ORIGIN = 'https://countersign.test';
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by many tests, each of which asserts what it sees
 export type Json = any;
 
-/** An answer of the service, read whole. */
+/** An answer of the service with its whole body. */
 export interface Answer {
   status: number;
   headers: Headers;
   text: string;
   /** The body as JSON; undefined when there is none. */
   body: Json;
-  /** What the answer cost the database. */
+  /** The database cost of the answer: round trips, and rows read and written. */
   cost: { trips: number; read: number; written: number };
 }
 
 export interface Call {
   token?: string;
   body?: unknown;
-  /** Sent as it stands, instead of `body`. */
+  /** Sent unchanged instead of `body`. */
   raw?: BodyInit;
   headers?: Record<string, string>;
 }
 
-/** Made once for all worlds of a file. */
+/** Shared by all worlds of a file. */
 let conformance: Conformance | undefined;
 
 /** The service with a clock that stands still until it is moved. */
 export class World {
   now = Date.UTC(2026, 0, 31, 12, 0, 0, 0);
-  /** How long the service slept, one number a pause. */
+  /** The pauses of the service so far, in milliseconds. */
   pauses: number[] = [];
-  /** Called at every pause, after the clock has moved by it. */
+  /** Called at every pause, after the clock has moved. */
   whileAsleep: () => Promise<unknown> = async () => undefined;
-  /** Everybody else's servers. */
+  /** The servers of other people. */
   readonly internet = new Internet((milliseconds) => this.advance(milliseconds));
   readonly runtime: Runtime = {
     now: () => this.now,
@@ -79,8 +79,8 @@ export class World {
   }
 
   /**
-   * Sends a request as a client would, and waits for the work that the answer left behind.
-   * @throws Error when the OpenAPI document describes the answer differently, or the request that was accepted
+   * Sends a request, and waits for the work that continues after its answer.
+   * @throws Error if the OpenAPI document does not describe the answer, or the request that was accepted
    */
   async call(method: string, path: string, { token, body, raw, headers }: Call = {}): Promise<Answer> {
     const context = createExecutionContext();
@@ -109,7 +109,7 @@ export class World {
     return answer;
   }
 
-  /** The same, for an answer that must have the given status. */
+  /** Like `call`, and throws unless the answer has the given status. */
   async must(status: number, method: string, path: string, call: Call = {}): Promise<Answer> {
     const answer = await this.call(method, path, call);
     if (answer.status !== status) {
@@ -128,14 +128,14 @@ export class World {
     await runCron(SCHEDULES.every_hour, this.env, this.runtime);
   }
 
-  /** Does the jobs whose messages are due, until there are none. */
+  /** Runs the jobs whose queue messages are due, until there are none. */
   async work(sizes?: JobSizes): Promise<void> {
     for (let bodies = this.queue.take(); bodies.length > 0; bodies = this.queue.take()) {
       for (const body of bodies) await deliver([body], this.env, this.runtime, sizes);
     }
   }
 
-  /** Sends what is due to webhooks, until no message of theirs is due. */
+  /** Handles the messages of both webhook queues, until none is due. */
   async deliver(): Promise<void> {
     for (;;) {
       const messages = [...this.webhookQueue.take(), ...this.slowWebhookQueue.take()];
@@ -144,13 +144,13 @@ export class World {
     }
   }
 
-  /** Delivers the oldest message of the webhooks' own queue that is due, and not that of the slow ones. */
+  /** Handles the oldest due message of the fast webhook queue only. */
   async deliverOnce(): Promise<void> {
     const [first] = this.webhookQueue.take(1);
     if (first) await deliverMessage(first, this.env, this.runtime);
   }
 
-  /** A new account with a token of every scope. */
+  /** Creates an account with a user token of every scope. */
   async account(fields: Record<string, unknown> = {}): Promise<TestAccount> {
     const body = { email: 'owner@example.com', ...fields };
     const { body: account } = await this.must(201, 'POST', '/v1/admin/users', {
@@ -178,13 +178,13 @@ export class TestAccount {
     return this.world.must(status, method, path, { token: this.token, ...(body !== undefined && { body }) });
   }
 
-  /** A new agent of the account. */
+  /** Creates an agent of the account. */
   async agent(fields: Record<string, unknown> = {}): Promise<TestAgent> {
     const { body } = await this.must(201, 'POST', '/v1/agents', { name: 'Mailer', ...fields });
     return new TestAgent(this, body.id, body.api_key);
   }
 
-  /** A user token with these scopes alone. */
+  /** Creates a user token with only these scopes. */
   async limitedToken(...scopes: string[]): Promise<string> {
     return (await this.must(201, 'POST', '/v1/me/tokens', { scopes })).body.token;
   }
@@ -221,13 +221,13 @@ export class TestAgent {
     return this.account.world.must(status, method, path, { token: this.key, ...(body !== undefined && { body }) });
   }
 
-  /** Asks for a permission. */
+  /** Requests a permission. */
   async request(fields: Record<string, unknown> = {}): Promise<Json> {
     const body = { action: 'email.send', resource: 'mailbox:support', ...fields };
     return (await this.must(201, 'POST', '/v1/permissions', body)).body;
   }
 
-  /** Asks for a permission and has it approved; the answer is the permission as the agent reads it, with the token. */
+  /** Requests a permission and has it approved; returns it as the agent reads it, with the token. */
   async approved(fields: Record<string, unknown> = {}, approval: Record<string, unknown> = {}): Promise<Json> {
     const { id } = await this.request(fields);
     await this.account.must(200, 'POST', `/v1/permissions/${id}/approve`, approval);

@@ -5,7 +5,7 @@ import { fillLog } from '../support/exports';
 import { makeWebhook } from '../support/webhooks';
 import { World } from '../support/world';
 
-it('delivers a backlog of entries to each of 20 webhooks', async () => {
+it('a backlog of entries is delivered once to each of 20 webhooks', async () => {
   const entries = depth.runs(300, 1_200);
   const world = new World();
   const account = await world.account();

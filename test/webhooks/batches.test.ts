@@ -11,7 +11,7 @@ import { World } from '../support/world';
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 
-/** Makes a webhook with a number of pending events. */
+/** Makes a webhook with `count` pending events. */
 async function makeBacklog(count: number, receiver?: (scene: Awaited<ReturnType<typeof open>>) => Receiver) {
   const scene = await open();
   if (receiver) scene.world.internet.on(scene.webhook.host, receiver(scene));
@@ -46,11 +46,11 @@ async function recover(world: World): Promise<void> {
   }
 }
 
-describe('a worker records each batch of 100 while it sends the next', () => {
-  /** Fan-out (2 calls), the claim, two batches that are recorded while the next is sent, the last batch. */
+describe('a worker that delivers in batches', () => {
+  /** Database calls for 210 deliveries: fan-out (2 calls), the claim, and the records of three batches. */
   const CALLS = 6;
 
-  it('in six database calls', async () => {
+  it('delivers 210 events in six database calls', async () => {
     const { database, world, webhook } = await makeBacklog(210);
     database.arm(null);
     await world.deliver();
@@ -59,7 +59,7 @@ describe('a worker records each batch of 100 while it sends the next', () => {
     expect(await countStates()).toEqual({ succeeded: 210 });
   });
 
-  it.each(Array.from({ length: CALLS }, (_, i) => i + 1))('and loses nothing if call %i fails', async (call) => {
+  it.each(Array.from({ length: CALLS }, (_, i) => i + 1))('loses no event if database call %i fails', async (call) => {
     for (const mode of ['before', 'after'] as const) {
       const { database, world, webhook } = await makeBacklog(210);
       database.arm({ call, mode });
@@ -69,23 +69,22 @@ describe('a worker records each batch of 100 while it sends the next', () => {
       expect([mode, await countStates()]).toEqual([mode, { succeeded: 210 }]);
       const sent = world.internet.sentTo(webhook.host).map(({ headers }) => headers.get('webhook-id'));
       expect(new Set(sent).size).toBe(210);
-      // Attempts that could not be recorded are recorded with the next batch: only those of the last batch are made
-      // twice.
+      // Attempts that could not be recorded are recorded with the next batch, so only the last batch is sent twice.
       expect(sent.length).toBeLessThanOrEqual(call < CALLS ? 210 : 220);
     }
   });
 
   it.each([
-    ['succeeds', 200, { succeeded: 210 }, 210],
-    ['fails', 500, { pending: 210 }, 6],
-  ])('with one attempt of each if it %s', async (_, status, states, sent) => {
+    ['all 210 attempts if the receiver succeeds', 200, { succeeded: 210 }, 210],
+    ['six attempts if the receiver fails', 500, { pending: 210 }, 6],
+  ])('makes %s', async (_, status, states, sent) => {
     const { world, webhook } = await makeBacklog(210, () => answers(status));
     await world.deliverOnce();
     expect(world.internet.sentTo(webhook.host)).toHaveLength(sent);
     expect(await countStates()).toEqual(states);
   });
 
-  it('in batches of six for a slow webhook', async () => {
+  it('attempts at least 30 of 40 deliveries to a slow webhook that always fails', async () => {
     const { database, world, webhook } = await makeBacklog(40);
     await env.DB.prepare('update webhooks set is_slow = 1 where number = (select max(number) from webhooks)').run();
     world.internet.on(webhook.host, () => {
@@ -94,17 +93,17 @@ describe('a worker records each batch of 100 while it sends the next', () => {
     });
     database.arm(null);
     await world.deliver();
-    // Six connections that each take 150 ms by a clock that all of them move.
+    // Six attempts run in parallel, and each moves the shared clock by 150 ms.
     expect(world.internet.sentTo(webhook.host).length).toBeGreaterThanOrEqual(30);
     expect(await countStates()).toEqual({ pending: 40 });
   });
 });
 
-describe('while a worker sends to it, a webhook', () => {
+describe('a webhook that changes while a worker sends to it', () => {
   it.each([
     ['in the middle of a page', 150, 300],
     ['at the end of a page', 400, 400],
-  ])('that is disabled %s gets little more, in few database calls', async (_, moment, most) => {
+  ])('gets at most the rest of the page after it is disabled %s, in few database calls', async (_, moment, most) => {
     const { database, world, webhook } = await makeBacklog(450, ({ world, webhook, change }) => async () => {
       if (world.internet.sentTo(webhook.host).length === moment) await change({ is_active: false });
       return new Response();
@@ -118,7 +117,7 @@ describe('while a worker sends to it, a webhook', () => {
     expect(others).toEqual({ failed: 450 - succeeded });
   });
 
-  it('that is disabled and enabled stops the worker, and its pending deliveries are canceled', async () => {
+  it('gets no pending delivery after it is disabled and enabled again', async () => {
     const { database, world, agent, webhook } = await makeBacklog(420, ({ world, webhook, change }) => async () => {
       if (world.internet.sentTo(webhook.host).length === 400) {
         for (const is_active of [false, true]) await change({ is_active });
@@ -135,7 +134,7 @@ describe('while a worker sends to it, a webhook', () => {
     expect(world.internet.sentTo(webhook.host)).toHaveLength(401);
   });
 
-  it('that is deleted gets little more', async () => {
+  it('gets at most 200 of 450 messages after it is deleted', async () => {
     const { world, webhook } = await makeBacklog(450, ({ world, webhook, account }) => async () => {
       if (world.internet.sentTo(webhook.host).length === 50)
         await account.must(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
@@ -146,7 +145,7 @@ describe('while a worker sends to it, a webhook', () => {
     expect(world.internet.sentTo(webhook.host).length).toBeLessThanOrEqual(200);
   });
 
-  it.each([500, 410])('that gets another URL is not affected by the old one’s answer, %i', async (status) => {
+  it.each([500, 410])('is not affected by an answer %i of its old URL after the URL changes', async (status) => {
     const { world, account, agent, webhook, change } = await makeBacklog(1, () => answers(500));
     await world.deliver();
     world.advance(5 * DAY);
@@ -172,7 +171,7 @@ describe('while a worker sends to it, a webhook', () => {
   });
 });
 
-it('a test event that is requested meanwhile keeps the claim: no other worker sends the same', async () => {
+it('a test event that is requested while a worker sends causes no duplicate messages', async () => {
   let isFirst = true;
   const { world, webhook } = await makeBacklog(20, ({ world, account, webhook }) => async () => {
     if (isFirst) {
@@ -189,7 +188,7 @@ it('a test event that is requested meanwhile keeps the claim: no other worker se
   expect(new Set(sent).size).toBe(21);
 });
 
-it('a redelivery is refused if its agent is deleted at the same time', async () => {
+it('a redelivery is refused if its agent is deleted concurrently', async () => {
   const { database, world, account, agent, webhook } = await makeBacklog(1);
   await world.deliver();
   const [{ id }] = await listDeliveries(account, webhook);
@@ -226,8 +225,8 @@ it('a webhook that is disabled while deliveries are created is not marked as due
   expect(world.internet.sentTo(webhook.host)).toEqual([]);
 });
 
-describe('a fast receiver that starts to hang delays no other queue message', () => {
-  /** Handles a message whose receiver does not answer yet: the message is acknowledged, and the attempt goes on. */
+describe('when the receiver of a fast webhook starts to hang', () => {
+  /** Handles a message whose receiver does not answer yet: the message is acknowledged, and the attempt continues. */
   async function deliverToHanging() {
     const scene = await open();
     const asked = Promise.withResolvers<void>();
@@ -249,13 +248,13 @@ describe('a fast receiver that starts to hang delays no other queue message', ()
     return { ...scene, finish: () => Promise.all([answer.resolve(new Response()), ...rest]) };
   }
 
-  it('and its attempt is recorded when it answers', async () => {
+  it('the message is acknowledged at once, and the attempt is recorded when the receiver answers', async () => {
     const { finish } = await deliverToHanging();
     await finish();
     expect(await countStates()).toEqual({ succeeded: 1 });
   });
 
-  it('and the sweep finds what could not be recorded', async () => {
+  it('an attempt that could not be recorded is repeated after a sweep', async () => {
     const { database, world, finish } = await deliverToHanging();
     database.refuse(/./);
     await finish();
@@ -264,7 +263,7 @@ describe('a fast receiver that starts to hang delays no other queue message', ()
     expect(await countStates()).toEqual({ succeeded: 1 });
   });
 
-  it('because the deployment acknowledges before waitUntil ends', () => {
+  it('the deployment does not wait for waitUntil before it acknowledges', () => {
     expect(parse(env.WRANGLER).compatibility_flags).toContain('queue_consumer_no_wait_for_wait_until');
   });
 });

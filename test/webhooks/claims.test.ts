@@ -6,7 +6,7 @@ import { listDeliveries, makeProvenWebhook, makeWebhook, type TestWebhook } from
 import { type TestAgent, World } from '../support/world';
 
 const SECOND = 1_000;
-/** More webhooks than one queue batch holds, in accounts of up to 50. */
+/** Accounts with 50 webhooks at most: together they have more webhooks than one queue batch holds. */
 const ACCOUNTS = 3;
 const EACH = 35;
 
@@ -21,13 +21,13 @@ async function makeScene(make = makeProvenWebhook, accounts = 1, each = 1) {
   return { world, agents, webhooks };
 }
 
-/** Kills the process: its work never ends, and its queues are lost. */
+/** Ends the process: its queue messages are lost, and its pending work never ends. */
 function kill(world: World): void {
   world.webhookQueue.waiting = [];
   world.slowWebhookQueue.waiting = [];
 }
 
-/** Seconds from the first sweep of a new process until every webhook has had a message; no other sweep follows. */
+/** Runs one sweep in a new process; returns the seconds until every webhook has received its message. */
 async function recover(world: World, webhooks: TestWebhook[]): Promise<number> {
   world.internet.received = [];
   for (const { host } of webhooks) world.internet.on(host, answers(200));
@@ -41,22 +41,25 @@ async function recover(world: World, webhooks: TestWebhook[]): Promise<number> {
 }
 
 it.each([
-  ['', makeProvenWebhook],
-  [', even for webhooks that have never answered', makeWebhook],
-])('what a killed worker had claimed is sent again within 30 s of the next sweep%s', async (_, make) => {
-  const { world, agents, webhooks } = await makeScene(make, ACCOUNTS, EACH);
-  for (const { host } of webhooks) world.internet.on(host, () => new Promise(() => undefined));
-  for (const agent of agents) await agent.request();
-  for (;;) {
-    const messages = [...world.webhookQueue.take(), ...world.slowWebhookQueue.take()];
-    if (messages.length === 0) break;
-    for (const message of messages) await deliverMessage(message, world.env, world.runtime, () => undefined);
-  }
-  await vi.waitFor(() => expect(world.internet.received).toHaveLength(ACCOUNTS * EACH));
-  kill(world);
-  world.advance(SECOND);
-  expect(await recover(world, webhooks)).toBeLessThan(30);
-});
+  ['that have answered before', makeProvenWebhook],
+  ['that have never answered', makeWebhook],
+])(
+  'deliveries to webhooks %s that a killed worker had claimed are sent within 30 s of the next sweep',
+  async (_, make) => {
+    const { world, agents, webhooks } = await makeScene(make, ACCOUNTS, EACH);
+    for (const { host } of webhooks) world.internet.on(host, () => new Promise(() => undefined));
+    for (const agent of agents) await agent.request();
+    for (;;) {
+      const messages = [...world.webhookQueue.take(), ...world.slowWebhookQueue.take()];
+      if (messages.length === 0) break;
+      for (const message of messages) await deliverMessage(message, world.env, world.runtime, () => undefined);
+    }
+    await vi.waitFor(() => expect(world.internet.received).toHaveLength(ACCOUNTS * EACH));
+    kill(world);
+    world.advance(SECOND);
+    expect(await recover(world, webhooks)).toBeLessThan(30);
+  },
+);
 
 it.each<[string, (world: World) => Promise<unknown>]>([
   ['for an account', (world) => world.sweep()],
@@ -69,7 +72,7 @@ it.each<[string, (world: World) => Promise<unknown>]>([
     },
   ],
 ])(
-  'what a sweep had enqueued %s in a queue that was lost is sent within 30 s of the next sweep',
+  'events are sent within 30 s of the next sweep if the messages that a sweep enqueued %s are lost',
   async (_, enqueue) => {
     const { world, agents, webhooks } = await makeScene(makeWebhook);
     await agents[0]?.request();
@@ -81,7 +84,7 @@ it.each<[string, (world: World) => Promise<unknown>]>([
   },
 );
 
-it('a sweep enqueues nothing that becomes due after the next sweep', async () => {
+it('a sweep enqueues no delivery that becomes due after the next sweep', async () => {
   const { world, agents, webhooks } = await makeScene();
   for (const { host } of webhooks) world.internet.on(host, answers(500));
   await agents[0]?.request();

@@ -11,7 +11,7 @@ import { type Json, type TestAccount, World } from '../support/world';
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** What a webhook was sent, in order, each verified. */
+/** The messages that a webhook received, in order; each signature is verified. */
 function messages(world: World, webhook: { host: string; secret: string }): Json[] {
   return world.internet.sentTo(webhook.host).map((received) => verify(webhook.secret, received, world.now));
 }
@@ -26,8 +26,8 @@ async function newest(account: TestAccount, webhook: { id: string }): Promise<Js
   return readDelivery(account, webhook, id);
 }
 
-describe('each new entry is sent', () => {
-  it('for decisions of people and policies, uses, revocations and expiries', async () => {
+describe('each new audit entry', () => {
+  it('is sent, whatever its event type', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -59,7 +59,7 @@ describe('each new entry is sent', () => {
     expect(new Set(world.internet.received.map(({ headers }) => headers.get('webhook-id'))).size).toBe(271);
   });
 
-  it('to every webhook, with the headers of Standard Webhooks', async () => {
+  it('is sent to every webhook, with the headers of Standard Webhooks', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -81,7 +81,7 @@ describe('each new entry is sent', () => {
     }
   });
 
-  it('only to webhooks whose filters match', async () => {
+  it('is sent only to webhooks whose filters match', async () => {
     const world = new World();
     const account = await world.account();
     const [one, other] = [await account.agent(), await account.agent()];
@@ -101,7 +101,7 @@ describe('each new entry is sent', () => {
     expect(world.internet.sentTo(ofOne.host)).toHaveLength(2);
   });
 
-  it('in the order of the log', async () => {
+  it('is sent and listed in the order of the log', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -119,7 +119,7 @@ describe('each new entry is sent', () => {
 });
 
 describe('an account without webhooks', () => {
-  it('reads and writes nothing for them', async () => {
+  it('causes no additional database work', async () => {
     const world = new World();
     const [account, watched, quiet] = [await world.account(), await world.account(), await world.account()];
     await makeWebhook(watched);
@@ -150,7 +150,7 @@ describe('an account without webhooks', () => {
     expect(world.webhookQueue.waiting).toHaveLength(1);
   });
 
-  it('sends no message to a queue', async () => {
+  it('causes no queue message', async () => {
     const world = new World();
     const agent = await (await world.account()).agent();
     await agent.approved();
@@ -160,8 +160,8 @@ describe('an account without webhooks', () => {
   });
 });
 
-describe('a webhook gets the events', () => {
-  it('since it was created, or was enabled again', async () => {
+describe('a webhook gets only the events', () => {
+  it('after it was created or last enabled', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -185,7 +185,7 @@ describe('a webhook gets the events', () => {
     expect(messages(world, second)).toHaveLength(4);
   });
 
-  it('since it was created, though another webhook got earlier ones', async () => {
+  it('after it was last enabled, even if the account had another webhook before', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -202,7 +202,7 @@ describe('a webhook gets the events', () => {
     expect(messages(world, second).map(({ data }) => data.permission_request_id)).toEqual([id]);
   });
 
-  it('after entries that were erased', async () => {
+  it('after its creation when earlier entries were erased', async () => {
     const world = new World();
     const account = await world.account();
     const gone = await account.agent();
@@ -254,7 +254,7 @@ it('disabling a webhook cancels its pending deliveries, and enabling it does not
   expect(world.internet.received).toHaveLength(sent + 1);
 });
 
-it('pending deliveries are canceled even if the webhook is enabled again at once', async () => {
+it('disabling a webhook and enabling it again cancels its pending deliveries', async () => {
   const world = new World();
   const account = await world.account();
   const agent = await account.agent();
@@ -277,7 +277,7 @@ it('pending deliveries are canceled even if the webhook is enabled again at once
 });
 
 describe('the test event', () => {
-  it('is sent whatever the filters', async () => {
+  it('is sent whatever the filters of the webhook', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -353,7 +353,7 @@ describe('a redelivery', () => {
     expect(body.code).toBe('conflict');
   });
 
-  it('is refused if the plan no longer keeps the entry, whose payload is not shown either', async () => {
+  it('is refused if the plan no longer keeps the entry, and the payload is no longer shown', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -371,7 +371,7 @@ describe('a redelivery', () => {
 });
 
 describe('the list of deliveries', () => {
-  it('is filtered by status, and read a page at a time', async () => {
+  it('can be filtered by status and read page by page', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -470,8 +470,8 @@ it('a report sends an event when it completes or fails', async () => {
   expect(messages(world, webhook)).toEqual([...told, { event: 'report.failed', timestamp: at, data: failed }]);
 });
 
-describe('the event of a file that completed is not sent to a webhook', () => {
-  it('that was disabled then', async () => {
+describe('the event of a completed export is not sent to a webhook', () => {
+  it('that was disabled and enabled after the completion', async () => {
     const world = new World();
     const account = await world.account();
     const agent = await account.agent();
@@ -486,7 +486,7 @@ describe('the event of a file that completed is not sent to a webhook', () => {
     expect((await countRows(env.DB)).file_outcomes).toBe(0);
   });
 
-  /** Loses the queue messages, so that the sweep has the deliveries created. */
+  /** Loses the queue messages, so that a sweep has to create the deliveries. */
   async function loseMessages(world: World): Promise<void> {
     world.webhookQueue.waiting = [];
     world.advance(1_000);
@@ -494,7 +494,7 @@ describe('the event of a file that completed is not sent to a webhook', () => {
     await world.deliver();
   }
 
-  /** An account with a webhook that stays on, and another. */
+  /** An account with two webhooks: `witness` stays enabled, `webhook` changes. */
   async function openPair(database = env.DB) {
     const world = new World({ DB: database });
     const account = await world.account();
@@ -513,7 +513,7 @@ describe('the event of a file that completed is not sent to a webhook', () => {
     return { world, account, witness, webhook, change, finish, told };
   }
 
-  it('that was created later', async () => {
+  it('that was created after the completion', async () => {
     const { world, account, witness, finish, told } = await openPair();
     const before = await finish();
     const fresh = await makeWebhook(account);
@@ -523,7 +523,7 @@ describe('the event of a file that completed is not sent to a webhook', () => {
     expect(told(fresh)).toEqual([after]);
   });
 
-  it('that was disabled then, though another was active and the queue message was lost', async () => {
+  it('that was disabled at the completion, even if another webhook was active and the queue message was lost', async () => {
     const { world, witness, webhook, change, finish, told } = await openPair();
     const before = await finish();
     await change(false);
@@ -534,14 +534,14 @@ describe('the event of a file that completed is not sent to a webhook', () => {
     await loseMessages(world);
     expect(told(witness)).toEqual([before, meanwhile, after].sort());
     expect(told(webhook)).toEqual([after]);
-    // The beginning stays where it is, and what is new comes after it, though nothing waits any more.
+    // Enabling a webhook that is already enabled changes nothing, so it gets the next event.
     await change(true);
     const later = await finish();
     await loseMessages(world);
     expect(told(webhook)).toEqual([after, later].sort());
   });
 
-  it('that the service had disabled', async () => {
+  it('that the service had disabled before the completion', async () => {
     const { world, account, witness, webhook, change, finish, told } = await openPair();
     world.internet.on(webhook.host, () => new Response(null, { status: 410 }));
     await (await account.agent()).request();
@@ -561,7 +561,7 @@ describe('the event of a file that completed is not sent to a webhook', () => {
     const database = new FaultyDatabase(env.DB);
     const { world, witness, webhook, change, finish, told } = await openPair(database.binding);
     const before = await finish();
-    // After the news are read, and before deliveries are made of them.
+    // Between reading the pending events and creating their deliveries.
     database.before(2, async () => {
       await change(false);
       await change(true);
@@ -572,7 +572,7 @@ describe('the event of a file that completed is not sent to a webhook', () => {
   });
 });
 
-it('an export that cannot be written sends an event', async () => {
+it('an export that fails after its last attempt sends an event', async () => {
   const world = new World();
   const account = await world.account();
   const webhook = await makeWebhook(account);
@@ -587,7 +587,7 @@ it('an export that cannot be written sends an event', async () => {
 });
 
 describe('deliveries of a deleted agent', () => {
-  it('are not shown or sent from then on, and are erased by the sweep', async () => {
+  it('are not shown or sent after the deletion, and are erased by the sweep', async () => {
     const world = new World();
     const account = await world.account();
     const [leaving, staying] = [await account.agent(), await account.agent()];
@@ -624,7 +624,7 @@ describe('deliveries of a deleted agent', () => {
   });
 });
 
-it('nothing of a deleted account is sent or kept', async () => {
+it('no delivery of a deleted account is sent, and the sweep erases everything of its webhooks', async () => {
   const world = new World();
   await world.sweep();
   const before = await countRows(env.DB);
@@ -647,7 +647,7 @@ it('nothing of a deleted account is sent or kept', async () => {
   await world.must(202, 'DELETE', `/v1/admin/users/${account.id}`, { token: env.ADMIN_TOKEN });
   await world.work();
   await world.deliver();
-  // The longest is waited for a worker on a file that may have outlived its lease.
+  // The sweep waits longest for a file whose worker may have outlived its lease.
   for (let i = 0; i < 5; i++) {
     world.advance(5 * 60_000);
     await world.sweep();
@@ -658,7 +658,7 @@ it('nothing of a deleted account is sent or kept', async () => {
   expect(await countRows(env.DB)).toEqual(before);
 });
 
-it('a disabled account gets nothing until it is enabled again', async () => {
+it('the webhooks of an inactive account get nothing until the account is active again', async () => {
   const world = new World();
   const account = await world.account({ plan: 'pro' });
   const agent = await account.agent();

@@ -9,7 +9,7 @@ import { type Json, type TestAccount, World } from '../support/world';
 
 const MINUTE = 60_000;
 
-/** Advances two minutes with their sweeps: longer than the claims of crashed workers last. */
+/** Runs the sweeps of two minutes, after which every claim of a crashed worker has expired. */
 async function recover(world: World): Promise<void> {
   for (let i = 0; i < 2; i++) {
     world.advance(MINUTE);
@@ -18,7 +18,7 @@ async function recover(world: World): Promise<void> {
   }
 }
 
-/** Expects one succeeded delivery of each entry, and at least one message of each delivery, all of them equal. */
+/** Expects one succeeded delivery per entry, and that all messages of a delivery are equal. */
 async function expectAll(account: TestAccount, webhook: { id: string; host: string }): Promise<void> {
   const log = (await account.log()).map(({ id }) => id);
   const deliveries = await listDeliveries(account, webhook);
@@ -52,7 +52,7 @@ describe.each<FaultMode>(['before', 'after'])('a database call that fails %s it 
       Array.from({ length: CALLS }, (_, i) => i + 1),
       2,
     ),
-  )('loses and duplicates nothing (call %i)', async (call) => {
+  )('loses no event and creates no second delivery (call %i)', async (call) => {
     const { database, world, account, webhooks } = await makeScene();
     database.arm({ call, mode });
     await world.deliver();
@@ -62,7 +62,7 @@ describe.each<FaultMode>(['before', 'after'])('a database call that fails %s it 
     for (const webhook of webhooks) await expectAll(account, webhook);
   });
 
-  it.each([1, 2])('loses nothing in the sweep (call %i)', async (call) => {
+  it.each([1, 2])('loses no event if the sweep cannot read what is due (call %i)', async (call) => {
     const { database, world, account, webhooks } = await makeScene();
     world.webhookQueue.waiting = [];
     database.refuse(/webhook_feeds_due/);
@@ -76,14 +76,14 @@ describe.each<FaultMode>(['before', 'after'])('a database call that fails %s it 
   });
 });
 
-it('delivering takes six database calls', async () => {
+it('delivering takes exactly the database calls that these tests fail in turn', async () => {
   const { database, world } = await makeScene();
   database.arm(null);
   await world.deliver();
   expect(database.calls).toBe(CALLS);
 });
 
-it('no event is lost when the queues refuse messages or lose them', async () => {
+it('no event is lost when the queues refuse or lose messages', async () => {
   const { world, account, webhooks } = await makeScene();
   const agent = await account.agent();
   world.webhookQueue.broken = true;
@@ -99,7 +99,7 @@ it('no event is lost when the queues refuse messages or lose them', async () => 
   for (const webhook of webhooks) await expectAll(account, webhook);
 });
 
-it('a queue message that arrives twice, even at the same time, sends each delivery once', async () => {
+it('a queue message that arrives several times, even concurrently, sends each delivery once', async () => {
   const { world, account, webhooks } = await makeScene();
   const [message] = world.webhookQueue.take();
   if (!message) throw new Error('there is no message');
@@ -113,7 +113,7 @@ it('a queue message that arrives twice, even at the same time, sends each delive
   }
 });
 
-it('a slow worker does not move the feed back after another one has advanced it', async () => {
+it('no event is lost or sent twice when a faster worker creates the deliveries first', async () => {
   const { database, world, account, webhooks } = await makeScene();
   const agent = await account.agent();
   database.before(2, async () => {
@@ -131,7 +131,7 @@ it('a slow worker does not move the feed back after another one has advanced it'
   }
 });
 
-it('an agent that is deleted while deliveries are created leaves none behind', async () => {
+it('no delivery of an agent is created or sent if it is deleted during the fan-out', async () => {
   const { database, world, account, webhooks } = await makeScene();
   const { body: agents } = await account.must(200, 'GET', '/v1/agents');
   database.before(2, async () => {
@@ -160,7 +160,7 @@ it('a queue message for an unknown account, webhook or shard does nothing', asyn
   }
 });
 
-it('a queue message with a webhook of another account sends nothing', async () => {
+it('a queue message that names a webhook of another account sends nothing', async () => {
   const { world, account } = await makeScene();
   const stranger = await world.account();
   world.webhookQueue.take();
@@ -177,7 +177,7 @@ it('a queue message with a webhook of another account sends nothing', async () =
   expect(world.internet.received).toEqual([]);
 });
 
-it('a webhook gets the event of an export that completed when the process died', async () => {
+it('a webhook gets the event of a completed export once, whichever database call fails', async () => {
   for (const mode of ['before', 'after'] as const) {
     for (let call = 1; call <= 6; call++) {
       const database = new FaultyDatabase(env.DB);

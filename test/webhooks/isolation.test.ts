@@ -7,7 +7,7 @@ import { type TestAccount, type TestAgent, World } from '../support/world';
 
 /** The maximum number of webhooks of an account. */
 const MANY = 50;
-/** How long all of them together delay a queue, in milliseconds. */
+/** How long all of them together may delay a queue, in milliseconds. */
 const LONGEST_WAIT = 250;
 
 interface Attacker {
@@ -33,8 +33,8 @@ class HangingReceivers {
 }
 
 /**
- * Handles the messages of both queues, each by one consumer. Work that outlasts its message is added to `behind`.
- * @returns how long each queue waited for the account with the newest webhook, in milliseconds
+ * Handles the messages of both queues one at a time. Work that outlasts its message is added to `behind`.
+ * @returns how long messages of the account with the newest webhook blocked each queue, in milliseconds
  */
 async function handleQueues(world: World, behind: Promise<void>[]) {
   const newest = 'select account from webhooks order by number desc limit 1';
@@ -75,7 +75,7 @@ it.each<[string, typeof makeWebhook, (attacker: Attacker) => Promise<unknown>, n
       }
       await agent.request();
     },
-    // Disabling them enqueues messages in the fast queue.
+    // Disabling the webhooks puts messages into the fast queue.
     LONGEST_WAIT,
   ],
   ['that have answered before', makeProvenWebhook, ({ agent }) => agent.request(), LONGEST_WAIT],
@@ -104,7 +104,7 @@ it.each<[string, typeof makeWebhook, (attacker: Attacker) => Promise<unknown>, n
     },
     LONGEST_WAIT,
   ],
-])('fifty webhooks of one account %s and hang delay others by at most 250 ms', async (_, make, attack, most) => {
+])('fifty hanging webhooks of one account %s delay other accounts by at most 250 ms', async (_, make, attack, most) => {
   const world = new World();
   const [account, other] = [await world.account({ plan: 'pro' }), await world.account()];
   const [agent, otherAgent] = [await account.agent(), await other.agent()];

@@ -14,7 +14,7 @@ type State = 'new' | 'retried' | 'canceled' | 'succeeded' | 'failed';
 type History = [state: State, count: number][];
 
 /**
- * Makes a webhook with a number of deliveries in each state, oldest first, one a millisecond. Retries are due in a day,
+ * Makes a webhook with deliveries in the given states, oldest first and a millisecond apart. Retries are due in a day,
  * the oldest last. Canceled deliveries had one attempt before the webhook was disabled.
  */
 async function makeHistory(parts: History) {
@@ -41,7 +41,7 @@ async function makeHistory(parts: History) {
   return { world, account, webhook, states: states.reverse() };
 }
 
-/** The pages of a list, or the first few. */
+/** Reads all pages of a list, or the first `most`. */
 async function readPages(
   account: TestAccount,
   webhook: { id: string },
@@ -66,14 +66,14 @@ it.each<[string, History]>([
   ['a webhook that was disabled', [['canceled', MANY]]],
   ['a webhook that recovered', [...mixed(30), ['succeeded', MANY]]],
   ['a webhook that failed recently', [...mixed(30), ['retried', MANY / 2], ['failed', MANY / 2]]],
-])('a page of the deliveries of %s reads few rows, however many there are', async (_, history) => {
+])('a page of the deliveries of %s reads few rows, however many deliveries there are', async (_, history) => {
   const { account, webhook } = await makeHistory(history);
   for (const status of ['', '&status=pending', '&status=failed']) {
     for (const { read } of await readPages(account, webhook, `limit=20${status}`, 3)) {
       expect([status, read]).toEqual([status, expect.toSatisfy((rows: number) => rows <= 150)]);
     }
   }
-  // No index has the succeeded deliveries: a page scans a thousand, and says that there may be more.
+  // No index covers succeeded deliveries: a page scans at most a thousand rows, and says that there may be more.
   for (const { read } of await readPages(account, webhook, 'limit=20&status=succeeded', 3)) {
     expect(read).toBeLessThanOrEqual(3_200);
   }
@@ -88,7 +88,7 @@ function mixed(count: number): History {
   return (['new', 'succeeded', 'retried', 'failed', 'canceled'] as const).map((state) => [state, count]);
 }
 
-it.each([7, 100])('pages of %i hold every delivery of each list once and in order', async (limit) => {
+it.each([7, 100])('pages of %i contain every delivery of each list once and in order', async (limit) => {
   const parts: History = [...mixed(3), ...mixed(9), ['retried', 1_400], ['new', 650], ...mixed(2), ['succeeded', 12]];
   const { account, webhook, states } = await makeHistory(parts);
   const all = (await readPages(account, webhook, 'limit=100')).flatMap(({ items }) => items);
@@ -110,7 +110,7 @@ it.each([7, 100])('pages of %i hold every delivery of each list once and in orde
 it.each<[string, History]>([
   ['that wait for a retry', [['retried', MANY]]],
   ['that are canceled', [['canceled', MANY]]],
-])('sending a new delivery reads few rows beside many deliveries %s', async (_, history) => {
+])('sending a new delivery reads few rows when there are many deliveries %s', async (_, history) => {
   const { world, account, webhook } = await makeHistory(history);
   const before = (await countRows(env.DB)).deliveries ?? 0;
   await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
@@ -130,7 +130,7 @@ it('first attempts and retries are sent in the order in which they are due', asy
     ['new', 2],
     ['retried', 2],
   ]);
-  // Retries become due at their places among the first attempts.
+  // Makes each retry due when it was created, between the first attempts.
   await env.DB.prepare('update deliveries set due_at = created_at where due_at is not null').run();
   await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
   const all = (await readPages(account, webhook, 'limit=100')).flatMap(({ items }) => items.map(({ id }) => id));
@@ -145,7 +145,7 @@ it('a worker stops canceling deliveries after its working time, so that other we
   await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
   const isCanceled = 'generation < 0 and status = 0 and webhook = (select max(number) from webhooks)';
   const countCanceled = () => env.DB.prepare(`select count(*) as n from deliveries where ${isCanceled}`).first('n');
-  // Each reading of the clock takes a second.
+  // The clock advances by a second each time it is read.
   world.runtime.now = () => {
     world.advance(1_000);
     return world.now;

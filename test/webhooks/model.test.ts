@@ -5,7 +5,7 @@ import { deliverMessage } from '../support/queue';
 import { listDeliveries, makeWebhook, readDelivery, type TestWebhook, verify } from '../support/webhooks';
 import { type TestAccount, type TestAgent, World } from '../support/world';
 
-/** Steps in any order: requests, changes of webhooks, and whatever can happen to queue messages. */
+/** A step of a random run: a request, a change of a webhook, or a fault of a queue message. */
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('request' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('make' as const) }) },
@@ -22,11 +22,11 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 /** A webhook in the model. */
 interface ModelWebhook extends TestWebhook {
   isActive: boolean;
-  /** Entries since it was last enabled: all of them must arrive. */
+  /** Entries since the webhook was last enabled, all of which must arrive. */
   owed: string[];
-  /** Entries from before: they may have arrived. */
+  /** Entries from before it was last enabled, which may have arrived. */
   possible: string[];
-  /** How many of its next answers are failures. */
+  /** How many of its next answers fail. */
   failures: number;
 }
 
@@ -101,7 +101,7 @@ class Run {
     for (const { headers, body } of account.world.internet.sentTo(webhook.host)) {
       const permission = JSON.parse(body).data.permission_request_id;
       const id = headers.get('webhook-id') ?? '';
-      // One entry, one delivery, one id, however often it was sent.
+      // All messages of an entry have the id of its one delivery.
       expect(arrived.get(permission) ?? id).toBe(id);
       arrived.set(permission, id);
     }
@@ -143,7 +143,7 @@ class Run {
   }
 }
 
-it('every entry arrives at least once and has one delivery, whatever happens to queue messages', async () => {
+it('every entry arrives at least once and has one delivery when queue messages are lost, repeated or concurrent', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40, size: 'max' }), async (steps) => {
       const run = await Run.start();

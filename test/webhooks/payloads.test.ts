@@ -4,7 +4,7 @@ import { startReport } from '../support/reports';
 import { listDeliveries, makeWebhook, readDelivery } from '../support/webhooks';
 import { World } from '../support/world';
 
-/** The events whose payload a token with `webhooks:read` and one more scope can see. */
+/** By scope, the events whose payload a token with `webhooks:read` and that scope can see. */
 const SHOWN: Record<string, string[]> = {
   'webhooks:read': ['webhook.test'],
   'audit:read': ['audit.created', 'webhook.test'],
@@ -14,7 +14,7 @@ const SHOWN: Record<string, string[]> = {
   ],
 };
 
-it('a payload is shown only to a token that could read the same data elsewhere', async () => {
+it('a payload is shown only to a token with a scope to read the same data', async () => {
   const world = new World();
   const account = await world.account({ plan: 'enterprise' });
   const [agent, leaving] = [await account.agent(), await account.agent()];
@@ -44,7 +44,7 @@ it('a payload is shown only to a token that could read the same data elsewhere',
   }
 });
 
-it('a token without those scopes can request a redelivery, but not see its payload', async () => {
+it('a token without such a scope can request a redelivery, but cannot see its payload', async () => {
   const world = new World();
   const account = await world.account();
   const agent = await account.agent();

@@ -21,7 +21,7 @@ async function makeScene(receiver?: Receiver) {
   return { world, account, agent, webhook };
 }
 
-/** Advances the clock to the next attempt of a delivery, which a sweep enqueues if no queue message is left. */
+/** Moves the clock to the next attempt of a delivery and runs it; expects no attempt a millisecond earlier. */
 async function retry(account: TestAccount, webhook: { id: string }, id: string): Promise<Json> {
   const { world } = account;
   const { next_attempt_at } = await readDelivery(account, webhook, id);
@@ -41,12 +41,12 @@ async function only(account: TestAccount, webhook: { id: string }): Promise<Json
   return readDelivery(account, webhook, id);
 }
 
-it('a delivery that fails is retried by the schedule, with the same message, until the last attempt', async () => {
+it('a failing delivery is retried on schedule with the same message, and fails after the last attempt', async () => {
   const { world, account, agent, webhook } = await makeScene(answers(503));
   await agent.request(LONG);
   await world.deliver();
   let delivery = await only(account, webhook);
-  // The schedule ends before five days of failures disable the webhook.
+  // The last attempt comes before five days of failures would disable the webhook.
   const [attempts, waits]: [Json[], number[]] = [[], []];
   for (const [i, step] of STEPS.entries()) {
     expect(delivery).toMatchObject({ status: 'pending', attempts: i + 1, last_status_code: 503, completed_at: null });
@@ -83,7 +83,7 @@ it('a delivery that fails is retried by the schedule, with the same message, unt
   expect(world.internet.sentTo(webhook.host)).toHaveLength(10);
 });
 
-it('a delivery that succeeds in the end shows every attempt', async () => {
+it('a delivery that succeeds after a retry shows every attempt', async () => {
   const { world, account, agent, webhook } = await makeScene(answers(500));
   await agent.request(LONG);
   await world.deliver();
@@ -102,7 +102,7 @@ it('a delivery that succeeds in the end shows every attempt', async () => {
   ]);
 });
 
-it('the first retries come from delayed queue messages, without a sweep', async () => {
+it('the first two retries are sent from delayed queue messages, without a sweep', async () => {
   const { world, account, agent, webhook } = await makeScene(answers(500));
   await agent.request(LONG);
   await world.deliver();
@@ -116,16 +116,16 @@ it('the first retries come from delayed queue messages, without a sweep', async 
 
 describe('Retry-After', () => {
   it.each<[string, string, number, number]>([
-    ['seconds', '60', 60 * SECOND, 60 * SECOND],
-    ['more seconds than the next step', '3600', 5 * MINUTE, 5 * MINUTE],
-    ['fewer seconds than the step', '1', 4 * SECOND, 6 * SECOND],
+    ['a number of seconds', '60', 60 * SECOND, 60 * SECOND],
+    ['more seconds than the delay after the next attempt', '3600', 5 * MINUTE, 5 * MINUTE],
+    ['fewer seconds than the scheduled delay', '1', 4 * SECOND, 6 * SECOND],
     ['a date', 'Sat, 31 Jan 2026 12:02:00 GMT', 2 * MINUTE, 2 * MINUTE],
     ['a date that has passed', 'Sat, 31 Jan 2026 11:00:00 GMT', 4 * SECOND, 6 * SECOND],
-    ['nonsense', 'soon', 4 * SECOND, 6 * SECOND],
+    ['an invalid text', 'soon', 4 * SECOND, 6 * SECOND],
     ['a negative number', '-60', 4 * SECOND, 6 * SECOND],
-    ['an endless number', '9'.repeat(30), 4 * SECOND, 6 * SECOND],
+    ['a number of 30 digits', '9'.repeat(30), 4 * SECOND, 6 * SECOND],
     ['a fraction', '60.5', 4 * SECOND, 6 * SECOND],
-  ])('of %s', async (_, text, least, most) => {
+  ])('sets the delay of the next attempt within the bounds of the schedule: %s', async (_, text, least, most) => {
     for (const status of [429, 503]) {
       const { world, account, agent, webhook } = await makeScene(answers(status, { 'Retry-After': text }));
       await agent.request();
@@ -137,13 +137,13 @@ describe('Retry-After', () => {
   });
 });
 
-describe('a fault of the receiver fails the attempt with a plain error:', () => {
+describe('an attempt', () => {
   const endless = () =>
     new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(1_024)) }, { highWaterMark: 0 });
   it.each<[string, (world: World) => Receiver, number | null, string]>([
-    ['it answers nothing', ({ internet }) => hang(internet), null, 'No answer within 15 seconds.'],
+    ['does not answer', ({ internet }) => hang(internet), null, 'No answer within 15 seconds.'],
     [
-      'its answer never ends',
+      'never ends its answer',
       ({ internet }) =>
         () => {
           internet.timeOutSoon();
@@ -153,46 +153,51 @@ describe('a fault of the receiver fails the attempt with a plain error:', () => 
       'The answer was not complete within 15 seconds.',
     ],
     [
-      'its answer breaks off',
+      'breaks off its answer',
       () => () =>
         new Response(new ReadableStream({ pull: (controller) => controller.error(new Error('secret internals')) })),
       200,
       'The connection failed.',
     ],
     [
-      'it resets',
+      'resets the connection',
       () => () => Promise.reject(new TypeError('Network connection lost.')),
       null,
       'The connection failed.',
     ],
     [
-      'its certificate is bad',
+      'has an untrusted certificate',
       () => () => Promise.reject(new Error("TLS peer's certificate is not trusted; reason = self signed")),
       null,
       'A secure connection could not be made: check the certificate, the port and the host name.',
     ],
     [
-      'its handshake fails',
+      'fails the TLS handshake',
       () => () => Promise.reject(new Error('internal error; reference = 8auedj0nts6p56n671d01hke')),
       null,
       'A secure connection could not be made: check the certificate, the port and the host name.',
     ],
     [
-      'its certificate is bad, as Cloudflare reports',
+      'has an invalid certificate that Cloudflare reports with 526',
       () => answers(526),
       526,
       'A secure connection could not be made: check the certificate, the port and the host name.',
     ],
-    ['it fails', () => answers(500), 500, 'The answer was 500.'],
-    ['it refuses', () => answers(404), 404, 'The answer was 404.'],
+    ['answers 500', () => answers(500), 500, 'The answer was 500.'],
+    ['answers 404', () => answers(404), 404, 'The answer was 404.'],
     [
-      'it redirects',
+      'redirects',
       () => answers(307, { Location: 'https://a.example.com' }),
       307,
       'The answer was 307; redirects are not followed.',
     ],
-    ['it fails at length', () => () => new Response(endless(), { status: 500 }), 500, 'The answer was 500.'],
-  ])('%s', async (_, receiver, status, reason) => {
+    [
+      'answers 500 with an endless body',
+      () => () => new Response(endless(), { status: 500 }),
+      500,
+      'The answer was 500.',
+    ],
+  ])('fails with a plain error if the receiver %s', async (_, receiver, status, reason) => {
     const { world, account, agent, webhook } = await makeScene();
     world.internet.on(webhook.host, receiver(world));
     await agent.request();
@@ -209,7 +214,7 @@ describe('a fault of the receiver fails the attempt with a plain error:', () => 
     expect(Date.parse(delivery.next_attempt_at)).toBeGreaterThan(world.now);
   });
 
-  it('the body of a failure is not read', async () => {
+  it('does not read the body of a failure', async () => {
     const { world, agent, webhook } = await makeScene();
     const seen: string[] = [];
     const body = () =>
@@ -231,7 +236,7 @@ describe('a fault of the receiver fails the attempt with a plain error:', () => 
     expect(seen).toEqual(['cancelled']);
   });
 
-  it('an endless answer is a success after 16 KiB, and is read no further', async () => {
+  it('succeeds with an endless answer after reading 16 KiB of it', async () => {
     const { world, account, agent, webhook } = await makeScene();
     let given = 0;
     let isCancelled = false;
@@ -317,7 +322,7 @@ describe('a webhook whose attempts fail', () => {
     expect(await listDeliveries(account, webhook, '&status=pending')).toEqual([]);
   });
 
-  it('for five days is disabled, even if its settings were sent again meanwhile', async () => {
+  it('for five days is disabled, even if it was updated with the same settings meanwhile', async () => {
     const { world, account, agent, webhook } = await makeScene(answers(500));
     for (let day = 0; day <= 5; day++) {
       await agent.request(LONG);
@@ -329,7 +334,7 @@ describe('a webhook whose attempts fail', () => {
     }
   });
 
-  it('but for one is not disabled', async () => {
+  it('but succeed once in a while is not disabled', async () => {
     const { world, account, agent, webhook } = await makeScene(answers(500));
     for (let day = 0; day < 12; day++) {
       world.internet.on(webhook.host, answers(day % 4 === 3 ? 204 : 500));
@@ -344,7 +349,7 @@ describe('a webhook whose attempts fail', () => {
 });
 
 describe('the slow queue', () => {
-  /** Makes the newest webhook one that has answered quickly. */
+  /** Marks the newest webhook as fast. */
   const prove = () =>
     env.DB.prepare('update webhooks set is_slow = 0 where number = (select max(number) from webhooks)').run();
   const isSlow = async () =>
@@ -373,14 +378,14 @@ describe('the slow queue', () => {
       expect(messages.map(({ body }) => body.webhook)).toEqual([undefined]);
       expect(world.slowWebhookQueue.waiting.filter(({ due }) => due <= world.now)).toEqual([]);
       await world.deliverOnce();
-      // The account's message serves a fast webhook at once, and enqueues messages for slow ones.
+      // The account's message delivers to a fast webhook directly, and enqueues a message for a slow one.
       expect(world.slowWebhookQueue.waiting.some(({ due }) => due <= world.now)).toBe(wasSlow);
       await world.deliver();
       expect([milliseconds, status, await isSlow()]).toEqual([milliseconds, status, expected]);
     }
   });
 
-  it('gets the rest after the first failure', async () => {
+  it('gets the remaining deliveries after the first timeouts of a fast webhook', async () => {
     const { world, account, agent, webhook } = await makeScene();
     await prove();
     world.internet.on(webhook.host, hang(world.internet));
@@ -394,7 +399,7 @@ describe('the slow queue', () => {
     expect(await listDeliveries(account, webhook, '&status=succeeded')).toHaveLength(34);
   });
 
-  it('gets the rest at once, even if failures are quick', async () => {
+  it('gets the remaining deliveries after the first quick failures of a fast webhook', async () => {
     const { world, agent } = await makeScene(answers(500));
     await prove();
     for (let i = 0; i < 40; i++) await agent.request(LONG);
@@ -402,7 +407,7 @@ describe('the slow queue', () => {
     expect(world.internet.received).toHaveLength(6);
   });
 
-  it('serves webhooks that are new, have a new URL or were enabled again, until they have answered', async () => {
+  it('serves a webhook that is new, has a new URL or was enabled again, until it has answered', async () => {
     const changes: [Json[], boolean][] = [
       [[{ url: 'https://new.example.com/' }], true],
       [[{ is_active: false }, { is_active: true }], true],
@@ -437,7 +442,7 @@ describe('the slow queue', () => {
     expect(await listDeliveries(account, webhook, '&status=succeeded')).toHaveLength(40);
   });
 
-  it('gets webhooks whose host names are slow to look up, before anything is sent', async () => {
+  it('gets a webhook whose host name is slow to look up, before anything is sent', async () => {
     const { world, agent, webhook } = await makeScene();
     const lookUp = (milliseconds: number) => () => {
       world.advance(milliseconds);
@@ -461,7 +466,7 @@ describe('the slow queue', () => {
   });
 });
 
-it('fifty webhooks that hang do not delay fifty others, though one queue message is handled at a time', async () => {
+it('fifty hanging webhooks do not delay fifty others when queue messages are handled one at a time', async () => {
   const world = new World();
   const accounts = [await world.account({ plan: 'pro' }), await world.account({ plan: 'pro' })];
   const agents = await Promise.all(accounts.map((account) => account.agent()));
@@ -479,14 +484,14 @@ it('fifty webhooks that hang do not delay fifty others, though one queue message
     for (const { host } of healthy) expect(world.internet.sentTo(host)).toHaveLength(round);
     for (const { host } of hanging) expect(world.internet.sentTo(host)).toHaveLength(1);
   }
-  // No time has passed: no request to a hanging receiver was made.
+  // The clock did not move, so no request to a hanging receiver was made.
   expect(world.now).toBe(committed);
   await Promise.all(world.slowWebhookQueue.take().map((message) => deliverMessage(message, world.env, world.runtime)));
   expect(world.now).toBeGreaterThan(committed);
   for (const { host } of hanging) expect(world.internet.sentTo(host).length).toBeGreaterThan(1);
 });
 
-it('a damaged entry delays no other, and is not quoted in the logs', async () => {
+it('a damaged entry delays no other entry, and the service logs nothing of its content', async () => {
   const log = vi.spyOn(console, 'error');
   const { world, account, agent, webhook } = await makeScene();
   const { id } = await agent.request();

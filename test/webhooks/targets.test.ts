@@ -41,7 +41,7 @@ const REFUSED = [
     '[fd00:ec2::254]',
   ],
   ...['[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[0:0:0:0:0:ffff:a9fe:a9fe]', '[::1]:443', '[::FFFF:10.0.0.1]'],
-  // Addresses that are public: names alone are taken.
+  // Public addresses: only host names are accepted.
   ...['8.8.8.8', '1.1.1.1', '134744072', '0x08080808', '8.8.8.8.', '[2606:4700::1111]', '1.1.1.1:443'],
   // Names of this machine, of private networks and of no network.
   ...['localhost', 'LOCALHOST', 'localhost.', 'a.localhost', 'a.LocalHost.', 'localhost:8443', 'localhost.localdomain'],
@@ -58,7 +58,7 @@ const REFUSED = [
     'ⓛocalhost',
     'ａ.local',
   ],
-  // Not names at all.
+  // Malformed host names.
   ...[
     '',
     '.',
@@ -154,7 +154,7 @@ it('the deployment sends only to the public internet', () => {
   expect(parse(env.WRANGLER).compatibility_flags).toContain('global_fetch_strictly_public');
 });
 
-it('a new URL is checked in an update too', async () => {
+it('an update checks the new URL', async () => {
   const account = await new World().account();
   const webhook = await makeWebhook(account);
   for (const url of ['https://127.1/', 'http://example.com/', 'https://localhost/']) {
@@ -162,7 +162,7 @@ it('a new URL is checked in an update too', async () => {
   }
 });
 
-it('a URL may be http or lead to this machine if that is allowed, but to no other address', async () => {
+it('WEBHOOK_ALLOW_INSECURE allows http and this machine, but no other private address', async () => {
   const world = new World({ WEBHOOK_ALLOW_INSECURE: 'on' });
   const account = await world.account();
   const local = [
@@ -189,7 +189,7 @@ it('a URL may be http or lead to this machine if that is allowed, but to no othe
   }
 });
 
-describe('before every delivery', () => {
+describe('at every delivery', () => {
   async function makeScene(host?: string) {
     const world = new World();
     const account = await world.account();
@@ -240,10 +240,10 @@ describe('before every delivery', () => {
     ['does not exist', () => Response.json({ Status: 3 }), /does not exist/],
     ['has no address', () => Response.json({ Status: 0, Answer: [{ type: 5, data: 'a.example.com' }] }), /no address/],
     ['cannot be resolved', () => Response.json({ Status: 2 }), /could not be looked up/],
-    ['a failing resolver is asked for', () => new Response('', { status: 500 }), /could not be looked up/],
-    ['the resolver answers with nonsense', () => new Response('<html>'), /could not be looked up/],
+    ['makes the resolver answer 500', () => new Response('', { status: 500 }), /could not be looked up/],
+    ['makes the resolver answer with invalid JSON', () => new Response('<html>'), /could not be looked up/],
     [
-      'no resolver can be reached for',
+      'makes the request to the resolver fail',
       () => Promise.reject(new TypeError('Network connection lost.')),
       /could not be looked up/,
     ],
@@ -256,7 +256,7 @@ describe('before every delivery', () => {
     expect(world.internet.received).toEqual([]);
   });
 
-  it('a host name is looked up once a claim, and not at all if lookups are off', async () => {
+  it('a host name is looked up once per claim, or never if lookups are off', async () => {
     const { world, account, webhook, send } = await makeScene();
     const agent = await account.agent();
     for (let i = 0; i < 5; i++) await agent.request();
@@ -388,6 +388,6 @@ it.each<[boolean, string[]]>([
       ],
     ],
   ],
-])('addresses that are public: %s', (isPublic, addresses) => {
+])('isPublicAddress returns %s for each listed address', (isPublic, addresses) => {
   for (const address of addresses) expect([address, isPublicAddress(address)]).toEqual([address, isPublic]);
 });

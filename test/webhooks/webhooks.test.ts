@@ -17,7 +17,7 @@ async function activity(account: TestAccount): Promise<Json[]> {
 }
 
 describe('a new webhook', () => {
-  it('is shown with its secret in this answer only', async () => {
+  it('is shown with its secret only in the answer to its creation', async () => {
     const world = new World();
     const account = await world.account();
     const { body, headers } = await account.must(201, 'POST', '/v1/webhooks', { url: URL_OF_HOOK });
@@ -42,7 +42,7 @@ describe('a new webhook', () => {
     expect(JSON.stringify(results)).not.toContain(secret);
   });
 
-  it('has a secret that the database holds only encrypted', async () => {
+  it('has a secret that is stored only encrypted', async () => {
     const account = await new World().account();
     const { body } = await account.must(201, 'POST', '/v1/webhooks', { url: URL_OF_HOOK });
     const bytes = Uint8Array.fromBase64(body.secret.slice(6));
@@ -67,7 +67,7 @@ describe('a new webhook', () => {
     expect(body).toMatchObject({ ...fields, description: 'Tells the team' });
   });
 
-  it('is refused with agents of another account, unknown ones or deleted ones', async () => {
+  it('is refused with agents that are unknown, deleted or of another account', async () => {
     const world = new World();
     const account = await world.account();
     const [own, foreign, gone] = [await account.agent(), await (await world.account()).agent(), await account.agent()];
@@ -85,7 +85,7 @@ describe('a new webhook', () => {
     expect((await readWebhook(account, body)).agent_ids).toBeNull();
   });
 
-  it('is refused if the account has 50', async () => {
+  it('is refused if the account has 50 webhooks', async () => {
     const account = await new World().account();
     for (let i = 0; i < 50; i++) await account.must(201, 'POST', '/v1/webhooks', { url: URL_OF_HOOK });
     const answer = await account.must(409, 'POST', '/v1/webhooks', { url: URL_OF_HOOK });
@@ -97,7 +97,7 @@ describe('a new webhook', () => {
   });
 });
 
-it('is listed newest first, a page at a time', async () => {
+it('webhooks are listed newest first, page by page', async () => {
   const world = new World();
   const account = await world.account();
   const made: string[] = [];
@@ -140,7 +140,7 @@ describe('an update', () => {
     await account.must(400, 'PUT', `/v1/webhooks/${webhook.id}`, {});
   });
 
-  it('is recorded as activity, as are creation, rotation and deletion, each in the same transaction', async () => {
+  it('is recorded as activity in the same transaction, as are creation, rotation and deletion', async () => {
     const database = new FaultyDatabase(env.DB);
     const world = new World({ DB: database.binding });
     const account = await world.account();
@@ -179,7 +179,7 @@ describe('an update', () => {
   });
 });
 
-describe('the secret', () => {
+describe('the secret of a webhook', () => {
   async function lastMessage(account: TestAccount, host: string) {
     const { world } = account;
     await account.must(202, 'POST', `/v1/webhooks/${(await findByHost(account, host)).id}/test`);
@@ -194,7 +194,7 @@ describe('the secret', () => {
     return data.find(({ url }: Json) => url.includes(host));
   }
 
-  it('that was rotated signs beside the new one for 24 hours', async () => {
+  it('signs messages together with the new secret for 24 hours after a rotation', async () => {
     const world = new World();
     const account = await world.account();
     const webhook = await makeWebhook(account);
@@ -225,7 +225,7 @@ describe('the secret', () => {
     expect(new Set(secrets).size).toBe(4);
   });
 
-  it('is decrypted with an older root secret, and without it nothing is sent', async () => {
+  it('is decrypted with an older root secret, without which nothing is sent', async () => {
     const world = new World();
     const account = await world.account();
     const webhook = await makeWebhook(account);
@@ -244,7 +244,7 @@ describe('the secret', () => {
     expect(delivery.last_error).toMatch(/secret/);
   });
 
-  it('that is new signs at once, though the one before it can no longer be decrypted', async () => {
+  it('can be rotated when the previous one can no longer be decrypted', async () => {
     const world = new World();
     const account = await world.account();
     const webhook = await makeWebhook(account);
@@ -262,7 +262,7 @@ describe('the secret', () => {
   });
 });
 
-it('a deleted webhook is gone at once', async () => {
+it('a deleted webhook is not shown and gets no message, and the sweep erases its rows', async () => {
   const world = new World();
   await world.sweep();
   const before = await countRows(env.DB);

@@ -15,9 +15,9 @@ const compressors = { ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompress
 type Row = Record<string, unknown>;
 
 /**
- * Compares every finished file that can be read with the entries of the API: each cell of exports, the counts of
- * reports.
- * @returns how many were compared
+ * Compares every finished file that can be read with the entries that the API shows: each cell of an export, each count
+ * of a report.
+ * @returns how many files were compared
  */
 export async function checkFiles(
   findings: Findings,
@@ -48,29 +48,37 @@ async function checkExport(findings: Findings, memory: Memory, file: Downloaded,
   );
   const about = 'exports';
   const rows = (await readRows(file)).map(readRow);
-  findings.check(rows.length === file.rows, about, () => `${file.id}: ${rows.length} rows, said ${file.rows}`);
+  findings.check(
+    rows.length === file.rows,
+    about,
+    () => `${file.id}: ${rows.length} rows, but row_count is ${file.rows}`,
+  );
   const bySequence = new Map(rows.map((row) => [Number(row.sequence), row]));
   const isOrdered = rows.every((row, i) => i === 0 || Number(rows[i - 1]?.sequence) < Number(row.sequence));
-  findings.check(isOrdered, about, () => `${file.id}: out of order`);
+  findings.check(isOrdered, about, () => `${file.id}: the rows are not in order`);
   for (const entry of wanted) {
     const row = bySequence.get(entry.sequence);
     bySequence.delete(entry.sequence);
-    // What is old may have been erased before.
+    // An old entry may have been erased before the export.
     const isSame = row ? isDeepStrictEqual(row, rowOf(entry, file)) : entry.sequence <= memory.pastEntries;
-    findings.check(isSame, about, () => `${file.id} (${file.format}): ${entry.sequence} is ${JSON.stringify(row)}`);
+    findings.check(
+      isSame,
+      about,
+      () => `${file.id} (${file.format}): entry ${entry.sequence} is ${JSON.stringify(row)}`,
+    );
   }
   for (const sequence of bySequence.keys()) {
-    findings.check(false, about, () => `${file.id} (${file.format}): ${sequence} is not in the log`);
+    findings.check(false, about, () => `${file.id} (${file.format}): entry ${sequence} is not in the log`);
   }
 }
 
-/** How an export tells an entry. */
+/** The row of an export that an entry should have. */
 function rowOf({ details, ...entry }: ShownEntry, { withDetails }: Downloaded): Row {
   const { action, resource } = details;
   return { ...entry, action, resource, ...(withDetails && { details }) };
 }
 
-/** A row of any format. */
+/** Converts a row of any format to the form of {@link rowOf}. */
 function readRow({ sequence, created_at, details, ...row }: Row): Row {
   return {
     ...row,
@@ -80,7 +88,7 @@ function readRow({ sequence, created_at, details, ...row }: Row): Row {
   };
 }
 
-/** What was answered before the export was asked for is in it. */
+/** Checks that an export contains every request that was answered before the export was requested. */
 function checkSnapshot(
   findings: Findings,
   memory: Memory,
@@ -92,7 +100,7 @@ function checkSnapshot(
     if (event !== 'request') continue;
     const step = memory.steps.get(markOfResource(details.resource));
     const isBefore = step?.certainty === 'done' && step.answeredAt < file.sentAt;
-    findings.check(!isBefore || sequence <= snapshot, 'exports', () => `${file.id} ends before ${sequence}`);
+    findings.check(!isBefore || sequence <= snapshot, 'exports', () => `${file.id} ends before entry ${sequence}`);
   }
 }
 
@@ -102,21 +110,25 @@ async function readRows({ path, format }: Downloaded): Promise<Row[]> {
   return await parquetReadObjects({ file: await asyncBufferFromFile(path), compressors });
 }
 
-/** Under `files/` there are the files that live and nothing else, of deleted accounts nothing; every upload is over. */
+/** Checks that the bucket has exactly the objects of live files, none of deleted accounts, and no stale upload. */
 export function checkObjects(findings: Findings, stored: Stored, accounts: StoredAccount[], gone: Memory[]): void {
   for (const { id, traits } of gone) {
     const left = [...stored.objects().keys()].filter((key) => key.startsWith(`trees/${id}/`));
-    findings.check(left.length === 0, 'objects', () => `${traits.name} is deleted; there is ${left[0]}`);
+    findings.check(left.length === 0, 'objects', () => `${traits.name} is deleted, but ${left[0]} exists`);
   }
   const files = new Map(accounts.flatMap(({ files }) => [...files]));
   for (const key of [...stored.objects().keys()].filter((key) => key.startsWith('files/'))) {
     const [, id = '', part = ''] = key.split('/');
     const file = files.get(id);
     const isRight = file?.status === 'completed' ? ['file', 'proof'].includes(part) : file?.isHeld === true;
-    findings.check(isRight, 'objects', () => `${key} of a file that is ${file?.status}`);
+    findings.check(isRight, 'objects', () => `${key} belongs to a file with status ${file?.status}`);
   }
   for (const key of stored.openUploads()) {
     const file = files.get(key.split('/')[1] ?? '');
-    findings.check(file?.isHeld === true && file.status !== 'completed', 'uploads', () => `${key}: ${file?.status}`);
+    findings.check(
+      file?.isHeld === true && file.status !== 'completed',
+      'uploads',
+      () => `${key} is open, and the status of its file is ${file?.status}`,
+    );
   }
 }

@@ -3,20 +3,20 @@ import { markOfResource } from '../load/permissions.ts';
 import type { Memory, Step } from '../memory.ts';
 import type { StoredAccount, StoredEntry } from '../stored.ts';
 
-/** Compares the log with what was asked for and answered. */
+/** Compares the log with the requests that were sent and their answers. */
 export function checkLog(findings: Findings, memory: Memory, account: StoredAccount): void {
   checkSequences(findings, memory, account);
   checkSteps(findings, memory, account);
   checkUses(findings, memory, account);
 }
 
-/** Every place is an entry or recorded as erased, never both, and erased for a reason that there was. */
+/** Checks that every sequence is either an entry or recorded as erased, and erased only for a reason that occurred. */
 function checkSequences(findings: Findings, memory: Memory, { entries, erased, erasedSequence }: StoredAccount): void {
   const { name, losesAgents } = memory.traits;
   const ranges = erased.flatMap(({ reason, ranges }) => ranges.map(([first, last]) => ({ first, last, reason })));
   for (const { reason, last } of ranges) {
     const isAllowed = reason === 'retention' ? last <= memory.pastEntries : losesAgents;
-    findings.check(isAllowed, 'erased without reason', () => `${name}: ${reason} up to ${last}`);
+    findings.check(isAllowed, 'erased without a reason', () => `${name}: erased for ${reason} up to entry ${last}`);
   }
   const gone = new Set(
     ranges.flatMap(({ first, last }) => Array.from({ length: last - first + 1 }, (_, i) => first + i)),
@@ -25,17 +25,26 @@ function checkSequences(findings: Findings, memory: Memory, { entries, erased, e
   const last = Math.max(erasedSequence, entries.at(-1)?.sequence ?? 0);
   for (let sequence = 1; sequence <= last; sequence++) {
     const isOne = present.has(sequence) !== gone.has(sequence);
-    findings.check(isOne, 'sequence', () => `${name}: ${sequence} is ${present.has(sequence) ? 'both' : 'neither'}`);
+    findings.check(
+      isOne,
+      'sequence',
+      () =>
+        `${name}: ${sequence} is ${present.has(sequence) ? 'both an entry and erased' : 'neither an entry nor erased'}`,
+    );
   }
-  findings.check(Math.max(0, ...gone) <= last, 'sequence', () => `${name}: erased beyond the end, ${last}`);
+  findings.check(
+    Math.max(0, ...gone) <= last,
+    'sequence',
+    () => `${name}: a record of erasure ends after the last entry, ${last}`,
+  );
   for (const [i, entry] of entries.entries()) {
     const before = entries[i - 1];
     const isLater = !before || before.createdAt <= entry.createdAt;
-    findings.check(isLater, 'time runs backwards', () => `${name}: ${entry.sequence}`);
+    findings.check(isLater, 'time runs backwards', () => `${name}: entry ${entry.sequence}`);
   }
 }
 
-/** Every step that was answered has its one entry; every entry has a step that was sent, and not refused. */
+/** Checks that every successful step has exactly one entry, and every entry a step that was sent and not refused. */
 function checkSteps(findings: Findings, memory: Memory, account: StoredAccount): void {
   const { name } = memory.traits;
   const kept = keptAgents(memory, account);
@@ -46,21 +55,21 @@ function checkSteps(findings: Findings, memory: Memory, account: StoredAccount):
     counted.set(mark, [...(counted.get(mark) ?? []), entry]);
     const step = memory.steps.get(mark);
     const isAsked = step?.event === entry.event && (step.permission ?? entry.permission) === entry.permission;
-    findings.check(isAsked, 'nobody asked for it', () => `${name}: ${describe(entry)}`);
+    findings.check(isAsked, 'entries without a request', () => `${name}: ${describe(entry)}`);
   }
   for (const [mark, step] of memory.steps) {
     const found = counted.get(mark)?.length ?? 0;
     findings.check(found <= 1, 'written twice', () => `${name}: ${step.event} ${mark}`);
-    findings.check(step.certainty !== 'refused' || found === 0, 'refused and written', () => `${name}: ${mark}`);
-    // The answer to a revocation does not tell whether the token was over already.
+    findings.check(step.certainty !== 'refused' || found === 0, 'refused, but written', () => `${name}: ${mark}`);
+    // The answer to a revocation does not say whether the token was still active.
     const mustBe =
       step.certainty === 'done' && step.event !== 'revoke' && kept.has(step.agent.id) && !isPast(memory, step);
-    findings.check(!mustBe || found === 1, 'answered and not written', () => `${name}: ${step.event} ${mark}`);
+    findings.check(!mustBe || found === 1, 'answered, but not written', () => `${name}: ${step.event} ${mark}`);
   }
   checkDecisions(findings, memory, account, kept);
 }
 
-/** A request that a policy decided, as it was answered, has that decision; so has nobody else. */
+/** Checks that exactly the requests that were answered with a policy's decision have that decision in the log. */
 function checkDecisions(findings: Findings, memory: Memory, account: StoredAccount, kept: Set<string>): void {
   const decided = new Map(
     account.entries
@@ -74,13 +83,13 @@ function checkDecisions(findings: Findings, memory: Memory, account: StoredAccou
     const answered = { approved: 'approve', denied: 'deny' }[step.decision ?? ''];
     findings.check(
       event === answered,
-      'decided otherwise than answered',
-      () => `${step.permission}: ${answered}, ${event}`,
+      'decided differently than answered',
+      () => `${step.permission}: answered ${answered}, written ${event}`,
     );
   }
 }
 
-/** Of each token the uses that were answered were taken once each, and no others but those whose answers were lost. */
+/** Checks that each answered use of a token was counted once, and no other use except those with lost answers. */
 function checkUses(findings: Findings, memory: Memory, account: StoredAccount): void {
   const counted = new Map<string, number>();
   for (const { event, permission } of account.entries) {
@@ -96,24 +105,24 @@ function checkUses(findings: Findings, memory: Memory, account: StoredAccount): 
     const isRight = uses >= answered.length && uses <= answered.length + lost;
     findings.check(isRight, 'uses', () => `${permission}: ${answered.length} answered, ${lost} lost, ${uses} written`);
     const isOnce = new Set(answered).size === answered.length && Math.max(0, ...answered) <= uses;
-    findings.check(isOnce, 'uses', () => `${permission}: answered as ${answered}`);
+    findings.check(isOnce, 'uses', () => `${permission}: the answers count the uses as ${answered}`);
   }
   for (const permission of counted.keys()) {
-    findings.check(memory.uses.has(permission), 'nobody asked for it', () => `a use of ${permission}`);
+    findings.check(memory.uses.has(permission), 'entries without a request', () => `a use of ${permission}`);
   }
 }
 
-/** The agents that nobody deleted, or tried to. */
+/** The ids of the stored agents that were not deleted. */
 export function keptAgents(memory: Memory, { agents }: StoredAccount): Set<string> {
   return new Set(memory.agents.filter(({ id, alive }) => alive !== 'no' && agents.has(id)).map(({ id }) => id));
 }
 
-/** Whether a step is of before the kills, whose entries are erased by age. */
+/** Whether a step came before the kills began: retention may erase its entries. */
 function isPast(memory: Memory, step: Step): boolean {
   return step.answeredAt < memory.beganAt;
 }
 
-/** What the one who asked wrote of an entry; null for what the service did by itself, and for uses. */
+/** The mark of the step that led to an entry; null for uses and for what the service did by itself. */
 function markOf({ event, details }: StoredEntry): string | null {
   if (event === 'request') return markOfResource(details.resource);
   if (event === 'revoke') return String(details.decision_reason);

@@ -7,17 +7,17 @@ import type { Memory, ShownEntry } from '../memory.ts';
 const EVENTS = ['request', 'approve', 'deny', 'use', 'expire', 'revoke'];
 const TOOLS = { qpdf: '--version', pdftotext: '-v' };
 
-/** What a report counts, by name: `entries`, and those of each event. */
+/** The counts of a report by name: `entries`, and one per event type. */
 type Figures = Map<string, number>;
 
-/** The programs that are needed to check PDF and are not on this machine. */
+/** The programs that checking PDF needs and that are not installed. */
 export function missingTools(): string[] {
   return Object.entries(TOOLS).flatMap(([tool, option]) => (spawnSync(tool, [option]).error ? [tool] : []));
 }
 
 /**
- * A report counts every entry; of accounts that lose entries nobody knows any more how many there were, and only that
- * the report's own figures agree.
+ * Checks that a report counts every entry. If the account loses entries, their number is unknown, and only the report's
+ * own figures are compared.
  */
 export function checkReport(findings: Findings, { traits }: Memory, file: Downloaded, entries: ShownEntry[]): void {
   if (file.format === 'pdf') checkForm(findings, file);
@@ -27,7 +27,7 @@ export function checkReport(findings: Findings, { traits }: Memory, file: Downlo
   findings.check(
     told.get('entries') === sum,
     about,
-    () => `${file.id}: ${told.get('entries')} entries, by event ${sum}`,
+    () => `${file.id}: ${told.get('entries')} entries, but the event types add up to ${sum}`,
   );
   if (traits.isOld || traits.losesAgents) return;
   for (const [name, count] of countEntries(entries)) {
@@ -51,12 +51,12 @@ function readJson({ path }: Downloaded): Figures {
   return new Map([['entries', summary.entries], ...Object.entries(summary.by_event_type)]);
 }
 
-/** The figures as they stand on the page of the summary. */
+/** The figures on the summary page of a PDF. */
 function readPdf({ path }: Downloaded): Figures {
   const { stdout } = spawnSync('pdftotext', ['-layout', path, '-'], { encoding: 'utf8', maxBuffer: 2 ** 28 });
   const [, total = ''] = /^ *([\d,]+) [ \d,]*\n+ *Audit entries +Agents +Requests/m.exec(stdout) ?? [];
   const table = stdout.slice(stdout.lastIndexOf('Audit entries by event'));
-  // Of what did not happen there is no row.
+  // The table has no row for an event that did not happen.
   const events = EVENTS.flatMap((event): [string, number][] => {
     const [, count] = new RegExp(`^ *${event} +([\\d,]+)$`, 'im').exec(table) ?? [];
     return count === undefined ? [] : [[event, readNumber(count)]];
@@ -64,12 +64,12 @@ function readPdf({ path }: Downloaded): Figures {
   return new Map([['entries', readNumber(total)], ...events]);
 }
 
-/** 1,234 as 1234; no number where there is none. */
+/** Parses "1,234" as 1234; NaN for an empty text. */
 function readNumber(text: string): number {
   return text === '' ? Number.NaN : Number(text.replaceAll(',', ''));
 }
 
 function checkForm(findings: Findings, { id, path }: Downloaded): void {
   const { status, stdout, stderr } = spawnSync('qpdf', ['--check', path], { encoding: 'utf8' });
-  findings.check(status === 0, 'pdf reports', () => `${id} is no good PDF: ${stdout}${stderr}`);
+  findings.check(status === 0, 'pdf reports', () => `${id} is not a valid PDF: ${stdout}${stderr}`);
 }

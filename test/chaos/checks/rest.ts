@@ -7,11 +7,11 @@ const OF_ACCOUNTS = [
   ...['webhook_feeds', 'file_outcomes', 'move_turns'],
 ];
 
-/** What deleted agents, webhooks and accounts leave behind, and accounts that moved on the shard before: nothing. */
+/** Checks that deleted agents, webhooks and accounts, and moved accounts on their old shard, leave no rows. */
 export function checkRest(findings: Findings, stored: Stored): void {
   const demandNone = (about: string, table: string, which: string) => {
     const rows = stored.count(`select count(*) as rows from ${table} where ${which}`);
-    findings.check(rows === 0, `left of deleted ${about}`, () => `${rows} rows of ${table}`);
+    findings.check(rows === 0, `left of deleted ${about}`, () => `${rows} rows in ${table}`);
   };
   for (const table of OF_AGENTS) {
     demandNone('agents', table, 'agent is not null and agent not in (select number from agents)');
@@ -19,14 +19,14 @@ export function checkRest(findings: Findings, stored: Stored): void {
   demandNone('webhooks', 'deliveries', 'webhook not in (select number from webhooks)');
   for (const table of OF_ACCOUNTS) demandNone('accounts', table, 'account not in (select number from accounts)');
   demandNone('accounts', 'audit_entries', 'pos >> 32 not in (select number from accounts)');
-  // The record of one that somebody worked on stays for some minutes, until whoever did surely is gone.
+  // The row of a file with a worker stays for some minutes, until the worker must have ended.
   demandNone('accounts', 'files', 'due_at is null and account not in (select number from accounts)');
   const answers = stored.strangers('stored_answers', 'subject', ['agents', 'accounts']);
   findings.check(answers === 0, 'left of deleted agents', () => `${answers} stored answers`);
   const accounts = stored.accounts();
-  findings.check(new Set(accounts).size === accounts.length, 'accounts', () => 'one is on two shards');
+  findings.check(new Set(accounts).size === accounts.length, 'accounts', () => 'an account is on two shards');
   for (const [table, column] of Object.entries({ moved_accounts: 'id', moved_credentials: 'account' })) {
     const rows = stored.strangers(table, column, ['accounts']);
-    findings.check(rows === 0, 'left of deleted accounts', () => `${rows} rows of ${table}`);
+    findings.check(rows === 0, 'left of deleted accounts', () => `${rows} rows in ${table}`);
   }
 }

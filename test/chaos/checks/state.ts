@@ -4,13 +4,13 @@ import type { StoredAccount, StoredEntry, StoredPermission } from '../stored.ts'
 
 const HOUR = 60 * 60 * 1_000;
 
-/** Compares the state with the entries that led to it. */
+/** Compares the stored state with the entries that led to it. */
 export function checkState(findings: Findings, memory: Memory, account: StoredAccount): void {
   const histories = Map.groupBy(account.entries, ({ permission }) => permission);
   for (const permission of account.permissions) {
     const history = histories.get(permission.id) ?? [];
     histories.delete(permission.id);
-    // What came before its oldest entry was erased.
+    // A history that does not begin with the request has lost erased entries.
     if (history[0]?.event === 'request') checkPermission(findings, permission, history);
     findings.check(history.length > 0, 'a permission without entries', () => permission.id);
   }
@@ -62,7 +62,7 @@ const COUNTERS = ['requests', 'approved', 'denied', 'expired', 'approval_time'] 
 const TOKEN_COUNTERS = ['tokens_issued', 'tokens_used', 'tokens_revoked'] as const;
 type Counters = Record<(typeof COUNTERS)[number] | (typeof TOKEN_COUNTERS)[number], number>;
 
-/** Compares the counters of those agents of which no entry was erased, hour by hour and day by day. */
+/** Compares the hourly and daily counters of every agent without erased entries. */
 function checkStatistics(findings: Findings, memory: Memory, account: StoredAccount): void {
   const permissions = new Map(account.permissions.map((permission) => [permission.id, permission]));
   for (const [id, number] of account.agents) {

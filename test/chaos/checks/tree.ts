@@ -7,8 +7,8 @@ import type { Memory } from '../memory.ts';
 import type { StoredAccount } from '../stored.ts';
 
 /**
- * The log of an account as the verifier sees it, compared with every checkpoint that was shown meanwhile, or the bucket
- * kept.
+ * Runs the verifier on the log of an account, with every checkpoint that was shown during the load or is stored in the
+ * bucket.
  */
 export async function checkTree(
   findings: Findings,
@@ -27,7 +27,7 @@ export async function checkTree(
   findings.check(wrong.length === 0, 'verifier', () => `${traits.name}: ${wrong.join('; ')}`);
 }
 
-/** Everything is sealed. */
+/** Checks that every entry is sealed. */
 export function checkSealed(findings: Findings, { id, entries, treeSize, publishedSize }: StoredAccount): void {
   const last = entries.at(-1)?.sequence ?? 0;
   const isSealed = treeSize >= last && publishedSize <= treeSize;

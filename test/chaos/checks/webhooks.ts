@@ -6,8 +6,8 @@ import type { Mailbox, Receiver } from '../receiver.ts';
 import type { StoredAccount } from '../stored.ts';
 
 /**
- * Compares what arrived with the log: each entry at least once, under one id, with what the API shows of it, and
- * nothing else. A webhook that was switched off was told nothing of then, and everything since it was switched on.
+ * Compares the messages that arrived with the log: each entry arrived at least once, under one id, as the API shows it,
+ * and nothing else arrived. A disabled webhook gets no entries of that time, and all entries after it is enabled again.
  */
 export function checkWebhooks(
   findings: Findings,
@@ -22,23 +22,29 @@ export function checkWebhooks(
     const found = account.webhooks.get(webhook.id);
     const hold = (holds: boolean, difference: () => string) =>
       findings.check(holds, 'webhook', () => `${memory.traits.name}: ${webhook.id} ${difference()}`);
-    hold(found !== undefined || !webhook.alive, () => 'is gone');
+    hold(found !== undefined || !webhook.alive, () => 'does not exist');
     checkSilences(findings, webhook, shown, mailbox);
     if (!webhook.alive || !found || webhook.isOn === null) continue;
-    hold(found.isActive === webhook.isOn, () => `is ${found.isActive ? 'on' : 'off'}`);
+    hold(found.isActive === webhook.isOn, () => `is ${found.isActive ? 'enabled' : 'disabled'}`);
     if (!webhook.isOn) continue;
     const { startsAfter } = found;
     for (const { id, sequence, event, details } of account.entries) {
       const isDue = sequence > startsAfter;
-      hold(mailbox.told.has(id) || !isDue, () => `was never told of ${sequence}`);
-      // What it was told before it was switched off it may know.
-      hold(isDue || webhook.silences.length > 0 || !mailbox.told.has(id), () => `was told of ${sequence}`);
+      hold(mailbox.told.has(id) || !isDue, () => `never got entry ${sequence}`);
+      // It may have got the entry before it was disabled.
+      hold(
+        isDue || webhook.silences.length > 0 || !mailbox.told.has(id),
+        () => `got entry ${sequence}, which came before it`,
+      );
       const step = event === 'request' ? memory.steps.get(markOfResource(details.resource)) : undefined;
-      hold(isDue || !step || step.sentAt <= webhook.madeAt, () => `begins after ${sequence}, which came later`);
+      hold(
+        isDue || !step || step.sentAt <= webhook.madeAt,
+        () => `starts after entry ${sequence}, which came later than the webhook`,
+      );
     }
     const finished = [...account.files.values()].filter(({ status }) => status === 'completed').map(({ id }) => id);
     for (const file of memory.files.filter(({ sentAt, id }) => sentAt > webhook.madeAt && finished.includes(id))) {
-      hold(mailbox.told.has(file.id), () => `was never told of ${file.id}`);
+      hold(mailbox.told.has(file.id), () => `never got the event of ${file.id}`);
     }
   }
 }
@@ -56,15 +62,15 @@ function checkMessages(
   for (const [subject, { ids, bodies }] of told) {
     const hold = (holds: boolean, difference: () => string) =>
       findings.check(holds, 'webhook', () => `${name}: ${subject} ${difference()}`);
-    hold(ids.size === 1 && bodies.size === 1, () => `came under ${[...ids]}, as ${[...bodies]}`);
-    hold(known.has(subject) || account.files.has(subject) || losesAgents, () => 'is nothing that there is');
+    hold(ids.size === 1 && bodies.size === 1, () => `arrived under the ids ${[...ids]} with the bodies ${[...bodies]}`);
+    hold(known.has(subject) || account.files.has(subject) || losesAgents, () => 'is unknown');
     const entry = entries.get(subject);
     const [body = ''] = bodies;
-    hold(!entry || isDeepStrictEqual(JSON.parse(body), messageOf(entry)), () => `came as ${body}`);
+    hold(!entry || isDeepStrictEqual(JSON.parse(body), messageOf(entry)), () => `arrived as ${body}`);
   }
 }
 
-/** What a webhook is told of an entry. */
+/** The message of an entry. */
 function messageOf({ id, event_type, agent_id, permission_request_id, details, created_at }: ShownEntry) {
   const data = { id, event_type, agent_id, permission_request_id, details };
   return { event: 'audit.created', timestamp: created_at, data };
@@ -80,7 +86,11 @@ function checkSilences(
     for (const entry of shown) {
       const at = Date.parse(entry.created_at);
       const isOfThen = at > from && at < to;
-      findings.check(!isOfThen || !told.has(entry.id), 'webhook', () => `${id} was off, and told of ${entry.sequence}`);
+      findings.check(
+        !isOfThen || !told.has(entry.id),
+        'webhook',
+        () => `${id} was disabled, but got entry ${entry.sequence}`,
+      );
     }
   }
 }

@@ -1,10 +1,10 @@
 import type { Actor } from './actor.ts';
 
-/** Plans that keep all of the past, and one that keeps nothing of it. */
+/** Plans of which all but the last keep the old entries. */
 const PLANS = ['pro', 'team', 'enterprise', 'free'];
 const KEPT_DAYS = [2_557, 38, 34, 30, 26, 22, 18, 14];
 
-/** The operator changes the plan of an account, or for how long it keeps its log. */
+/** Has the operator change the plan or the retention of an account. */
 export async function changeAccount({ memory, random, operator }: Actor): Promise<void> {
   const { traits, id } = memory;
   const path = `/v1/admin/users/${id}`;
@@ -18,7 +18,7 @@ export async function changeAccount({ memory, random, operator }: Actor): Promis
   }
 }
 
-/** Somebody looks around; nothing that is read may fail. */
+/** Reads a random resource of the account, or its newest head. */
 export async function read({ memory, random }: Actor): Promise<void> {
   if (random.chance(0.3)) {
     const head = await memory.user.ask<{ tree_size: number; note: string }>('GET', '/v1/audit/checkpoint');

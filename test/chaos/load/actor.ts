@@ -3,7 +3,7 @@ import type { Client } from '../client.ts';
 import type { Memory } from '../memory.ts';
 import type { Receiver } from '../receiver.ts';
 
-/** What somebody does who puts an account under load. */
+/** What an actor needs to put an account under load. */
 export interface Actor {
   memory: Memory;
   random: Random;

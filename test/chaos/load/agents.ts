@@ -5,7 +5,7 @@ import type { Actor } from './actor.ts';
 const FEWEST = 3;
 const MOST = 8;
 
-/** An agent is made, or deleted where the account loses agents, or gets another key. */
+/** Creates or updates an agent, rotates its key, or deletes it if the account loses agents. */
 export async function changeAgents(actor: Actor): Promise<void> {
   const { memory, random } = actor;
   const alive = memory.agents.filter(({ alive }) => alive === 'yes');
@@ -17,19 +17,19 @@ export async function changeAgents(actor: Actor): Promise<void> {
   await memory.user.ask('PUT', `/v1/agents/${agent.id}`, { description: memory.newMark() });
 }
 
-/** An agent gets another key, which it goes on with; the old one lives on for a day, or dies. */
+/** Rotates the key of an agent, with a grace period of a day or none; the agent uses the new key afterwards. */
 async function rotateKey({ memory, random, clientOf }: Actor, agent: KnownAgent): Promise<void> {
   const isAtOnce = random.chance(0.5);
   const body = isAtOnce ? { revoke_immediately: true } : { grace_period: 86_400 };
   const outcome = await memory.user.insist<{ api_key: string }>('POST', `/v1/agents/${agent.id}/rotate-key`, body);
   if (outcome === null) agent.isLockedOut = true;
   if (outcome?.status !== 200) return;
-  // Another rotation of the same agent may have come between: then nobody knows which key is the newest.
+  // Replaces whichever key the agent uses now, which may come from a concurrent rotation.
   if (isAtOnce) agent.revoked.push(agent.client);
   agent.client = clientOf(outcome.body.api_key);
 }
 
-/** Makes an agent that is known. */
+/** Creates an agent and remembers it. */
 export async function createAgent(memory: Memory, { clientOf }: Pick<Actor, 'clientOf'>): Promise<void> {
   const body = { name: `Agent of ${memory.traits.name}` };
   const outcome = await memory.user.insist<{ id: string; api_key: string }>('POST', '/v1/agents', body);

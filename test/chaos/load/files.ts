@@ -4,7 +4,7 @@ const DAY = 24 * 60 * 60 * 1_000;
 const FRAMEWORKS = ['soc2_type1', 'soc2_type2', 'iso27001', 'hipaa', 'gdpr', 'eu_ai_act'];
 const EVENTS = ['request', 'approve', 'deny', 'use', 'expire', 'revoke'];
 
-/** An export or a compliance report is asked for. */
+/** Requests an export or a compliance report. */
 export async function orderFile(actor: Actor): Promise<void> {
   await (actor.random.chance(0.75) ? orderExport(actor) : orderReport(actor));
 }
@@ -27,7 +27,7 @@ async function orderExport({ memory, random }: Actor): Promise<void> {
   memory.files.push({ id: outcome.body.export_id, kind: 'export', format, withDetails, agent, events, sentAt });
 }
 
-/** A compliance report is asked for, in either format or the one that is given. */
+/** Requests a compliance report, in a random format or the given one. */
 export async function orderReport({ memory, random }: Actor, wanted?: 'pdf'): Promise<void> {
   const sentAt = Date.now();
   const format = wanted ?? random.pick(['pdf', 'json']);

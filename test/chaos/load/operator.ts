@@ -5,25 +5,25 @@ import type { Random } from '../../bench/random.ts';
 import type { Memory } from '../memory.ts';
 import type { Actor } from './actor.ts';
 
-/** For so long somebody works with an account that is made meanwhile, in milliseconds. */
+/** How long the load on a guest account lasts, in milliseconds. */
 const [SHORTEST_STAY, LONGEST_STAY] = [3_000, 30_000];
 
-/** Deletes an account, more often than not: it may be in the midst of anything. */
+/** Deletes an account in 70 % of cases, whatever else happens in it. */
 export async function deleteAccount({ memory, random, operator }: Actor): Promise<void> {
   if (random.chance(0.3)) return;
   memory.alive = 'maybe';
   const outcome = await operator.repeat('DELETE', `/v1/admin/users/${memory.id}`);
-  // Gone also if an attempt before this one did it, whose answer was lost.
+  // A 404 means that an earlier attempt with a lost answer deleted it.
   if (outcome && (outcome.status < 300 || outcome.status === 404)) memory.alive = 'no';
 }
 
-/** For how long somebody stays. */
+/** A random duration of the load on a guest account, in milliseconds. */
 export function stay(random: Random): number {
   return SHORTEST_STAY + random.below(LONGEST_STAY - SHORTEST_STAY);
 }
 
 /**
- * Has accounts move from shard to shard, one after the other, as an operator does: with `npm run move-account`.
+ * Moves accounts between shards one after the other, as an operator does with `npm run move-account`.
  * @returns how many moves were ordered
  */
 export async function moveAccounts(
@@ -40,7 +40,7 @@ export async function moveAccounts(
       ['01', '00'],
     ])) {
       const said = await moveAccount(project, id, shard, signal);
-      // It says otherwise where the account is there already.
+      // It prints something else if the account is already on that shard.
       if (!said.includes('next sweeps move')) continue;
       ordered += 1;
       break;
@@ -49,7 +49,9 @@ export async function moveAccounts(
   }
 }
 
-/** What the program said until the move was over, or the signal came: then the sweep goes on with it by itself. */
+/**
+ * Runs the program until the move or the signal ends it, and returns its output; the sweep finishes the move anyway.
+ */
 async function moveAccount(project: string, id: string, shard: string, signal: AbortSignal): Promise<string> {
   if (signal.aborted) return '';
   const child = spawn(process.execPath, ['src/dev/move-account.ts', id, shard], {

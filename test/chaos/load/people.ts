@@ -3,18 +3,18 @@ import type { Random } from '../../bench/random.ts';
 import type { Client } from '../client.ts';
 import type { SignOn } from '../sign-on.ts';
 
-/** Between two that come, and between two changes of the keys, at most; in milliseconds. */
+/** The longest pauses between two sign-ins and between two key rotations, in milliseconds. */
 const [LONGEST_PAUSE, LONGEST_KEY] = [800, 30_000];
 
 /** Somebody who signs in with the identity provider. */
 export interface Person {
   name: string;
   client: Client;
-  /** The accounts that they were ever shown as theirs. */
+  /** Every account id that the service showed this person. */
   accounts: Set<string>;
 }
 
-/** Everybody who ever signed in, or tried to. */
+/** Everybody who signed in or tried to. */
 export class People {
   readonly all: Person[] = [];
   private readonly clientOf: (credential: () => Promise<string>) => Client;
@@ -25,7 +25,7 @@ export class People {
     this.clientOf = clientOf;
   }
 
-  /** Somebody whom the service has never seen. */
+  /** Adds a person whom the service has never seen. */
   newcomer(): Person {
     const number = this.all.length;
     const client = this.clientOf(() => this.signOn.tokenOf(number));
@@ -34,14 +34,14 @@ export class People {
     return person;
   }
 
-  /** Signs somebody in until an answer comes. */
+  /** Signs a person in, and repeats it until an answer comes; returns its status. */
   async enter(person: Person): Promise<number | undefined> {
     const outcome = await person.client.repeat<{ id: string }>('GET', '/v1/me');
     if (outcome?.status === 200) person.accounts.add(outcome.body.id);
     return outcome?.status;
   }
 
-  /** New people come, each from two places at once, and some who were here before. */
+  /** Signs in new and known people until the signal, each with two concurrent requests. */
   async come(random: Random, signal: AbortSignal): Promise<void> {
     for (; !signal.aborted; await sleep(random.below(LONGEST_PAUSE))) {
       const person = random.chance(0.6) ? this.newcomer() : random.pick(this.all);
@@ -49,7 +49,7 @@ export class People {
     }
   }
 
-  /** The provider changes its keys again and again. */
+  /** Rotates the provider's keys until the signal. */
   async changeKeys(random: Random, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(random.below(LONGEST_KEY), undefined, { signal }).catch(() => undefined);

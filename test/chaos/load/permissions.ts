@@ -3,7 +3,7 @@ import type { KnownPermission, Step } from '../memory.ts';
 import type { Actor } from './actor.ts';
 
 const ACTIONS = ['mail.send', 'mail.send', 'money.move', 'auto.approve', 'auto.deny'];
-/** Of so many of the newest permissions one is chosen. */
+/** Actions choose among this many of the newest permissions. */
 const RECENT = 40;
 
 interface Answered {
@@ -12,20 +12,20 @@ interface Answered {
   token: { value?: string } | null;
 }
 
-/** Text that CSV has to quote, and no alphabet of one byte can say. */
+/** Text that CSV has to quote and that no single-byte encoding can represent. */
 const AWKWARD = ', "é"\n📦';
 
-/** The resource of a request, which bears its mark. */
+/** The resource of a request, which contains its mark. */
 function resourceOf(mark: string): string {
   return `box:${mark}${AWKWARD}`;
 }
 
-/** The mark that a resource bears. */
+/** The mark in a resource. */
 export function markOfResource(resource: unknown): string {
   return String(resource).replace('box:', '').replace(AWKWARD, '');
 }
 
-/** An agent asks for permission. */
+/** Has an agent request a permission. */
 export async function request({ memory, random }: Actor): Promise<void> {
   const agents = memory.agents.filter(({ alive }) => alive === 'yes');
   if (agents.length === 0) return;
@@ -53,7 +53,7 @@ export async function request({ memory, random }: Actor): Promise<void> {
   memory.permissions.push({ id, agent, status, ...(token?.value && { token: token.value }) });
 }
 
-/** A person approves or denies; sometimes two do, one each, at the same time. */
+/** Approves or denies a request, or does both concurrently. */
 export async function decide(actor: Actor): Promise<void> {
   const permission = pickRecent(actor, ({ status }) => status === 'pending');
   if (!permission) return;
@@ -80,11 +80,11 @@ async function decideAs({ memory, random }: Actor, permission: KnownPermission, 
   step.certainty = certaintyOf(outcome);
   step.answeredAt = Date.now();
   if (step.certainty === 'done') permission.status = event === 'approve' ? 'approved' : 'denied';
-  // It may be expired; nobody decides it any more.
+  // The request may have expired: no further decision is tried.
   if (step.certainty === 'refused' && permission.status === 'pending') permission.status = 'unknown';
 }
 
-/** A token is used, by its agent or by whoever guards the resource. */
+/** Uses a token, as its agent or as the account that guards the resource. */
 export async function useToken(actor: Actor): Promise<void> {
   const { memory, random } = actor;
   const permission = pickRecent(actor, ({ status }) => status === 'approved');
@@ -110,7 +110,7 @@ async function readToken(permission: KnownPermission): Promise<string | undefine
   return value;
 }
 
-/** A token is revoked. Its answer does not tell whether it was over before. */
+/** Revokes a token. The answer does not say whether the token was still active. */
 export async function revoke(actor: Actor): Promise<void> {
   const { memory } = actor;
   const permission = pickRecent(actor, ({ status }) => status === 'approved');

@@ -3,7 +3,7 @@ import type { Actor } from './actor.ts';
 
 const MOST = 6;
 
-/** A policy is made, changed or deleted. */
+/** Creates, changes or deletes a policy. */
 export async function changePolicies({ memory, random }: Actor): Promise<void> {
   const { user, policies } = memory;
   const alive = policies.filter((policy) => policy.alive);

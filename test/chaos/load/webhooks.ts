@@ -3,7 +3,7 @@ import type { Actor } from './actor.ts';
 
 const MOST = 3;
 
-/** A webhook is made, described, given another secret, switched off or on, or deleted, or a trial message ordered. */
+/** Creates, updates, tests, disables, enables or deletes a webhook, or rotates its secret. */
 export async function changeWebhooks(actor: Actor): Promise<void> {
   const { memory, random } = actor;
   const alive = memory.webhooks.filter((webhook) => webhook.alive);
@@ -37,7 +37,7 @@ async function createWebhook({ memory, receiver }: Actor): Promise<void> {
 async function rotateSecret({ memory, receiver }: Actor, { id, path }: KnownWebhook): Promise<void> {
   const mailbox = receiver.mailbox(path);
   const address = `/v1/webhooks/${id}/rotate-secret`;
-  // While two rotate it at once nobody knows which secret is the newest.
+  // After two concurrent rotations it would be unknown which secret is the newest.
   if (mailbox.isChanging) return;
   mailbox.isChanging = true;
   const outcome = await memory.user.insist<{ secret: string }>('POST', address, {});
@@ -46,7 +46,7 @@ async function rotateSecret({ memory, receiver }: Actor, { id, path }: KnownWebh
   mailbox.isChanging = false;
 }
 
-/** Only where it is known whether it is on: by one at a time. */
+/** Enables or disables a webhook whose state is known; one call at a time. */
 async function toggle({ memory }: Actor, webhook: KnownWebhook): Promise<void> {
   const was = webhook.isOn;
   if (was === null) return;

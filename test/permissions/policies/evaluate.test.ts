@@ -87,7 +87,7 @@ const asked: fc.Arbitrary<EvaluatedRequest> = fc.record({
   scope: fc.dictionary(key, value, { maxKeys: 3 }),
 }) as fc.Arbitrary<EvaluatedRequest>;
 
-it('decides like a simple model of the rules', () => {
+it('the function decides like a simple model of the rules', () => {
   fc.assert(
     fc.property(fc.array(policy, { maxLength: 6 }), asked, (drawn, request) => {
       const policies = drawn.map((row, i) => ({ ...row, id: `policy_${i}` as const }));
@@ -106,7 +106,7 @@ it('decides like a simple model of the rules', () => {
   );
 });
 
-it('denies if a stored condition is invalid', () => {
+it('an invalid stored condition holds in a policy that denies, and fails in one that approves', () => {
   const row = { actions: ['*'], resources: ['*'], agentIds: null, priority: 0, isActive: true, createdAt: 0 };
   const request = { agentId: null, action: 'a.b', resource: 'a:b', scope: { amount: 1 } };
   for (const unreadable of [null, 5, 'x', [], { max: '5' }, { in: 5 }, { from: 5 }]) {
@@ -118,7 +118,7 @@ it('denies if a stored condition is invalid', () => {
   }
 });
 
-it('decides over HTTP like the function', async () => {
+it('requests over HTTP are decided by the same rules', async () => {
   const account = await new World().account();
   const agent = await account.agent();
   const rules = [

@@ -9,7 +9,7 @@ async function makePolicy(account: TestAccount, fields: Record<string, unknown> 
   return (await account.must(201, 'POST', '/v1/policies', { ...MAIL, ...fields })).body;
 }
 
-/** An array with this many levels. */
+/** An array that is nested this deeply. */
 function nest(levels: number): Json {
   return JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 }
@@ -60,7 +60,7 @@ describe('a policy', () => {
     await account.must(404, 'DELETE', `/v1/policies/${policy.id}`);
   });
 
-  it('belongs to one account', async () => {
+  it('is not visible to other accounts and does not apply to their requests', async () => {
     const { world, account } = await makeScene();
     const policy = await makePolicy(account);
     const stranger = await world.account();
@@ -111,7 +111,7 @@ describe('a policy', () => {
     ['priority', { priority: 1.5 }],
     ['is_active', { is_active: 'true' }],
     ['id', { id: 'policy_01h455vb4pex5vsknk084sn02q' }],
-  ])('is refused for a wrong %s', async (field, wrong) => {
+  ])('is refused for an invalid value of %s', async (field, wrong) => {
     const { account } = await makeScene();
     const policy = await makePolicy(account);
     for (const [method, path, body] of [
@@ -127,7 +127,7 @@ describe('a policy', () => {
 });
 
 describe('a request that a policy decides', () => {
-  it('is approved at once, in two round trips, with its token and both entries', async () => {
+  it('is approved immediately, in two round trips, with its token and both entries', async () => {
     const { account, agent } = await makeScene();
     const policy = await makePolicy(account, { token_ttl: 60, max_uses: 2, reason: 'Mail is fine' });
     const body = { action: 'email.send', resource: 'mailbox:support', scope: { to: ['a'] }, max_uses: 5 };
@@ -161,7 +161,7 @@ describe('a request that a policy decides', () => {
     expect(await checkIntegrity(env.DB)).toEqual([]);
   });
 
-  it('is denied at once, even if other policies approve it', async () => {
+  it('is denied immediately, even if other policies approve it', async () => {
     const { account, agent } = await makeScene();
     await makePolicy(account, { priority: 1_000 });
     const policy = await makePolicy(account, { effect: 'deny', priority: -1_000, reason: 'Never' });
@@ -179,14 +179,14 @@ describe('a request that a policy decides', () => {
     expect([status, body.code]).toEqual([409, 'not_pending']);
   });
 
-  it('never gets more than it requested', async () => {
+  it('never gets a longer lifetime or more uses than it requested', async () => {
     const { account, agent } = await makeScene();
     await makePolicy(account, { token_ttl: 604_800, max_uses: 1_000 });
     const { token } = await agent.request({ token_ttl: 30, max_uses: 1 });
     expect(token).toMatchObject({ max_uses: 1, expires_at: '2026-01-31T12:00:30.000Z' });
   });
 
-  it('waits for a person if no active policy applies', async () => {
+  it('stays pending if no active policy applies', async () => {
     const { account, agent } = await makeScene();
     await makePolicy(account, { is_active: false });
     await makePolicy(account, { actions: ['file.*'] });
@@ -194,7 +194,7 @@ describe('a request that a policy decides', () => {
     expect(await agent.request()).toMatchObject({ status: 'pending', policy_id: null, token: null });
   });
 
-  it('keeps its decision when the policy is changed or deleted', async () => {
+  it('keeps its decision when the policy is deleted', async () => {
     const { account, agent } = await makeScene();
     const policy = await makePolicy(account);
     const permission = await agent.request();
@@ -206,7 +206,7 @@ describe('a request that a policy decides', () => {
 });
 
 describe('a simulation', () => {
-  it('shows the decision and the policies, and writes nothing', async () => {
+  it('shows the decision and the matching policies, and writes no entry', async () => {
     const { account, agent } = await makeScene();
     const low = await makePolicy(account);
     const high = await makePolicy(account, { priority: 7, agent_ids: [agent.id] });

@@ -19,14 +19,14 @@ async function events(account: TestAccount): Promise<string[]> {
 describe('a revocation', () => {
   const callers = ['account', 'agent'] as const;
   const names: [string, (token: Json) => Json][] = [
-    ['token', ({ value }) => ({ token: value })],
-    ['token and hint', ({ value }) => ({ token: value, token_type_hint: 'access_token' })],
-    ['id', ({ id }) => ({ token_id: id })],
-    ['id and reason', ({ id }) => ({ token_id: id, reason: 'over' })],
+    ['the token', ({ value }) => ({ token: value })],
+    ['the token and a hint', ({ value }) => ({ token: value, token_type_hint: 'access_token' })],
+    ['the token id', ({ id }) => ({ token_id: id })],
+    ['the token id and a reason', ({ id }) => ({ token_id: id, reason: 'over' })],
   ];
 
   it.each(callers.flatMap((caller) => names.map(([name, body]) => ({ caller, name, body }))))(
-    'by the $caller, by $name, ends the token at once',
+    'by the $caller, with $name, ends the token',
     async ({ caller, body }) => {
       const scene = await makeToken();
       await scene[caller].must(200, 'POST', '/v1/tokens/revoke', body(scene.token));
@@ -35,7 +35,7 @@ describe('a revocation', () => {
     },
   );
 
-  it('ends a token that was used once of several times', async () => {
+  it('ends a token that has uses left', async () => {
     const { account, permission, token } = await makeToken();
     await account.must(200, 'POST', '/v1/tokens/use', { token: token.value });
     await account.must(200, 'POST', '/v1/tokens/revoke', { token_id: token.id });
@@ -66,11 +66,11 @@ describe('a revocation', () => {
   });
 
   it.each<[string, Json]>([
-    ['no token of ours', { token: 'x.y.z' }],
-    ['nothing', { token_id: 'x' }],
-    ['an id of nothing', { token_id: 'token_01h455vb4pex5vsknk084sn02q' }],
+    ['a foreign token', { token: 'x.y.z' }],
+    ['a malformed id', { token_id: 'x' }],
+    ['an unknown id', { token_id: 'token_01h455vb4pex5vsknk084sn02q' }],
     ['an id of another kind', { token_id: 'agent_01h455vb4pex5vsknk084sn02q' }],
-  ])('of %s is answered with 200 and nothing happens', async (_, body) => {
+  ])('of %s is answered with 200 and writes no entry', async (_, body) => {
     const { account, agent } = await makeToken();
     const before = await events(account);
     const answers = [
@@ -81,7 +81,7 @@ describe('a revocation', () => {
     expect(await events(account)).toEqual(before);
   });
 
-  it('of another account’s or another agent’s token gets the same answer and changes nothing', async () => {
+  it("of another account's or another agent's token is answered as for an unknown one and changes nothing", async () => {
     const { world, account, permission, token } = await makeToken();
     const stranger = await world.account();
     const others: (TestAccount | TestAgent)[] = [await account.agent(), stranger, await stranger.agent()];
@@ -95,7 +95,7 @@ describe('a revocation', () => {
     expect(await events(stranger)).toEqual([]);
   });
 
-  it('of a pending request, by the id that its token would have, changes nothing', async () => {
+  it('of the future token of a pending request changes nothing', async () => {
     const { account, agent } = await makeToken();
     const { id } = await agent.request();
     await account.must(200, 'POST', '/v1/tokens/revoke', { token_id: id.replace('perm_', 'token_') });
@@ -105,8 +105,8 @@ describe('a revocation', () => {
 
   it.each<[string, Json]>([
     ['neither token nor id', {}],
-    ['token and id', { token: 'x', token_id: 'x' }],
-  ])('of %s is refused', async (_, body) => {
+    ['both token and id', { token: 'x', token_id: 'x' }],
+  ])('with %s is refused', async (_, body) => {
     const { account } = await makeToken();
     const answer = await account.call('POST', '/v1/tokens/revoke', body);
     expect([answer.status, answer.body.code, answer.body.errors[0].path]).toEqual([

@@ -3,7 +3,7 @@ import * as oauth from 'oauth4webapi';
 import { expect, it } from 'vitest';
 import { ORIGIN, type TestAgent, World } from '../../support/world';
 
-// A client that knows only the standards: https://github.com/panva/oauth4webapi.
+// The OAuth client oauth4webapi (https://github.com/panva/oauth4webapi) knows nothing of this service.
 
 async function makeScene() {
   const world = new World();
@@ -47,7 +47,7 @@ async function introspect(world: World, server: oauth.AuthorizationServer, crede
   return oauth.processIntrospectionResponse(server, client, response);
 }
 
-it('is discovered by a standard client (RFC 8414)', async () => {
+it('a standard client discovers the service (RFC 8414)', async () => {
   const { server } = await makeScene();
   expect(server).toEqual({
     issuer: ORIGIN,
@@ -61,7 +61,7 @@ it('is discovered by a standard client (RFC 8414)', async () => {
   });
 });
 
-it('introspects a token for its account and its agent, without a use (RFC 7662)', async () => {
+it('a token is introspected for its account and its agent without counting a use (RFC 7662)', async () => {
   const { world, account, agent, token, server } = await makeScene();
   const keys = createLocalJWKSet((await world.must(200, 'GET', '/.well-known/jwks.json')).body);
   const { payload } = await jwtVerify(token.value, keys, { currentDate: new Date(world.now), typ: 'at+jwt' });
@@ -80,7 +80,7 @@ it('introspects a token for its account and its agent, without a use (RFC 7662)'
   expect((await account.must(200, 'POST', '/v1/tokens/use', { token: token.value })).body.uses).toBe(1);
 });
 
-it('says only that a token is inactive to callers who may not see it', async () => {
+it('an introspection shows only that a token is inactive to callers who may not see it', async () => {
   const { world, account, agent, token, server } = await makeScene();
   const stranger = await world.account();
   const others = [stranger.token, (await stranger.agent()).key, (await account.agent()).key];
@@ -102,7 +102,7 @@ it.each<[string, (scene: Awaited<ReturnType<typeof makeScene>>) => Promise<unkno
     ({ account, agent }) => account.must(200, 'PUT', `/v1/agents/${agent.id}`, { is_active: false }),
   ],
   ['of an agent that is deleted', ({ account, agent }) => account.must(204, 'DELETE', `/v1/agents/${agent.id}`)],
-])('introspects a token as inactive if it is %s', async (_, end) => {
+])('an introspection shows a token as inactive if it is %s', async (_, end) => {
   const scene = await makeScene();
   await end(scene);
   expect(await introspect(scene.world, scene.server, scene.account.token, scene.token.value)).toEqual({
@@ -110,7 +110,7 @@ it.each<[string, (scene: Awaited<ReturnType<typeof makeScene>>) => Promise<unkno
   });
 });
 
-it('revokes known and unknown tokens for a standard client (RFC 7009)', async () => {
+it('a standard client can revoke known and unknown tokens (RFC 7009)', async () => {
   const { world, account, token, server } = await makeScene();
   for (const text of [token.value, token.value, 'nonsense']) {
     const response = await oauth.revocationRequest(server, client, bearer(account.token), text, options(world));
@@ -134,18 +134,18 @@ it.each(['/v1/tokens/introspect', '/v1/tokens/revoke'])('%s refuses an invalid f
   expect(await account.log('&event_type=revoke')).toEqual([]);
 });
 
-it('refuses a form with very many parameters in linear time', async () => {
+it('a form with 120,000 parameters is refused in linear time', async () => {
   const { world, account } = await makeScene();
   const raw = Array.from({ length: 120_000 }, (_, i) => `p${i}=`).join('&');
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
   const begun = performance.now();
   const { status, body } = await world.call('POST', '/v1/tokens/introspect', { token: account.token, raw, headers });
   expect([status, body.code]).toEqual([400, 'invalid_request']);
-  // Quadratic time would be half a minute.
+  // Quadratic time would take half a minute.
   expect(performance.now() - begun).toBeLessThan(5_000);
 });
 
-it('refuses forms on endpoints for which no standard requires them', async () => {
+it('a form is refused by an endpoint for which no standard requires forms', async () => {
   const { world, account, token } = await makeScene();
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
   const raw = `token=${token.value}`;

@@ -50,7 +50,7 @@ describe('a token', () => {
     expect(protectedHeader).toEqual({ alg: 'EdDSA', typ: 'at+jwt', kid: expect.any(String) });
   });
 
-  it('is verified by the key that it names, whose private part is not published', async () => {
+  it('names a published key, of which only the public part is published', async () => {
     const { world, agent } = await makeAgent();
     const { token } = await agent.approved();
     const answer = await world.must(200, 'GET', '/.well-known/jwks.json');
@@ -65,7 +65,7 @@ describe('a token', () => {
     });
   });
 
-  it('never lives longer than requested, and has its expiry', async () => {
+  it('never lives longer than requested, and carries its expiry', async () => {
     const { world, agent } = await makeAgent();
     world.advance(999);
     const { token } = await agent.approved({ token_ttl: 30 });
@@ -129,7 +129,7 @@ describe('a token', () => {
   });
 });
 
-it('publishes its keys without a credential, also for caches', async () => {
+it('the keys are published without a credential and may be cached', async () => {
   const { status, headers } = await new World().call('GET', '/.well-known/jwks.json');
   expect(status).toBe(200);
   expect(headers.get('Content-Type')).toContain('json');

@@ -20,7 +20,7 @@ async function refusal(answer: Promise<Answer>) {
 
 const refused = (reason: string) => [409, 'token_not_active', reason];
 
-describe('a use', () => {
+describe('a use of a token', () => {
   it('shows what the token allows, and the remaining uses', async () => {
     const { account, agent, permission, token } = await makeToken({ scope: { amount: 5 } });
     const answers = [await use(account, token.value), await use(agent, token.value), await use(account, token.value)];
@@ -43,7 +43,7 @@ describe('a use', () => {
     expect([body.token.status, body.token.uses]).toEqual(['used', 3]);
   });
 
-  it('may name the action and the resource', async () => {
+  it('may name the action and the resource, and is refused if they do not match', async () => {
     const { account, token } = await makeToken();
     const right = { action: 'email.send', resource: 'mailbox:support' };
     expect((await use(account, token.value, right)).status).toBe(200);
@@ -60,7 +60,7 @@ describe('a use', () => {
     expect((await use(account, token.value)).body.uses).toBe(2);
   });
 
-  it('works until the expiry of the token and not one millisecond longer', async () => {
+  it('is accepted until the expiry of the token, and not one millisecond longer', async () => {
     const { world, account, agent, token } = await makeToken({ token_ttl: 30 });
     world.advance(29_999);
     expect((await use(account, token.value)).status).toBe(200);
@@ -92,7 +92,7 @@ describe('a use', () => {
     expect((await use(account, token.value)).body.uses).toBe(1);
   });
 
-  it('of another account’s or another agent’s token is refused as unknown', async () => {
+  it('is refused as unknown if the token belongs to another account or another agent', async () => {
     const { world, account, token } = await makeToken();
     const stranger = await world.account();
     const others = [await account.agent(), stranger, await stranger.agent()];
@@ -110,7 +110,7 @@ describe('a use', () => {
     expect([status, body.code]).toEqual([403, 'insufficient_scope']);
   });
 
-  it('that is refused takes no use and writes nothing', async () => {
+  it('that is refused does not count and writes no entry', async () => {
     const { account, permission, token } = await makeToken();
     const before = await account.log();
     await use(account, token.value, { action: 'a.b' });
@@ -146,7 +146,7 @@ describe('a forged token', () => {
     expect((await use(account, token.value)).body.uses).toBe(1);
   });
 
-  it('is unknown in every other spelling, even if it decodes to the same bytes', async () => {
+  it('is unknown in any other base64url spelling, even of the same bytes', async () => {
     const { account, token } = await makeToken();
     const last = token.value.at(-1) ?? '';
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';

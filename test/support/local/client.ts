@@ -1,13 +1,13 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 
-/** What an answer cost the database, by D1's own count. */
+/** The database cost of an answer, as D1 counts it. */
 export interface Cost {
   trips: number;
   read: number;
   written: number;
 }
 
-/** What one statement cost; known from the metered worker alone. */
+/** The cost of one statement; only the metered worker reports it. */
 export interface StatementCost {
   sql: string;
   read: number;
@@ -25,7 +25,7 @@ export interface Answer<T> {
 
 /** Calls the service with one credential. */
 export class Client {
-  /** The most round trips of any call so far, of all clients, and what was called. */
+  /** The largest number of round trips of any call of any client so far, and that call. */
   static worstTrips = { trips: 0, calls: 0, call: '' };
   private static readonly connections = new Agent({ keepAlive: true });
 
@@ -42,7 +42,7 @@ export class Client {
     return this.call('GET', search.size === 0 ? path : `${path}?${search}`);
   }
 
-  /** Calls and insists on the status, so that a benchmark never measures a failure by mistake. */
+  /** Calls the service and throws for another status, so that a benchmark never measures a failure by mistake. */
   async expect<T>(status: number, method: string, path: string, body?: object): Promise<Answer<T>> {
     const answer = await this.call<T>(method, path, body);
     if (answer.status !== status) {

@@ -4,8 +4,8 @@ import { databaseFile } from './service.ts';
 const LOG_SPAN = 2 ** 32;
 
 /**
- * Writes entries of the newest agent straight into the database of a service that is stopped, and marks its webhooks
- * due.
+ * Writes entries of the newest agent directly into the database of a stopped service, and marks the pending events of
+ * its webhooks as due.
  */
 export function fillLog(state: string, entries: number): void {
   const database = new DatabaseSync(databaseFile(state));

@@ -7,8 +7,8 @@ const COPIED = ['src', 'migrations', 'package.json', 'tsconfig.json'];
 export const DATABASES = ['DB', 'DB_01'];
 
 /**
- * Copies the project to a folder, with two shards: its programs find their data there, and what is edited meanwhile
- * changes nothing.
+ * Copies the project to a folder and configures two shards. Its programs keep their data there, and edits of the
+ * original during a run have no effect.
  * @returns the folder of its data
  */
 export function copyProject(folder: string): string {

@@ -8,7 +8,7 @@ import { environment, freePort, wranglerScript } from './service.ts';
 
 const START_LIMIT = 120_000;
 
-/** The service on one port and one folder of data, as often as it is started. */
+/** A service that can be killed and started again with the same port and data. */
 export class Service {
   readonly origin: string;
   readonly crons = readDeployment().crons;
@@ -30,7 +30,7 @@ export class Service {
     this.goDown();
   }
 
-  /** Starts it and waits until it answers. Its port may be somebody else's for a while: then it is started again. */
+  /** Starts the service and waits until it answers. Tries again while another process has its port. */
   async start(): Promise<void> {
     let child = await this.spawn();
     for (const deadline = Date.now() + START_LIMIT; ; await sleep(100)) {
@@ -56,7 +56,7 @@ export class Service {
         ...['--persist-to', this.state, '--env-file', join(this.state, 'variables.env')],
         ...['--var', `PUBLIC_URL:${this.origin}`, '--log-level', 'warn', '--show-interactive-dev-session=false'],
       ],
-      // A process group of its own, to be killed as one.
+      // A process group of its own, so that all its processes can be killed together.
       { cwd: this.project, env: environment(this.state), stdio: ['ignore', 'pipe', 'pipe'], detached: true },
     );
     this.child = child;
@@ -66,18 +66,18 @@ export class Service {
     return child;
   }
 
-  /** Resolves as soon as it answers. */
+  /** Resolves when the service answers. */
   untilUp(): Promise<void> {
     return this.up;
   }
 
-  /** Fires the crons as `npm start` does, until the service ends. */
+  /** Triggers the crons as `npm start` does, until the service ends. */
   beginCrons(): void {
     this.crowing = new AbortController();
     void triggerCrons(this.origin, this.crons, this.crowing.signal);
   }
 
-  /** Fires every cron once, and waits for it. */
+  /** Triggers every cron once, and waits for each. */
   async triggerCrons(): Promise<void> {
     for (const cron of this.crons) {
       const answer = await fetch(`${this.origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent(cron)}`);
@@ -86,13 +86,13 @@ export class Service {
     }
   }
 
-  /** Ends every process of it at once. */
+  /** Kills all its processes without a shutdown. */
   async kill(): Promise<void> {
     this.kills += 1;
     await this.end('SIGKILL');
   }
 
-  /** Ends it in good order. */
+  /** Shuts the service down. */
   stop(): Promise<void> {
     return this.end('SIGINT');
   }

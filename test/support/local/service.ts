@@ -19,7 +19,7 @@ const VARIABLES = {
   WEBHOOK_DNS: 'off',
 };
 
-/** Runs wrangler once and gives what it printed. */
+/** Runs wrangler once and returns its output. */
 export function runWrangler(state: string, ...args: string[]): Promise<string> {
   return runWranglerIn(root, state, ...args);
 }
@@ -32,7 +32,7 @@ async function runWranglerIn(project: string, state: string, ...args: string[]):
   return stdout;
 }
 
-/** Makes empty databases with the schema of the migrations, and the variables of the service. */
+/** Creates empty, migrated databases and the variables of the service. */
 export async function prepareState(state: string, databases = ['DB'], project = root): Promise<void> {
   mkdirSync(join(state, 'registry'), { recursive: true });
   const lines = Object.entries(VARIABLES).map(([name, value]) => `${name}="${value}"\n`);
@@ -42,19 +42,19 @@ export async function prepareState(state: string, databases = ['DB'], project = 
   }
 }
 
-/** Runs one cron of a service, and waits for its end. */
+/** Runs one cron of a service, and waits until it ends. */
 export async function fireCron({ origin }: Service, cron: string): Promise<void> {
   const answer = await fetch(`${origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent(cron)}`);
   if (!answer.ok) throw new Error(`the cron ${cron}: ${answer.status}`);
   await answer.text();
 }
 
-/** Runs the sweep of each minute once, and waits for its end. */
+/** Runs the sweep of each minute once, and waits until it ends. */
 export function sweep(service: Service): Promise<void> {
   return fireCron(service, '* * * * *');
 }
 
-/** The file of the local D1 database. Nobody else may have it open while it is written to. */
+/** The file of the local D1 database. No other process may have it open while it is written to. */
 export function databaseFile(state: string): string {
   const files = databaseFiles(state);
   if (files.length !== 1) throw new Error(`expected one database in ${state}, found ${files.length}`);
@@ -70,18 +70,18 @@ export function databaseFiles(state: string): string[] {
 /** A running service. */
 export interface Service {
   origin: string;
-  /** Of wrangler, below which the runtime is. */
+  /** The process of wrangler, whose child is the runtime. */
   pid: number;
   stop(): Promise<void>;
-  /** Ends it at once, the runtime first: nothing is finished any more. */
+  /** Kills the service without a shutdown, the runtime first. */
   kill(): Promise<void>;
 }
 
 /**
- * Starts the service on a free loopback port, on the database of `state`.
+ * Starts the service on a free loopback port with the database of `state`.
  * @param entry a worker to run instead of the service's own, as a path from the project's root
- * @param options further options of wrangler
- * @param heap how much the heap of the runtime may take, in MB; as much as it likes where none is given
+ * @param options additional options of wrangler
+ * @param heap limit of the runtime's heap, in MB; none by default
  */
 export async function startService(
   state: string,
@@ -128,21 +128,21 @@ async function stop(child: ChildProcess): Promise<void> {
 
 async function kill(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  // What it started would go on without it.
+  // Its child processes would otherwise keep running.
   const below = findProcesses(child.pid ?? 0);
   child.kill('SIGKILL');
   for (const { pid } of below) killIfAlive(pid);
   await ended;
 }
 
-/** The runtime's processes below another one. */
+/** The ids of the runtime's processes below a process. */
 export function findRuntimes(pid: number): string[] {
   return findProcesses(pid)
     .filter(({ name }) => name === 'workerd')
     .map((runtime) => String(runtime.pid));
 }
 
-/** The processes below another one. */
+/** All processes below a process. */
 function findProcesses(pid: number): { pid: number; name: string }[] {
   if (process.platform !== 'linux') return [];
   const table = execFileSync('ps', ['-eo', 'pid,ppid,comm'], { encoding: 'utf8' }).trim().split('\n').slice(1);
@@ -159,7 +159,7 @@ function killIfAlive(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It ended with the one that started it.
+    // The process has already ended.
   }
 }
 
@@ -174,7 +174,7 @@ export function environment(state: string): NodeJS.ProcessEnv {
   };
 }
 
-/** A port of loopback that nobody listens on. */
+/** A free port of loopback. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
