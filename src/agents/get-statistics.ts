@@ -85,7 +85,7 @@ export async function getAgentStatistics(
 ): Promise<AgentStatistics> {
   const account = principal.account.number;
   const now = runtime.now();
-  const { unit, length, from } = parsePeriod(period, now);
+  const { unit, unitLength, from } = parsePeriod(period, now);
   const counters = reader
     .select({
       requests: sum(agentStatistics.requests),
@@ -109,7 +109,7 @@ export async function getAgentStatistics(
     .from(sql`permissions indexed by permissions_overdue`)
     .where(
       sql`status = 0 and expires_at <= ${now} and agent = ${agentNumberSql(account, id)}
-        and created_at >= ${from * length}`,
+        and created_at >= ${from * unitLength}`,
     );
   const [[counts], [late]] = await reader.load([counters, overdue]);
   if (!counts) throw notFound('agent');
@@ -129,14 +129,14 @@ export async function getAgentStatistics(
 }
 
 /**
- * The unit of a period, its length in milliseconds, and the first day or hour of the period, counted from the epoch.
- * Days end with today; hours are followed by the current hour.
+ * Parses a period: its unit, the milliseconds of one unit, and the number of its first day or hour, counted from the
+ * epoch. The last day is today; the last hour is the one before the current hour.
  */
 function parsePeriod(period: string, now: number) {
   const count = Number.parseInt(period, 10);
   return period.endsWith('d')
-    ? ({ unit: 'day', length: DAY, from: Math.floor(now / DAY) - count + 1 } as const)
-    : ({ unit: 'hour', length: HOUR, from: Math.floor(now / HOUR) - count } as const);
+    ? ({ unit: 'day', unitLength: DAY, from: Math.floor(now / DAY) - count + 1 } as const)
+    : ({ unit: 'hour', unitLength: HOUR, from: Math.floor(now / HOUR) - count } as const);
 }
 
 function sum(column: AnySQLiteColumn) {

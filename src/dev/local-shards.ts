@@ -16,9 +16,9 @@ export function readLocalDeployment(): Deployment {
 }
 
 /**
- * Writes the configuration for local development, and returns it: wrangler.toml, with as many shards as `SHARDS=…` in
- * .dev.vars says.
- * @throws UserError if `SHARDS` is invalid, or the new configuration lacks a database that has accounts
+ * Writes the configuration for local development, and returns it: wrangler.toml, with further shards until there are as
+ * many as `SHARDS=…` in .dev.vars says.
+ * @throws UserError if `SHARDS` is invalid, or the new configuration lacks a database that has or had accounts
  */
 export async function prepareLocalDeployment(signal: AbortSignal): Promise<Deployment> {
   const deployed = readDeployment();
@@ -43,7 +43,10 @@ function hasLocalConfig(): boolean {
   return existsSync(join(ROOT, LOCAL_CONFIG));
 }
 
-/** The databases that `SHARDS` requires besides the bound ones. */
+/**
+ * The databases that `SHARDS` requires besides the bound ones.
+ * @throws UserError if `SHARDS` is invalid
+ */
 function listMissing(bound: readonly BoundDatabase[]): BoundDatabase[] {
   const { SHARDS = '1' } = readLocalSettings();
   const count = /^\d+$/.test(SHARDS) ? Number(SHARDS) : 0;

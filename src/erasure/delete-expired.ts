@@ -8,10 +8,11 @@ import { idBytes, smallestIdAt } from '../lib/typeid';
 import { DELIVERY_LIFETIME } from '../outbox/feed';
 import { STORED_ANSWER_LIMIT } from './erase-agents';
 
-/** Maximum rows that one statement deletes. */
+/** Maximum rows that one statement deletes; stored answers have a limit of their own. */
 const SLICE = 500;
-/** Longer than the longest period of statistics that a client can request. */
+/** Days of statistics that are kept: more than the longest period that a client can request. */
 const DAYS_KEPT = 366;
+/** The same in hours. */
 const HOURS_KEPT = 722;
 /** Webhooks that one slice looks at. */
 const WEBHOOKS = 20;

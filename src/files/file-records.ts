@@ -41,7 +41,7 @@ export function isFile({ account, kind, id }: FileKey) {
  *
  * The first statement records the outcomes: it changes a row only if the account has a webhook feed (`outbox/feed.ts`).
  * The last returns the ids of the files.
- * @param which selects among the processing files
+ * @param which the condition that finds the files, among the account's processing files
  */
 export function finishFiles(
   write: InternalWriter,
@@ -52,7 +52,7 @@ export function finishFiles(
 ) {
   // The working objects of a completed file are found by their prefix in R2.
   const reset = outcome.status === 'completed' ? NO_WORK : {};
-  const processing = and(eq(files.status, 'processing'), which);
+  const processing = and(sql`${files.account} = ${account}`, eq(files.status, 'processing'), which);
   return [
     ...recordFileOutcomes(write, account, processing, outcome.status === 'failed', now),
     write

@@ -56,7 +56,7 @@ export async function resumeFiles(
 
 /**
  * Cleans up after some files: deletes the working objects of completed ones, all objects of expired and failed ones,
- * and the row itself when it is old enough.
+ * and the row itself when it is old enough or its account is gone.
  * @returns whether there may be more
  */
 export async function cleanFiles(context: CleaningContext, now: number): Promise<boolean> {

@@ -8,7 +8,7 @@ export class Upload {
   /** The bytes that no part holds yet: the first `filled` ones. */
   private readonly part: Uint8Array<ArrayBuffer>;
   private filled: number;
-  /** Hashes the stream; null if an earlier job uploaded its first bytes. */
+  /** Hashes the stream; null if an earlier job began the stream. */
   private readonly hash: { stream: DigestStream; writer: WritableStreamDefaultWriter } | null;
 
   /**
@@ -49,7 +49,7 @@ export class Upload {
 
   /**
    * Uploads the remaining bytes as the last part. A stream that has not filled a part becomes an object without an
-   * upload.
+   * upload; otherwise the caller completes the upload.
    * @returns SHA-256 of the stream; null if this object has not seen all of it
    */
   async end(): Promise<Uint8Array | null> {

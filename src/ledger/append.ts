@@ -19,8 +19,9 @@ export const LOG_SPAN_SQL = sql.raw(String(LOG_SPAN));
 const REFUSED_WHEN_FULL = sql`(${codeOf(EVENT_TYPES, 'request')}, ${codeOf(EVENT_TYPES, 'use')})`;
 
 /**
- * Entries as a subquery over a JSON array. `rank` numbers the entries of each account from 1. `last_entry` is the value
- * that this column of the permission must have: the id of the last of these entries on the same permission.
+ * Entries as a subquery over a JSON array. `rank` numbers the entries of each account from 1. `last_entry` is the id of
+ * the last of these entries on the same permission: the changes before them in the transaction must have set the
+ * permission's column `last_entry` to it.
  */
 export function draftRows(entries: readonly Entry[]): SQL {
   const lastEntries = new Map(entries.map((entry) => [entry.permission, entry.id]));

@@ -43,8 +43,8 @@ const SPECIAL_IPV4 = [
 ] as const;
 
 /**
- * Whether an IP address belongs to the public internet. For IPv6, only the global unicast range `2000::/3` does,
- * without Teredo, 6to4, benchmarking and documentation.
+ * Whether an IP address belongs to the public internet; false for any other text. For IPv6, only the global unicast
+ * range `2000::/3` does, without `2001::/23` (Teredo, benchmarking and others), 6to4 and documentation.
  */
 export function isPublicAddress(address: string): boolean {
   const ipv4 = readIpv4(address);

@@ -53,7 +53,8 @@ export class LineReader {
 }
 
 /**
- * Reads the members of a JSON array that has one member per line, each but the last followed by a comma.
+ * Reads the members of a JSON array whose opening line has been read. It has one member per line, each but the last
+ * followed by a comma.
  * @param end the line that ends the array; nothing may follow it
  * @throws SyntaxError at the first malformed line
  */

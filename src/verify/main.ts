@@ -79,7 +79,10 @@ function isAddress(text: string): boolean {
   return /^https?:\/\//.test(text);
 }
 
-/** A verifier key has the form `<name>+<8 hexadecimal characters>+<base64>`. */
+/**
+ * Whether a key is given as a file: neither as a URL nor as a verifier key, `<name>+<8 hexadecimal
+ * characters>+<base64>`.
+ */
 function isLocalFile(key: string): boolean {
   return !isAddress(key) && !/\+[0-9a-f]{8}\+/.test(key);
 }

@@ -44,8 +44,8 @@ export interface MoverShard {
 }
 
 /**
- * The shards on which a move holds its account, that is, blocks every change. Other tasks must not run there: they would
- * find half of an account.
+ * The shards on which a move holds its account, that is, blocks every change. Other tasks must not run there: they
+ * would find half of an account.
  * @param name the shard that stores this row of the move
  */
 export function shardsHeldByMove(name: string, { direction, shard, heldAt, hasLeft, step }: Move): string[] {
@@ -119,7 +119,10 @@ export class Mover {
     });
   }
 
-  /** Erases the copies on this shard whose moves were abandoned. Returns false, because it leaves none. */
+  /**
+   * Deletes the copies on this shard whose moves were abandoned, and has their remaining rows erased later. Returns
+   * false, because it handles all of them.
+   */
   eraseAbandonedCopies(): Promise<boolean> {
     return stopAtLostTurn(async () => {
       const { database } = this.source;
@@ -178,7 +181,7 @@ export class Mover {
     return 'held';
   }
 
-  /** Runs a slice. The next one is smaller if this one kept the databases busy for long. */
+  /** Runs a slice, and sets the size of the next one by how long this one kept the databases busy. */
   private measure<R>({ database: target }: MoverShard, slice: () => Promise<R>): Promise<R> {
     const { database: source } = this.source;
     return this.size.measure(() => source.queryTimeMs + target.queryTimeMs, slice);
@@ -245,8 +248,8 @@ export class Mover {
   }
 
   /**
-   * Copies rows that changed since the move was ordered, the oldest change first. Rows that were deleted are deleted from
-   * the copy.
+   * Copies rows that changed since the move was ordered, the oldest change first. Rows that were deleted are deleted
+   * from the copy.
    * @returns the number of changes
    */
   private async copyChanges(move: Move, { database }: MoverShard, arrival: Move, limit: number): Promise<number> {
@@ -371,7 +374,7 @@ function deleteAccountRows({ build }: Database, account: number): Statement[] {
   ];
 }
 
-/** Erases the copy of an account whose move was abandoned. */
+/** Deletes the copy of an account whose move was abandoned, and has its remaining rows erased later. */
 async function eraseCopy(database: Database, arrival: Move): Promise<void> {
   const { build } = database;
   const { account } = arrival;

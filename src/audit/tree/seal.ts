@@ -11,8 +11,9 @@ import { postponeTrees, recordTreeGrowth, type TreeGrowth, type TreePostponement
 import { type ReadingContext, resignIfKeyRetired } from './trust';
 import { findUnsealedTrees, TREE_LIMIT, type UnsealedTree } from './unsealed-trees';
 
-/** Milliseconds until the next try, after a tree could not be sealed, or its log was inconsistent. */
+/** Milliseconds until the next try, after a tree could not be sealed. */
 const RETRY_DELAY = MINUTE;
+/** Milliseconds until the next try, after a log was found inconsistent. */
 const INCONSISTENT_RETRY_DELAY = HOUR;
 /** Milliseconds from the time of a published head to the publication of the next one. */
 const PUBLICATION_INTERVAL = HOUR;

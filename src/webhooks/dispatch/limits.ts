@@ -10,9 +10,12 @@ export const BATCH_SIZE = 100;
 /** Both sizes for a slow webhook: one delivery for each connection, as each may take the whole REQUEST_TIMEOUT. */
 export const SLOW_BATCH_SIZE = 6;
 
-/** How long after its claim a worker may start another batch. */
+/** How long after it claimed the webhook a worker may start another batch. Renewals of the claim do not extend it. */
 export const WORK_TIME = 5 * SECOND;
-/** How much longer the last batch may start deliveries: looking up the host name may take the whole WORK_TIME. */
+/**
+ * How long after WORK_TIME the last batch may still start deliveries. Looking up the host name may take the whole
+ * WORK_TIME, and then nothing would be sent.
+ */
 export const OVERTIME = 2 * SECOND;
 /** How long a receiver may take to answer completely. */
 export const REQUEST_TIMEOUT = 15 * SECOND;
