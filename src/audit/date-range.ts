@@ -13,8 +13,8 @@ export const dateRange = lazy(() => ({
 }));
 
 /**
- * Refuses a range that starts after it ends. As a date is shorthand for its whole day, a start at the midnight that
- * ends the day of `end_date` is refused too; equal times are allowed.
+ * Refuses a range that starts after it ends. The same date as start and end is its whole day. A start at the midnight
+ * that ends the date of `end_date` is refused too. Two equal times are allowed, and match nothing.
  * @param place which part of the request has the dates
  * @throws Problem `invalid_request`
  */

@@ -15,9 +15,9 @@ export interface PositionRange {
 export type FileAccount = Pick<typeof accounts.$inferSelect, 'id' | 'name' | 'plan'>;
 
 /**
- * Finds the positions of the entries that an export or report may contain, and the account that owns them: those from
- * one time until before the other, without those written after the file was requested, and those that were past the
- * retention period by then. The range is empty if the log is.
+ * Finds the positions of the entries that an export or report may contain, and the account that owns them. The entries
+ * are those from one time until before the other, except those that were written after the file was requested and
+ * those that were past the retention period by then. The range is empty if the log is.
  * @throws Error if the account is deleted
  */
 export async function findFileRange(

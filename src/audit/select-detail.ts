@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { LOG_SPAN_SQL } from '../ledger/append';
 
-/** What stands in for each member: SQL on the row of the entry's permission. */
+/** The column or expression of `permissions` that stands in for each member. */
 const IN_PERMISSION = {
   resource: sql`resource`,
   decided_by: sql`decided_by`,
@@ -11,7 +11,8 @@ const IN_PERMISSION = {
 
 /**
  * One member of an entry's details, as SQL. Reading details that are nested deeper than 1,000 levels would fail the
- * statement in SQLite: for them the value comes from the present state of the permission, and is NULL if that is gone.
+ * statement in SQLite: for them a subquery takes the value from the present state of the permission. It is NULL if the
+ * permission is gone.
  * @param entry the alias of `audit_entries` in the statement
  */
 export function selectDetail(name: keyof typeof IN_PERMISSION, entry = 'audit_entries'): SQL {

@@ -55,7 +55,7 @@ function fitErrors(errors: FieldError[], document: object): FieldError[] {
 /**
  * Makes the response to an error that a handler threw. Unexpected errors are logged and never shown to the client. For
  * `AnsweredBefore`, the client gets the stored answer. For `CredentialEnded`, the caller is authenticated again, and
- * the client gets the problem that this throws.
+ * the client gets the problem that this throws, or `unavailable` if it succeeds.
  */
 export async function answerError(error: Error, c: HonoContext<AppEnv>): Promise<Response> {
   const { replayConcurrentAnswer, authenticateAgain } = c.var;

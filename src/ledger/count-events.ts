@@ -10,9 +10,9 @@ const unit = (name: 'day' | 'hour', length: number) =>
 /**
  * Returns the statement that adds the entries of a transition to their agents' statistics, per UTC day and hour.
  *
- * Requests and their outcomes count in the day and hour of the request; tokens in those in which they were issued,
- * first used or revoked. The statement must run after the changes of the same transaction: it reads the permission's
- * new state.
+ * Requests and their outcomes count in the day and hour of the request. Tokens count in the day and hour in which they
+ * were issued, first used or revoked. The statement must run after the changes of the same transaction: it reads the
+ * permission's new state.
  * @param drafts the result of `draftRows`
  */
 export function countEvents(drafts: SQL): SQL {

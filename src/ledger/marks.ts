@@ -10,7 +10,7 @@ import type { Entry } from './entry';
 // A mark is a due time in the database, by which background tasks find an account with work to do: entries to deliver,
 // to seal or to erase.
 
-/** The numbers of the accounts of some entries, as an SQL list. */
+/** The numbers of the accounts of some entries, as an SQL subquery with the column `value`. */
 export function accountsOf(entries: readonly Pick<Entry, 'account'>[]): SQL {
   return numberList(new Set(entries.map(({ account }) => account)));
 }
@@ -46,9 +46,9 @@ export const retentionPeriod = sql`(coalesce(
 ) * ${sql.raw(String(DAY))})`;
 
 /**
- * Marks accounts without any older record with the time at which the new one will exceed its retention period. Writes
- * nothing for an account that is already marked.
- * @param accounts account numbers, as an SQL list
+ * Marks each account that is not marked yet, and so has no older record, with the time at which the new record will
+ * exceed its retention period.
+ * @param accounts account numbers, as an SQL subquery
  * @param at when the new audit entry or activity record was made, in milliseconds since the epoch
  */
 export function markRetention(build: DrizzleD1Database, accounts: SQL, at: number): Statement {

@@ -15,8 +15,8 @@ export function isEntryProof(value: Json): value is JsonObject {
 /**
  * Checks that a proof of a single entry is right, and proves this entry. Does not check the checkpoint's signature.
  * @param entry the answer of `GET /v1/audit/:id`
- * @throws Fault if the proof is malformed
- * @throws CannotCheck if the file is not an entry
+ * @throws Fault if the proof is malformed, or is not of the tree of its checkpoint. Every other fault is in the report.
+ * @throws CannotCheck if `entry` is not an audit entry
  */
 export function checkEntryProof(proof: JsonObject, entry: Json): { report: Report; checkpoint: Checkpoint } {
   if (!isJsonObject(entry)) throw new CannotCheck('The proof is for a single entry, but the file is not an entry');

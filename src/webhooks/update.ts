@@ -36,7 +36,7 @@ type Fields = z.output<ReturnType<typeof WebhookUpdate>>;
 /**
  * Changes the given fields of a webhook. A disabled webhook gets nothing more, not even pending deliveries; an enabled
  * one gets the events from then on.
- * @param input the fields of the request, and as `agents` those of the named agents that the account has
+ * @param agents those of the agents in `agent_ids` that the account has
  * @throws Problem `not_found`, `invalid_request`
  */
 export async function updateWebhook(

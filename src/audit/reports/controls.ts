@@ -6,7 +6,7 @@ export interface ControlDefinition {
   id: string;
   title: string;
   evidence: FindingName[];
-  /** The one of these with the most entries follows the evidence, as an illustration. */
+  /** After the evidence comes the one of these findings that has the most entries; none if none has entries. */
   illustrations?: FindingName[];
   /** The part of the control for which the service has no evidence. */
   not_covered: string;
@@ -226,7 +226,7 @@ const EU_AI_ACT: ControlDefinition[] = [
   },
 ];
 
-/** The name for people, and the controls, of each type of report. */
+/** The display name and the controls of each type of report. */
 export const FRAMEWORKS: Record<ReportType, { name: string; controls: ControlDefinition[] }> = {
   soc2_type1: { name: 'SOC 2 Type 1 (trust services criteria)', controls: SOC2_TYPE1 },
   soc2_type2: { name: 'SOC 2 Type 2 (trust services criteria)', controls: SOC2_TYPE2 },

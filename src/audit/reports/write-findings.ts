@@ -12,7 +12,7 @@ export function writeFindings(facts: PeriodFacts) {
   return { ...describeDesign(facts), ...describeOperation(facts), ...describeChanges(facts) };
 }
 
-/** The findings about how the service and the account are set up. */
+/** The findings about how the service, the account and its log are set up. Only `log` refers to entries. */
 function describeDesign({ configuration, agentsWithStaleKeys, summary, sequences, firstAndLast, asOf }: PeriodFacts) {
   const { agents, policies } = configuration;
   const activeAgents = agents.filter(({ isActive }) => isActive).length;

@@ -39,7 +39,10 @@ export function isIdentityToken(c: RequestContext, credential: string): boolean 
   return oidc !== null && readSubject(credential, oidc) !== null;
 }
 
-/** The `scope` claim of a JWT that is not verified yet, as JSON; null for every other credential. */
+/**
+ * The `scope` claim of a JWT that is not verified yet, as JSON: the text `null` if it has none. Returns null for every
+ * other credential.
+ */
 export function claimedScope(c: RequestContext, credential: string): string | null {
   return isIdentityToken(c, credential) ? JSON.stringify(decodeJwt(credential).scope ?? null) : null;
 }

@@ -3,7 +3,11 @@ import type { JsonObject } from '../../lib/json';
 import { deriveTokenKeys } from '../../lib/signing-key';
 import { SECOND } from '../../lib/time';
 
-/** Makes the columns of a permission that describe its new token. `tokenTtl` is in seconds. */
+/**
+ * Makes the columns of a permission from which its token is signed: scope, uses, times and key. The token itself is
+ * made by `signActiveTokens` whenever its agent reads it, and is never stored.
+ * @param tokenTtl in seconds
+ */
 export async function newTokenColumns(
   { config, runtime }: Context,
   { scope, tokenTtl, maxUses }: { scope: JsonObject; tokenTtl: number; maxUses: number },

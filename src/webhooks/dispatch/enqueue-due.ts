@@ -45,8 +45,8 @@ export async function enqueuePendingEvents({ shard, ledger, queues, now }: Enque
 }
 
 /**
- * Enqueues messages for a slice of the webhooks that are due: they have a delivery to send or to cancel, or a claim
- * that expired because its worker crashed, which is released. Each is due again after the duration of a claim.
+ * Enqueues messages for a slice of the webhooks that are due: they have a delivery to send or to cancel, or their claim
+ * expired because its worker crashed. Releases such a claim. Each webhook is due again after the duration of a claim.
  * @returns whether there may be more
  */
 export async function enqueueDueDeliveries({ shard, ledger, queues, now }: EnqueueContext): Promise<boolean> {
@@ -79,11 +79,11 @@ interface Place {
 }
 
 /**
- * Makes a function that enqueues, slice by slice, messages for what becomes due before a claim made now would expire,
- * each delayed until then.
+ * Makes a function that enqueues, slice by slice, messages for the feeds and webhooks that become due before a claim
+ * made now would expire. Each message is delayed until its feed or webhook is due.
  *
- * So what a crashed worker has claimed, or a queue has lost, is taken up as soon as it is due, and not by the next run
- * of the cron tasks a minute later. A message does nothing if another one was handled before.
+ * So a webhook that a crashed worker has claimed, or whose message the queue has lost, continues as soon as it is due,
+ * and not with the next run of the cron tasks a minute later. A message does nothing if another one was handled before.
  * @param open gives the context with the current time
  */
 export function enqueueUpcoming(open: () => EnqueueContext): Slice {

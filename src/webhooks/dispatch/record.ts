@@ -13,8 +13,8 @@ import type { CompletedBatch } from './send-batch';
 
 /**
  * Records the attempts of a batch, and renews the claim. It never throws.
- * @returns whether the worker may continue: not if the webhook was disabled, deleted, reset or claimed by another worker
- *   meanwhile, nor if the database failed. After a failure `unrecorded` has the updates, to be recorded later
+ * @returns whether the worker may continue: not if the webhook was disabled, deleted, reset or claimed by another
+ *   worker meanwhile, nor if the database failed. After a failure `unrecorded` has the updates, to be recorded later
  */
 export async function recordAttempts(
   { ledger, runtime }: DispatchContext,
