@@ -128,7 +128,7 @@ async function continueFile(job: Job): Promise<boolean> {
 /**
  * Produces an artifact for some slices and uploads it, saving the state after each slice.
  * @returns `more` if a later job has to continue; `nothing` if there is nothing to make; else the SHA-256 of all bytes,
- *   or null if several jobs uploaded them
+ *   or null for a proof, and if several jobs uploaded them
  * @throws UploadBroken
  */
 async function uploadArtifact(

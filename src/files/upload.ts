@@ -8,32 +8,32 @@ export class Upload {
   /** The bytes that no part holds yet: the first `filled` ones. */
   private readonly part: Uint8Array<ArrayBuffer>;
   private filled: number;
-  /** Hashes the stream; null if an earlier job began the stream. */
+  /** Hashes the stream; null for a proof, whose hash nobody needs, and if an earlier job began the stream. */
   private readonly hash: { stream: DigestStream; writer: WritableStreamDefaultWriter } | null;
 
   /**
    * @param store creates the multipart upload and knows its identifier
-   * @param progress updated with each part
+   * @param state its parts are updated; `file` tells a proof from a file
    * @param rest the bytes that no part holds yet
    */
   constructor(
     private readonly bucket: R2Bucket,
     private readonly key: string,
     private readonly store: StateStore,
-    private readonly progress: Pick<SavedState, 'parts' | 'uploaded'>,
+    private readonly state: Pick<SavedState, 'file' | 'parts' | 'uploaded'>,
     rest: Uint8Array,
     partSize: number,
   ) {
     this.part = new Uint8Array(partSize);
     this.part.set(rest);
     this.filled = rest.length;
-    const stream = this.size === 0 ? new crypto.DigestStream('SHA-256') : null;
+    const stream = this.size === 0 && state.file === null ? new crypto.DigestStream('SHA-256') : null;
     this.hash = stream && { stream, writer: stream.getWriter() };
   }
 
   /** Size of all bytes so far. */
   get size(): number {
-    return this.progress.uploaded + this.filled;
+    return this.state.uploaded + this.filled;
   }
 
   /** Adds bytes to the stream, and uploads each part that they fill. */
@@ -50,13 +50,13 @@ export class Upload {
   /**
    * Uploads the remaining bytes as the last part. A stream that has not filled a part becomes an object without an
    * upload; otherwise the caller completes the upload.
-   * @returns SHA-256 of the stream; null if this object has not seen all of it
+   * @returns SHA-256 of the stream; null for a proof, and if this object has not seen all of the stream
    */
   async end(): Promise<Uint8Array | null> {
     if (this.store.uploadId === null) {
       const whole = this.rest();
       await this.bucket.put(this.key, whole);
-      return new Uint8Array(await crypto.subtle.digest('SHA-256', whole));
+      return this.state.file ? null : new Uint8Array(await crypto.subtle.digest('SHA-256', whole));
     }
     if (this.filled > 0) await this.uploadPart();
     if (!this.hash) return null;
@@ -70,17 +70,17 @@ export class Upload {
   }
 
   private async uploadPart(): Promise<void> {
-    const { progress, store } = this;
+    const { state, store } = this;
     const uploadId = store.uploadId ?? (await store.createUpload(this.key));
     const upload = this.bucket.resumeMultipartUpload(this.key, uploadId);
     const bytes = this.rest();
     // Both have to finish before new bytes overwrite these.
     const [{ etag }] = await Promise.all([
-      upload.uploadPart(progress.parts.length + 1, bytes),
+      upload.uploadPart(state.parts.length + 1, bytes),
       this.hash?.writer.write(bytes),
     ]);
-    progress.parts.push(etag);
-    progress.uploaded += this.filled;
+    state.parts.push(etag);
+    state.uploaded += this.filled;
     this.filled = 0;
   }
 }
