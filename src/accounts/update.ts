@@ -33,8 +33,8 @@ const AccountUpdate = lazy(() =>
 
 /**
  * Changes the given fields of an account. An account that leaves the plan enterprise loses its own retention.
- * @throws Problem `plan_required` for `audit_retention_days` on another plan; `conflict` if the plan was changed, or the
- *   account deleted or moved to another shard, at the same time
+ * @throws Problem `plan_required` for `audit_retention_days` on another plan; `conflict` if the account was
+ *   deleted or moved to another shard at the same time, or its plan changed while this changes plan or retention
  */
 export async function updateAccount(
   context: OperatorContext,

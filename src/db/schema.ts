@@ -404,7 +404,7 @@ export const storedAnswers = sqliteTable(
   {
     /** The owner of the key: the identifier of a user token, an account or an agent, or `operator`. */
     principal: bytesColumn().notNull(),
-    /** SHA-256 of the idempotency key. */
+    /** SHA-256 of the idempotency key; for a JWT, of the key and its scope claim. */
     key: bytesColumn().notNull(),
     /** SHA-256 of the request's method, path, query and body. */
     request: bytesColumn().notNull(),
@@ -446,7 +446,7 @@ export const files = sqliteTable(
     /** The identifier. A report has the same 128 bits under its own prefix. */
     id: idColumn('export')().notNull(),
     format: codeColumn(FILE_FORMATS)().notNull(),
-    /** The request as the client wrote it. */
+    /** The request: the parameters as the client sent them, with defaults, and the range that its dates mean. */
     request: text({ mode: 'json' }).notNull().$type<JsonObject>(),
     /** The agent to which the file is restricted; null for all agents, 0 for an agent that does not exist. */
     agent: integer(),
@@ -634,8 +634,9 @@ export const moves = sqliteTable('moves', {
   shard: text().notNull(),
   /** How many turns the mover has had. */
   turns: integer().notNull().default(0),
-  /** The index of the next table, and the key of its last copied row; null before the first. */
+  /** The index of the table that is being copied, or of a later step of the move once all are. */
   step: integer().notNull().default(0),
+  /** The key of the last copied row of that table; null before its first. */
   after: text(),
   /** Since when the account is on hold; null before. The incoming copy is on hold from the start. */
   heldAt: integer('held_at'),

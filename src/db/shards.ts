@@ -4,7 +4,8 @@ import { type Cost, Database } from './database';
 const FIRST_SHARD = '00';
 
 /**
- * Opens the database of a shard; null if there is none of this name, the two characters that credentials contain.
+ * Opens the database of a shard; null if there is none of this name.
+ * @param shard its name: the two characters that credentials contain
  * @param cost counts what the database is used for
  */
 export function openShard(env: Env, shard: string, cost: Cost): Database | null {

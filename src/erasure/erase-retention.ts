@@ -102,7 +102,10 @@ export class RetentionErasure {
   }
 }
 
-/** The oldest time whose entries the account in the row `accounts` keeps, for itself or for a file in progress. */
+/**
+ * The time from which the account in the row `accounts` keeps its entries and activity records, for itself or for a file
+ * in progress.
+ */
 function oldestKept(now: number): SQL {
   return sql`min(
     ${now} - ${retentionPeriod},

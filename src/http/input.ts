@@ -126,7 +126,11 @@ function parseForm(text: string): Record<string, string> {
   return Object.fromEntries(fields);
 }
 
-/** The text of the body as JSON, of a form that was read before too. Otherwise it fails as {@link readJson} does. */
+/**
+ * The text of a JSON body, not parsed; `{}` for an absent one. After {@link readJsonOrForm} has read a form, the form's
+ * parameters as the text of a JSON object.
+ * @throws Problem as {@link readJson}, except that text that is not JSON is returned
+ */
 export function readBodyText(c: BodyContext): Promise<string> {
   return textOnce(c, readJsonText);
 }

@@ -123,7 +123,10 @@ export function shrunkLogFault(before: TreeHead, now: TreeHead): Fault {
   });
 }
 
-/** The fault of a log that is not an extension of an earlier one. */
+/**
+ * The fault of a log that is not an extension of an earlier one.
+ * @param which names the earlier checkpoint in the message
+ */
 export function inconsistentLogFault(before: TreeHead, now: TreeHead, which: string): Fault {
   const how = `The log with ${formatEntries(now.size)} is not consistent with ${which}, with ${before.size}`;
   return new Fault('history', how, {

@@ -5,7 +5,10 @@ import { retentionDays } from '../lib/plans';
 import { DAY, formatTime } from '../lib/time';
 import type { Id } from '../lib/typeid';
 
-/** The columns of a delivery, its audit entry and its agent from which {@link payloadOf} writes the payload. */
+/**
+ * The columns of a delivery, its audit entry and its agent from which {@link payloadOf} writes the payload, except the
+ * entry's `details`: each query selects these in the form that it needs.
+ */
 export const payloadColumns = {
   payload: deliveries.payload,
   entryId: aliased(auditEntries.id, 'entry_id'),

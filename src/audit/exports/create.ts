@@ -40,7 +40,7 @@ const ExportCreation = lazy(() =>
 
 /**
  * Starts an export of the entries that match now. Entries that are written later are not in it.
- * @throws Problem `too_many_exports`
+ * @throws Problem `too_many_exports`; `invalid_request` if the range starts after it ends
  */
 export async function createExport(
   context: UserContext,

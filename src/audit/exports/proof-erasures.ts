@@ -16,9 +16,9 @@ import type { LogSigner } from '../tree/signer';
 const RECORD_LIMIT = 50;
 
 export interface ErasuresProgress {
-  /** The position of the last hidden entry that was written: 0 at first, null once all are. */
+  /** The position of the last hidden entry of a deleted agent that was written: 0 at first, null once all are. */
   hidden: number | null;
-  /** The last record of an erasure that was written; null once all are. */
+  /** The id of the last record of a past erasure that was written: 0 at first, null once all are. */
   erasure: number | null;
   hasRecords: boolean;
 }

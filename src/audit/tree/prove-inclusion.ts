@@ -55,7 +55,7 @@ export type InclusionProof = z.output<ReturnType<typeof InclusionProof>>;
 
 /**
  * Proves that an entry is under the newest head of the account's log (RFC 9162 section 2.1.3).
- * @throws Problem `not_found`; `conflict` if the entry is not sealed yet, that is hashed into the Merkle tree;
+ * @throws Problem `not_found`; `conflict` if the entry is not sealed (hashed into the Merkle tree) yet;
  *   `log_refused` if it, or the log, was changed since; `unavailable`
  */
 export async function proveInclusion(context: UserContext, id: string): Promise<InclusionProof> {

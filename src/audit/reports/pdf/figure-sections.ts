@@ -56,7 +56,7 @@ export function summarySection({ summary }: ReportContent, number: number): Cont
   ];
 }
 
-/** Figures in large print, three in each row. */
+/** Nine figures in large print, three in each row. */
 function tiles(figures: [string, number][]): Content {
   const tile = ([name, value]: [string, number]): Content => ({
     stack: [
