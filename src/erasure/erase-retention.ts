@@ -34,9 +34,9 @@ interface AccountSlice {
   pos: number | null;
   at: number | null;
   /** The id of the last activity record to erase, in hexadecimal. */
-  note: string | null;
-  /** 1 if there are records of earlier erasures, else 0. */
-  others: number;
+  activity: string | null;
+  /** 1 if there are erasure records of deleted agents, else 0. */
+  hasAgentRecords: number;
 }
 
 /**
@@ -91,12 +91,12 @@ export class RetentionErasure {
       run(sql`delete from audit_entries where pos in (
         select pos from (${slice}) as slice cross join audit_entries not indexed where pos > start and pos <= last)`),
     ];
-    const activity = run(sql`delete from activity where (account, id) in (
-      select account, id from (${slice}) as slice cross join activity where account = number and id <= last_note)`);
+    const activityDeletion = run(sql`delete from activity where (account, id) in (
+      select account, id from (${slice}) as slice cross join activity where account = number and id <= last_activity)`);
     await database.run([
       ...(parts.some(({ pos }) => pos !== null) ? entries : []),
-      ...(parts.some(({ note }) => note !== null) ? [activity] : []),
-      ...(parts.some(({ others }) => others === 1) ? [run(deleteCoveredRecords(slice))] : []),
+      ...(parts.some(({ activity }) => activity !== null) ? [activityDeletion] : []),
+      ...(parts.some(({ hasAgentRecords }) => hasAgentRecords === 1) ? [run(deleteCoveredRecords(slice))] : []),
       run(reschedule(slice, now)),
     ] as unknown as Batch);
   }
@@ -134,10 +134,10 @@ function selectAccountSlices(now: number, overdue: number, rows: number): SQL {
       order by retention_due_at limit ${literal(ACCOUNTS)}
     )
     select (
-      select json_object('number', due.number, 'id', hex(due.id), 'pos', max(pos), 'at', max(created_at), 'note', (
+      select json_object('number', due.number, 'id', hex(due.id), 'pos', max(pos), 'at', max(created_at), 'activity', (
         select hex(max(id)) from (select id from activity where account = due.number order by id limit ${share})
         where id < ${idAt(sql`due.kept_from`)}
-      ), 'others', exists (
+      ), 'hasAgentRecords', exists (
         select 1 from erased_entries where id > due.start and id < due.start + ${LOG_SPAN_SQL}
       ))
       from (
@@ -154,10 +154,10 @@ function selectAccountSlices(now: number, overdue: number, rows: number): SQL {
  * entries because their retention has changed or a file was requested.
  */
 function slicesStillDue(parts: AccountSlice[], signed: (string | null)[], now: number): SQL {
-  const rows = parts.map(({ number, pos, at, note }, i) => [number, pos, at, note, signed[i] ?? null]);
+  const rows = parts.map(({ number, pos, at, activity }, i) => [number, pos, at, activity, signed[i] ?? null]);
   return sql`
     select number, number * ${LOG_SPAN_SQL} as start, given.value ->> 1 as last, given.value ->> 2 as last_at,
-      unhex(given.value ->> 3) as last_note, given.value ->> 4 as signed,
+      unhex(given.value ->> 3) as last_activity, given.value ->> 4 as signed,
       ${retentionPeriod} as kept_for, ${oldestKept(now)} as kept_from,
       number * ${LOG_SPAN_SQL} + coalesce((select size from trees where trees.account = accounts.number), 0) as sealed
     from json_each(${JSON.stringify(rows)}) as given cross join accounts
@@ -215,7 +215,7 @@ function reschedule(slice: SQL, now: number): SQL {
     update accounts set
       erased_sequence = max(erased_sequence, coalesce(last - start, 0)),
       erased_at = max(erased_at, coalesce(last_at, 0)),
-      retention_due_at = nullif(min(next_entry, next_note, next_record), ${never})
+      retention_due_at = nullif(min(next_entry, next_activity, next_record), ${never})
     from (
       select slice.*,
         coalesce((
@@ -224,8 +224,8 @@ function reschedule(slice: SQL, now: number): SQL {
         ), ${never}) as next_entry,
         coalesce((
           select ${dueAt(sql`id < ${idAt(sql`kept_from`)}`)} from activity
-          where account = slice.number and id > coalesce(last_note, x'') order by id limit 1
-        ), ${never}) as next_note,
+          where account = slice.number and id > coalesce(last_activity, x'') order by id limit 1
+        ), ${never}) as next_activity,
         iif(exists (select 1 from erased_entries as other ${isCovered}), ${now - BACKLOG_AGE}, ${never}) as next_record
       from (${slice}) as slice
     ) as part
