@@ -27,20 +27,25 @@ import { limitAccount, limitCredential } from './rate-limit';
 /**
  * Makes a query of account data that runs in the same round trip as the authentication; null if nothing is needed. The
  * caller is not known yet: `owner` is an SQL expression for the number of their account. The query is wrapped in an
- * object, because a promise of a query would run it.
+ * object, because a promise of a query would run it. An operation may need a second query.
+ *
+ * `caller` is an SQL expression for the id of the agent or token.
  */
-export type Preload<Q extends Query> = (
+export type Preload<Q extends Query, S extends Query = never> = (
   c: RequestContext,
   reader: Reader,
   owner: SQL<number>,
-) => Promise<{ query: Q } | null>;
+  caller: SQL,
+) => Promise<{ query: Q; second?: S | null } | null>;
 
-type Access<P extends Principal, Q extends Query> = {
+type Access<P extends Principal, Q extends Query, S extends Query> = {
   Bindings: AppEnv['Bindings'];
   Variables: AppEnv['Variables'] & {
     context: Context<P>;
     /** The rows of the preload query; undefined if there was none. */
     loaded: Q['_']['result'] | undefined;
+    /** The rows of the second preload query; undefined if there was none. */
+    loadedSecond: S['_']['result'] | undefined;
     /** Authenticates the caller again and runs the preload query again. */
     reload: () => Promise<Q['_']['result'] | undefined>;
   };
@@ -62,7 +67,7 @@ export function userAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) 
 }
 
 /** Admits agent keys, and sets `c.var.context` to an `AgentContext`. */
-export function agentAccess<Q extends Query>(preload?: Preload<Q>) {
+export function agentAccess<Q extends Query, S extends Query = never>(preload?: Preload<Q, S>) {
   return withDescription(accountAccess(requireAgent, preload), {
     callers: [{ credential: 'agentKey' }],
     problems: ACCESS_PROBLEMS,
@@ -73,7 +78,7 @@ export function agentAccess<Q extends Query>(preload?: Preload<Q>) {
 export function sharedAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) {
   const requireEither = (principal: Principal) =>
     principal.kind === 'agent' ? principal : requireUser(principal, scope);
-  return withDescription(accountAccess<Principal, Q>(requireEither, preload), {
+  return withDescription(accountAccess<Principal, Q, never>(requireEither, preload), {
     callers: [{ credential: 'agentKey' }, { credential: 'userToken', scope }],
     problems: USER_PROBLEMS,
   });
@@ -84,21 +89,25 @@ export function sharedAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>
  * gets that answer instead.
  * @param authorize throws a Problem for a principal who may not call the operation
  */
-function accountAccess<P extends Principal, Q extends Query>(
+function accountAccess<P extends Principal, Q extends Query, S extends Query>(
   authorize: (principal: Principal) => P,
-  preload: Preload<Q> | undefined,
+  preload: Preload<Q, S> | undefined,
 ) {
-  return createMiddleware<Access<P, Q>>(async (c, next) => {
+  return createMiddleware<Access<P, Q, S>>(async (c, next) => {
     const { config, runtime, origin } = c.var;
     const credential = await bearerCredential(c);
     // A malformed credential fails below without a database query, and counts against the client's address.
     if (isWellFormed(c, credential)) await limitCredential(c, credential);
-    const { database, reference, key, stored, loaded, ...caller } = await authenticateRequest(c, credential, preload);
+    const { database, reference, key, stored, loaded, second, ...caller } = await authenticateRequest(
+      c,
+      credential,
+      preload,
+    );
     c.set('database', database);
     c.set('caller', callerLogFields(caller.principal));
     const principal = authorize(caller.principal);
     await limitAccount(c, principal);
-    const authenticateAgain = async (preload?: Preload<Q>) => {
+    const authenticateAgain = async (preload?: Preload<Q, S>) => {
       const again = await authenticateRequest(c, credential, preload, false);
       authorize(again.principal);
       return again;
@@ -116,6 +125,7 @@ function accountAccess<P extends Principal, Q extends Query>(
       await authenticateAgain();
     });
     c.set('loaded', loaded);
+    c.set('loadedSecond', second);
     c.set('reload', async () => (await authenticateAgain(preload)).loaded);
     return next();
   });
@@ -126,10 +136,10 @@ function accountAccess<P extends Principal, Q extends Query>(
  * trip.
  * @param mayCreateAccount whether a person who signs in for the first time gets an account
  */
-async function authenticateRequest<Q extends Query>(
+async function authenticateRequest<Q extends Query, S extends Query>(
   c: RequestContext,
   credential: string,
-  preload?: Preload<Q>,
+  preload?: Preload<Q, S>,
   mayCreateAccount = true,
 ) {
   if (await isOperatorToken(c, credential)) {
@@ -140,11 +150,12 @@ async function authenticateRequest<Q extends Query>(
   const now = c.var.runtime.now();
   const queries: PreloadQueries = async (reader, { id, account }) => {
     const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
-    return [stored, (await preload?.(c, reader, account))?.query ?? null];
+    const wanted = await preload?.(c, reader, account, id);
+    return [stored, wanted?.query ?? null, wanted?.second ?? null];
   };
   const { loaded, ...caller } = await authenticate(c, credential, queries, mayCreateAccount);
   const [stored] = (loaded[0] ?? []) as StoredAnswer[];
-  return { ...caller, key, stored, loaded: loaded[1] };
+  return { ...caller, key, stored, loaded: loaded[1], second: loaded[2] };
 }
 
 function answerKey(principal: Principal, key: Uint8Array) {

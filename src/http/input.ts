@@ -1,6 +1,7 @@
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
 import { type FieldError, invalidRequest, Problem } from '../errors';
+import { isJsonObject, type JsonObject } from '../lib/json';
 import { findExceededLimit } from '../lib/json-limits';
 import { lazy } from '../lib/lazy';
 import type { RequestContext } from './context';
@@ -97,6 +98,20 @@ export type BodyReader = (c: BodyContext) => Promise<unknown>;
  *   JSON, or a body that exceeds {@link BODY_LIMITS}
  */
 export const readJson: BodyReader = (c) => readOnce(c, readJsonText);
+
+/**
+ * Reads a body for a preload, before it is validated. Returns null if it cannot be read or is no JSON object; the
+ * validation refuses it later.
+ */
+export async function readObject(c: BodyContext, read: BodyReader): Promise<JsonObject | null> {
+  try {
+    const body = await read(c);
+    return isJsonObject(body) ? body : null;
+  } catch (error) {
+    if (error instanceof Problem) return null;
+    throw error;
+  }
+}
 
 /**
  * Reads the body as JSON or, by its content type, as a form, which RFC 7009 and RFC 7662 require (section 2.1 of each).

@@ -1,11 +1,9 @@
 import type { SQL } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
-import { Problem } from '../../errors';
 import type { RequestContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { plainText } from '../../http/fields';
-import type { BodyReader } from '../../http/input';
-import { isJsonObject } from '../../lib/json';
+import { type BodyReader, readObject } from '../../http/input';
 import { lazy } from '../../lib/lazy';
 import { parseId, withPrefix } from '../../lib/typeid';
 import { findPermission } from '../permission';
@@ -42,14 +40,8 @@ export function permissionOfToken(readBody: BodyReader) {
 }
 
 async function readTokenId(c: RequestContext, readBody: BodyReader) {
-  let body: unknown;
-  try {
-    body = await readBody(c);
-  } catch (error) {
-    if (error instanceof Problem) return null;
-    throw error;
-  }
-  if (!isJsonObject(body)) return null;
+  const body = await readObject(c, readBody);
+  if (!body) return null;
   if (typeof body.token === 'string') {
     if (body.token.length > MAX_TOKEN_LENGTH) return null;
     const signer = await TokenSigner.open(c.var.config);
