@@ -45,6 +45,11 @@ export const PROBLEMS = {
     meaning: 'The path does not accept this method; `Allow` lists the methods that it accepts.',
   },
   not_pending: { status: 409, title: 'Not pending', meaning: 'The permission was already decided, or has expired.' },
+  external_id_conflict: {
+    status: 409,
+    title: 'External id conflict',
+    meaning: 'The agent has another request with this `external_id`.',
+  },
   token_not_active: {
     status: 409,
     title: 'Token not active',

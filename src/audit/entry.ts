@@ -55,11 +55,21 @@ const AuditDetails = lazy(() =>
         .meta({ description: 'Id of the account, policy or agent that decided or revoked.' }),
       decision_reason: z.string().nullable(),
       policy_id: idField('policy').nullable().meta({ description: 'The policy that decided; null if none did.' }),
+      input_digest: z
+        .string()
+        .nullable()
+        .optional()
+        .meta({ description: 'The digest of the input; present in entries of requests, approvals and denials.' }),
+      preview_digest: z
+        .string()
+        .nullable()
+        .optional()
+        .meta({ description: 'The digest of the preview; present as `input_digest` is.' }),
       token_id: idField('token').optional().meta({ description: 'Present if the event concerns a token.' }),
       expired: z
-        .enum(['request', 'token'])
+        .enum(['request', 'token', 'withdrawn'])
         .optional()
-        .meta({ description: 'What expired; present in entries of expiries.' }),
+        .meta({ description: 'What expired, or that the agent withdrew its request; present in entries of expiries.' }),
     })
     .meta({ id: 'AuditDetails' }),
 );

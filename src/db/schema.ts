@@ -164,10 +164,20 @@ export const permissions = sqliteTable(
     expiresAt: integer('expires_at').notNull(),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
+    /** The title of the preview. */
+    title: text(),
+    /** The digests of the input and of the preview (see `digestOf` in `permissions/digest.ts`). */
+    inputDigest: text('input_digest'),
+    previewDigest: text('preview_digest'),
+    /** The agent's own name for the request. */
+    externalId: text('external_id'),
   },
   (table) => [
     primaryKey({ columns: [table.account, table.id] }),
     check('token_uses_left', sql`token_uses <= token_max_uses`),
+    uniqueIndex('permissions_by_external_id')
+      .on(table.account, table.externalId, table.agent)
+      .where(sql`external_id is not null`),
     index('permissions_by_status').on(table.account, table.status, table.id),
     index('permissions_by_agent').on(table.agent, table.status, table.id),
     index('permissions_by_action').on(table.account, table.action, table.status, table.id),
@@ -176,6 +186,20 @@ export const permissions = sqliteTable(
     index('permissions_overdue').on(table.agent, table.expiresAt, table.createdAt).where(sql`status = 0`),
     index('tokens_due').on(table.tokenExpiresAt).where(sql`token_status = 0 and token_uses = 0`),
   ],
+);
+
+/** The input and the preview of permissions that have one. A trigger deletes them with their permission. */
+export const permissionContents = sqliteTable(
+  'permission_contents',
+  {
+    account: integer().notNull(),
+    id: idColumn('perm')().notNull(),
+    /** As compact JSON; null if the permission has no input, or only its digest. */
+    input: text(),
+    /** As compact JSON. */
+    preview: text(),
+  },
+  (table) => [primaryKey({ columns: [table.account, table.id] })],
 );
 
 /**

@@ -67,7 +67,7 @@ function describeBody({ schema: makeSchema, mayBeForm }: NonNullable<Description
 
 function describeSuccess(method: string, { success }: Description): ZodOpenApiResponsesObject {
   if (!success) return {};
-  const { status, schema, contentType = 'application/json', revalidates, hasRanges } = success;
+  const { status, schema, contentType = 'application/json', revalidates, mayExist, hasRanges } = success;
   const answer: ZodOpenApiResponseObject = {
     description: SUCCESS[status],
     headers: answerHeaders(status, method),
@@ -75,7 +75,13 @@ function describeSuccess(method: string, { success }: Description): ZodOpenApiRe
   };
   const unchanged = { description: 'The client has the current version.', headers: answerHeaders(304, method) };
   const part = { ...answer, description: 'The requested range.', headers: answerHeaders(206, method) };
-  return { [status]: answer, ...(hasRanges && { 206: part }), ...(revalidates && { 304: unchanged }) };
+  const existing = { ...answer, description: 'The resource exists already.', headers: answerHeaders(200, method) };
+  return {
+    [status]: answer,
+    ...(mayExist && { 200: existing }),
+    ...(hasRanges && { 206: part }),
+    ...(revalidates && { 304: unchanged }),
+  };
 }
 
 function describeFailures(

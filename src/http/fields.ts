@@ -1,5 +1,14 @@
 import * as z from 'zod';
-import { isJsonObject, type JsonObject, jsonDepth, jsonFault, jsonSize, textFault } from '../lib/json';
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  jsonDepth,
+  jsonFault,
+  jsonSize,
+  surrogateFault,
+  textFault,
+} from '../lib/json';
 import { isLongerThan } from '../lib/text';
 import { DAY, parseDate, parseDateTime } from '../lib/time';
 import { idPattern, type Prefix, parseId } from '../lib/typeid';
@@ -68,6 +77,16 @@ export function jsonObject(description: string, maxBytes: number) {
       else if (jsonSize(value) > maxBytes) refuse(refinement, `must be at most ${maxBytes} bytes of JSON`);
       else refuse(refinement, jsonFault(value));
     });
+}
+
+/** Any JSON value of at most `maxBytes` bytes, unchanged. */
+export function jsonValue(maxBytes: number) {
+  const field = z.unknown().superRefine((value, refinement) => {
+    if (jsonSize(value) > maxBytes) refuse(refinement, `must be at most ${maxBytes} bytes of JSON`);
+    // The value is stored as JSON text, in which NUL is escaped.
+    else refuse(refinement, jsonFault(value, surrogateFault));
+  });
+  return field as unknown as z.ZodType<Json>;
 }
 
 /** A whole number from `min` to `max`. */

@@ -33,6 +33,8 @@ export interface Success<T = unknown> {
   contentType?: string;
   /** Whether conditional requests are answered 304. */
   revalidates?: boolean;
+  /** Whether a repeated creation is answered 200 with the existing resource: see {@link answerExisting}. */
+  mayExist?: boolean;
   /** Whether range requests are answered 206. */
   hasRanges?: boolean;
   /** Makes the `Location` of a created resource. */
@@ -48,7 +50,7 @@ export interface Description {
   tag?: Tag;
   summary?: string;
   description?: string;
-  success?: Pick<Success, 'status' | 'schema' | 'contentType' | 'revalidates' | 'hasRanges'>;
+  success?: Pick<Success, 'status' | 'schema' | 'contentType' | 'revalidates' | 'mayExist' | 'hasRanges'>;
   callers?: AllowedCaller[];
   /** The prefix of the identifier `:id` in the path, if that is the only parameter. */
   pathId?: Prefix;
@@ -151,4 +153,12 @@ export function answer<T>(
   headers?: Record<string, string>,
 ): Response {
   return sendAnswer(writeAnswer(c.var.success, c.req.path, value), headers);
+}
+
+/** Makes the HTTP response of a creation whose resource exists already: 200 instead of 201. */
+export function answerExisting<T>(
+  c: { var: { success: Success<T> }; req: { path: string } },
+  value: NoInfer<T>,
+): Response {
+  return sendAnswer({ ...writeAnswer(c.var.success, c.req.path, value), status: 200, location: null });
 }

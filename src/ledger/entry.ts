@@ -21,8 +21,11 @@ export interface EntryDetails {
   decided_by: string | null;
   decision_reason: string | null;
   policy_id: string | null;
+  /** Of a request and its decision. */
+  input_digest?: string | null;
+  preview_digest?: string | null;
   token_id?: Id<'token'>;
-  expired?: 'request' | 'token';
+  expired?: 'request' | 'token' | 'withdrawn';
 }
 
 /** An audit entry to be written. The ledger assigns its sequence number, and may write a later time. */

@@ -56,6 +56,7 @@ export type InternalWriter = Writer<InternalTable> &
 /** Builds statements on the state of permissions and tokens. Only {@link Ledger.commit} hands one out. */
 export interface StateWriter {
   insert(table: Schema['permissions']): ReturnType<typeof build.insert<Schema['permissions']>>;
+  insert(table: Schema['permissionContents']): ReturnType<typeof build.insert<Schema['permissionContents']>>;
   update(table: Schema['permissions']): ReturnType<typeof build.update<Schema['permissions']>>;
 }
 

@@ -26,11 +26,12 @@ export function jsonSize(value: unknown): number {
 /**
  * Says why a parsed JSON value cannot be stored; null if it can. The database does not preserve NUL and lone
  * surrogates, and parsing turns a number beyond the range of a double (`1e999`) into infinity.
+ * @param faultOf says why a text cannot be stored; null if it can
  */
-export function jsonFault(value: unknown): string | null {
+export function jsonFault(value: unknown, faultOf = textFault): string | null {
   for (let level = [value]; level.length > 0; level = level.flatMap(namesAndMembers)) {
     for (const member of level) {
-      const fault = scalarFault(member);
+      const fault = scalarFault(member, faultOf);
       if (fault) return fault;
     }
   }
@@ -42,14 +43,18 @@ function namesAndMembers(value: unknown): unknown[] {
   return isJsonObject(value) ? Object.entries(value).flat() : [];
 }
 
-function scalarFault(value: unknown): string | null {
-  if (typeof value === 'string') return textFault(value);
+function scalarFault(value: unknown, faultOf: typeof textFault): string | null {
+  if (typeof value === 'string') return faultOf(value);
   return typeof value === 'number' && !Number.isFinite(value) ? 'a number is out of range' : null;
 }
 
 /** Says why a text cannot be stored; null if it can. */
 export function textFault(text: string): string | null {
-  if (text.includes('\0')) return 'must not contain NUL';
+  return text.includes('\0') ? 'must not contain NUL' : surrogateFault(text);
+}
+
+/** Says why a text cannot be written in UTF-8; null if it can. */
+export function surrogateFault(text: string): string | null {
   return text.isWellFormed() ? null : 'must not contain a lone surrogate';
 }
 

@@ -1,8 +1,8 @@
 import { and, eq, gt } from 'drizzle-orm';
 import { permissions } from '../db/schema';
 import { Problem } from '../errors';
-import type { UserContext } from '../http/context';
-import { draftPermissionEntry, type PermissionEntryDetails } from './draft-entry';
+import type { Context, UserContext } from '../http/context';
+import { digestsOf, draftPermissionEntry, type PermissionEntryDetails } from './draft-entry';
 import {
   isPermissionWithId,
   type Permission,
@@ -16,10 +16,7 @@ import {
  * Returns a loaded permission if it still waits for a decision.
  * @throws Problem `not_found`; `not_pending` if it is already decided or has expired
  */
-export function requirePending(
-  { principal, runtime }: UserContext,
-  permission: PermissionRow | undefined,
-): PermissionRow {
+export function requirePending({ principal, runtime }: Context, permission: PermissionRow | undefined): PermissionRow {
   const row = requirePermission(principal, permission);
   const status = statusAt(row, runtime.now());
   if (status !== 'pending') throw notPending(`is ${status} already`);
@@ -49,18 +46,14 @@ export async function decidePermission(
   const decisionReason = reason || null;
   const entry = draftPermissionEntry(context, row, event, {
     ...details,
+    ...digestsOf(row),
     decided_by: decidedBy,
     decision_reason: decisionReason,
   });
   const decided = { ...columns, decidedBy, decidedAt: now, decisionReason, lastEntry: entry.id, updatedAt: now };
-  const isPending = and(
-    isPermissionWithId(row.account, row.id),
-    eq(permissions.status, 'pending'),
-    gt(permissions.expiresAt, now),
-  );
   const permission = presentPermission({ ...row, ...decided }, now);
   const committed = await context.ledger.commit({
-    changes: (write) => [write.update(permissions).set(decided).where(isPending)],
+    changes: (write) => [write.update(permissions).set(decided).where(isStillPending(row, now))],
     entries: [entry],
     answer: { value: permission, subject: row.agentId },
   });
@@ -68,6 +61,12 @@ export async function decidePermission(
   return permission;
 }
 
-function notPending(why: string): Problem {
+/** The guard of a decision: finds the permission only if it still waits for one. */
+export function isStillPending({ account, id }: PermissionRow, now: number) {
+  return and(isPermissionWithId(account, id), eq(permissions.status, 'pending'), gt(permissions.expiresAt, now));
+}
+
+/** The problem that a permission no longer waits for a decision. */
+export function notPending(why: string): Problem {
   return new Problem('not_pending', `The permission ${why}.`);
 }

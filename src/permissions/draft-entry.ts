@@ -9,6 +9,11 @@ export type EntrySubject = Pick<PermissionRow, 'account' | 'id' | 'action' | 're
 /** The details of an entry without action and resource. `decided_by`, `decision_reason` and `policy_id` default to null. */
 export type PermissionEntryDetails = Pick<EntryDetails, 'scope'> & Partial<Omit<EntryDetails, 'action' | 'resource'>>;
 
+/** The digests that the entries of a request and of its decision repeat. */
+export function digestsOf({ inputDigest, previewDigest }: Pick<PermissionRow, 'inputDigest' | 'previewDigest'>) {
+  return { input_digest: inputDigest, preview_digest: previewDigest };
+}
+
 /** Makes the audit entry of an event that happens now to a permission or its token, for the ledger to append. */
 export function draftPermissionEntry(
   { runtime, origin }: { runtime: Runtime; origin: Origin },

@@ -8,14 +8,8 @@ import { query } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
-import {
-  Permission,
-  type PermissionRow,
-  permissionInPath,
-  presentPermission,
-  requirePermission,
-  statusAt,
-} from './permission';
+import { type PermissionWithContents, permissionWithContentsInPath, presentContents } from './contents';
+import { Permission, presentPermission, requirePermission, statusAt } from './permission';
 import { signActiveTokens } from './tokens/sign-active-tokens';
 
 const PermissionQuery = lazy(() =>
@@ -34,7 +28,7 @@ interface WaitingContext extends Context {
   /** The running clock. The clock of the context's `runtime` stands still while the request is handled. */
   clock: Pick<Runtime, 'now' | 'sleep'>;
   /** Reads the permission again, after authenticating the caller again, who may have lost access during the wait. */
-  reload: () => Promise<PermissionRow | undefined>;
+  reload: () => Promise<PermissionWithContents | undefined>;
 }
 
 /**
@@ -44,7 +38,10 @@ interface WaitingContext extends Context {
  */
 export async function getPermission(
   context: WaitingContext,
-  { permission, wait }: { permission: PermissionRow | undefined } & z.output<ReturnType<typeof PermissionQuery>>,
+  {
+    permission,
+    wait,
+  }: { permission: PermissionWithContents | undefined } & z.output<ReturnType<typeof PermissionQuery>>,
 ): Promise<Permission> {
   const { principal, clock, reload } = context;
   let row = requirePermission(principal, permission);
@@ -57,7 +54,7 @@ export async function getPermission(
   }
   const now = clock.now();
   const tokens = await signActiveTokens(context, [row], now);
-  return presentPermission(row, now, tokens.get(row.id));
+  return { ...presentPermission(row, now, tokens.get(row.id)), ...presentContents(row) };
 }
 
 export const getPermissionRoute = new Hono().get(
@@ -70,7 +67,7 @@ export const getPermissionRoute = new Hono().get(
     success: ok(Permission),
     pathId: 'perm',
   }),
-  sharedAccess('permissions:read', permissionInPath),
+  sharedAccess('permissions:read', permissionWithContentsInPath),
   query(PermissionQuery),
   async (c) => {
     const { loaded, reload, runtime } = c.var;

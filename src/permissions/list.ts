@@ -21,6 +21,7 @@ const PermissionList = lazy(() =>
     ...pageParameters(20, 100),
     status: PermissionStatus().optional().meta({ description: 'Only permissions with this status.' }),
     agent_id: queryText.optional().meta({ description: 'Only permissions of this agent.' }),
+    external_id: queryText.optional().meta({ description: 'Only the permissions requested under this external id.' }),
     action: queryText.optional().meta({ description: 'Only permissions for exactly this action.' }),
   }),
 );
@@ -61,18 +62,29 @@ function hasAgent(row: { [C in keyof PermissionRow]: PermissionRow[C] | null }):
  */
 function selectIds(
   principal: Principal,
-  { agent_id, action, status: wanted }: ListInput,
+  { agent_id, action, external_id, status: wanted }: ListInput,
   after: Id<'perm'> | undefined,
   now: number,
 ): SQL {
   const account = principal.account.number;
-  const range = chooseRange(account, agentFilter(principal, agent_id, account), action);
+  const range = chooseRange(account, agentFilter(principal, agent_id, account), action, external_id);
   const older = after ? sql`and id < ${idBytes(after)}` : sql``;
   const arms = statusRanges(wanted, now).map((status) => sql`select id from ${range} and ${status} ${older}`);
   return mergeSorted(arms, 'id', 'desc');
 }
 
-function chooseRange(account: number, agent: SQL | null, action: string | undefined): SQL {
+function chooseRange(
+  account: number,
+  agent: SQL | null,
+  action: string | undefined,
+  externalId: string | undefined,
+): SQL {
+  if (externalId !== undefined) {
+    // At most one permission per agent, so that other filters need no index.
+    return sql`permissions indexed by permissions_by_external_id
+      where account = ${account} and external_id = ${externalId}
+      ${agent ? sql`and agent = ${agent}` : sql``} ${action === undefined ? sql`` : sql`and action = ${action}`}`;
+  }
   if (agent && action !== undefined) {
     return sql`permissions indexed by permissions_by_agent_action where agent = ${agent} and action = ${action}`;
   }

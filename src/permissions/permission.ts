@@ -7,11 +7,12 @@ import { notFound } from '../errors';
 import type { Principal, RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
-import { countField, idField, objectField, timeField } from '../http/response-fields';
-import type { JsonObject } from '../lib/json';
+import { countField, idField, jsonField, objectField, timeField } from '../http/response-fields';
+import type { Json, JsonObject } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, idPattern, parseId, withPrefix } from '../lib/typeid';
+import { Preview } from './preview';
 
 const examplePermission = {
   id: exampleId('perm'),
@@ -30,6 +31,10 @@ const examplePermission = {
   expires_at: '2026-01-31T13:00:00.000Z',
   created_at: EXAMPLE.time,
   updated_at: EXAMPLE.time,
+  title: 'Reply to ticket 4711',
+  input_digest: null,
+  preview_digest: 'sha-256:vEwZ3m5w4oMZuWJlIrW3ZXK2n6NcHHYx1hNhWkCVYlM',
+  external_id: null,
 };
 
 /** A permission's row, with the id and the state of its agent. */
@@ -86,6 +91,21 @@ export const Permission = lazy(() =>
       expires_at: timeField.meta({ description: 'When it expires if nobody decides.' }),
       created_at: timeField,
       updated_at: timeField,
+      title: z.string().nullable().meta({ description: 'The title of the preview.' }),
+      input_digest: z.string().nullable().meta({ description: 'The digest of the arguments of the act.' }),
+      preview_digest: z.string().nullable().meta({ description: 'The digest of the preview.' }),
+      external_id: z.string().nullable().meta({ description: "The agent's own name for the request." }),
+      input: jsonField<Json>(z.unknown())
+        .optional()
+        .meta({
+          description:
+            'The arguments of the act; null if the request has none, or only their digest. Only in the answers that ' +
+            'create or get one permission.',
+        }),
+      preview: Preview()
+        .nullable()
+        .optional()
+        .meta({ description: 'What the agent wrote for the person who decides. Present as `input` is.' }),
     })
     .meta({
       id: 'Permission',
@@ -159,6 +179,10 @@ export function presentPermission(row: PermissionRow, now: number, tokenValue?: 
     expires_at: formatTime(row.expiresAt),
     created_at: formatTime(row.createdAt),
     updated_at: formatTime(row.updatedAt),
+    title: row.title,
+    input_digest: row.inputDigest,
+    preview_digest: row.previewDigest,
+    external_id: row.externalId,
   };
 }
 
@@ -190,7 +214,7 @@ export async function permissionInPath(c: RequestContext, reader: Reader, owner:
 }
 
 /** The loaded permission; null if there is none, or if it belongs to another agent than the one that calls. */
-export function visiblePermission(principal: Principal, permission: PermissionRow | undefined): PermissionRow | null {
+export function visiblePermission<R extends PermissionRow>(principal: Principal, permission: R | undefined): R | null {
   if (!permission || (principal.kind === 'agent' && permission.agent !== principal.agent.number)) return null;
   return permission;
 }
@@ -199,7 +223,7 @@ export function visiblePermission(principal: Principal, permission: PermissionRo
  * The loaded permission.
  * @throws Problem `not_found` if there is none, or the caller may not see it
  */
-export function requirePermission(principal: Principal, permission: PermissionRow | undefined): PermissionRow {
+export function requirePermission<R extends PermissionRow>(principal: Principal, permission: R | undefined): R {
   const row = visiblePermission(principal, permission);
   if (!row) throw notFound('permission');
   return row;

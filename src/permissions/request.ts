@@ -1,18 +1,30 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { pendingPermissions, permissions } from '../db/schema';
-import { Problem } from '../errors';
+import { ConstraintError, type Reader } from '../db/database';
+import { agents, pendingPermissions, permissionContents, permissions } from '../db/schema';
+import { Problem, unavailable } from '../errors';
 import { agentAccess } from '../http/access';
-import { type AgentContext, newId } from '../http/context';
+import { type AgentContext, newId, type RequestContext } from '../http/context';
 import { EXAMPLE } from '../http/examples';
-import { body, noQuery } from '../http/input';
-import { answer, created, operation } from '../http/operation';
+import { body, noQuery, readJson, readObject } from '../http/input';
+import { answer, answerExisting, created, operation } from '../http/operation';
 import type { Entry } from '../ledger/entry';
+import { equalJson } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
-import { draftPermissionEntry, type EntrySubject } from './draft-entry';
+import {
+  contentColumns,
+  contentFields,
+  contentsRow,
+  EXTERNAL_ID,
+  findByExternalId,
+  type PermissionWithContents,
+  presentContents,
+  presentSentContents,
+} from './contents';
+import { digestsOf, draftPermissionEntry, type EntrySubject } from './draft-entry';
 import { Permission, type PermissionRow, presentPermission } from './permission';
 import { permissionFields } from './permission-fields';
 import { evaluatePolicies } from './policies/evaluate';
@@ -22,6 +34,7 @@ import { signActiveTokens } from './tokens/sign-active-tokens';
 
 const PermissionRequest = lazy(() => {
   const { scope, reason, expires_in, token_ttl, max_uses, ...target } = permissionFields();
+  const { input, input_digest, preview, external_id } = contentFields();
   return z
     .strictObject({
       ...target,
@@ -30,6 +43,10 @@ const PermissionRequest = lazy(() => {
       expires_in: expires_in.default(3_600),
       token_ttl: token_ttl.default(900),
       max_uses: max_uses.default(1),
+      input: input.optional(),
+      input_digest: input_digest.optional(),
+      preview: preview.optional(),
+      external_id: external_id.optional(),
     })
     .meta({
       id: 'PermissionRequest',
@@ -46,26 +63,40 @@ export const MAX_PENDING_REQUESTS = 10_000;
 /** The greatest number of pending requests of one agent, so that no agent uses up the account's quota. */
 export const MAX_PENDING_REQUESTS_OF_AGENT = 1_000;
 
+/** What the round trip of the authentication loads for a request. */
+interface Loaded {
+  policies: PolicyRow[];
+  /** The permission that the agent requested under the same external id before. */
+  existing: PermissionWithContents | undefined;
+}
+
 /**
  * Creates a permission. If an active policy applies, it decides at once, and an approved permission is returned with
  * its token; otherwise the permission waits for a person until it expires.
- * @throws Problem `conflict` if the agent or the account has the maximum number of pending requests, or the log is full
+ *
+ * If the agent has already sent the same request under the same external id, returns that permission as it is now, and
+ * writes nothing. Of several such requests at the same time, one creates the permission.
+ * @throws Problem `conflict` if the agent or the account has the maximum number of pending requests, or the log is full;
+ *   `external_id_conflict` if another request of the agent has the external id
  */
 export async function requestPermission(
   context: AgentContext,
-  { policies, ...input }: { policies: PolicyRow[] } & RequestInput,
-): Promise<Permission> {
-  const { principal, runtime, ledger } = context;
+  { policies, existing, ...input }: Loaded & RequestInput,
+): Promise<{ permission: Permission; isNew: boolean }> {
+  const { principal, runtime, reader, ledger } = context;
   const { account, agent } = principal;
   const now = runtime.now();
-  const { action, resource, scope } = input;
+  const { action, resource, scope, external_id: externalId } = input;
+  const contents = await contentColumns(input);
+  if (existing) return presentExisting(context, existing, { action, resource, scope, ...contents });
   const subject = { account: account.number, id: newId(runtime, 'perm'), action, resource };
-  const request = draftPermissionEntry(context, subject, 'request', { scope });
+  const request = draftPermissionEntry(context, subject, 'request', { scope, ...digestsOf(contents) });
   const { policy } = evaluatePolicies(policies, { agentId: agent.id, action, resource, scope });
-  const decision = policy && (await decideByPolicy(context, { subject, policy, input }));
+  const decision = policy && (await decideByPolicy(context, { subject, policy, input, digests: digestsOf(contents) }));
   const row: PermissionRow = {
     ...UNDECIDED,
     ...subject,
+    ...contents,
     agent: agent.number,
     agentId: agent.id,
     agentIsActive: true,
@@ -81,14 +112,28 @@ export async function requestPermission(
     lastEntry: (decision?.entry ?? request).id,
   };
   const tokens = await signActiveTokens(context, [row], now);
-  const permission = presentPermission(row, now, tokens.get(row.id));
+  const permission = { ...presentPermission(row, now, tokens.get(row.id)), ...presentSentContents(input) };
   // NULL, which the column refuses, if the quota of pending requests is reached.
   const requester = row.status === 'pending' ? agentUnlessQuotaReached(agent.number, account.number) : agent.number;
-  const committed = await ledger.commit({
-    changes: (write) => [write.insert(permissions).values({ ...row, agent: requester })],
-    entries: decision ? [request, decision.entry] : [request],
-    answer: { value: permission, subject: agent.id },
-  });
+  const stored = contentsRow(subject, input);
+  let committed: readonly unknown[] | null;
+  try {
+    committed = await ledger.commit({
+      changes: (write) => [
+        write.insert(permissions).values({ ...row, agent: requester }),
+        ...(stored ? [write.insert(permissionContents).values(stored)] : []),
+      ],
+      entries: decision ? [request, decision.entry] : [request],
+      answer: { value: permission, subject: agent.id },
+    });
+  } catch (error) {
+    if (!(error instanceof ConstraintError) || error.kind !== 'unique' || externalId === undefined) throw error;
+    // Another request with this external id came first.
+    const names = { account: account.number, agent: agent.number, externalId };
+    const [[first]] = await reader.load([findByExternalId(reader, names)]);
+    if (!first) throw unavailable();
+    return presentExisting(context, first, { action, resource, scope, ...contents });
+  }
   // Only the quota refuses the agent's number: the ledger has checked the credential before.
   if (!committed) {
     throw new Problem(
@@ -97,7 +142,33 @@ export async function requestPermission(
         'wait until they expire.',
     );
   }
-  return permission;
+  return { permission, isNew: true };
+}
+
+/**
+ * Shows a permission that was requested before under the external id of this request, with its active token.
+ * @throws Problem `external_id_conflict` if this request differs
+ */
+async function presentExisting(
+  context: AgentContext,
+  existing: PermissionWithContents,
+  { action, resource, scope, inputDigest }: Pick<PermissionRow, 'action' | 'resource' | 'scope' | 'inputDigest'>,
+) {
+  const isSame =
+    existing.action === action &&
+    existing.resource === resource &&
+    existing.inputDigest === inputDigest &&
+    equalJson(existing.scope, scope);
+  if (!isSame) {
+    throw new Problem(
+      'external_id_conflict',
+      'The agent has another request with this `external_id`: its action, resource, scope or input differs.',
+    );
+  }
+  const now = context.runtime.now();
+  const tokens = await signActiveTokens(context, [existing], now);
+  const permission = { ...presentPermission(existing, now, tokens.get(existing.id)), ...presentContents(existing) };
+  return { permission, isNew: false };
 }
 
 function agentUnlessQuotaReached(agent: number, account: number) {
@@ -126,10 +197,15 @@ const UNDECIDED = {
 /** Makes the audit entry of a policy's decision on a request, and the columns that the decision sets. */
 async function decideByPolicy(
   context: AgentContext,
-  { subject, policy, input }: { subject: EntrySubject; policy: PolicyRow; input: RequestInput },
+  {
+    subject,
+    policy,
+    input,
+    digests,
+  }: { subject: EntrySubject; policy: PolicyRow; input: RequestInput; digests: ReturnType<typeof digestsOf> },
 ): Promise<{ entry: Entry; columns: Partial<PermissionRow> & Pick<PermissionRow, 'status'> }> {
   const { scope } = input;
-  const decision = { decided_by: policy.id, decision_reason: policy.reason, policy_id: policy.id };
+  const decision = { decided_by: policy.id, decision_reason: policy.reason, policy_id: policy.id, ...digests };
   const decided = {
     decidedBy: policy.id,
     decidedAt: context.runtime.now(),
@@ -150,6 +226,15 @@ async function decideByPolicy(
   return { entry, columns: { status: 'approved', ...decided, ...token } };
 }
 
+/** A preload of the active policies, and of the permission that has the external id of the request already. */
+async function policiesAndExisting(c: RequestContext, reader: Reader, owner: SQL<number>, caller: SQL) {
+  const { query } = await activePolicies(c, reader, owner);
+  const { external_id: externalId } = (await readObject(c, readJson)) ?? {};
+  if (typeof externalId !== 'string' || !EXTERNAL_ID.test(externalId)) return { query };
+  const agent = sql<number>`(select number from ${agents} where account = ${owner} and id = ${caller})`;
+  return { query, second: findByExternalId(reader, { account: owner, agent, externalId }) };
+}
+
 export const requestPermissionRoute = new Hono().post(
   '/v1/permissions',
   operation({
@@ -157,14 +242,16 @@ export const requestPermissionRoute = new Hono().post(
     tag: 'Permissions',
     summary: 'Request a permission',
     description: 'A policy may decide it at once; otherwise it waits for a person.',
-    success: created(Permission),
-    problems: ['conflict'],
+    success: { ...created(Permission), mayExist: true },
+    problems: ['conflict', 'external_id_conflict'],
   }),
-  agentAccess(activePolicies),
+  agentAccess(policiesAndExisting),
   noQuery(),
   body(PermissionRequest),
   async (c) => {
-    const input = { policies: c.var.loaded ?? [], ...c.req.valid('json') };
-    return answer(c, await requestPermission(c.var.context, input));
+    const { loaded: policies = [], loadedSecond: [existing] = [] } = c.var;
+    const input = { policies, existing, ...c.req.valid('json') };
+    const { permission, isNew } = await requestPermission(c.var.context, input);
+    return isNew ? answer(c, permission) : answerExisting(c, permission);
   },
 );

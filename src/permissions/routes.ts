@@ -15,6 +15,7 @@ import { getServerMetadataRoute } from './tokens/get-server-metadata';
 import { introspectTokenRoute } from './tokens/introspect';
 import { revokeTokenRoute } from './tokens/revoke';
 import { useTokenRoute } from './tokens/use';
+import { withdrawPermissionRoute } from './withdraw';
 
 /** Permissions, `/v1/permissions`, their tokens, `/v1/tokens`, and the policies that decide them, `/v1/policies`. */
 export const permissionRoutes = new Hono()
@@ -23,6 +24,7 @@ export const permissionRoutes = new Hono()
   .route('/', getPermissionRoute)
   .route('/', approvePermissionRoute)
   .route('/', denyPermissionRoute)
+  .route('/', withdrawPermissionRoute)
   .route('/', useTokenRoute)
   .route('/', revokeTokenRoute)
   .route('/', createPolicyRoute)

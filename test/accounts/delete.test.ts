@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
+import { CONTENTS } from '../support/life';
 import { countRows, emptyTables } from '../support/tables';
 import { makeWebhook } from '../support/webhooks';
 import { type TestAccount, World } from '../support/world';
@@ -22,7 +23,7 @@ async function makeLife(world: World) {
   for (const agent of agents) {
     const { token } = await agent.approved({ max_uses: 2 });
     await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
-    await agent.request();
+    await agent.request(CONTENTS);
     await world.must(201, 'POST', '/v1/agents', {
       token: account.token,
       headers: { 'Idempotency-Key': agent.id },

@@ -4,6 +4,7 @@ import { type Json, type TestAccount, type TestAgent, World } from '../support/w
 const ASKED = { action: 'payment.send', resource: 'account:“a” 😀', scope: { amount: 100, to: ['x', 'y'] } };
 const GRANTED = { amount: 50, to: ['x'], until: 'noon' };
 const NO_DECISION = { decided_by: null, decision_reason: null, policy_id: null };
+const NO_DIGESTS = { input_digest: null, preview_digest: null };
 
 interface Scene {
   world: World;
@@ -41,7 +42,7 @@ async function lastEntry({ account, agent }: Scene, type: string, permission: st
 it('the entry of a request has what was requested', async () => {
   const scene = await makeScene();
   const { id } = await scene.agent.request({ ...ASKED, reason: 'please' });
-  expect(await lastEntry(scene, 'request', id)).toEqual({ ...ASKED, ...NO_DECISION });
+  expect(await lastEntry(scene, 'request', id)).toEqual({ ...ASKED, ...NO_DECISION, ...NO_DIGESTS });
 });
 
 it('the entry of an approval has what was granted, who approved it, why, and the token', async () => {
@@ -53,6 +54,7 @@ it('the entry of an approval has what was granted, who approved it, why, and the
     decided_by: scene.account.id,
     decision_reason: 'as agreed',
     policy_id: null,
+    ...NO_DIGESTS,
     token_id: token.id,
   });
 });
@@ -60,7 +62,7 @@ it('the entry of an approval has what was granted, who approved it, why, and the
 it('the entry of an approval without a reason has a null reason', async () => {
   const scene = await makeScene();
   const { id, token } = await scene.agent.approved(ASKED);
-  const decision = { decided_by: scene.account.id, decision_reason: null, policy_id: null };
+  const decision = { decided_by: scene.account.id, decision_reason: null, policy_id: null, ...NO_DIGESTS };
   expect(await lastEntry(scene, 'approve', id)).toEqual({ ...ASKED, ...decision, token_id: token.id });
 });
 
@@ -73,6 +75,7 @@ it('the entry of a denial has what was requested, who denied it and why', async 
     decided_by: scene.account.id,
     decision_reason: 'too much',
     policy_id: null,
+    ...NO_DIGESTS,
   });
 });
 

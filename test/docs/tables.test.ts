@@ -19,6 +19,7 @@ import { RETENTION_DAYS } from '../../src/lib/plans';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/time';
 import { DELIVERY_LIFETIME } from '../../src/outbox/feed';
 import { MAX_POLICIES } from '../../src/permissions/policies/policy';
+import { MAX_CONTENT_BYTES } from '../../src/permissions/preview';
 import { MAX_PENDING_REQUESTS, MAX_PENDING_REQUESTS_OF_AGENT } from '../../src/permissions/request';
 import { REQUEST_TIMEOUT } from '../../src/webhooks/dispatch/limits';
 import { RETRY_DELAYS } from '../../src/webhooks/dispatch/retry-schedule';
@@ -62,6 +63,12 @@ function objectLimit(schema: string, name: string): string {
 function patternLimit({ description, maxItems }: Json): string {
   const [, bytes] = /At most (\d+) bytes/.exec(description) ?? [];
   return `${maxItems} patterns, ${kib(Number(bytes))} together`;
+}
+
+/** The greatest numbers of fields and blocks of a preview. */
+function previewLists(): string {
+  const { fields, blocks } = schemas.Preview?.properties ?? {};
+  return `${fields.maxItems} fields, ${blocks.maxItems} blocks`;
 }
 
 function duration(milliseconds: number): string {
@@ -112,6 +119,9 @@ it('the guide API lists the limits', () => {
     ['`action`', `${field('PermissionRequest', 'action').maxLength} characters`],
     ['`resource`', `${field('PermissionRequest', 'resource').maxLength} characters`],
     ['`scope` of a request', objectLimit('PermissionRequest', 'scope')],
+    ['`input` of a request', kib(MAX_CONTENT_BYTES)],
+    ['`preview` of a request', `${kib(MAX_CONTENT_BYTES)}, ${previewLists()}`],
+    ['`external_id`', '255 visible ASCII characters'],
     ['`reason`', `${number(field('PermissionRequest', 'reason').maxLength)} characters`],
     ['`expires_in`', range(field('PermissionRequest', 'expires_in'))],
     ['`token_ttl`', range(field('PermissionRequest', 'token_ttl'))],

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { agentNumbers, fillWithDenials } from '../support/bulk-log';
 import { checkErasure } from '../support/erasure';
 import { FaultyDatabase } from '../support/faults';
+import { CONTENTS } from '../support/life';
 import { KEPT_DAYS } from '../support/plans';
 import { sealLogs } from '../support/seal';
 import { countRows, emptyTables } from '../support/tables';
@@ -68,14 +69,14 @@ describe('the hourly sweep', () => {
 
   it('leaves no entry, permission, activity or due time of an idle account', async () => {
     const { world, account, agent } = await makeAgent();
-    const { id } = await agent.request();
+    const { id } = await agent.request(CONTENTS);
     await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
     expect(await dueAt()).not.toBeNull();
     world.advance(7 * DAY + 1);
     await cleanUp(world);
-    const { audit_entries, permissions, activity, erased_entries } = await countRows(env.DB);
-    expect({ audit_entries, permissions, activity, erased_entries }).toEqual({
-      ...{ audit_entries: 0, permissions: 0, activity: 0, erased_entries: 1 },
+    const { audit_entries, permissions, permission_contents, activity, erased_entries } = await countRows(env.DB);
+    expect({ audit_entries, permissions, permission_contents, activity, erased_entries }).toEqual({
+      ...{ audit_entries: 0, permissions: 0, permission_contents: 0, activity: 0, erased_entries: 1 },
     });
     expect(await dueAt()).toBeNull();
   });

@@ -9,12 +9,17 @@ const MINUTE = 60_000;
 
 /** POST routes that never write anything. */
 const READING = ['POST /v1/policies/simulate', 'POST /v1/tokens/introspect'];
-const AGENT_ROUTES = ['POST /v1/permissions', 'POST /v1/tokens/use', 'POST /v1/tokens/revoke'];
+const AGENT_ROUTES = [
+  'POST /v1/permissions',
+  'POST /v1/permissions/:id/withdraw',
+  'POST /v1/tokens/use',
+  'POST /v1/tokens/revoke',
+];
 /** Every route that writes with a credential of an account, from the router's own list. */
 const writing = [...new Set(new World().app.routes.map(({ method, path }) => `${method} ${path}`))].filter(
   (route) => /^(POST|PUT|PATCH|DELETE) \/v1\//.test(route) && !route.includes('/v1/admin') && !READING.includes(route),
 );
-const userRoutes = writing.filter((route) => route !== 'POST /v1/permissions');
+const userRoutes = writing.filter((route) => route !== 'POST /v1/permissions' && !route.endsWith('/withdraw'));
 
 const database = new FaultyDatabase(env.DB);
 const world = new World({ DB: database.binding });

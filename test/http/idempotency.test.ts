@@ -92,6 +92,10 @@ const posts: Record<string, (scene: Scene) => { path: string; call: Call }> = {
     path: `/v1/permissions/${pending}/deny`,
     call: { token: account.token },
   }),
+  'POST /v1/permissions/:id/withdraw': ({ agent, pending }) => ({
+    path: `/v1/permissions/${pending}/withdraw`,
+    call: { token: agent.key },
+  }),
   'POST /v1/tokens/use': ({ account, token }) => ({
     path: '/v1/tokens/use',
     call: { token: account.token, body: { token } },

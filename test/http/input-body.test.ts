@@ -40,7 +40,7 @@ describe.each(ROUTES)('%s', (route) => {
   function send({ world, account, agent, ids }: Scene, call: Call): Promise<Answer> {
     const path = pattern.replace(/(\w+)\/:id/, (_, kind) => `${kind}/${ids[kind]}`);
     const operator = path.startsWith('/v1/admin') ? world.env.ADMIN_TOKEN : undefined;
-    const agentOnly = path === '/v1/permissions' ? agent.key : undefined;
+    const agentOnly = /^\/v1\/permissions($|.*\/withdraw$)/.test(path) ? agent.key : undefined;
     return world.call(method, path, { token: operator ?? agentOnly ?? account.token, ...call });
   }
 

@@ -39,7 +39,9 @@ describe.each(ROUTES)('%s', (route) => {
     const ofWebhooks = pattern.startsWith('/v1/webhooks') ? WEBHOOK_BODIES : BODIES;
     const bodies = pattern.endsWith('/restoration') ? RESTORATION_BODIES : ofWebhooks;
     const [entry] = await other.log();
-    const own = (await account.agent()).id;
+    const caller = await account.agent();
+    const own = caller.id;
+    const byAgent = pattern.endsWith('/withdraw');
     const operator = pattern.startsWith('/v1/admin');
     // The operator may read every account, so another account's id is no refusal there.
     const foreign = [agent.id, id, entry.id, webhook.id, ...(operator ? [] : [other.id, other.tokenId])];
@@ -49,7 +51,7 @@ describe.each(ROUTES)('%s', (route) => {
     const before = await dumpTables(env.DB);
     for (const candidate of [...MALFORMED, ...foreign, ...unknown, ...disguised]) {
       const { status, body } = await world.call(method, pattern.replace(/:\w+/, candidate), {
-        token: operator ? (world.env.ADMIN_TOKEN ?? '') : account.token,
+        token: operator ? (world.env.ADMIN_TOKEN ?? '') : byAgent ? caller.key : account.token,
         ...(bodies[method] !== undefined && { body: bodies[method] }),
       });
       expect([candidate, status, body?.code]).toEqual([candidate, 404, 'not_found']);

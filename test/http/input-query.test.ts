@@ -17,7 +17,7 @@ async function makeScene(): Promise<Scene> {
 /** Sends a request with the credential that its path accepts. */
 function send({ world, account, agent }: Scene, method: string, path: string, body?: Json): Promise<Answer> {
   const operator = path.startsWith('/v1/admin') ? world.env.ADMIN_TOKEN : undefined;
-  const agentOnly = method === 'POST' && /^\/v1\/permissions(\?|$)/.test(path) ? agent.key : undefined;
+  const agentOnly = method === 'POST' && /^\/v1\/permissions(\?|$|.*\/withdraw)/.test(path) ? agent.key : undefined;
   return world.call(method, path, { token: operator ?? agentOnly ?? account.token, ...(body && { body }) });
 }
 

@@ -32,7 +32,7 @@ async function addPending({ id }: TestAgent, count: number): Promise<void> {
      insert into permissions
      select account, randomblob(16), agent, action, resource, scope, reason, token_ttl, max_uses, status, granted_scope,
        decided_by, decided_at, decision_reason, policy_id, token_status, token_max_uses, token_uses, token_issued_at,
-       token_expires_at, token_key_id, last_entry, expires_at, created_at, updated_at
+       token_expires_at, token_key_id, last_entry, expires_at, created_at, updated_at, null, null, null, null
      from (select * from permissions where status = 0 and agent = ${numberOf('agents', id)} limit 1), n`,
   )
     .bind(count)

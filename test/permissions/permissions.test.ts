@@ -29,6 +29,12 @@ describe('a permission', () => {
       expires_at: '2026-01-31T13:00:00.000Z',
       created_at: '2026-01-31T12:00:00.000Z',
       updated_at: '2026-01-31T12:00:00.000Z',
+      title: null,
+      input_digest: null,
+      preview_digest: null,
+      external_id: null,
+      input: null,
+      preview: null,
     });
   });
 

@@ -11,7 +11,8 @@ export async function fillWithDenials(database: D1Database, count: number, agent
     `insert into permissions
      select p.account, unhex(printf('%022x%010x', n.agent, n.value)), n.agent, p.action, p.resource, p.scope, p.reason,
        p.token_ttl, p.max_uses, 2, null, null, null, null, null, null, null, null, null, null, null,
-       unhex(printf('ff%020x%010x', n.agent, n.value)), p.expires_at, p.created_at, p.updated_at
+       unhex(printf('ff%020x%010x', n.agent, n.value)), p.expires_at, p.created_at, p.updated_at,
+       null, null, null, null
      from ${newest} join permissions p on p.id = e.permission cross join ${numbers}`,
     `insert into audit_entries
      select e.pos + n.value, unhex(printf('ff%020x%010x', n.agent, n.value)), n.agent,

@@ -25,7 +25,7 @@ export async function makeLife(world: World): Promise<Life> {
     const { token } = await agent.approved({ max_uses: 3 });
     tokens.push(token.value);
     await agent.must(200, 'POST', '/v1/tokens/use', { token: token.value });
-    await agent.request();
+    await agent.request(CONTENTS);
     await account.must(200, 'POST', `/v1/agents/${agent.id}/rotate-key`, { grace_period: 86_400 });
   }
   await world.must(201, 'POST', '/v1/agents', repeated(account));
@@ -53,6 +53,9 @@ export async function makeLife(world: World): Promise<Life> {
     unfinished: unfinished.export_id,
   };
 }
+
+/** What a request shows to the person who decides. */
+export const CONTENTS = { input: { to: ['é'] }, preview: { title: 'Reply' }, external_id: 'call-1' };
 
 /** A request that creates one agent, however often it is sent. */
 export function repeated({ token }: TestAccount) {

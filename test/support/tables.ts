@@ -30,12 +30,13 @@ export async function emptyTables(database: D1Database): Promise<void> {
   await database.batch(tables.map((name) => database.prepare(`delete from ${name}`)));
 }
 
-const PENDING = 'pending_permissions';
+/** Tables that triggers of `permissions` change. */
+const TRIGGERED = ['pending_permissions', 'permission_contents'];
 
 /** Saves all rows of a database; returns a function that restores them. */
 export async function saveTables(database: D1Database): Promise<() => Promise<void>> {
-  // Restored last, because triggers of `permissions` change it.
-  const tables = [...(await listTables(database)).filter((name) => name !== PENDING), PENDING];
+  // Those are restored last.
+  const tables = [...(await listTables(database)).filter((name) => !TRIGGERED.includes(name)), ...TRIGGERED];
   const run = (statements: string[]) => database.batch(statements.map((sql) => database.prepare(sql)));
   await run(
     tables.flatMap((name) => [`drop table if exists _${name}`, `create table _${name} as select * from ${name}`]),

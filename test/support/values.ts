@@ -41,6 +41,36 @@ export function wordField(...words: string[]): Field {
   return { good: words, bad: [...NOT_TEXTS, '', 'x', first.toUpperCase(), `${first} `, words.join()] };
 }
 
+/** Any JSON value of so many bytes, unchanged. */
+export function anyField(bytes: number): Field {
+  const long = 'x'.repeat(bytes - 2);
+  const halves = ['\ud800', 'x\udc00y', '\ude00\ud83d'];
+  return {
+    good: [null, 0, false, '', ' x ', 'a\0b', [], {}, [[{}]], long],
+    bad: [`${long}x`, HUGE, [HUGE], { a: [`-${HUGE}`] }, ...halves.flatMap((text) => [text, [text], { [text]: 1 }])],
+  };
+}
+
+export const digestField: Field = {
+  good: [`sha-256:${'A'.repeat(43)}`],
+  bad: [...NOT_TEXTS, ...UNKEPT_TEXTS, '', 'x', `sha-256:${'A'.repeat(44)}`, `sha-256:${'A'.repeat(42)}B`],
+};
+
+export const previewField: Field = {
+  good: [{ title: 'x' }, { title: ' x ', fields: [], blocks: [] }],
+  bad: [
+    ...NOT_TEXTS.filter((value) => value !== null),
+    ...[null, 'x', { title: '' }, { title: '\n ' }, { title: 'x'.repeat(16 * 1024) }, { title: 'x', a: 1 }],
+    ...UNKEPT_TEXTS.flatMap((text) => [{ title: text }, { title: 'x', fields: [{ label: text, value: 'x' }] }]),
+  ],
+};
+
+/** A text of visible ASCII characters. */
+export const visibleField: Field = {
+  good: ['!', '~'.repeat(255)],
+  bad: [...NOT_TEXTS, ...UNKEPT_TEXTS, '', ' ', 'a b', 'é', '\x7f', 'x'.repeat(256)],
+};
+
 /** A whole number within bounds. */
 export function numberField(min: number, max: number): Field {
   const others = [`${min}`, '', true, false, null, [], [min], {}, HUGE, `-${HUGE}`];

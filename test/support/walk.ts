@@ -14,6 +14,7 @@ export type Step =
   | { do: 'request'; agent: number; action: number; limit: number; maxUses: number; expiresIn: number }
   | { do: 'approve'; permission: number; limit: number; ttl: number }
   | { do: 'deny'; permission: number }
+  | { do: 'withdraw'; permission: number }
   | { do: 'use'; permission: number; byAgent: boolean; mismatch: boolean }
   | { do: 'revoke'; permission: number; byAgent: boolean }
   | { do: 'wait'; seconds: number }
@@ -49,6 +50,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('deny' as const), permission: pick }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('withdraw' as const), permission: pick }) },
   {
     weight: 10,
     arbitrary: fc.record({
@@ -117,6 +119,7 @@ export class Walk {
     if (!permission) return;
     if (step.do === 'approve') await this.approve(permission, step);
     else if (step.do === 'deny') await this.deny(permission);
+    else if (step.do === 'withdraw') await this.withdraw(permission);
     else if (step.do === 'use') await this.use(permission, step);
     else await this.revoke(permission, step);
   }
@@ -220,6 +223,17 @@ export class Walk {
     if (!open) return;
     permission.status = 'denied';
     model.write('deny', permission, world.now);
+  }
+
+  private async withdraw(permission: ModelPermission): Promise<void> {
+    const { world, model } = this;
+    const { key: token, active } = permission.agent;
+    const answer = await world.call('POST', `/v1/permissions/${permission.id}/withdraw`, { token });
+    const open = permission.status === 'pending' && permission.expiresAt > world.now;
+    expect(answer.body.code ?? answer.status).toBe(active ? (open ? 200 : 'not_pending') : 'agent_inactive');
+    if (!active || !open) return;
+    permission.status = 'expired';
+    model.write('expire', permission, world.now);
   }
 
   private async use(permission: ModelPermission, step: Step & { do: 'use' }): Promise<void> {

@@ -241,3 +241,8 @@ function readCost(headers: Headers): Answer['cost'] {
   );
   return { trips: trips ?? 0, read: read ?? 0, written: written ?? 0 };
 }
+
+/** A permission without its input and preview, as decisions and lists show it. */
+export function withoutContents({ input: _, preview: __, ...permission }: Json): Json {
+  return permission;
+}

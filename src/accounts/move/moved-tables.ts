@@ -15,6 +15,7 @@ import {
   fileOutcomes,
   files,
   MOVED_NUMBERS,
+  permissionContents,
   permissions,
   policies,
   storedAnswers,
@@ -81,6 +82,7 @@ export const TRACKED_TABLES: readonly MovedTable[] = [
   { table: agents, of: ownAccount, key: ['id'], kinds: { ...account, number: 'agent' } },
   { table: agentKeys, of: ownAgents, isNested: true, key: ['agent', 'hash'], kinds: agent },
   { table: permissions, of: ownAccount, key: ['id'], kinds: { ...account, ...agent } },
+  { table: permissionContents, of: ownAccount, key: ['id'], kinds: account },
   { table: policies, of: ownAccount, key: ['id'], kinds: account },
   {
     table: auditEntries,

@@ -17,9 +17,11 @@ export async function askForPermissions(actors: Actor[]): Promise<PlannedRequest
 }
 
 async function ask(actor: Actor, template: RequestTemplate, round: number): Promise<PlannedRequest> {
+  const resource = pick(template.resources, round);
   const permission = await actor.api.call<Permission>('POST', '/v1/permissions', {
     action: template.action,
-    resource: pick(template.resources, round),
+    resource,
+    preview: { title: template.reason, fields: [{ label: 'Resource', value: resource }] },
     scope: template.scope,
     reason: template.reason,
     max_uses: template.uses,

@@ -41,6 +41,10 @@ const ActiveToken = lazy(() =>
             resource: z.string(),
             scope: objectField,
             permission_id: idField('perm'),
+            input_digest: z
+              .string()
+              .optional()
+              .meta({ description: 'The digest of the permitted input. Absent if the request had none.' }),
           }),
         )
         .meta({ description: 'The permitted action, resource and limits (RFC 9396).' }),

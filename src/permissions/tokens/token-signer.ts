@@ -23,7 +23,8 @@ export class TokenSigner {
   }
 
   /** The payload of a token: RFC 9068 section 2.2, with the authorization details of RFC 9396 section 9.1. */
-  payload({ id: permission_id, agentId, action, resource }: PermissionRow, token: GrantedToken) {
+  payload({ id: permission_id, agentId, action, resource, inputDigest }: PermissionRow, token: GrantedToken) {
+    const act = { type: 'countersign' as const, action, resource, scope: token.scope, permission_id };
     return {
       iss: this.issuer,
       aud: this.issuer,
@@ -32,7 +33,7 @@ export class TokenSigner {
       iat: token.issuedAt / SECOND,
       exp: token.expiresAt / SECOND,
       jti: token.id,
-      authorization_details: [{ type: 'countersign' as const, action, resource, scope: token.scope, permission_id }],
+      authorization_details: [inputDigest === null ? act : { ...act, input_digest: inputDigest }],
     };
   }
 

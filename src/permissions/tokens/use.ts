@@ -34,6 +34,9 @@ const TokenUse = lazy(() =>
       // Only compared: a value that no permission can have is a mismatch, not an invalid field.
       action: plainText(MAX_ACTION_LENGTH).optional().meta({ description: "If given, must be the token's." }),
       resource: plainText(MAX_RESOURCE_LENGTH).optional().meta({ description: "If given, must be the token's." }),
+      input_digest: plainText(MAX_RESOURCE_LENGTH).optional().meta({
+        description: 'The digest of what is about to run. Must be given if the token has one, and only then.',
+      }),
     })
     .meta({
       id: 'TokenUse',
@@ -183,7 +186,7 @@ function requireUsable(row: PermissionRow, input: UseInput, now: number): Grante
   if (token.status !== 'active') throw notActive(token.status);
   if (!row.agentIsActive) throw notActive('agent_inactive');
   const fits = (input.action ?? row.action) === row.action && (input.resource ?? row.resource) === row.resource;
-  if (!fits) throw notActive('mismatch');
+  if (!fits || (input.input_digest ?? null) !== row.inputDigest) throw notActive('mismatch');
   return token;
 }
 
@@ -192,7 +195,7 @@ const EXPLANATIONS: Record<Refusal, string> = {
   used: 'The token has no use left. Ask for permission again.',
   revoked: 'The token was revoked. Ask for permission again.',
   unknown: 'The account has no such token.',
-  mismatch: 'The token is for another action or resource.',
+  mismatch: 'The token is for another action, resource or input.',
   agent_inactive: "The token's agent is inactive.",
 };
 

@@ -1,0 +1,130 @@
+import { eq, type SQL, sql } from 'drizzle-orm';
+import * as z from 'zod';
+import type { Reader } from '../db/database';
+import { agents, permissionContents, permissions } from '../db/schema';
+import { invalidRequest } from '../errors';
+import type { RequestContext } from '../http/context';
+import { jsonValue } from '../http/fields';
+import type { Json } from '../lib/json';
+import { lazy } from '../lib/lazy';
+import { type Id, parseId } from '../lib/typeid';
+import { DIGEST, DIGEST_LENGTH, digestOf } from './digest';
+import { isPermissionWithId, type PermissionRow, permissionColumns } from './permission';
+import { MAX_CONTENT_BYTES, Preview } from './preview';
+
+/** Visible ASCII characters. */
+export const EXTERNAL_ID = /^[\x21-\x7e]{1,255}$/;
+
+/** The fields of a request that say what exactly is to be approved. */
+export const contentFields = lazy(() => ({
+  input: jsonValue(MAX_CONTENT_BYTES).meta({
+    description: 'The arguments of the act: any JSON value of at most 16 KiB. A person sees it before deciding.',
+    examples: [{ to: 'ada@example.com', subject: 'Your invoice' }],
+  }),
+  input_digest: z
+    .string()
+    .regex(new RegExp(DIGEST), 'must be sha-256: and 43 base64url characters')
+    .meta({
+      minLength: DIGEST_LENGTH,
+      maxLength: DIGEST_LENGTH,
+      description:
+        'The digest of the arguments, if these stay private: `sha-256:` and the SHA-256 of their canonical JSON (RFC ' +
+        '8785) in base64url. Together with `input` it has to agree.',
+    }),
+  preview: Preview(),
+  external_id: z
+    .string()
+    .regex(EXTERNAL_ID, 'must be 1 to 255 visible ASCII characters')
+    .meta({
+      description:
+        "The agent's own name for this request, such as the id of a tool call. The same request with the same name is " +
+        'answered 200 with the existing permission, for as long as the permission exists.',
+      examples: ['call_01HZY3'],
+    }),
+}));
+
+/** What a request sends of its contents. */
+export interface SentContents {
+  input?: Json | undefined;
+  input_digest?: string | undefined;
+  preview?: Preview | undefined;
+  external_id?: string | undefined;
+}
+
+/**
+ * Returns the columns of a permission that its contents set.
+ * @throws Problem `invalid_request` if the digest is not that of the input
+ */
+export async function contentColumns({ input, input_digest, preview, external_id }: SentContents) {
+  const inputDigest = input === undefined ? null : await digestOf(input);
+  if (inputDigest !== null && input_digest !== undefined && input_digest !== inputDigest) {
+    throw invalidRequest([{ path: 'body.input_digest', message: 'is not the digest of `input`' }]);
+  }
+  return {
+    title: preview?.title ?? null,
+    inputDigest: inputDigest ?? input_digest ?? null,
+    previewDigest: preview ? await digestOf(preview) : null,
+    externalId: external_id ?? null,
+  };
+}
+
+/** The members that only the creation and the GET of one permission show. */
+export interface ShownContents {
+  input: Json;
+  preview: Preview | null;
+}
+
+/** Shows the contents that a request sent. */
+export function presentSentContents({ input = null, preview }: SentContents): ShownContents {
+  return { input, preview: preview ?? null };
+}
+
+/** Returns the row of a permission's contents; null if it has none. */
+export function contentsRow({ account, id }: Pick<PermissionRow, 'account' | 'id'>, { input, preview }: SentContents) {
+  if (input === undefined && preview === undefined) return null;
+  return {
+    account,
+    id,
+    input: input === undefined ? null : JSON.stringify(input),
+    preview: preview ? JSON.stringify(preview) : null,
+  };
+}
+
+/** A permission's row with its contents as JSON texts. */
+export type PermissionWithContents = PermissionRow & { input: string | null; preview: string | null };
+
+/** Shows the stored contents of a permission. */
+export function presentContents({ input, preview }: PermissionWithContents): ShownContents {
+  return {
+    input: input === null ? null : (JSON.parse(input) as Json),
+    preview: preview === null ? null : (JSON.parse(preview) as Preview),
+  };
+}
+
+function selectWithContents(reader: Reader) {
+  return reader
+    .select({ ...permissionColumns, input: permissionContents.input, preview: permissionContents.preview })
+    .from(permissions)
+    .innerJoin(agents, eq(agents.number, permissions.agent))
+    .leftJoin(
+      permissionContents,
+      sql`${permissionContents.account} = ${permissions.account} and ${permissionContents.id} = ${permissions.id}`,
+    );
+}
+
+/** Makes the preload of the permission whose id is in the path, with its contents; null for a malformed id. */
+export async function permissionWithContentsInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
+  const id: Id<'perm'> | null = parseId('perm', c.req.param('id') ?? '');
+  return id && { query: selectWithContents(reader).where(isPermissionWithId(owner, id)) };
+}
+
+/** Selects the permission that an agent requested under an external id, with its contents. */
+export function findByExternalId(
+  reader: Reader,
+  { account, agent, externalId }: { account: number | SQL<number>; agent: number | SQL<number>; externalId: string },
+) {
+  return selectWithContents(reader).where(
+    sql`${permissions.account} = ${account} and ${permissions.externalId} = ${externalId}
+      and ${permissions.agent} = ${agent}`,
+  );
+}

@@ -1,0 +1,58 @@
+import * as z from 'zod';
+import { plainText } from '../http/fields';
+import { jsonSize } from '../lib/json';
+import { lazy } from '../lib/lazy';
+
+/** The greatest size of an input, and of a preview, as compact JSON in bytes. */
+export const MAX_CONTENT_BYTES = 16 * 1024;
+const MAX_FIELDS = 50;
+const MAX_BLOCKS = 10;
+
+const FIELD_KINDS = ['text', 'money', 'email', 'url', 'count', 'time'] as const;
+const BLOCK_KINDS = ['text', 'code', 'json', 'diff'] as const;
+
+const EXAMPLE_PREVIEW = {
+  title: 'Reply to ticket 4711',
+  fields: [{ label: 'To', value: 'ada@example.com', kind: 'email' as const }],
+  blocks: [{ kind: 'text' as const, text: 'Dear Ada, your invoice is attached.' }],
+};
+
+/** What a person reads before they decide, in the agent's own words. */
+export const Preview = lazy(() =>
+  z
+    .strictObject({
+      title: plainText(MAX_CONTENT_BYTES)
+        .regex(/\S/, 'must not be blank')
+        .meta({ pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$' }),
+      summary: plainText(MAX_CONTENT_BYTES).optional(),
+      fields: z
+        .array(
+          z.strictObject({
+            label: plainText(MAX_CONTENT_BYTES),
+            value: plainText(MAX_CONTENT_BYTES),
+            kind: z.enum(FIELD_KINDS, `must be one of ${FIELD_KINDS.join(', ')}`).optional(),
+          }),
+        )
+        .max(MAX_FIELDS, `must have at most ${MAX_FIELDS} members`)
+        .optional(),
+      blocks: z
+        .array(
+          z.strictObject({
+            title: plainText(MAX_CONTENT_BYTES).optional(),
+            kind: z.enum(BLOCK_KINDS, `must be one of ${BLOCK_KINDS.join(', ')}`),
+            text: plainText(MAX_CONTENT_BYTES),
+          }),
+        )
+        .max(MAX_BLOCKS, `must have at most ${MAX_BLOCKS} members`)
+        .optional(),
+    })
+    .refine((preview) => jsonSize(preview) <= MAX_CONTENT_BYTES, `must be at most ${MAX_CONTENT_BYTES} bytes of JSON`)
+    .meta({
+      id: 'Preview',
+      description:
+        "What a person reads before deciding: plain text in the agent's own words. At most 16 KiB of compact JSON.",
+      examples: [EXAMPLE_PREVIEW],
+    }),
+);
+
+export type Preview = z.output<ReturnType<typeof Preview>>;
