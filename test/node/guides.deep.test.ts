@@ -1,0 +1,59 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ROOT } from '../../src/dev/project';
+import { copyProject } from '../support/local/project';
+import { freePort } from '../support/local/service';
+
+const PROBLEM = 'urn:countersign:problem:';
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-guides-'));
+let service: ChildProcess;
+
+beforeAll(async () => {
+  const state = copyProject(folder);
+  const env = { ...process.env, PORT: String(await freePort()), CI: 'true', WRANGLER_SEND_METRICS: 'false' };
+  service = spawn(process.execPath, [join(folder, 'src/dev/start.ts')], { cwd: folder, env, stdio: 'ignore' });
+  const files = ['running.json', 'demo-account.json'].map((name) => join(state, name));
+  for (const deadline = Date.now() + 120_000; !files.every(existsSync); ) {
+    if (Date.now() > deadline || service.exitCode !== null) throw new Error('the service did not start');
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+}, 150_000);
+
+afterAll(async () => {
+  const ended = new Promise((resolve) => service.once('exit', resolve));
+  service.kill('SIGTERM');
+  await ended;
+  rmSync(folder, { recursive: true, maxRetries: 5, retryDelay: 200 });
+});
+
+/** Pastes every command of a guide into one shell, which stops at the first that fails. */
+async function runGuide(name: string): Promise<string> {
+  const guide = readFileSync(join(ROOT, `src/docs/guides/${name}.md`), 'utf8');
+  const commands = [...guide.matchAll(/^( *)```sh\n([\s\S]*?)^ *```/gm)].map(([, , text = '']) => text);
+  expect(commands.length).toBeGreaterThan(5);
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands.join('\n')], {
+    cwd: folder,
+    maxBuffer: 2 ** 24,
+  });
+  expect(stderr).toBe('');
+  return stdout;
+}
+
+it('every command of the guide API works, and shows what the guide says', { timeout: 120_000 }, async () => {
+  const output = await runGuide('api');
+  // The one problem is the guide's example of a misspelled field.
+  expect(output.split(PROBLEM)).toHaveLength(2);
+  expect(output).toContain(`${PROBLEM}invalid_request`);
+  for (const line of ['pending', 'approved', 'mismatch', 'true']) expect(output.split('\n')).toContain(line);
+});
+
+it('every command of the guide policies works, and shows what the guide says', { timeout: 120_000 }, async () => {
+  const output = await runGuide('policies');
+  expect(output).not.toContain(PROBLEM);
+  expect(output).toContain('"disagrees":[]');
+});
