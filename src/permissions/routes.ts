@@ -7,6 +7,7 @@ import { createPolicyRoute } from './policies/create';
 import { deletePolicyRoute } from './policies/delete';
 import { getPolicyRoute } from './policies/get';
 import { listPoliciesRoute } from './policies/list';
+import { replayPolicyRoute } from './policies/replay';
 import { simulatePoliciesRoute } from './policies/simulate';
 import { updatePolicyRoute } from './policies/update';
 import { requestPermissionRoute } from './request';
@@ -29,6 +30,7 @@ export const permissionRoutes = new Hono()
   .route('/', revokeTokenRoute)
   .route('/', createPolicyRoute)
   .route('/', simulatePoliciesRoute)
+  .route('/', replayPolicyRoute)
   .route('/', listPoliciesRoute)
   .route('/', getPolicyRoute)
   .route('/', updatePolicyRoute)

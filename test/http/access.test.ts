@@ -48,6 +48,7 @@ const rules: Record<string, string[]> = {
   'GET /v1/policies': ['user:policies:read'],
   'POST /v1/policies': ['user:policies:write'],
   'POST /v1/policies/simulate': ['user:policies:read'],
+  'POST /v1/policies/replay': ['user:policies:read'],
   'GET /v1/policies/:id': ['user:policies:read'],
   'PUT /v1/policies/:id': ['user:policies:write'],
   'DELETE /v1/policies/:id': ['user:policies:write'],

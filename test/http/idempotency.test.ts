@@ -111,7 +111,12 @@ const posts: Record<string, (scene: Scene) => { path: string; call: Call }> = {
 };
 
 /** POSTs that change nothing. */
-const harmless = ['POST /v1/policies/simulate', 'POST /v1/tokens/introspect'];
+/** Bodies of the harmless routes, by the last part of their paths. */
+const BODIES: Record<string, object> = {
+  simulate: { action: 'a.b', resource: 'c:d' },
+  replay: { policy: { name: 'A', effect: 'approve', actions: ['*'], resources: ['*'] } },
+};
+const harmless = ['POST /v1/policies/simulate', 'POST /v1/policies/replay', 'POST /v1/tokens/introspect'];
 
 function send(world: World, path: string, call: Call, key: string): Promise<Answer> {
   return world.call('POST', path, { ...call, headers: { ...call.headers, 'Idempotency-Key': key } });
@@ -229,7 +234,7 @@ it.each(harmless)('%s does not use up its key, and refuses a key that was used e
   const path = route.slice('POST '.length);
   const call = {
     token: account.token,
-    body: path.endsWith('simulate') ? { action: 'a.b', resource: 'c:d' } : { token },
+    body: BODIES[path.split('/').at(-1) ?? ''] ?? { token },
   };
   for (let i = 0; i < 2; i++) {
     const answer = await send(world, path, call, 'k-1');

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { toHex } from '../../src/lib/bytes';
 import { type Id, idBytes } from '../../src/lib/typeid';
+import { copyPermission } from '../support/bulk-log';
 import { sealLogs } from '../support/seal';
 import { type TestAccount, type TestAgent, World } from '../support/world';
 
@@ -25,20 +26,6 @@ async function pending({ id }: TestAccount): Promise<[counted: number, actual: n
   return [counted?.results[0]?.n ?? -1, actual?.results[0]?.n ?? -1];
 }
 
-/** Adds `count` copies of a pending permission of an agent. */
-async function addPending({ id }: TestAgent, count: number): Promise<void> {
-  await env.DB.prepare(
-    `with recursive n(value) as (select 1 union all select value + 1 from n where value < ?)
-     insert into permissions
-     select account, randomblob(16), agent, action, resource, scope, reason, token_ttl, max_uses, status, granted_scope,
-       decided_by, decided_at, decision_reason, policy_id, token_status, token_max_uses, token_uses, token_issued_at,
-       token_expires_at, token_key_id, last_entry, expires_at, created_at, updated_at, null, null, null, null
-     from (select * from permissions where status = 0 and agent = ${numberOf('agents', id)} limit 1), n`,
-  )
-    .bind(count)
-    .run();
-}
-
 /** Sends a request that must be refused, and returns the detail of the problem. */
 async function refusal(agent: TestAgent, path = '/v1/permissions', body: object = REQUEST): Promise<string> {
   const problem = (await agent.must(409, 'POST', path, body)).body;
@@ -50,7 +37,7 @@ it('an agent can have 1,000 pending requests, which do not limit other agents', 
   const account = await new World().account();
   const [agent, other] = [await account.agent(), await account.agent()];
   const { id } = await agent.request();
-  await addPending(agent, MAX_PENDING_OF_AGENT - 2);
+  await copyPermission(env.DB, agent.id, MAX_PENDING_OF_AGENT - 2);
   await agent.request();
   expect(await refusal(agent)).toContain('pending requests');
   await other.request();
@@ -65,7 +52,7 @@ it('an account can have 10,000 pending requests, which do not limit other accoun
   for (let i = 0; i < MAX_PENDING / MAX_PENDING_OF_AGENT; i++) {
     const agent = await account.agent();
     await agent.request();
-    await addPending(agent, MAX_PENDING_OF_AGENT - 1);
+    await copyPermission(env.DB, agent.id, MAX_PENDING_OF_AGENT - 1);
     agents.push(agent);
   }
   expect(await pending(account)).toEqual([MAX_PENDING, MAX_PENDING]);
@@ -84,7 +71,7 @@ it('a policy can decide a new request even if the agent has 1,000 pending ones',
   const account = await new World().account();
   const agent = await account.agent();
   await agent.request();
-  await addPending(agent, MAX_PENDING_OF_AGENT - 1);
+  await copyPermission(env.DB, agent.id, MAX_PENDING_OF_AGENT - 1);
   await refusal(agent);
   const policy = { name: 'Files', effect: 'approve', actions: ['file.*'], resources: ['*'] };
   await account.must(201, 'POST', '/v1/policies', policy);

@@ -1,3 +1,4 @@
+import { type Id, idBytes } from '../../src/lib/typeid';
 /**
  * Appends `count` copies of the newest entry, each as the denial of a permission of its own.
  * @param agents numbers of the agents that get the denials in turn
@@ -20,6 +21,27 @@ export async function fillWithDenials(database: D1Database, count: number, agent
      from ${newest} cross join ${numbers}`,
   ];
   await database.batch(statements.map((sql) => database.prepare(sql).bind(count, JSON.stringify(agents))));
+}
+
+/** Adds `count` copies of a permission of an agent, without entries. They are as old as the permission. */
+export async function copyPermission(database: D1Database, agent: string, count: number): Promise<void> {
+  await database
+    .prepare(
+      `with recursive n(value) as (select 1 union all select value + 1 from n where value < ?)
+       insert into permissions
+       select account, unhex(hex(substr(id, 1, 6)) || hex(randomblob(10))), agent, action, resource, scope, reason, token_ttl, max_uses,
+         status, granted_scope, decided_by, decided_at, decision_reason, policy_id, token_status, token_max_uses,
+         token_uses, token_issued_at, token_expires_at, token_key_id, last_entry, expires_at, created_at, updated_at,
+         null, null, null, null
+       from (select * from permissions where agent = (select number from agents where hex(id) = ?) limit 1), n`,
+    )
+    .bind(
+      count,
+      idBytes(agent as Id<'agent'>)
+        .toHex()
+        .toUpperCase(),
+    )
+    .run();
 }
 
 /** The numbers of all agents, oldest first. */

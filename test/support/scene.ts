@@ -34,6 +34,7 @@ export function aim(route: string, scene: Scene) {
     'PUT /v1/webhooks/:id': { description: 'Changed' },
     'POST /v1/policies': POLICY,
     'PUT /v1/policies/:id': { name: 'Changed' },
+    'POST /v1/policies/replay': { policy: POLICY },
     'POST /v1/policies/simulate': { action: 'file.read', resource: 'file:a' },
     'POST /v1/tokens/use': { token: scene.token },
     'POST /v1/tokens/introspect': { token: scene.token },

@@ -10,11 +10,10 @@ import { newId, type UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
-import { examplePolicy, MAX_POLICIES, Policy, policyFields, presentPolicy } from './policy';
+import { examplePolicyFields, MAX_POLICIES, Policy, policyFields, presentPolicy } from './policy';
 
-const { id: _id, created_at: _created, updated_at: _updated, ...examplePolicyFields } = examplePolicy;
-
-const PolicyCreation = lazy(() => {
+/** A policy as clients send it, with the defaults of what they leave out. */
+export const PolicyCreation = lazy(() => {
   const { agent_ids, conditions, token_ttl, max_uses, reason, priority, is_active, ...required } = policyFields();
   return z
     .strictObject({

@@ -106,8 +106,8 @@ export const policyFields = lazy(() => ({
   is_active: z.boolean(),
 }));
 
-export const examplePolicy = {
-  id: exampleId('policy'),
+/** The fields of the example that clients may set. */
+export const examplePolicyFields = {
   name: 'Small mailings',
   effect: 'approve',
   actions: ['email.*'],
@@ -119,6 +119,11 @@ export const examplePolicy = {
   reason: 'Few recipients',
   priority: 0,
   is_active: true,
+};
+
+export const examplePolicy = {
+  id: exampleId('policy'),
+  ...examplePolicyFields,
   created_at: EXAMPLE.time,
   updated_at: EXAMPLE.time,
 };
