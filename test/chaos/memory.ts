@@ -18,6 +18,8 @@ export interface KnownPermission {
   id: string;
   agent: KnownAgent;
   status: string;
+  /** The digest of the input, which a use has to name; null without an input. */
+  digest: string | null;
   /** The value of the token, after it was read. */
   token?: string;
 }

@@ -7,7 +7,10 @@ const OF_ACCOUNTS = [
   ...['webhook_feeds', 'file_outcomes', 'move_turns'],
 ];
 
-/** Checks that deleted agents, webhooks and accounts, and moved accounts on their old shard, leave no rows. */
+/**
+ * Checks that deleted agents, webhooks and accounts, and moved accounts on their old shard, leave no rows, and that every
+ * permission has its own contents.
+ */
 export function checkRest(findings: Findings, stored: Stored): void {
   const demandNone = (about: string, table: string, which: string) => {
     const rows = stored.count(`select count(*) as rows from ${table} where ${which}`);
@@ -17,6 +20,13 @@ export function checkRest(findings: Findings, stored: Stored): void {
     demandNone('agents', table, 'agent is not null and agent not in (select number from agents)');
   }
   demandNone('webhooks', 'deliveries', 'webhook not in (select number from webhooks)');
+  demandNone('permissions', 'permission_contents', '(account, id) not in (select account, id from permissions)');
+  demandNone(
+    'contents',
+    'permissions',
+    `input_digest is not null and not exists (select 1 from permission_contents as stored
+      where stored.account = permissions.account and stored.id = permissions.id and instr(resource, input ->> 'mark') > 0)`,
+  );
   for (const table of OF_ACCOUNTS) demandNone('accounts', table, 'account not in (select number from accounts)');
   demandNone('accounts', 'audit_entries', 'pos >> 32 not in (select number from accounts)');
   // The row of a file with a worker stays for some minutes, until the worker must have ended.

@@ -10,6 +10,7 @@ interface Answered {
   id: string;
   status: string;
   token: { value?: string } | null;
+  input_digest: string | null;
 }
 
 /** Text that CSV has to quote and that no single-byte encoding can represent. */
@@ -40,6 +41,7 @@ export async function request({ memory, random }: Actor): Promise<void> {
     ...(random.chance(0.2) && { expires_in: 60 }),
     ...(random.chance(0.3) && { token_ttl: 30 }),
     max_uses: 1 + random.below(4),
+    ...(random.chance(0.5) && { input: { mark }, preview: { title: mark }, external_id: mark }),
   };
   const { client } = agent;
   const outcome = random.chance(0.4)
@@ -48,9 +50,9 @@ export async function request({ memory, random }: Actor): Promise<void> {
   step.certainty = certaintyOf(outcome);
   step.answeredAt = Date.now();
   if (!outcome || step.certainty !== 'done') return;
-  const { id, status, token } = outcome.body;
+  const { id, status, token, input_digest: digest } = outcome.body;
   Object.assign(step, { permission: id, decision: status });
-  memory.permissions.push({ id, agent, status, ...(token?.value && { token: token.value }) });
+  memory.permissions.push({ id, agent, status, digest, ...(token?.value && { token: token.value }) });
 }
 
 /** Approves or denies a request, or does both concurrently. */
@@ -92,10 +94,11 @@ export async function useToken(actor: Actor): Promise<void> {
   const token = await readToken(permission);
   if (!token) return;
   const client = random.chance(0.5) ? memory.user : permission.agent.client;
+  const use = { token, ...(permission.digest !== null && { input_digest: permission.digest }) };
   const uses = memory.usesOf(permission.id);
   const outcome = random.chance(0.3)
-    ? await client.insist<{ uses: number }>('POST', '/v1/tokens/use', { token })
-    : await client.ask<{ uses: number }>('POST', '/v1/tokens/use', { token });
+    ? await client.insist<{ uses: number }>('POST', '/v1/tokens/use', use)
+    : await client.ask<{ uses: number }>('POST', '/v1/tokens/use', use);
   if (outcome === null) uses.lost += 1;
   else if (outcome.status === 200) uses.answered.push(outcome.body.uses);
   else permission.status = 'over';
