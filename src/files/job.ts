@@ -16,8 +16,9 @@ import { Upload } from './upload';
 // 1. `request.ts` inserts the file's row, in the transaction of the request, and sends a queue message.
 // 2. `background/file-queue.ts` calls `processFile`, here, for each message.
 // 3. `lease.ts` claims the file for one job, and `saved-state.ts` restores the state in which the job before left it.
-// 4. `artifact.ts` opens the producer of what to make: of the file itself, and in a later job of its proof. Both take
-//    the same steps. The producer (such as `audit/exports/produce.ts`) gives the bytes; `upload.ts` stores them in R2.
+// 4. `artifact.ts` opens the producer of what to make: of the file itself, and in a later job, which `recordFile` starts,
+//    of its proof. Both take the same steps. The producer (such as `audit/exports/produce.ts`) gives the bytes;
+//    `upload.ts` stores them in R2.
 // 5. The bytes are produced in slices. After each slice the state is saved, and after some slices another message
 //    continues. When all bytes are stored the result is recorded.
 //

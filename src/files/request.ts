@@ -18,8 +18,8 @@ export type NewFile = Pick<FileRow, 'kind' | 'id' | 'format' | 'request' | 'kept
 };
 
 /**
- * Inserts a file and enqueues its job, which makes it in the background. The file covers no entries that are appended
- * later.
+ * Inserts a file and enqueues its job, which makes it in the background: `files/job.ts` describes the way from here to
+ * the finished file. The file covers no entries that are appended later.
  * @param answer the response body, which is stored for a retry with the same idempotency key
  * @throws Problem `too_many_exports` if the account has {@link MAX_PROCESSING} processing files
  */

@@ -103,13 +103,13 @@ export class Ledger {
   /**
    * @param authority who writes: a credential is checked again in each transaction, except by `discardOrphans`
    * @param answers stores the answer for the idempotency key of the request; null without one
-   * @param announce called with the account's number after a commit that made its webhook feed due
+   * @param notifyWebhooks called with the account's number after a commit that made its webhook feed due
    */
   constructor(
     private readonly database: Database,
     private readonly authority: Authority,
     private readonly answers: AnswerStore | null = null,
-    private readonly announce: ((account: number) => void) | null = null,
+    private readonly notifyWebhooks: ((account: number) => void) | null = null,
   ) {}
 
   /**
@@ -136,7 +136,7 @@ export class Ledger {
         answer,
       );
       const { meta: feeds } = results.at(-1) as D1Result;
-      if (feeds.changes > 0) this.announce?.(entries[0].account);
+      if (feeds.changes > 0) this.notifyWebhooks?.(entries[0].account);
       return results.slice(0, statements.length) as unknown as BatchResponse<C>;
     } catch (error) {
       const isLost = error instanceof ConstraintError && error.kind === 'not null' && error.subject.endsWith('.agent');

@@ -245,11 +245,9 @@ describe('the log line of a cron task', () => {
     };
     const DB = { prepare: (sql: string) => env.DB.prepare(sql), batch } as unknown as D1Database;
     await new World({ DB }).clean();
-    expect(log.entries).toMatchObject([
-      { event: 'cron', cron: '17 * * * *', shard: '00', task: 'delete_old_statistics', outcome: 'unfinished' },
-    ]);
-    const [{ slices, d1_trips }] = log.entries;
-    expect(slices).toBeGreaterThan(400);
-    expect(d1_trips).toBe(slices);
+    const [line] = log.entries.filter(({ task }) => task === 'delete_old_statistics');
+    expect(line).toMatchObject({ event: 'cron', cron: '17 * * * *', shard: '00', outcome: 'unfinished' });
+    expect(line?.slices).toBeGreaterThan(100);
+    expect(line?.d1_trips).toBe(line?.slices);
   });
 });
