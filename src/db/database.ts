@@ -160,12 +160,16 @@ export class Database implements Reader {
 /** The error message of the triggers that refuse writes to an account that is held for its move to another shard. */
 const MOVING = 'the account is moving';
 
+/** The error message of the trigger that refuses a second permission of an agent with the same external id. */
+const EXTERNAL_ID_TAKEN = 'the external id is taken';
+
 function translateFailure(error: unknown): unknown {
   const message = String(error instanceof Error ? error.message : error);
   const constraint = /(NOT NULL|UNIQUE|CHECK) constraint failed: ([\w.]+)/.exec(message);
   if (constraint?.[1] && constraint[2]) {
     return new ConstraintError(constraint[1].toLowerCase() as ConstraintError['kind'], constraint[2]);
   }
+  if (message.includes(EXTERNAL_ID_TAKEN)) return new ConstraintError('unique', 'permissions.external_id');
   if (message.includes(MOVING)) return unavailable();
   // A statement that SQLite cannot compile or evaluate is a bug, not an outage.
   if (/SQLITE_(ERROR|RANGE|MISMATCH|TOOBIG)/.test(message)) return error;

@@ -169,13 +169,13 @@ export const permissions = sqliteTable(
     /** The digests of the input and of the preview (see `digestOf` in `permissions/digest.ts`). */
     inputDigest: text('input_digest'),
     previewDigest: text('preview_digest'),
-    /** The agent's own name for the request. */
+    /** The agent's own name for the request. A trigger refuses a second permission of the agent with the same name. */
     externalId: text('external_id'),
   },
   (table) => [
     primaryKey({ columns: [table.account, table.id] }),
     check('token_uses_left', sql`token_uses <= token_max_uses`),
-    uniqueIndex('permissions_by_external_id')
+    index('permissions_by_external_id')
       .on(table.account, table.externalId, table.agent)
       .where(sql`external_id is not null`),
     index('permissions_by_status').on(table.account, table.status, table.id),

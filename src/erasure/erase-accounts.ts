@@ -9,9 +9,9 @@ const processing = codeOf(FILE_STATUSES, 'processing');
 
 /**
  * Erases a slice of the account that was deleted first: its credentials, policies, activity records, erasure records
- * and stored answers, and the rows of its agents and webhooks. What belongs to an agent or a webhook is left to
- * `erase-agents.ts` and `erase-webhooks.ts`, and files to the task `clean_files`. Safe to stop at any point and to
- * repeat.
+ * and stored answers, the contents of its permissions, and the rows of its agents and webhooks. What belongs to an
+ * agent or a webhook is left to `erase-agents.ts` and `erase-webhooks.ts`, and files to the task `clean_files`. Safe to
+ * stop at any point and to repeat.
  * @returns whether there may be more to erase
  */
 export async function eraseAccounts(database: Database, now: number): Promise<boolean> {
@@ -43,6 +43,10 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
         and (status in (${processing}, ${codeOf(FILE_STATUSES, 'completed')}) or due_at > ${now + HOUR})`),
     run(sql`delete from activity where (account, id) in (
       select account, id from activity where account = ${account} limit ${DELETE_LIMIT})`),
+    // Usually a trigger deletes them with their permission, but an abandoned copy of an account can lack the
+    // permission.
+    run(sql`delete from permission_contents where (account, id) in (
+      select account, id from permission_contents where account = ${account} limit ${DELETE_LIMIT})`),
     run(sql`delete from erased_entries where id in (
       select id from erased_entries indexed by erased_entries_by_account where account = ${account} limit ${DELETE_LIMIT})`),
     run(sql`delete from stored_answers where (principal, key) in (
@@ -52,6 +56,7 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
       and not exists (select 1 from stored_answers indexed by stored_answers_by_subject where subject = ${subject})
       and not exists (select 1 from agents where account = ${account})
       and not exists (select 1 from erased_entries indexed by erased_entries_by_account where account = ${account})
+      and not exists (select 1 from permission_contents where account = ${account})
       and not exists (select 1 from activity where account = ${account})`),
   ]);
   return true;

@@ -26,16 +26,15 @@ import { limitAccount, limitCredential } from './rate-limit';
 
 /**
  * Makes a query of account data that runs in the same round trip as the authentication; null if nothing is needed. The
- * caller is not known yet: `owner` is an SQL expression for the number of their account. The query is wrapped in an
- * object, because a promise of a query would run it. An operation may need a second query.
- *
- * `caller` is an SQL expression for the id of the agent or token.
+ * caller is not known yet: `owner` is an SQL expression for the number of their account, and `callerId` one for the id
+ * of the agent or token. The queries are wrapped in an object, because a promise of a query would run it. `second` is
+ * for an operation that needs rows of another kind too.
  */
 export type Preload<Q extends Query, S extends Query = never> = (
   c: RequestContext,
   reader: Reader,
   owner: SQL<number>,
-  caller: SQL,
+  callerId: SQL,
 ) => Promise<{ query: Q; second?: S | null } | null>;
 
 type Access<P extends Principal, Q extends Query, S extends Query> = {
@@ -48,6 +47,8 @@ type Access<P extends Principal, Q extends Query, S extends Query> = {
     loadedSecond: S['_']['result'] | undefined;
     /** Authenticates the caller again and runs the preload query again. */
     reload: () => Promise<Q['_']['result'] | undefined>;
+    /** The same, with the rows of the second query. */
+    reloadSecond: () => Promise<S['_']['result'] | undefined>;
   };
 };
 
@@ -127,6 +128,7 @@ function accountAccess<P extends Principal, Q extends Query, S extends Query>(
     c.set('loaded', loaded);
     c.set('loadedSecond', second);
     c.set('reload', async () => (await authenticateAgain(preload)).loaded);
+    c.set('reloadSecond', async () => (await authenticateAgain(preload)).second);
     return next();
   });
 }

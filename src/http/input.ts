@@ -10,7 +10,8 @@ import { withDescription } from './operation';
 export const MAX_BODY_BYTES = 1024 * 1024;
 /**
  * Limits of a JSON body, checked before it is parsed, so that no later step overflows the stack or looks at too many
- * values. Valid bodies stay below them: free-form data has at most 16 KiB, which is 8,190 values, and 10 levels.
+ * values. Valid bodies stay below the number of values: input and preview of a request have at most 16 KiB each, which
+ * is 8,190 values each.
  */
 export const BODY_LIMITS = { levels: 64, values: 20_000 };
 export const MAX_FORM_PARAMETERS = 100;

@@ -16,14 +16,14 @@ import { MAX_CONTENT_BYTES, Preview } from './preview';
 export const EXTERNAL_ID = /^[\x21-\x7e]{1,255}$/;
 
 /** The fields of a request that say what exactly is to be approved. */
-export const contentFields = lazy(() => ({
+export const actFields = lazy(() => ({
   input: jsonValue(MAX_CONTENT_BYTES).meta({
     description: 'The arguments of the act: any JSON value of at most 16 KiB. A person sees it before deciding.',
     examples: [{ to: 'ada@example.com', subject: 'Your invoice' }],
   }),
   input_digest: z
     .string()
-    .regex(new RegExp(DIGEST), 'must be sha-256: and 43 base64url characters')
+    .regex(DIGEST, 'must be sha-256: and 43 base64url characters')
     .meta({
       minLength: DIGEST_LENGTH,
       maxLength: DIGEST_LENGTH,
@@ -43,8 +43,8 @@ export const contentFields = lazy(() => ({
     }),
 }));
 
-/** What a request sends of its contents. */
-export interface SentContents {
+/** What a request says about the act. */
+export interface SentAct {
   input?: Json | undefined;
   input_digest?: string | undefined;
   preview?: Preview | undefined;
@@ -52,10 +52,10 @@ export interface SentContents {
 }
 
 /**
- * Returns the columns of a permission that its contents set.
+ * Returns the columns of a permission that describe the act: title, digests and external id.
  * @throws Problem `invalid_request` if the digest is not that of the input
  */
-export async function contentColumns({ input, input_digest, preview, external_id }: SentContents) {
+export async function describeAct({ input, input_digest, preview, external_id }: SentAct) {
   const inputDigest = input === undefined ? null : await digestOf(input);
   if (inputDigest !== null && input_digest !== undefined && input_digest !== inputDigest) {
     throw invalidRequest([{ path: 'body.input_digest', message: 'is not the digest of `input`' }]);
@@ -68,19 +68,19 @@ export async function contentColumns({ input, input_digest, preview, external_id
   };
 }
 
-/** The members that only the creation and the GET of one permission show. */
+/** Input and preview as the answers that create or get one permission show them. */
 export interface ShownContents {
   input: Json;
   preview: Preview | null;
 }
 
-/** Shows the contents that a request sent. */
-export function presentSentContents({ input = null, preview }: SentContents): ShownContents {
+/** Shows the input and preview that a request sent. */
+export function presentSent({ input = null, preview }: SentAct): ShownContents {
   return { input, preview: preview ?? null };
 }
 
-/** Returns the row of a permission's contents; null if it has none. */
-export function contentsRow({ account, id }: Pick<PermissionRow, 'account' | 'id'>, { input, preview }: SentContents) {
+/** Returns the row for the input and preview of a permission; null if it has neither. */
+export function contentsRow({ account, id }: Pick<PermissionRow, 'account' | 'id'>, { input, preview }: SentAct) {
   if (input === undefined && preview === undefined) return null;
   return {
     account,
@@ -93,7 +93,7 @@ export function contentsRow({ account, id }: Pick<PermissionRow, 'account' | 'id
 /** A permission's row with its contents as JSON texts. */
 export type PermissionWithContents = PermissionRow & { input: string | null; preview: string | null };
 
-/** Shows the stored contents of a permission. */
+/** Shows the stored input and preview of a permission. */
 export function presentContents({ input, preview }: PermissionWithContents): ShownContents {
   return {
     input: input === null ? null : (JSON.parse(input) as Json),

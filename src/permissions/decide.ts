@@ -2,7 +2,7 @@ import { and, eq, gt } from 'drizzle-orm';
 import { permissions } from '../db/schema';
 import { Problem } from '../errors';
 import type { Context, UserContext } from '../http/context';
-import { digestsOf, draftPermissionEntry, type PermissionEntryDetails } from './draft-entry';
+import { digestDetails, draftPermissionEntry, type PermissionEntryDetails } from './draft-entry';
 import {
   isPermissionWithId,
   type Permission,
@@ -46,7 +46,7 @@ export async function decidePermission(
   const decisionReason = reason || null;
   const entry = draftPermissionEntry(context, row, event, {
     ...details,
-    ...digestsOf(row),
+    ...digestDetails(row),
     decided_by: decidedBy,
     decision_reason: decisionReason,
   });

@@ -6,11 +6,13 @@ import type { PermissionRow } from './permission';
 /** The part of a permission that its audit entries repeat. */
 export type EntrySubject = Pick<PermissionRow, 'account' | 'id' | 'action' | 'resource'>;
 
-/** The details of an entry without action and resource. `decided_by`, `decision_reason` and `policy_id` default to null. */
+/**
+ * The details of an entry without action and resource. `decided_by`, `decision_reason` and `policy_id` default to null.
+ */
 export type PermissionEntryDetails = Pick<EntryDetails, 'scope'> & Partial<Omit<EntryDetails, 'action' | 'resource'>>;
 
-/** The digests that the entries of a request and of its decision repeat. */
-export function digestsOf({ inputDigest, previewDigest }: Pick<PermissionRow, 'inputDigest' | 'previewDigest'>) {
+/** The details with the digests, which the entries of a request and of its decision have. */
+export function digestDetails({ inputDigest, previewDigest }: Pick<PermissionRow, 'inputDigest' | 'previewDigest'>) {
   return { input_digest: inputDigest, preview_digest: previewDigest };
 }
 

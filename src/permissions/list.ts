@@ -58,7 +58,7 @@ function hasAgent(row: { [C in keyof PermissionRow]: PermissionRow[C] | null }):
 /**
  * Selects the ids of the matching permissions, newest first. Within an account, agent or action, the indexes order by
  * status, then by id: the page merges one index range for each status, so its cost does not depend on how many
- * permissions match.
+ * permissions match. With an external id it depends on how many agents use that id.
  */
 function selectIds(
   principal: Principal,
@@ -69,7 +69,10 @@ function selectIds(
   const account = principal.account.number;
   const range = chooseRange(account, agentFilter(principal, agent_id, account), action, external_id);
   const older = after ? sql`and id < ${idBytes(after)}` : sql``;
-  const arms = statusRanges(wanted, now).map((status) => sql`select id from ${range} and ${status} ${older}`);
+  const statuses = statusRanges(wanted, now);
+  // Few permissions have an external id: one select reads them all, and sorts.
+  const ranges = external_id === undefined ? statuses : [sql`(${sql.join(statuses, sql` or `)})`];
+  const arms = ranges.map((status) => sql`select id from ${range} and ${status} ${older}`);
   return mergeSorted(arms, 'id', 'desc');
 }
 
@@ -80,7 +83,7 @@ function chooseRange(
   externalId: string | undefined,
 ): SQL {
   if (externalId !== undefined) {
-    // At most one permission per agent, so that other filters need no index.
+    // At most one permission per agent.
     return sql`permissions indexed by permissions_by_external_id
       where account = ${account} and external_id = ${externalId}
       ${agent ? sql`and agent = ${agent}` : sql``} ${action === undefined ? sql`` : sql`and action = ${action}`}`;

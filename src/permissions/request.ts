@@ -15,16 +15,16 @@ import { lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
 import {
-  contentColumns,
-  contentFields,
+  actFields,
   contentsRow,
+  describeAct,
   EXTERNAL_ID,
   findByExternalId,
   type PermissionWithContents,
   presentContents,
-  presentSentContents,
+  presentSent,
 } from './contents';
-import { digestsOf, draftPermissionEntry, type EntrySubject } from './draft-entry';
+import { digestDetails, draftPermissionEntry, type EntrySubject } from './draft-entry';
 import { Permission, type PermissionRow, presentPermission } from './permission';
 import { permissionFields } from './permission-fields';
 import { evaluatePolicies } from './policies/evaluate';
@@ -34,7 +34,7 @@ import { signActiveTokens } from './tokens/sign-active-tokens';
 
 const PermissionRequest = lazy(() => {
   const { scope, reason, expires_in, token_ttl, max_uses, ...target } = permissionFields();
-  const { input, input_digest, preview, external_id } = contentFields();
+  const { input, input_digest, preview, external_id } = actFields();
   return z
     .strictObject({
       ...target,
@@ -70,33 +70,41 @@ interface Loaded {
   existing: PermissionWithContents | undefined;
 }
 
+interface RequestPermissionContext extends AgentContext {
+  /** Authenticates the agent again, who may have lost access meanwhile, and reads `existing` again. */
+  findExisting: () => Promise<PermissionWithContents | undefined>;
+}
+
 /**
  * Creates a permission. If an active policy applies, it decides at once, and an approved permission is returned with
  * its token; otherwise the permission waits for a person until it expires.
  *
  * If the agent has already sent the same request under the same external id, returns that permission as it is now, and
- * writes nothing. Of several such requests at the same time, one creates the permission.
- * @throws Problem `conflict` if the agent or the account has the maximum number of pending requests, or the log is full;
- *   `external_id_conflict` if another request of the agent has the external id
+ * writes nothing. Of several such requests at the same time one creates the permission, and the others return it.
+ * @throws Problem `conflict` if the agent or the account has the maximum number of pending requests, or the log is
+ *   full; `external_id_conflict` if another request of the agent has the external id
  */
 export async function requestPermission(
-  context: AgentContext,
+  context: RequestPermissionContext,
   { policies, existing, ...input }: Loaded & RequestInput,
 ): Promise<{ permission: Permission; isNew: boolean }> {
-  const { principal, runtime, reader, ledger } = context;
+  const { principal, runtime, ledger, findExisting } = context;
   const { account, agent } = principal;
   const now = runtime.now();
   const { action, resource, scope, external_id: externalId } = input;
-  const contents = await contentColumns(input);
-  if (existing) return presentExisting(context, existing, { action, resource, scope, ...contents });
+  const columns = await describeAct(input);
+  const showExisting = (row: PermissionWithContents) =>
+    presentExisting(context, row, { action, resource, scope, inputDigest: columns.inputDigest });
+  if (existing) return showExisting(existing);
   const subject = { account: account.number, id: newId(runtime, 'perm'), action, resource };
-  const request = draftPermissionEntry(context, subject, 'request', { scope, ...digestsOf(contents) });
+  const request = draftPermissionEntry(context, subject, 'request', { scope, ...digestDetails(columns) });
   const { policy } = evaluatePolicies(policies, { agentId: agent.id, action, resource, scope });
-  const decision = policy && (await decideByPolicy(context, { subject, policy, input, digests: digestsOf(contents) }));
+  const decision =
+    policy && (await decideByPolicy(context, { subject, policy, input, digests: digestDetails(columns) }));
   const row: PermissionRow = {
     ...UNDECIDED,
     ...subject,
-    ...contents,
+    ...columns,
     agent: agent.number,
     agentId: agent.id,
     agentIsActive: true,
@@ -112,30 +120,32 @@ export async function requestPermission(
     lastEntry: (decision?.entry ?? request).id,
   };
   const tokens = await signActiveTokens(context, [row], now);
-  const permission = { ...presentPermission(row, now, tokens.get(row.id)), ...presentSentContents(input) };
+  const permission = { ...presentPermission(row, now, tokens.get(row.id)), ...presentSent(input) };
   // NULL, which the column refuses, if the quota of pending requests is reached.
   const requester = row.status === 'pending' ? agentUnlessQuotaReached(agent.number, account.number) : agent.number;
-  const stored = contentsRow(subject, input);
+  const contents = contentsRow(subject, input);
   let committed: readonly unknown[] | null;
   try {
     committed = await ledger.commit({
       changes: (write) => [
         write.insert(permissions).values({ ...row, agent: requester }),
-        ...(stored ? [write.insert(permissionContents).values(stored)] : []),
+        ...(contents ? [write.insert(permissionContents).values(contents)] : []),
       ],
       entries: decision ? [request, decision.entry] : [request],
       answer: { value: permission, subject: agent.id },
     });
   } catch (error) {
-    if (!(error instanceof ConstraintError) || error.kind !== 'unique' || externalId === undefined) throw error;
-    // Another request with this external id came first.
-    const names = { account: account.number, agent: agent.number, externalId };
-    const [[first]] = await reader.load([findByExternalId(reader, names)]);
+    if (!(error instanceof ConstraintError) || error.subject !== 'permissions.external_id') throw error;
+    // A concurrent request with this external id came first.
+    const first = await findExisting();
     if (!first) throw unavailable();
-    return presentExisting(context, first, { action, resource, scope, ...contents });
+    return showExisting(first);
   }
   // Only the quota refuses the agent's number: the ledger has checked the credential before.
   if (!committed) {
+    // The same request may have come first and taken the last place.
+    const first = externalId === undefined ? undefined : await findExisting();
+    if (first) return showExisting(first);
     throw new Problem(
       'conflict',
       `The agent has ${MAX_PENDING_REQUESTS_OF_AGENT} pending requests, or the account ${MAX_PENDING_REQUESTS}: the maximum. Decide some, or ` +
@@ -202,7 +212,7 @@ async function decideByPolicy(
     policy,
     input,
     digests,
-  }: { subject: EntrySubject; policy: PolicyRow; input: RequestInput; digests: ReturnType<typeof digestsOf> },
+  }: { subject: EntrySubject; policy: PolicyRow; input: RequestInput; digests: ReturnType<typeof digestDetails> },
 ): Promise<{ entry: Entry; columns: Partial<PermissionRow> & Pick<PermissionRow, 'status'> }> {
   const { scope } = input;
   const decision = { decided_by: policy.id, decision_reason: policy.reason, policy_id: policy.id, ...digests };
@@ -226,12 +236,12 @@ async function decideByPolicy(
   return { entry, columns: { status: 'approved', ...decided, ...token } };
 }
 
-/** A preload of the active policies, and of the permission that has the external id of the request already. */
-async function policiesAndExisting(c: RequestContext, reader: Reader, owner: SQL<number>, caller: SQL) {
+/** A preload of the active policies, and of the agent's permission that already has the external id of the request. */
+async function policiesAndExistingPermission(c: RequestContext, reader: Reader, owner: SQL<number>, agentId: SQL) {
   const { query } = await activePolicies(c, reader, owner);
   const { external_id: externalId } = (await readObject(c, readJson)) ?? {};
   if (typeof externalId !== 'string' || !EXTERNAL_ID.test(externalId)) return { query };
-  const agent = sql<number>`(select number from ${agents} where account = ${owner} and id = ${caller})`;
+  const agent = sql<number>`(select number from ${agents} where account = ${owner} and id = ${agentId})`;
   return { query, second: findByExternalId(reader, { account: owner, agent, externalId }) };
 }
 
@@ -241,17 +251,20 @@ export const requestPermissionRoute = new Hono().post(
     id: 'requestPermission',
     tag: 'Permissions',
     summary: 'Request a permission',
-    description: 'A policy may decide it at once; otherwise it waits for a person.',
+    description:
+      'A policy may decide it at once; otherwise it waits for a person. The same request with the same `external_id` is ' +
+      'answered 200 with the existing permission.',
     success: { ...created(Permission), mayExist: true },
     problems: ['conflict', 'external_id_conflict'],
   }),
-  agentAccess(policiesAndExisting),
+  agentAccess(policiesAndExistingPermission),
   noQuery(),
   body(PermissionRequest),
   async (c) => {
-    const { loaded: policies = [], loadedSecond: [existing] = [] } = c.var;
+    const { loaded: policies = [], loadedSecond: [existing] = [], reloadSecond } = c.var;
+    const context = { ...c.var.context, findExisting: async () => (await reloadSecond())?.[0] };
     const input = { policies, existing, ...c.req.valid('json') };
-    const { permission, isNew } = await requestPermission(c.var.context, input);
+    const { permission, isNew } = await requestPermission(context, input);
     return isNew ? answer(c, permission) : answerExisting(c, permission);
   },
 );

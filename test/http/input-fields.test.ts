@@ -261,7 +261,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
       token: { ...values.tokenField, required: true },
       action: values.comparedField(128),
       resource: values.comparedField(512),
-      input_digest: values.comparedField(512),
+      input_digest: values.comparedField(128),
     },
     owned: ['token_id', 'uses', 'agent_id', 'scope', 'active'],
   },

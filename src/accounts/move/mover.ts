@@ -67,7 +67,7 @@ const MOVE_SIZES = {
   rows: 1_000,
   characters: 1_000_000,
   /** Changes of rows that one slice copies. */
-  changes: 500,
+  changes: 200,
 };
 
 /** Milliseconds after which a move that holds its account without finishing is abandoned. */

@@ -5,7 +5,9 @@ import type { Counts } from './content';
 /** A person's decision is quick if it comes at most this long after the request, in milliseconds. */
 export const QUICK_DECISION_MS = 5 * SECOND;
 
-/** A denial is retried if one of the agent's next requests for the action, up to this many, is for the same resource. */
+/**
+ * A denial is retried if one of the agent's next requests for the action, up to this many, is for the same resource.
+ */
 export const RETRY_WINDOW = 5;
 
 /** How many example entries of a topic the figures keep: the first ones. */
@@ -21,6 +23,8 @@ export const FLAGS = {
   firstUse: 4,
   /** This expiry is that of an unused token, not of an undecided request. */
   unusedToken: 8,
+  /** This expiry is a withdrawal by the agent. */
+  withdrawn: 16,
 };
 
 /** Entries that count alike: they have the same agent, month, event type, decider and flags. */
@@ -53,7 +57,7 @@ const TOPICS = {
   use: ({ event }) => event === 'use',
   revocation: ({ event }) => event === 'revoke',
   unusedToken: ({ flags }) => (flags & FLAGS.unusedToken) !== 0,
-  undecidedRequest: ({ event, flags }) => event === 'expire' && (flags & FLAGS.unusedToken) === 0,
+  undecidedRequest: ({ event, flags }) => event === 'expire' && (flags & (FLAGS.unusedToken | FLAGS.withdrawn)) === 0,
   quickDecision: ({ flags }) => (flags & FLAGS.quick) !== 0,
   retriedDenial: ({ flags }) => (flags & FLAGS.retried) !== 0,
 } as const satisfies Record<string, (group: EntryGroup) => boolean>;

@@ -70,7 +70,8 @@ function selectEntries(range: PositionRange, low: number): SQL {
         when ${codeOf(EVENT_TYPES, 'approve')} then ${flag(quick, FLAGS.quick)}
         when ${codeOf(EVENT_TYPES, 'deny')} then ${flag(quick, FLAGS.quick)} + ${flag(retried, FLAGS.retried)}
         when ${codeOf(EVENT_TYPES, 'use')} then ${flag(sql`not ${usedBefore}`, FLAGS.firstUse)}
-        when ${codeOf(EVENT_TYPES, 'expire')} then ${flag(sql`${selectDetail('expired', 'entry')} = 'token'`, FLAGS.unusedToken)}
+        when ${codeOf(EVENT_TYPES, 'expire')} then case ${selectDetail('expired', 'entry')}
+          when 'token' then ${inlineNumber(FLAGS.unusedToken)} when 'withdrawn' then ${inlineNumber(FLAGS.withdrawn)} else 0 end
         else 0
       end as flags
     from audit_entries as entry not indexed where pos >= ${low} and pos < ${range.high}`;

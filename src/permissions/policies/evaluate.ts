@@ -49,9 +49,9 @@ function applies(policy: PolicyRow, { agentId, action, resource, scope }: Evalua
 }
 
 /**
- * Whether a scope meets a policy's conditions. In doubt (the scope lacks a key, a value has another type, a condition is
- * malformed) a denial applies and an approval does not: both fail closed. An approval with conditions must have one for
- * every key of the scope, because it does not allow what it does not mention.
+ * Whether a scope meets a policy's conditions. In doubt (the scope lacks a key, a value has another type, a condition
+ * is malformed) a denial applies and an approval does not: both fail closed. An approval with conditions must have one
+ * for every key of the scope, because it does not allow what it does not mention.
  */
 function conditionsHold({ effect, conditions }: PolicyRow, scope: JsonObject): boolean {
   const keys = Object.keys(conditions);
@@ -64,7 +64,10 @@ function conditionsHold({ effect, conditions }: PolicyRow, scope: JsonObject): b
   });
 }
 
-/** Whether a stored value has the form of a condition. Written without Zod, as it runs for every policy on every request. */
+/**
+ * Whether a stored value has the form of a condition. Written without Zod, as it runs for every policy on every
+ * request.
+ */
 function isCondition(value: unknown): value is PolicyCondition {
   if (!isJsonObject(value)) return false;
   return Object.entries(value).every(

@@ -28,9 +28,9 @@ export const tokenTypeHint = lazy(() =>
 );
 
 /**
- * Returns a function that makes the query for the permission whose token is in the body, as `token` or as `token_id`, to
- * run with the authentication. It makes none for a token that this service did not sign, nor for an invalid body, which
- * the validation refuses later.
+ * Returns a function that makes the query for the permission whose token is in the body, as `token` or as `token_id`,
+ * to run with the authentication. It makes none for a token that this service did not sign, nor for an invalid body,
+ * which the validation refuses later.
  */
 export function permissionOfToken(readBody: BodyReader) {
   return async (c: RequestContext, reader: Reader, owner: SQL<number>) => {

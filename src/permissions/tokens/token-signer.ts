@@ -38,8 +38,8 @@ export class TokenSigner {
   }
 
   /**
-   * Signs the token of a permission (JWT profile of RFC 9068, EdDSA of RFC 8037). Signing it again gives the same token,
-   * byte for byte, unless its key has been retired: then the newest key signs.
+   * Signs the token of a permission (JWT profile of RFC 9068, EdDSA of RFC 8037). Signing it again gives the same
+   * token, byte for byte, unless its key has been retired: then the newest key signs.
    */
   sign(permission: PermissionRow, token: GrantedToken): Promise<string> {
     const key = this.keys.find(({ id }) => id === token.keyId) ?? this.keys[0];

@@ -25,7 +25,7 @@ import {
   visiblePermission,
 } from '../permission';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH } from '../permission-fields';
-import { permissionOfToken, tokenText } from './token-input';
+import { permissionOfToken, shortText, tokenText } from './token-input';
 
 const TokenUse = lazy(() =>
   z
@@ -34,7 +34,7 @@ const TokenUse = lazy(() =>
       // Only compared: a value that no permission can have is a mismatch, not an invalid field.
       action: plainText(MAX_ACTION_LENGTH).optional().meta({ description: "If given, must be the token's." }),
       resource: plainText(MAX_RESOURCE_LENGTH).optional().meta({ description: "If given, must be the token's." }),
-      input_digest: plainText(MAX_RESOURCE_LENGTH).optional().meta({
+      input_digest: shortText().optional().meta({
         description: 'The digest of what is about to run. Must be given if the token has one, and only then.',
       }),
     })
@@ -186,7 +186,8 @@ function requireUsable(row: PermissionRow, input: UseInput, now: number): Grante
   if (token.status !== 'active') throw notActive(token.status);
   if (!row.agentIsActive) throw notActive('agent_inactive');
   const fits = (input.action ?? row.action) === row.action && (input.resource ?? row.resource) === row.resource;
-  if (!fits || (input.input_digest ?? null) !== row.inputDigest) throw notActive('mismatch');
+  if (!fits) throw notActive('mismatch');
+  if ((input.input_digest ?? null) !== row.inputDigest) throw notActive('mismatch', digestMismatch(row.inputDigest));
   return token;
 }
 
@@ -195,12 +196,18 @@ const EXPLANATIONS: Record<Refusal, string> = {
   used: 'The token has no use left. Ask for permission again.',
   revoked: 'The token was revoked. Ask for permission again.',
   unknown: 'The account has no such token.',
-  mismatch: 'The token is for another action, resource or input.',
+  mismatch: 'The token is for another action or resource.',
   agent_inactive: "The token's agent is inactive.",
 };
 
-function notActive(reason: Refusal): Problem {
-  return new Problem('token_not_active', EXPLANATIONS[reason], { members: { reason } });
+function digestMismatch(digest: string | null): string {
+  return digest === null
+    ? 'The token is not bound to an input. Send the request without `input_digest`.'
+    : 'The token is bound to an input. Send the digest of what is about to run as `input_digest`.';
+}
+
+function notActive(reason: Refusal, detail = EXPLANATIONS[reason]): Problem {
+  return new Problem('token_not_active', detail, { members: { reason } });
 }
 
 export const useTokenRoute = new Hono().post(
