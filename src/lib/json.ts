@@ -58,6 +58,29 @@ export function surrogateFault(text: string): string | null {
   return text.isWellFormed() ? null : 'must not contain a lone surrogate';
 }
 
+/** The reviver of `JSON.parse` with the text of each value (https://tc39.es/proposal-json-parse-with-source). */
+type SourceReviver = (key: string, value: unknown, context: { source?: string }) => unknown;
+
+/**
+ * Whether a member of a JSON object contains a whole number that a double cannot hold, such as 9007199254740993: parsing
+ * changes it without an error. Other numbers are rounded as decimal fractions always are.
+ */
+export function hasInexactInteger(text: string, member: string): boolean {
+  const inexact = Symbol();
+  const mark: SourceReviver = (_, value, { source = '' }) => (isInexactInteger(value, source) ? inexact : value);
+  const body: unknown = JSON.parse(text, mark as (key: string, value: unknown) => unknown);
+  const value = isJsonObject(body) ? body[member] : undefined;
+  for (let level: unknown[] = [value]; level.length > 0; level = level.flatMap(namesAndMembers)) {
+    if (level.includes(inexact)) return true;
+  }
+  return false;
+}
+
+function isInexactInteger(value: unknown, source: string): boolean {
+  if (typeof value !== 'number' || !Number.isFinite(value) || !/^-?\d+$/.test(source)) return false;
+  return BigInt(source) !== BigInt(value) && String(value) !== source;
+}
+
 /** Whether two JSON values are equal in any order of their names. Recurses no deeper than the shallower of the two. */
 export function equalJson(a: Json, b: Json): boolean {
   if (Array.isArray(a)) {

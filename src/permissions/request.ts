@@ -3,14 +3,14 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { ConstraintError, type Reader } from '../db/database';
 import { agents, pendingPermissions, permissionContents, permissions } from '../db/schema';
-import { Problem, unavailable } from '../errors';
+import { invalidRequest, Problem, unavailable } from '../errors';
 import { agentAccess } from '../http/access';
 import { type AgentContext, newId, type RequestContext } from '../http/context';
 import { EXAMPLE } from '../http/examples';
-import { body, noQuery, readJson, readObject } from '../http/input';
+import { body, noQuery, readBodyText, readJson, readObject } from '../http/input';
 import { answer, answerExisting, created, operation } from '../http/operation';
 import type { Entry } from '../ledger/entry';
-import { equalJson } from '../lib/json';
+import { equalJson, hasInexactInteger } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
 import { withPrefix } from '../lib/typeid';
@@ -264,6 +264,11 @@ export const requestPermissionRoute = new Hono().post(
     const { loaded: policies = [], loadedSecond: [existing] = [], reloadSecond } = c.var;
     const context = { ...c.var.context, findExisting: async () => (await reloadSecond())?.[0] };
     const input = { policies, existing, ...c.req.valid('json') };
+    if (input.input !== undefined && hasInexactInteger(await readBodyText(c), 'input')) {
+      throw invalidRequest([
+        { path: 'body.input', message: 'has a whole number that a double cannot hold: send it as text' },
+      ]);
+    }
     const { permission, isNew } = await requestPermission(context, input);
     return isNew ? answer(c, permission) : answerExisting(c, permission);
   },
