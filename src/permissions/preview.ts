@@ -11,6 +11,9 @@ const MAX_BLOCKS = 10;
 const FIELD_KINDS = ['text', 'money', 'email', 'url', 'count', 'time'] as const;
 const BLOCK_KINDS = ['text', 'code', 'json', 'diff'] as const;
 
+/** Matches a text with a character that is seen: no control or format character, no space, no letter without a shape. */
+const VISIBLE = /[^\p{C}\p{Z}\u2800\u3164\u115f\u1160\uffa0]/u;
+
 const EXAMPLE_PREVIEW = {
   title: 'Reply to ticket 4711',
   fields: [{ label: 'To', value: 'ada@example.com', kind: 'email' as const }],
@@ -22,7 +25,7 @@ export const Preview = lazy(() =>
   z
     .strictObject({
       title: plainText(MAX_CONTENT_BYTES)
-        .regex(/\S/, 'must not be blank')
+        .regex(VISIBLE, 'must not be blank')
         .meta({ pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$' }),
       summary: plainText(MAX_CONTENT_BYTES).optional(),
       fields: z

@@ -134,6 +134,10 @@ describe('a request with input and preview', () => {
     ['preview.title', { preview: {} }],
     ['preview.title', { preview: { title: ' ' } }],
     ['preview.title', { preview: { title: 'a\u0000' } }],
+    ...['\u200b', '\u2060', '\u2800', '\u00ad', '\u202e\u202c', '\u0001', '\u3164'].map((title): [string, object] => [
+      'preview.title',
+      { preview: { title } },
+    ]),
     ['preview', { preview: { title: big } }],
     ['preview', { preview: null }],
     ['preview.fields', { preview: { title: 'a', fields: Array(51).fill({ label: 'a', value: 'b' }) } }],
