@@ -24,31 +24,31 @@ import { claimedScope } from './oidc/identity';
 import { withDescription } from './operation';
 import { limitAccount, limitCredential } from './rate-limit';
 
+/** Queries by name; null for one that is not needed. */
+type NamedQueries = Record<string, Query | null>;
+
+/** The rows of each query by its name; undefined for null. */
+type LoadedRows<Q extends NamedQueries> = { [N in keyof Q]: NonNullable<Q[N]>['_']['result'] | undefined };
+
 /**
- * Makes a query of account data that runs in the same round trip as the authentication; null if nothing is needed. The
- * caller is not known yet: `owner` is an SQL expression for the number of their account, and `callerId` one for the id
- * of the agent or token. The queries are wrapped in an object, because a promise of a query would run it. `second` is
- * for an operation that needs rows of another kind too.
+ * Makes queries of account data that run in the same round trip as the authentication. The caller is not known yet:
+ * `owner` is an SQL expression for the number of their account, and `callerId` one for the id of the agent or token.
  */
-export type Preload<Q extends Query, S extends Query = never> = (
+export type Preload<Q extends NamedQueries> = (
   c: RequestContext,
   reader: Reader,
   owner: SQL<number>,
   callerId: SQL,
-) => Promise<{ query: Q; second?: S | null } | null>;
+) => Promise<Q>;
 
-type Access<P extends Principal, Q extends Query, S extends Query> = {
+type Access<P extends Principal, Q extends NamedQueries> = {
   Bindings: AppEnv['Bindings'];
   Variables: AppEnv['Variables'] & {
     context: Context<P>;
-    /** The rows of the preload query; undefined if there was none. */
-    loaded: Q['_']['result'] | undefined;
-    /** The rows of the second preload query; undefined if there was none. */
-    loadedSecond: S['_']['result'] | undefined;
-    /** Authenticates the caller again and runs the preload query again. */
-    reload: () => Promise<Q['_']['result'] | undefined>;
-    /** The same, with the rows of the second query. */
-    reloadSecond: () => Promise<S['_']['result'] | undefined>;
+    /** The rows that the preload found. */
+    loaded: LoadedRows<Q>;
+    /** Authenticates the caller again and runs the preload again. */
+    reload: () => Promise<LoadedRows<Q>>;
   };
 };
 
@@ -60,7 +60,7 @@ export const ACCESS_PROBLEMS = ['unauthorized', 'wrong_credential', 'account_ina
 const USER_PROBLEMS = [...ACCESS_PROBLEMS, 'insufficient_scope'] as const;
 
 /** Admits user tokens and JWTs that have the scope, and sets `c.var.context` to a `UserContext`. */
-export function userAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) {
+export function userAccess<Q extends NamedQueries>(scope: Scope, preload?: Preload<Q>) {
   return withDescription(
     accountAccess((principal) => requireUser(principal, scope), preload),
     { callers: [{ credential: 'userToken', scope }], problems: USER_PROBLEMS },
@@ -68,7 +68,7 @@ export function userAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) 
 }
 
 /** Admits agent keys, and sets `c.var.context` to an `AgentContext`. */
-export function agentAccess<Q extends Query, S extends Query = never>(preload?: Preload<Q, S>) {
+export function agentAccess<Q extends NamedQueries>(preload?: Preload<Q>) {
   return withDescription(accountAccess(requireAgent, preload), {
     callers: [{ credential: 'agentKey' }],
     problems: ACCESS_PROBLEMS,
@@ -76,10 +76,10 @@ export function agentAccess<Q extends Query, S extends Query = never>(preload?: 
 }
 
 /** Admits agent keys, and user tokens and JWTs that have the scope. Sets `c.var.context`. */
-export function sharedAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>) {
+export function sharedAccess<Q extends NamedQueries>(scope: Scope, preload?: Preload<Q>) {
   const requireEither = (principal: Principal) =>
     principal.kind === 'agent' ? principal : requireUser(principal, scope);
-  return withDescription(accountAccess<Principal, Q, never>(requireEither, preload), {
+  return withDescription(accountAccess<Principal, Q>(requireEither, preload), {
     callers: [{ credential: 'agentKey' }, { credential: 'userToken', scope }],
     problems: USER_PROBLEMS,
   });
@@ -90,25 +90,21 @@ export function sharedAccess<Q extends Query>(scope: Scope, preload?: Preload<Q>
  * gets that answer instead.
  * @param authorize throws a Problem for a principal who may not call the operation
  */
-function accountAccess<P extends Principal, Q extends Query, S extends Query>(
+function accountAccess<P extends Principal, Q extends NamedQueries>(
   authorize: (principal: Principal) => P,
-  preload: Preload<Q, S> | undefined,
+  preload: Preload<Q> | undefined,
 ) {
-  return createMiddleware<Access<P, Q, S>>(async (c, next) => {
+  return createMiddleware<Access<P, Q>>(async (c, next) => {
     const { config, runtime, origin } = c.var;
     const credential = await bearerCredential(c);
     // A malformed credential fails below without a database query, and counts against the client's address.
     if (isWellFormed(c, credential)) await limitCredential(c, credential);
-    const { database, reference, key, stored, loaded, second, ...caller } = await authenticateRequest(
-      c,
-      credential,
-      preload,
-    );
+    const { database, reference, key, stored, loaded, ...caller } = await authenticateRequest(c, credential, preload);
     c.set('database', database);
     c.set('caller', callerLogFields(caller.principal));
     const principal = authorize(caller.principal);
     await limitAccount(c, principal);
-    const authenticateAgain = async (preload?: Preload<Q, S>) => {
+    const authenticateAgain = async (preload?: Preload<Q>) => {
       const again = await authenticateRequest(c, credential, preload, false);
       authorize(again.principal);
       return again;
@@ -126,9 +122,7 @@ function accountAccess<P extends Principal, Q extends Query, S extends Query>(
       await authenticateAgain();
     });
     c.set('loaded', loaded);
-    c.set('loadedSecond', second);
     c.set('reload', async () => (await authenticateAgain(preload)).loaded);
-    c.set('reloadSecond', async () => (await authenticateAgain(preload)).second);
     return next();
   });
 }
@@ -138,10 +132,10 @@ function accountAccess<P extends Principal, Q extends Query, S extends Query>(
  * trip.
  * @param mayCreateAccount whether a person who signs in for the first time gets an account
  */
-async function authenticateRequest<Q extends Query, S extends Query>(
+async function authenticateRequest<Q extends NamedQueries>(
   c: RequestContext,
   credential: string,
-  preload?: Preload<Q, S>,
+  preload?: Preload<Q>,
   mayCreateAccount = true,
 ) {
   if (await isOperatorToken(c, credential)) {
@@ -150,14 +144,18 @@ async function authenticateRequest<Q extends Query, S extends Query>(
   // JWTs of one person share idempotency keys only if their scopes are equal, because an answer may contain a secret.
   const key = await idempotencyKey(c, claimedScope(c, credential));
   const now = c.var.runtime.now();
+  let names: string[] = [];
   const queries: PreloadQueries = async (reader, { id, account }) => {
     const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
-    const wanted = await preload?.(c, reader, account, id);
-    return [stored, wanted?.query ?? null, wanted?.second ?? null];
+    const wanted: NamedQueries = (await preload?.(c, reader, account, id)) ?? {};
+    names = Object.keys(wanted);
+    return [stored, ...Object.values(wanted)];
   };
-  const { loaded, ...caller } = await authenticate(c, credential, queries, mayCreateAccount);
-  const [stored] = (loaded[0] ?? []) as StoredAnswer[];
-  return { ...caller, key, stored, loaded: loaded[1], second: loaded[2] };
+  const authentication = await authenticate(c, credential, queries, mayCreateAccount);
+  const [answers = [], ...rows] = authentication.loaded;
+  const [stored] = answers as StoredAnswer[];
+  const loaded = Object.fromEntries(names.map((name, i) => [name, rows[i]])) as LoadedRows<Q>;
+  return { ...authentication, key, stored, loaded };
 }
 
 function answerKey(principal: Principal, key: Uint8Array) {

@@ -49,15 +49,15 @@ export function choice<const W extends readonly [string, ...string[]]>(words: W)
   return z.enum(words, `must be one of ${words.join(', ')}`);
 }
 
-/** A list of 1 to `max` members. */
-export function listOf<M extends z.ZodType>(member: M, max: number) {
+/** A list of `min` to `max` members. */
+export function listOf<M extends z.ZodType>(member: M, max: number, min: 0 | 1 = 1) {
   const message = `must have at most ${max} members`;
   // The length is checked before the members, so that a long list of invalid members gives one error.
   const refuseMany = (value: unknown, refinement: z.core.$RefinementCtx) => {
     if (Array.isArray(value) && value.length > max) refuse(refinement, message);
     return value;
   };
-  return z.preprocess(refuseMany, z.array(member).min(1, 'must have at least one member').max(max, message));
+  return z.preprocess(refuseMany, z.array(member).min(min, 'must have at least one member').max(max, message));
 }
 
 /** The object itself is level 1. */

@@ -76,7 +76,7 @@ export const approvePermissionRoute = new Hono().post(
   noQuery(),
   body(Approval),
   async (c) => {
-    const input = { permission: c.var.loaded?.[0], ...c.req.valid('json') };
+    const input = { permission: c.var.loaded.permission?.[0], ...c.req.valid('json') };
     return answer(c, await approvePermission(c.var.context, input));
   },
 );

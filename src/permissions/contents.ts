@@ -7,7 +7,7 @@ import type { RequestContext } from '../http/context';
 import { jsonValue } from '../http/fields';
 import type { Json } from '../lib/json';
 import { lazy } from '../lib/lazy';
-import { type Id, parseId } from '../lib/typeid';
+import { parseId } from '../lib/typeid';
 import { DIGEST, DIGEST_LENGTH, digestOf } from './digest';
 import { isPermissionWithId, type PermissionRow, permissionColumns } from './permission';
 import { MAX_CONTENT_BYTES, Preview } from './preview';
@@ -112,16 +112,16 @@ function selectWithContents(reader: Reader) {
     );
 }
 
-/** Makes the preload of the permission whose id is in the path, with its contents; null for a malformed id. */
+/** Makes the preload of the permission whose id is in the path, with its contents; none for a malformed id. */
 export async function permissionWithContentsInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
-  const id: Id<'perm'> | null = parseId('perm', c.req.param('id') ?? '');
-  return id && { query: selectWithContents(reader).where(isPermissionWithId(owner, id)) };
+  const id = parseId('perm', c.req.param('id') ?? '');
+  return { permission: id && selectWithContents(reader).where(isPermissionWithId(owner, id)) };
 }
 
 /** Selects the permission that an agent requested under an external id, with its contents. */
 export function findByExternalId(
   reader: Reader,
-  { account, agent, externalId }: { account: number | SQL<number>; agent: number | SQL<number>; externalId: string },
+  { account, agent, externalId }: { account: SQL<number>; agent: SQL<number>; externalId: string },
 ) {
   return selectWithContents(reader).where(
     sql`${permissions.account} = ${account} and ${permissions.externalId} = ${externalId}

@@ -2,6 +2,7 @@ import { and, eq, gt } from 'drizzle-orm';
 import { permissions } from '../db/schema';
 import { Problem } from '../errors';
 import type { Context, UserContext } from '../http/context';
+import type { Entry } from '../ledger/entry';
 import { digestDetails, draftPermissionEntry, type PermissionEntryDetails } from './draft-entry';
 import {
   isPermissionWithId,
@@ -41,7 +42,6 @@ export async function decidePermission(
   row: PermissionRow,
   { event, reason, details, columns }: Decision,
 ): Promise<Permission> {
-  const now = context.runtime.now();
   const decidedBy = context.principal.account.id;
   const decisionReason = reason || null;
   const entry = draftPermissionEntry(context, row, event, {
@@ -50,10 +50,29 @@ export async function decidePermission(
     decided_by: decidedBy,
     decision_reason: decisionReason,
   });
-  const decided = { ...columns, decidedBy, decidedAt: now, decisionReason, lastEntry: entry.id, updatedAt: now };
-  const permission = presentPermission({ ...row, ...decided }, now);
-  const committed = await context.ledger.commit({
-    changes: (write) => [write.update(permissions).set(decided).where(isStillPending(row, now))],
+  const decided = { ...columns, decidedBy, decidedAt: context.runtime.now(), decisionReason };
+  return settlePermission(context, row, { entry, columns: decided });
+}
+
+/**
+ * Ends the wait of a pending permission: stores its new columns with the audit entry, and returns it.
+ * @throws Problem `not_pending` if it was decided, expired or was deleted after it was read
+ */
+export async function settlePermission(
+  { runtime, ledger }: Context,
+  row: PermissionRow,
+  { entry, columns }: { entry: Entry; columns: Partial<PermissionRow> },
+): Promise<Permission> {
+  const now = runtime.now();
+  const settled = { ...columns, lastEntry: entry.id, updatedAt: now };
+  const permission = presentPermission({ ...row, ...settled }, now);
+  const isPending = and(
+    isPermissionWithId(row.account, row.id),
+    eq(permissions.status, 'pending'),
+    gt(permissions.expiresAt, now),
+  );
+  const committed = await ledger.commit({
+    changes: (write) => [write.update(permissions).set(settled).where(isPending)],
     entries: [entry],
     answer: { value: permission, subject: row.agentId },
   });
@@ -61,12 +80,6 @@ export async function decidePermission(
   return permission;
 }
 
-/** The guard of a decision: finds the permission only if it still waits for one. */
-export function isStillPending({ account, id }: PermissionRow, now: number) {
-  return and(isPermissionWithId(account, id), eq(permissions.status, 'pending'), gt(permissions.expiresAt, now));
-}
-
-/** The problem that a permission no longer waits for a decision. */
-export function notPending(why: string): Problem {
+function notPending(why: string): Problem {
   return new Problem('not_pending', `The permission ${why}.`);
 }

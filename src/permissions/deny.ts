@@ -42,7 +42,7 @@ export const denyPermissionRoute = new Hono().post(
   noQuery(),
   body(Denial),
   async (c) => {
-    const input = { permission: c.var.loaded?.[0], ...c.req.valid('json') };
+    const input = { permission: c.var.loaded.permission?.[0], ...c.req.valid('json') };
     return answer(c, await denyPermission(c.var.context, input));
   },
 );

@@ -71,7 +71,7 @@ export const getPermissionRoute = new Hono().get(
   query(PermissionQuery),
   async (c) => {
     const { loaded, reload, runtime } = c.var;
-    const context = { ...c.var.context, clock: runtime, reload: async () => (await reload())?.[0] };
-    return answer(c, await getPermission(context, { permission: loaded?.[0], ...c.req.valid('query') }));
+    const context = { ...c.var.context, clock: runtime, reload: async () => (await reload()).permission?.[0] };
+    return answer(c, await getPermission(context, { permission: loaded.permission?.[0], ...c.req.valid('query') }));
   },
 );

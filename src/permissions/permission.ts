@@ -210,7 +210,7 @@ export function isPermissionWithId(account: number | SQL<number>, id: Id<'perm'>
 /** Makes the query for the permission in the path, to run with the authentication; null for a malformed id. */
 export async function permissionInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const id = parseId('perm', c.req.param('id') ?? '');
-  return id && { query: findPermission(reader, owner, id) };
+  return { permission: id && findPermission(reader, owner, id) };
 }
 
 /** The loaded permission; null if there is none, or if it belongs to another agent than the one that calls. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { plainText } from '../http/fields';
+import { choice, listOf, plainText } from '../http/fields';
 import { jsonSize } from '../lib/json';
 import { lazy } from '../lib/lazy';
 
@@ -28,26 +28,24 @@ export const Preview = lazy(() =>
         .regex(VISIBLE, 'must not be blank')
         .meta({ pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$' }),
       summary: plainText(MAX_CONTENT_BYTES).optional(),
-      fields: z
-        .array(
-          z.strictObject({
-            label: plainText(MAX_CONTENT_BYTES),
-            value: plainText(MAX_CONTENT_BYTES),
-            kind: z.enum(FIELD_KINDS, `must be one of ${FIELD_KINDS.join(', ')}`).optional(),
-          }),
-        )
-        .max(MAX_FIELDS, `must have at most ${MAX_FIELDS} members`)
-        .optional(),
-      blocks: z
-        .array(
-          z.strictObject({
-            title: plainText(MAX_CONTENT_BYTES).optional(),
-            kind: z.enum(BLOCK_KINDS, `must be one of ${BLOCK_KINDS.join(', ')}`),
-            text: plainText(MAX_CONTENT_BYTES),
-          }),
-        )
-        .max(MAX_BLOCKS, `must have at most ${MAX_BLOCKS} members`)
-        .optional(),
+      fields: listOf(
+        z.strictObject({
+          label: plainText(MAX_CONTENT_BYTES),
+          value: plainText(MAX_CONTENT_BYTES),
+          kind: choice(FIELD_KINDS).optional(),
+        }),
+        MAX_FIELDS,
+        0,
+      ).optional(),
+      blocks: listOf(
+        z.strictObject({
+          title: plainText(MAX_CONTENT_BYTES).optional(),
+          kind: choice(BLOCK_KINDS),
+          text: plainText(MAX_CONTENT_BYTES),
+        }),
+        MAX_BLOCKS,
+        0,
+      ).optional(),
     })
     .refine((preview) => jsonSize(preview) <= MAX_CONTENT_BYTES, `must be at most ${MAX_CONTENT_BYTES} bytes of JSON`)
     .meta({

@@ -238,11 +238,11 @@ async function decideByPolicy(
 
 /** A preload of the active policies, and of the agent's permission that already has the external id of the request. */
 async function policiesAndExistingPermission(c: RequestContext, reader: Reader, owner: SQL<number>, agentId: SQL) {
-  const { query } = await activePolicies(c, reader, owner);
+  const { policies } = await activePolicies(c, reader, owner);
   const { external_id: externalId } = (await readObject(c, readJson)) ?? {};
-  if (typeof externalId !== 'string' || !EXTERNAL_ID.test(externalId)) return { query };
+  if (typeof externalId !== 'string' || !EXTERNAL_ID.test(externalId)) return { policies, existing: null };
   const agent = sql<number>`(select number from ${agents} where account = ${owner} and id = ${agentId})`;
-  return { query, second: findByExternalId(reader, { account: owner, agent, externalId }) };
+  return { policies, existing: findByExternalId(reader, { account: owner, agent, externalId }) };
 }
 
 export const requestPermissionRoute = new Hono().post(
@@ -261,9 +261,9 @@ export const requestPermissionRoute = new Hono().post(
   noQuery(),
   body(PermissionRequest),
   async (c) => {
-    const { loaded: policies = [], loadedSecond: [existing] = [], reloadSecond } = c.var;
-    const context = { ...c.var.context, findExisting: async () => (await reloadSecond())?.[0] };
-    const input = { policies, existing, ...c.req.valid('json') };
+    const { loaded, reload } = c.var;
+    const context = { ...c.var.context, findExisting: async () => (await reload()).existing?.[0] };
+    const input = { policies: loaded.policies ?? [], existing: loaded.existing?.[0], ...c.req.valid('json') };
     if (input.input !== undefined && hasInexactInteger(await readBodyText(c), 'input')) {
       throw invalidRequest([
         { path: 'body.input', message: 'has a whole number that a double cannot hold: send it as text' },

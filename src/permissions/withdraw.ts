@@ -1,12 +1,11 @@
 import { Hono } from 'hono';
-import { permissions } from '../db/schema';
 import { agentAccess } from '../http/access';
 import type { AgentContext } from '../http/context';
 import { body, NoFields, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { isStillPending, notPending, requirePending } from './decide';
+import { requirePending, settlePermission } from './decide';
 import { draftPermissionEntry } from './draft-entry';
-import { Permission, type PermissionRow, permissionInPath, presentPermission } from './permission';
+import { Permission, type PermissionRow, permissionInPath } from './permission';
 
 /**
  * Withdraws a pending request of the agent: it expires at once, with an `expire` entry that says so.
@@ -17,17 +16,8 @@ export async function withdrawPermission(
   { permission }: { permission: PermissionRow | undefined },
 ): Promise<Permission> {
   const row = requirePending(context, permission);
-  const now = context.runtime.now();
   const entry = draftPermissionEntry(context, row, 'expire', { scope: row.scope, expired: 'withdrawn' });
-  const expired = { status: 'expired' as const, lastEntry: entry.id, updatedAt: now };
-  const withdrawn = presentPermission({ ...row, ...expired }, now);
-  const committed = await context.ledger.commit({
-    changes: (write) => [write.update(permissions).set(expired).where(isStillPending(row, now))],
-    entries: [entry],
-    answer: { value: withdrawn, subject: row.agentId },
-  });
-  if (!committed) throw notPending('was decided at the same time; read it to see how');
-  return withdrawn;
+  return settlePermission(context, row, { entry, columns: { status: 'expired' } });
 }
 
 export const withdrawPermissionRoute = new Hono().post(
@@ -44,5 +34,5 @@ export const withdrawPermissionRoute = new Hono().post(
   agentAccess(permissionInPath),
   noQuery(),
   body(NoFields),
-  async (c) => answer(c, await withdrawPermission(c.var.context, { permission: c.var.loaded?.[0] })),
+  async (c) => answer(c, await withdrawPermission(c.var.context, { permission: c.var.loaded.permission?.[0] })),
 );

@@ -106,7 +106,7 @@ export const createWebhookRoute = new Hono().post(
   noQuery(),
   body(WebhookCreation),
   async (c) => {
-    const input = { agents: c.var.loaded ?? [], ...c.req.valid('json') };
+    const input = { agents: c.var.loaded.agents ?? [], ...c.req.valid('json') };
     return answer(c, await createWebhook(c.var.context, input));
   },
 );

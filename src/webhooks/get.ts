@@ -15,5 +15,5 @@ export const getWebhookRoute = new Hono().get(
   }),
   userAccess('webhooks:read', webhookOfPath),
   noQuery(),
-  async (c) => answer(c, presentWebhook(requireLoaded(c.var.loaded, 'webhook'))),
+  async (c) => answer(c, presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'))),
 );

@@ -69,5 +69,6 @@ export const rotateSecretRoute = new Hono().post(
   userAccess('webhooks:write', webhookOfPath),
   noQuery(),
   body(NoFields),
-  async (c) => answer(c, await rotateSecret(c.var.context, { webhook: requireLoaded(c.var.loaded, 'webhook') })),
+  async (c) =>
+    answer(c, await rotateSecret(c.var.context, { webhook: requireLoaded(c.var.loaded.webhook, 'webhook') })),
 );

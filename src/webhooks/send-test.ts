@@ -32,5 +32,5 @@ export const testWebhookRoute = new Hono().post(
   userAccess('webhooks:write', webhookOfPath),
   noQuery(),
   body(NoFields),
-  async (c) => answer(c, await testWebhook(c.var.context, { webhook: requireLoaded(c.var.loaded, 'webhook') })),
+  async (c) => answer(c, await testWebhook(c.var.context, { webhook: requireLoaded(c.var.loaded.webhook, 'webhook') })),
 );

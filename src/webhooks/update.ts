@@ -136,7 +136,7 @@ export const updateWebhookRoute = new Hono().put(
   noQuery(),
   body(WebhookUpdate),
   async (c) => {
-    const input = { id: pathId(c, 'webhook'), agents: c.var.loaded ?? [], ...c.req.valid('json') };
+    const input = { id: pathId(c, 'webhook'), agents: c.var.loaded.agents ?? [], ...c.req.valid('json') };
     return answer(c, await updateWebhook(c.var.context, input));
   },
 );

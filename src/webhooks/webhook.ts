@@ -3,14 +3,13 @@ import * as z from 'zod';
 import type { Reader } from '../db/database';
 import { agents, WEBHOOK_EVENTS, webhooks } from '../db/schema';
 import type { Config } from '../env';
-import { invalidRequest, notFound, Problem } from '../errors';
+import { invalidRequest, notFound } from '../errors';
 import type { RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice, idText, listOf, plainText, text } from '../http/fields';
-import { readJson } from '../http/input';
+import { readJson, readObject } from '../http/input';
 import { idField, timeField } from '../http/response-fields';
 import { toHex } from '../lib/bytes';
-import { isJsonObject } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { findTargetFault } from '../lib/target';
 import { formatTime } from '../lib/time';
@@ -133,7 +132,7 @@ export function webhookOwnerSql(account: number, id: Id<'webhook'>): SQL<number>
 /** Makes the preload (see `http/access.ts`) of the webhook that the path names. */
 export async function webhookOfPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const id = parseId('webhook', c.req.param('id') ?? '');
-  return id && { query: reader.select().from(webhooks).where(isWebhook(owner, id)) };
+  return { webhook: id && reader.select().from(webhooks).where(isWebhook(owner, id)) };
 }
 
 /**
@@ -148,20 +147,17 @@ export function requireLoaded<T>(loaded: T[] | undefined, noun: 'webhook' | 'del
 
 /**
  * Makes the preload of those agents that the account has, out of the ones that `agent_ids` names in the body. The body
- * is not validated yet; for an invalid one null is returned, or fewer agents are found.
+ * is not validated yet: for an invalid one fewer agents are found, or none.
  */
 export async function agentsOfBody(c: RequestContext, reader: Reader, owner: SQL<number>) {
-  const body = await readJson(c).catch((error: unknown) => {
-    if (error instanceof Problem) return null;
-    throw error;
-  });
-  const named: unknown[] = isJsonObject(body) && Array.isArray(body.agent_ids) ? body.agent_ids : [];
+  const { agent_ids: listed } = (await readObject(c, readJson)) ?? {};
+  const named: unknown[] = Array.isArray(listed) ? listed : [];
   const ids = named.slice(0, MAX_AGENTS).flatMap((id) => (typeof id === 'string' ? (parseId('agent', id) ?? []) : []));
-  if (ids.length === 0) return null;
+  if (ids.length === 0) return { agents: null };
   // As one parameter, because D1 allows at most 100 per statement.
   const wanted = sql`(select unhex(value) from json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}))`;
   const isWanted = and(eq(agents.account, owner), sql`${agents.id} in ${wanted}`);
-  return { query: reader.select({ id: agents.id }).from(agents).where(isWanted) };
+  return { agents: reader.select({ id: agents.id }).from(agents).where(isWanted) };
 }
 
 /**

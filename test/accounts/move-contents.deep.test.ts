@@ -5,11 +5,12 @@ import { Mover, type MoverShard } from '../../src/accounts/move/mover';
 import { Cost, Database } from '../../src/db/database';
 import { openErasure } from '../support/agent-erasure';
 import { checkLeftovers } from '../support/check-leftovers';
+import { FaultyDatabase } from '../support/faults';
 import { findRemains, isMoving, orderMove } from '../support/moves';
 import { sealLogs } from '../support/seal';
 import { DATABASES } from '../support/shards';
 import { emptyTables } from '../support/tables';
-import { type Json, World } from '../support/world';
+import { type Json, makeAgent, World } from '../support/world';
 
 const ACT = { action: 'payment.send', resource: 'account:4711', scope: { amount: 500 } };
 const DAY = 86_400_000;
@@ -20,11 +21,6 @@ beforeEach(async () => {
     await emptyTables(database);
   }
 });
-
-async function makeAgent(world = new World(), fields: object = {}) {
-  const account = await world.account({ ...fields });
-  return { world, account, agent: await account.agent() };
-}
 
 describe('a move', () => {
   function makeMover(sizes?: { rows: number; characters: number; changes: number }, wrap = (d: D1Database) => d) {
@@ -198,5 +194,28 @@ describe('a move', () => {
       await world.sweep();
     }
     expect(await findRemains(env.DB_01)).toEqual([]);
+  });
+
+  it('shows a repeated request the permission as it is on the new shard', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const { world, account, agent } = await makeAgent(new World({ DB: database.binding, DB_01: env.DB_01 }));
+    const rival = new World({ DB_01: env.DB_01 });
+    rival.now = world.now;
+    const ASKED = { ...ACT, input: 1, external_id: 'x' };
+    let denied: Json;
+    database.before(2, async () => {
+      const { body } = await rival.must(201, 'POST', '/v1/permissions', { token: agent.key, body: ASKED });
+      await orderMove(rival, account.id, '01');
+      const shards = ['00', '01'].map((name) => ({
+        name,
+        database: new Database(DATABASES[name] as D1Database, new Cost()),
+      }));
+      const mover = new Mover(shards[0] as MoverShard, shards);
+      for (let n = 0; n < 100 && (await isMoving()); n++) await mover.moveSlice(rival.now);
+      denied = (await rival.must(200, 'POST', `/v1/permissions/${body.id}/deny`, { token: account.token })).body;
+    });
+    const { status, body } = await agent.call('POST', '/v1/permissions', ASKED);
+    expect(denied.status).toBe('denied');
+    expect([status, body.status]).toEqual([200, 'denied']);
   });
 });

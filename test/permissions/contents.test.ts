@@ -1,11 +1,10 @@
 import { env } from 'cloudflare:test';
-import canonicalize from 'canonicalize';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { idBytes } from '../../src/lib/typeid';
+import { digestOf } from '../support/canonical-json';
 import { FaultyDatabase } from '../support/faults';
-import { World } from '../support/world';
+import { makeAgent, World } from '../support/world';
 
+const JSON_HEADERS = { 'Content-Type': 'application/json' };
 const ACT = { action: 'payment.send', resource: 'account:4711', scope: { amount: 500, to: ['a', 'b'] } };
 const INPUT = { to: 'DE89 3704', amount: 120.5, lines: [1, 2e21, null, true], é: '\u0000 \ud83d\ude00' };
 const PREVIEW = {
@@ -17,19 +16,6 @@ const PREVIEW = {
   ],
   blocks: [{ title: 'Invoice', kind: 'json', text: '{"no": 118}' }],
 };
-
-async function makeAgent(world = new World()) {
-  const account = await world.account();
-  return { world, account, agent: await account.agent() };
-}
-
-/** The digest of the contract, made without the service's code. */
-async function digestOf(value: unknown): Promise<string> {
-  const text = new TextEncoder().encode(canonicalize(value));
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', text));
-  const base64 = btoa(String.fromCharCode(...hash));
-  return `sha-256:${base64.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
-}
 
 describe('a request with input and preview', () => {
   it('shows both, their digests and the title when it is created and when it is read', async () => {
@@ -192,21 +178,93 @@ describe('a request with input and preview', () => {
     const { status, body } = await world.call('POST', '/v1/permissions', { token: agent.key, raw, headers });
     expect([status, body.errors]).toEqual([400, [{ path: 'body.input', message: 'a number is out of range' }]]);
   });
-});
 
-describe('the digest', () => {
-  it('is that of RFC 8785 for random values, in any order of names', async () => {
+  it.each([
+    '{"title":"a","__proto__":{"x":1}}',
+    '{"title":"a","fields":[{"label":"a","value":"b","__proto__":"x"}]}',
+    '{"title":"a","blocks":[{"kind":"text","text":"b","__proto__":"x"}]}',
+    '{"title":"a","constructor":"x"}',
+    '{"title":"a","fields":[{"label":"a","value":"b","toString":"x"}]}',
+  ])('is refused for unknown fields of its preview: %s', async (preview) => {
+    const { world, agent } = await makeAgent();
+    const raw = `{"action":"a.b","resource":"c:d","preview":${preview}}`;
+    const answer = await world.call('POST', '/v1/permissions', { token: agent.key, raw, headers: JSON_HEADERS });
+    expect([answer.status, answer.text.slice(0, 300)]).toEqual([400, expect.anything()]);
+  });
+
+  it('is refused for an unknown field __proto__', async () => {
+    const { world, agent } = await makeAgent();
+    const raw = '{"action":"a.b","resource":"c:d","__proto__":{"input":1}}';
+    expect((await world.call('POST', '/v1/permissions', { token: agent.key, raw, headers: JSON_HEADERS })).status).toBe(
+      400,
+    );
+  });
+
+  it('is limited by the UTF-8 bytes of its input and preview as compact JSON', async () => {
     const { agent } = await makeAgent();
-    const values = fc.sample(fc.jsonValue({ maxDepth: 3, noUnicodeString: false }), { numRuns: 20, seed: 1 });
-    for (const value of values) {
-      const { input_digest } = await agent.request({ ...ACT, input: value });
-      expect(input_digest).toBe(await digestOf(JSON.parse(JSON.stringify(value))));
+    for (const [char, width] of [
+      ['é', 2],
+      ['€', 3],
+      ['😀', 4],
+      ['\u0001', 6],
+      ['"', 2],
+    ] as const) {
+      const room = Math.floor((16 * 1024 - 2) / width);
+      await agent.must(201, 'POST', '/v1/permissions', { ...ACT, input: char.repeat(room) });
+      await agent.must(400, 'POST', '/v1/permissions', { ...ACT, input: char.repeat(room + 1) });
+      const preview = { title: 'a', summary: char.repeat(room) };
+      await agent.must(400, 'POST', '/v1/permissions', { ...ACT, preview });
     }
-    const [one, other] = [
-      await agent.request({ ...ACT, input: { a: 1, b: { c: 2, d: 3 } } }),
-      await agent.request({ ...ACT, input: { b: { d: 3, c: 2 }, a: 1 } }),
-    ];
-    expect(one.input_digest).toBe(other.input_digest);
+  });
+
+  it('leaves nothing if its agent is deleted before the commit', async () => {
+    const database = new FaultyDatabase(env.DB);
+    const { world, account, agent } = await makeAgent(new World({ DB: database.binding }));
+    const rival = new World();
+    rival.now = world.now;
+    const countContents = () => env.DB.prepare('select count(*) as n from permission_contents').first('n');
+    const before = await countContents();
+    database.before(2, () => rival.call('DELETE', `/v1/agents/${agent.id}`, { token: account.token }));
+    const { status } = await agent.call('POST', '/v1/permissions', {
+      ...ACT,
+      input: 1,
+      preview: { title: 'a' },
+      external_id: 'x',
+    });
+    expect(status).toBe(401);
+    expect(await countContents()).toBe(before);
+  });
+
+  it('is in no export, entry or stored answer in clear text', async () => {
+    const { world, account, agent } = await makeAgent();
+    await agent.approved({
+      ...ACT,
+      input: { s: 'SECRETIN' },
+      preview: { title: 'SECRETPRE' },
+      external_id: 'SECRETEXT',
+    });
+    const { body } = await account.must(202, 'POST', '/v1/audit/export', {
+      format: 'json',
+      include_details: true,
+      start_date: '2026-01-01',
+      end_date: '2026-02-02',
+    });
+    await world.work();
+    const done = (await account.must(200, 'GET', `/v1/audit/export/${body.export_id ?? body.id}`)).body;
+    expect(done.status).toBe('completed');
+    const url = new URL(done.download_url);
+    const file = await world.call('GET', url.pathname + url.search);
+    expect(file.text).toContain('input_digest');
+    expect(file.text).not.toMatch(/SECRET/);
+    const log = await account.must(200, 'GET', '/v1/audit');
+    expect(log.text).not.toMatch(/SECRET/);
+    const activity = await account.must(200, 'GET', '/v1/activity');
+    expect(activity.text).not.toMatch(/SECRET/);
+    const dump: string[] = [];
+    for (const name of ['stored_answers', 'audit_entries', 'deliveries']) {
+      dump.push(JSON.stringify((await env.DB.prepare(`select * from ${name}`).all()).results));
+    }
+    expect(dump.join()).not.toMatch(/SECRET/);
   });
 });
 
@@ -243,167 +301,36 @@ describe('a token of a permission with a digest', () => {
     const { body } = await account.must(200, 'POST', '/v1/tokens/introspect', { token });
     expect(body.authorization_details[0].input_digest).toBe(input_digest);
   });
-});
 
-describe('an external id', () => {
-  const ASKED = { ...ACT, input: INPUT, preview: PREVIEW, external_id: 'call-1' };
-
-  it('returns the existing permission in two round trips, and writes nothing', async () => {
+  it('can be used even if action, resource and scope have their largest sizes', async () => {
     const { account, agent } = await makeAgent();
-    const first = await agent.must(201, 'POST', '/v1/permissions', ASKED);
-    const again = { ...ASKED, preview: { title: 'Other' }, token_ttl: 30, scope: { to: ['a', 'b'], amount: 500 } };
-    const second = await agent.call('POST', '/v1/permissions', again);
-    expect([second.status, second.headers.get('Location'), second.body]).toEqual([200, null, first.body]);
-    expect(second.cost).toMatchObject({ trips: 1, written: 0 });
-    expect(await account.log()).toHaveLength(1);
+    const resource = `k:${'\u0001'.repeat(510)}`;
+    const action = `a.${'b'.repeat(126)}`;
+    const scope = { a: '\u0001'.repeat(339) };
+    const { token, input_digest } = await agent.approved({ action, resource, scope, input: 1 });
+    expect(token.value.length).toBeLessThan(16_384);
+    await account.must(200, 'POST', '/v1/tokens/use', { token: token.value, input_digest });
   });
 
-  it('returns the decision with the token, days later and without the idempotency key', async () => {
-    const { world, account, agent } = await makeAgent();
-    const { body: asked } = await agent.must(201, 'POST', '/v1/permissions', {
-      ...ASKED,
-      token_ttl: 604_800,
-      expires_in: 604_800,
-    });
-    await account.must(200, 'POST', `/v1/permissions/${asked.id}/approve`);
-    world.advance(3 * 86_400_000);
-    const { body } = await agent.must(200, 'POST', '/v1/permissions', ASKED);
-    const { body: read } = await agent.must(200, 'GET', `/v1/permissions/${asked.id}`);
-    expect(body).toEqual(read);
-    expect(body.token.value).toMatch(/^ey/);
-  });
-
-  it.each<[string, object]>([
-    ['action', { action: 'payment.plan' }],
-    ['resource', { resource: 'account:1' }],
-    ['scope', { scope: { amount: 501, to: ['a', 'b'] } }],
-    ['order of a list', { scope: { amount: 500, to: ['b', 'a'] } }],
-    ['input', { input: { ...INPUT, amount: 1 } }],
-    ['absence of the input', { input: undefined }],
-  ])('refuses a request that differs in its %s', async (_, fields) => {
+  it('says that the digest is missing', async () => {
     const { account, agent } = await makeAgent();
-    await agent.must(201, 'POST', '/v1/permissions', ASKED);
-    const { body } = await agent.must(409, 'POST', '/v1/permissions', { ...ASKED, ...fields });
-    expect(body.code).toBe('external_id_conflict');
-    expect(await account.log()).toHaveLength(1);
+    const { token } = await agent.approved({ ...ACT, input: 1 });
+    const { body } = await account.must(409, 'POST', '/v1/tokens/use', { token: token.value });
+    expect(body.detail).toContain('input_digest');
   });
 
-  it('belongs to one agent, and filters lists', async () => {
-    const { world, account, agent } = await makeAgent();
-    const other = await account.agent();
-    const ids = [];
-    for (const one of [agent, other]) {
-      ids.push((await one.must(201, 'POST', '/v1/permissions', ASKED)).body.id);
-      world.advance(1);
-    }
-    expect(ids[0]).not.toBe(ids[1]);
-    const { body: all } = await account.must(200, 'GET', '/v1/permissions?external_id=call-1');
-    expect(all.data.map(({ id }: { id: string }) => id)).toEqual(ids.toReversed());
-    const filters = [`agent_id=${other.id}`, 'action=payment.send&limit=1', 'status=pending&limit=1'];
-    for (const filter of filters) {
-      const { body } = await account.must(200, 'GET', `/v1/permissions?external_id=call-1&${filter}`);
-      expect(body.data[0].id).toBe(ids[1]);
-    }
-    expect((await agent.must(200, 'GET', '/v1/permissions?external_id=call-1')).body.data).toHaveLength(1);
-    expect((await account.must(200, 'GET', '/v1/permissions?external_id=call')).body.data).toEqual([]);
-    expect((await account.must(200, 'GET', '/v1/permissions?external_id=call-1&action=a.b')).body.data).toEqual([]);
-  });
-
-  it('makes one permission when many requests come at the same time', async () => {
+  it('is not used with any other spelling of the digest, and an input of null has one', async () => {
     const { account, agent } = await makeAgent();
-    const answers = await Promise.all(Array.from({ length: 10 }, () => agent.call('POST', '/v1/permissions', ASKED)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(9).fill(200), 201]);
-    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
-    expect(await account.log()).toHaveLength(1);
-  });
-
-  it('returns the permission of a request that commits first, in three round trips', async () => {
-    const database = new FaultyDatabase(env.DB);
-    const { world, agent } = await makeAgent(new World({ DB: database.binding }));
-    const rival = new World();
-    rival.now = world.now;
-    let first: unknown;
-    database.before(2, async () => {
-      first = (await rival.call('POST', '/v1/permissions', { token: agent.key, body: ASKED })).body;
-    });
-    const second = await agent.call('POST', '/v1/permissions', ASKED);
-    expect([second.status, second.body, second.cost.trips]).toEqual([200, first, 3]);
-  });
-
-  it('leaves the stored answer of an idempotency key in place', async () => {
-    const { world, agent } = await makeAgent();
-    const headers = { 'Idempotency-Key': 'k-1' };
-    const send = () => world.call('POST', '/v1/permissions', { token: agent.key, body: ASKED, headers });
-    const [first, second] = [await send(), await send()];
-    expect([first.status, second.status, second.text]).toEqual([201, 201, first.text]);
-  });
-
-  it('is free again, and the contents are gone, once the permission is erased', async () => {
-    const { world, account, agent } = await makeAgent(new World());
-    const { id } = (await agent.must(201, 'POST', '/v1/permissions', ASKED)).body;
-    const countContents = () =>
-      env.DB.prepare('select count(*) as n from permission_contents where id = ?').bind(idBytes(id)).first('n');
-    expect(await countContents()).toBe(1);
-    await account.must(204, 'DELETE', `/v1/agents/${agent.id}`);
-    await world.sweep();
-    await world.clean();
-    expect(await countContents()).toBe(0);
-  });
-});
-
-describe('a withdrawal', () => {
-  it('expires the request with one entry that says so', async () => {
-    const { account, agent } = await makeAgent();
-    const { id } = await agent.request(ACT);
-    const { body } = await agent.must(200, 'POST', `/v1/permissions/${id}/withdraw`);
-    expect([body.status, body.decided_by]).toEqual(['expired', null]);
-    const log = await account.log();
-    expect(log.map(({ event_type, details }) => [event_type, details.expired])).toEqual([
-      ['request', undefined],
-      ['expire', 'withdrawn'],
-    ]);
-    const { body: stats } = await account.must(200, 'GET', `/v1/agents/${agent.id}/stats?period=24h`);
-    expect([stats.pending_requests, stats.expired_requests]).toEqual([0, 1]);
-  });
-
-  it('is refused once the request is decided, expired or withdrawn', async () => {
-    const { world, account, agent } = await makeAgent();
-    const [approved, overdue, withdrawn] = [
-      await agent.approved(ACT),
-      await agent.request({ ...ACT, expires_in: 60 }),
-      await agent.request(ACT),
-    ];
-    await agent.must(200, 'POST', `/v1/permissions/${withdrawn.id}/withdraw`);
-    world.advance(60_000);
-    for (const { id } of [approved, overdue, withdrawn]) {
-      const { body } = await agent.must(409, 'POST', `/v1/permissions/${id}/withdraw`);
-      expect(body.code).toBe('not_pending');
-    }
-    for (const decision of ['approve', 'deny']) {
-      await account.must(409, 'POST', `/v1/permissions/${withdrawn.id}/${decision}`);
-    }
-  });
-
-  it('is for the agent of the request alone', async () => {
-    const { world, account, agent } = await makeAgent();
-    const { id } = await agent.request(ACT);
-    for (const other of [await account.agent(), await (await world.account()).agent()]) {
-      expect((await other.call('POST', `/v1/permissions/${id}/withdraw`)).status).toBe(404);
-    }
-    expect((await account.call('POST', `/v1/permissions/${id}/withdraw`)).body.code).toBe('wrong_credential');
-  });
-
-  it('has one winner when a decision comes at the same time', async () => {
-    const { account, agent } = await makeAgent();
-    for (let round = 0; round < 5; round++) {
-      const { id } = await agent.request(ACT);
-      const answers = await Promise.all([
-        agent.call('POST', `/v1/permissions/${id}/withdraw`),
-        account.call('POST', `/v1/permissions/${id}/approve`),
-        account.call('POST', `/v1/permissions/${id}/deny`),
-      ]);
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
-    }
-    expect(await account.log()).toHaveLength(10);
+    const nothing = await agent.approved({ ...ACT, input: null });
+    expect(nothing.input_digest).toBe(await digestOf(null));
+    const use = async (token: string, more: object) => {
+      const { status, body } = await account.call('POST', '/v1/tokens/use', { token, ...more });
+      return body.reason ?? status;
+    };
+    expect(await use(nothing.token.value, {})).toBe('mismatch');
+    expect(await use(nothing.token.value, { input_digest: null })).toBe(400);
+    expect(await use(nothing.token.value, { input_digest: ` ${nothing.input_digest}` })).toBe('mismatch');
+    expect(await use(nothing.token.value, { input_digest: nothing.input_digest.slice(0, -1) })).toBe('mismatch');
+    expect(await use(nothing.token.value, { input_digest: nothing.input_digest })).toBe(200);
   });
 });

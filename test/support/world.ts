@@ -246,3 +246,9 @@ function readCost(headers: Headers): Answer['cost'] {
 export function withoutContents({ input: _, preview: __, ...permission }: Json): Json {
   return permission;
 }
+
+/** A world with an account and an agent. */
+export async function makeAgent(world = new World(), fields: Record<string, unknown> = {}) {
+  const account = await world.account(fields);
+  return { world, account, agent: await account.agent() };
+}

@@ -188,11 +188,8 @@ export function policyOwnerSql(account: number, id: Id<'policy'>): SQL<number> {
   return sql<number>`(select account from ${policies} where ${isPolicyWithId(account, id)})`;
 }
 
-/** Makes the query for the account's active policies, to run with the authentication. */
+/** Makes the preload (see `http/access.ts`) of the account's active policies. */
 export async function activePolicies(_c: RequestContext, reader: Reader, owner: SQL<number>) {
-  const query = reader
-    .select()
-    .from(policies)
-    .where(and(eq(policies.account, owner), eq(policies.isActive, true)));
-  return { query };
+  const isActive = and(eq(policies.account, owner), eq(policies.isActive, true));
+  return { policies: reader.select().from(policies).where(isActive) };
 }

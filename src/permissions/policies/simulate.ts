@@ -68,5 +68,5 @@ export const simulatePoliciesRoute = new Hono().post(
   userAccess('policies:read', activePolicies),
   noQuery(),
   body(PolicySimulation),
-  (c) => answer(c, simulatePolicies({ policies: c.var.loaded ?? [], ...c.req.valid('json') })),
+  (c) => answer(c, simulatePolicies({ policies: c.var.loaded.policies ?? [], ...c.req.valid('json') })),
 );

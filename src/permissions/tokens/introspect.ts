@@ -116,5 +116,5 @@ export const introspectTokenRoute = new Hono().post(
   sharedAccess('tokens:use', permissionOfToken(readJsonOrForm)),
   noQuery(),
   oauthBody(TokenIntrospection),
-  async (c) => answer(c, await introspectToken(c.var.context, { permission: c.var.loaded?.[0] })),
+  async (c) => answer(c, await introspectToken(c.var.context, { permission: c.var.loaded.permission?.[0] })),
 );

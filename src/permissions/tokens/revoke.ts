@@ -86,7 +86,7 @@ export const revokeTokenRoute = new Hono().post(
   noQuery(),
   oauthBody(TokenRevocation),
   async (c) => {
-    await revokeToken(c.var.context, { permission: c.var.loaded?.[0], ...c.req.valid('json') });
+    await revokeToken(c.var.context, { permission: c.var.loaded.permission?.[0], ...c.req.valid('json') });
     return answer(c, {});
   },
 );

@@ -35,7 +35,7 @@ export const tokenTypeHint = lazy(() =>
 export function permissionOfToken(readBody: BodyReader) {
   return async (c: RequestContext, reader: Reader, owner: SQL<number>) => {
     const tokenId = await readTokenId(c, readBody);
-    return tokenId && { query: findPermission(reader, owner, withPrefix('perm', tokenId)) };
+    return { permission: tokenId && findPermission(reader, owner, withPrefix('perm', tokenId)) };
   };
 }
 

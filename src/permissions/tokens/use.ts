@@ -225,7 +225,7 @@ export const useTokenRoute = new Hono().post(
   noQuery(),
   body(TokenUse),
   async (c) => {
-    const input = { permission: c.var.loaded?.[0], ...c.req.valid('json') };
+    const input = { permission: c.var.loaded.permission?.[0], ...c.req.valid('json') };
     return answer(c, await useToken(c.var.context, input));
   },
 );

@@ -104,8 +104,7 @@ function findDelivery(reader: Reader, account: number | SQL<number>, webhook: st
 
 /** Makes the preload of the delivery that the path names. */
 export async function deliveryOfPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
-  const query = findDelivery(reader, owner, c.req.param('id') ?? '', c.req.param('delivery_id') ?? '');
-  return query && { query };
+  return { delivery: findDelivery(reader, owner, c.req.param('id') ?? '', c.req.param('delivery_id') ?? '') };
 }
 
 type ShownDelivery = Pick<

@@ -103,5 +103,5 @@ export const getDeliveryRoute = new Hono().get(
   }),
   userAccess('webhooks:read', deliveryOfPath),
   noQuery(),
-  async (c) => answer(c, getDelivery(c.var.context, { delivery: requireLoaded(c.var.loaded, 'delivery') })),
+  async (c) => answer(c, getDelivery(c.var.context, { delivery: requireLoaded(c.var.loaded.delivery, 'delivery') })),
 );

@@ -97,7 +97,7 @@ export const listDeliveriesRoute = new Hono().get(
   userAccess('webhooks:read', webhookOfPath),
   query(DeliveryList),
   async (c) => {
-    const input = { webhook: requireLoaded(c.var.loaded, 'webhook'), ...c.req.valid('query') };
+    const input = { webhook: requireLoaded(c.var.loaded.webhook, 'webhook'), ...c.req.valid('query') };
     return answer(c, await listDeliveries(c.var.context, input));
   },
 );

@@ -37,5 +37,6 @@ export const redeliverRoute = new Hono().post(
   userAccess('webhooks:write', deliveryOfPath),
   noQuery(),
   body(NoFields),
-  async (c) => answer(c, await redeliver(c.var.context, { delivery: requireLoaded(c.var.loaded, 'delivery') })),
+  async (c) =>
+    answer(c, await redeliver(c.var.context, { delivery: requireLoaded(c.var.loaded.delivery, 'delivery') })),
 );

@@ -12,7 +12,7 @@ const USER_AGENT = 'Countersign-Webhooks/1.0';
 /** What all attempts of one claim have in common. */
 export interface Target {
   url: string;
-  /** The signing keys, of which there is at least one if `error` is null. */
+  /** The signing keys: at least one if `error` is null. */
   keys: CryptoKey[];
   /** Why nothing may be sent to the webhook; null if something may. */
   error: string | null;

@@ -32,6 +32,7 @@ export async function recordAttempts(
     });
     return { mayContinue: held !== undefined && !held.hasCanceled, unrecorded: [] };
   } catch {
+    // Nothing is lost or hidden: `recordLastBatch` writes these updates next, and throws if that fails too.
     return { mayContinue: false, unrecorded: updates };
   }
 }
