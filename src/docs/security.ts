@@ -23,7 +23,7 @@ export const SECURITY_SCHEMES = {
   },
 } as const;
 
-/** The security requirements of an operation, of which one suffices; an empty list if everybody may call it. */
+/** The security requirements of an operation. A caller has to meet one of them. Empty if everybody may call it. */
 export function securityRequirements(callers: AllowedCaller[] = []): Record<string, string[]>[] {
   return callers.map((caller) => ({ [caller.credential]: caller.credential === 'userToken' ? [caller.scope] : [] }));
 }

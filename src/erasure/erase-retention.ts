@@ -17,8 +17,8 @@ const RECORDS = 10;
 const RETRY_DELAY = 5 * MINUTE;
 
 /**
- * For how many milliseconds an account must have been due before the task of every minute erases from it, and not only
- * that of every hour. An account with more to erase is rescheduled as if it had been due for so long.
+ * The task of every minute erases from an account that has been due for this many milliseconds; the task of every hour,
+ * from each that is due. An account with more to erase is rescheduled to a due time that lies this far in the past.
  */
 export const BACKLOG_AGE = HOUR;
 

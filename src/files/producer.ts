@@ -3,8 +3,8 @@ import type { Json } from '../lib/json';
 import type { FileRow } from './file-records';
 
 /**
- * Opens the producers of one kind of file. A file has the same bytes however the work is divided among producers, each
- * of which continues where the one before stopped.
+ * Opens the producers of one kind of file. Several producers can make one file, one after the other: each continues where
+ * the one before stopped, and the bytes do not depend on where that was.
  */
 export interface FileProducerFactory {
   /**

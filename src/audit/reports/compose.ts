@@ -70,8 +70,8 @@ function describeIntegrity(integrity: LogTree | null): string {
     `erased since. They are the leaves of a Merkle tree (RFC 9162) whose root is ${integrity.root_hash}. That the log of today begins with ` +
     `them is proven at GET /v1/audit/consistency?from=${integrity.tree_size}, and that an entry is among them by its proof, against heads ` +
     'that the service has signed. This shows that entries were not changed since they were sealed, within two minutes of being ' +
-    'written; it does not show that what they say is true. Whoever holds the signing key could sign another log: only a head ' +
-    'that somebody else has kept reveals that.'
+    'written; it does not show that what they say is true. Somebody with the signing key could sign another log. Only a head that ' +
+    'somebody else has kept reveals that.'
   );
 }
 

@@ -101,8 +101,8 @@ function bodyCell(cell: Content, alignment: Column['alignment'] = 'left'): Conte
 /** The line below a statement: how many entries support it, and the ids of those that the report names. */
 export function entryReferences({ entries, entry_ids: ids }: EntryReferences): Content {
   const total = formatCount(entries, 'entry', 'entries');
-  const which = ids.length < entries ? `, of which ${formatNumber(ids.length)}` : '';
-  return { text: ids.length === 0 ? total : `${total}${which}: ${ids.join(', ')}`, style: 'small' };
+  const shown = ids.length < entries ? `; ${formatNumber(ids.length)} of them` : '';
+  return { text: ids.length === 0 ? total : `${total}${shown}: ${ids.join(', ')}`, style: 'small' };
 }
 
 /** A text of this length fits on a page even in the narrowest column. */

@@ -140,7 +140,7 @@ export function sampleSection({ sample }: ReportContent, number: number): Conten
   return [
     sectionHeading(number, 'Sample for testing'),
     paragraph(
-      `${formatCount(sample.length, 'entry', 'entries')}, drawn by an order that only the report’s id determines: whoever draws again from the same log gets the same.`,
+      `${formatCount(sample.length, 'entry', 'entries')}, drawn in an order that only the report’s id determines. A second draw from the same log gives the same entries.`,
     ),
     ruledTable(
       [

@@ -123,7 +123,7 @@ export function decidersSection({ deciders }: ReportContent, number: number): Co
   return [
     sectionHeading(number, 'Deciders'),
     paragraph(
-      'Policies that decided requests in the period, and people: whoever holds a user token of the account, programs too.',
+      'The policies and people that decided requests in the period. A person or program with a user token of the account counts as people.',
     ),
     ruledTable(
       [
