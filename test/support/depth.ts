@@ -19,6 +19,9 @@ export const depth = {
   /** Whether every single call fails in turn, instead of a sample of them. */
   isExhaustive: current === 'exhaustive',
 
+  /** Whether tests of large numbers run: `it.runIf(depth.isDeep)`. */
+  isDeep: current !== 'shallow',
+
   /** The first number in a shallow run, the second in a deep or exhaustive one. */
   runs(shallow: number, deep: number): number {
     return current === 'shallow' ? shallow : deep;
