@@ -25,10 +25,19 @@ export const PROBLEMS = {
     title: 'Insufficient scope',
     meaning: 'The user token lacks the scope that this operation needs.',
   },
+  insufficient_role: {
+    status: 403,
+    title: 'Insufficient role',
+    meaning: 'The caller may not give this role, or may not change a member with it.',
+  },
   plan_required: { status: 403, title: 'Plan required', meaning: "The account's plan does not include this." },
   agent_inactive: { status: 403, title: 'Agent inactive', meaning: 'The agent is inactive.' },
   invalid_signature: { status: 403, title: 'Invalid signature', meaning: 'The signed address was changed.' },
-  account_inactive: { status: 403, title: 'Account inactive', meaning: 'The account is inactive.' },
+  account_inactive: {
+    status: 403,
+    title: 'Account inactive',
+    meaning: 'The account is inactive, or the member is suspended.',
+  },
   wrong_credential: {
     status: 403,
     title: 'Wrong credential',
@@ -62,6 +71,11 @@ export const PROBLEMS = {
     meaning:
       'A limit of the account is reached, a concurrent request changed the resource, or the state of the resource does ' +
       'not allow the operation.',
+  },
+  last_owner: {
+    status: 409,
+    title: 'Last owner',
+    meaning: 'The account would be left without an active owner.',
   },
   log_refused: {
     status: 409,

@@ -27,6 +27,8 @@ export interface TaskContext {
   /** The name of the shard: two characters. */
   shard: string;
   database: Database;
+  /** The database of the first shard, which has the directory of people: the table `identities`. */
+  directory: Database;
   /** Writes to the shard with the service's own authority. */
   ledger: Ledger;
   env: Env;

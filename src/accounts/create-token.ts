@@ -23,7 +23,7 @@ export async function createAccountToken(
   context: OperatorContext,
   { account: { shard, row }, ...input }: { account: LocatedAccount } & UserTokenInput,
 ): Promise<CreatedUserToken> {
-  const { token, store } = await makeUserToken(context, { shard: shard.name, account: row.id, input });
+  const { token, store } = await makeUserToken(context, { shard: shard.name, account: row.id, member: null, input });
   await shard.ledger
     .change({
       record: operatorActivity(context, 'user_token.created', token.id, accountNumberSql(row.id)),

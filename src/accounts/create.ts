@@ -1,3 +1,4 @@
+import { eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { leastFullShard } from '../db/least-full-shard';
@@ -10,6 +11,9 @@ import { answer, created, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import { lazy } from '../lib/lazy';
 import { Account, accountFields, exampleAccount, presentAccount } from './account';
+import { exampleInvitation, InvitedMember } from './members/invitation';
+import { makeInvitedMember } from './members/invite';
+import { exampleMember } from './members/member';
 import { CreatedUserToken, exampleCreatedUserToken, makeUserToken } from './tokens/user-token';
 
 const AccountCreation = lazy(() =>
@@ -28,18 +32,33 @@ const AccountCreation = lazy(() =>
 
 export const CreatedAccount = lazy(() =>
   Account()
-    .extend({ token: CreatedUserToken() })
+    .extend({
+      token: CreatedUserToken().meta({ description: 'Belongs to the account, not to a member.' }),
+      owner: InvitedMember().meta({
+        description: 'The first owner, with an invitation to the address of the account.',
+      }),
+    })
     .meta({
       id: 'CreatedAccount',
-      description: 'A new account, with its first user token, which has every scope.',
-      examples: [{ ...exampleAccount, token: { ...exampleCreatedUserToken, scopes: SCOPES } }],
+      description: 'A new account, with its first user token, which has every scope, and its first owner.',
+      examples: [
+        {
+          ...exampleAccount,
+          token: { ...exampleCreatedUserToken, scopes: SCOPES },
+          owner: {
+            ...exampleMember,
+            ...{ email: exampleAccount.email, name: null, role: 'owner', status: 'invited' },
+            ...{ sign_in: [], last_seen_at: null, invitation: exampleInvitation },
+          },
+        },
+      ],
     }),
 );
 
 export type CreatedAccount = z.output<ReturnType<typeof CreatedAccount>>;
 
 /**
- * Creates an account with a first user token, which has every scope and never expires.
+ * Creates an account with a first user token, which has every scope and never expires, and invites its first owner.
  * @throws Problem `plan_required` for `audit_retention_days` on a plan that does not allow it
  */
 export async function createAccount(
@@ -59,11 +78,23 @@ export async function createAccount(
     createdAt: now,
     updatedAt: now,
   };
-  const { token, store } = await makeUserToken(context, { shard: shard.name, account: row.id, input: {} });
-  const created = { ...presentAccount(row), token };
+  const { token, store } = await makeUserToken(context, {
+    shard: shard.name,
+    account: row.id,
+    member: null,
+    input: {},
+  });
+  const owner = await makeInvitedMember(context, {
+    shard: shard.name,
+    account: sql`${eq(accounts.id, row.id)}`,
+    email: row.email,
+    name: null,
+    role: 'owner',
+  });
+  const created = { ...presentAccount(row), token, owner: owner.member };
   await shard.ledger.change({
     record: operatorActivity(context, 'user_token.created', token.id, accountNumberSql(row.id)),
-    changes: (write) => [write.insert(accounts).values(row), store(write)],
+    changes: (write) => [write.insert(accounts).values(row), store(write), owner.store(write)],
     answer: { value: created, subject: row.id },
   });
   return created;
@@ -88,7 +119,9 @@ export const createAccountRoute = new Hono().post(
     id: 'createAccount',
     tag: 'Operator',
     summary: 'Create an account',
-    description: 'Also creates its first user token, which has every scope.',
+    description:
+      'Also creates its first user token, which has every scope, and invites its first owner. Send the URL of the ' +
+      'invitation to the person: the service sends no mail.',
     success: created(CreatedAccount),
     problems: ['plan_required'],
   }),

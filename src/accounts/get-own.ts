@@ -1,23 +1,48 @@
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { accounts } from '../db/schema';
+import * as z from 'zod';
+import { accounts, members } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
-import type { UserContext } from '../http/context';
+import { Scope, type UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { Account, presentAccount } from './account';
+import { lazy } from '../lib/lazy';
+import { Account, exampleAccount, presentAccount } from './account';
+import { exampleMember, isMemberWithId, Member, presentMember } from './members/member';
+
+export const OwnAccount = lazy(() =>
+  Account()
+    .extend({
+      member: Member()
+        .nullable()
+        .meta({ description: 'The member who calls; null for a token of the account itself.' }),
+      scopes: z
+        .array(Scope())
+        .meta({ description: 'What the credential allows now: its scopes, limited by the role.' }),
+    })
+    .meta({
+      id: 'OwnAccount',
+      description: 'Your account, and who you are in it.',
+      examples: [{ ...exampleAccount, member: exampleMember, scopes: ['account:read', 'permissions:decide'] }],
+    }),
+);
+
+export type OwnAccount = z.output<ReturnType<typeof OwnAccount>>;
 
 /**
- * Returns the caller's account.
- * @throws Problem `not_found` if it was deleted meanwhile
+ * Returns the caller's account, the member who calls, and the scopes of the credential.
+ * @throws Problem `not_found` if the account was deleted meanwhile
  */
-export async function getOwnAccount({ reader, principal }: UserContext): Promise<Account> {
-  const [[row]] = await reader.load([
-    reader.select().from(accounts).where(eq(accounts.number, principal.account.number)),
+export async function getOwnAccount({ reader, principal }: UserContext): Promise<OwnAccount> {
+  const { account, member, scopes } = principal;
+  const isCaller = member ? isMemberWithId(account.number, member.id) : sql`false`;
+  const [[row], [caller]] = await reader.load([
+    reader.select().from(accounts).where(eq(accounts.number, account.number)),
+    reader.select().from(members).where(isCaller),
   ]);
   if (!row) throw notFound('account');
-  return presentAccount(row);
+  return { ...presentAccount(row), member: caller ? presentMember(caller) : null, scopes: [...scopes] };
 }
 
 export const getOwnAccountRoute = new Hono().get(
@@ -26,7 +51,8 @@ export const getOwnAccountRoute = new Hono().get(
     id: 'getOwnAccount',
     tag: 'Account',
     summary: 'Get your account',
-    success: ok(Account),
+    description: 'With the member who calls, and the scopes of the credential.',
+    success: ok(OwnAccount),
     problems: ['not_found'],
   }),
   userAccess('account:read'),

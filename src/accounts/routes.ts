@@ -4,13 +4,20 @@ import { createAccountTokenRoute } from './create-token';
 import { deleteAccountRoute } from './delete';
 import { getAccountRoute } from './get';
 import { getOwnAccountRoute } from './get-own';
+import { inviteOwnerRoute } from './invite-owner';
 import { listAccountsRoute } from './list';
+import { getMemberRoute } from './members/get';
+import { inviteMemberRoute } from './members/invite';
+import { listMembersRoute } from './members/list';
+import { removeMemberRoute } from './members/remove';
+import { renewInvitationRoute } from './members/renew-invitation';
+import { updateMemberRoute } from './members/update';
 import { createUserTokenRoute } from './tokens/create';
 import { deleteUserTokenRoute } from './tokens/delete';
 import { listUserTokensRoute } from './tokens/list';
 import { updateAccountRoute } from './update';
 
-/** The operator's endpoints, `/v1/admin`, and the account's own, `/v1/me`. */
+/** The operator's endpoints, `/v1/admin`, the caller's own, `/v1/me`, and those of the members, `/v1/members`. */
 export const accountRoutes = new Hono()
   .route('/', createAccountRoute)
   .route('/', listAccountsRoute)
@@ -18,7 +25,14 @@ export const accountRoutes = new Hono()
   .route('/', updateAccountRoute)
   .route('/', deleteAccountRoute)
   .route('/', createAccountTokenRoute)
+  .route('/', inviteOwnerRoute)
   .route('/', getOwnAccountRoute)
   .route('/', createUserTokenRoute)
   .route('/', listUserTokensRoute)
-  .route('/', deleteUserTokenRoute);
+  .route('/', deleteUserTokenRoute)
+  .route('/', inviteMemberRoute)
+  .route('/', listMembersRoute)
+  .route('/', getMemberRoute)
+  .route('/', updateMemberRoute)
+  .route('/', removeMemberRoute)
+  .route('/', renewInvitationRoute);

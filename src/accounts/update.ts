@@ -2,7 +2,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { ConstraintError } from '../db/database';
-import { accounts } from '../db/schema';
+import { accounts, members } from '../db/schema';
 import { Problem } from '../errors';
 import { operatorActivity } from '../http/activity';
 import type { OperatorContext } from '../http/context';
@@ -19,6 +19,7 @@ import {
   requireLocatedAccount,
 } from './account';
 import { retentionNotAllowed } from './create';
+import { keptAfterRemoval } from './members/member';
 
 const AccountUpdate = lazy(() =>
   atLeastOneField(
@@ -56,10 +57,18 @@ export async function updateAccount(
   // A change of the retention depends on the plan that was read.
   const found = and(eq(accounts.number, row.number), changesRetention ? eq(accounts.plan, row.plan) : undefined);
   const number = sql<number>`(select number from ${accounts} where ${found})`;
+  // A removed member does not change any more, so the last change is the removal.
+  const { auditRetentionDays = row.auditRetentionDays } = columns;
+  const kept = keptAfterRemoval({ plan, auditRetentionDays });
+  const eraseAt = sql`${members.updatedAt} + ${kept}`;
+  const isRemoved = and(eq(members.account, row.number), eq(members.status, 'removed'));
   const [[updated]] = await shard.ledger
     .change({
       record: operatorActivity(context, 'account.updated', row.id, number, Object.keys(input)),
-      changes: (write) => [write.update(accounts).set(columns).where(found).returning()],
+      changes: (write) => [
+        write.update(accounts).set(columns).where(found).returning(),
+        ...(changesRetention ? [write.update(members).set({ eraseAt }).where(isRemoved)] : []),
+      ],
       answer: null,
     })
     .catch((error: unknown) => {

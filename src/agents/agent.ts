@@ -18,6 +18,7 @@ export const exampleAgent = {
   api_key_prefix: displayPrefix(EXAMPLE.agentKey),
   metadata: { team: 'support' },
   is_active: true,
+  owner_id: exampleId('member'),
   last_activity_at: EXAMPLE.time,
   created_at: EXAMPLE.time,
   updated_at: EXAMPLE.time,
@@ -32,6 +33,9 @@ export const Agent = lazy(() =>
       api_key_prefix: z.string().meta({ description: 'The first characters of its newest key.' }),
       metadata: objectField.meta({ description: 'Free-form data.' }),
       is_active: z.boolean().meta({ description: 'While false, its keys are refused and its tokens cannot be used.' }),
+      owner_id: idField('member')
+        .nullable()
+        .meta({ description: 'The member who is responsible for it, at first the one who registered it.' }),
       last_activity_at: timeField
         .nullable()
         .meta({ description: 'When it last sent a request, to the minute; null before its first.' }),
@@ -58,6 +62,7 @@ export function presentAgent(row: AgentRow): Agent {
     api_key_prefix: row.keyPrefix,
     metadata: row.metadata,
     is_active: row.isActive,
+    owner_id: row.owner,
     last_activity_at: formatTimeOrNull(row.lastActivityAt),
     created_at: formatTime(row.createdAt),
     updated_at: formatTime(row.updatedAt),

@@ -50,7 +50,7 @@ export async function createAgent(
   context: UserContext,
   input: z.output<ReturnType<typeof AgentCreation>>,
 ): Promise<CreatedAgent> {
-  const account = context.principal.account.number;
+  const { account, member } = context.principal;
   const { key, prefix, hash } = await makeAgentKey(context);
   const now = context.runtime.now();
   const row = {
@@ -60,14 +60,15 @@ export async function createAgent(
     keyPrefix: prefix,
     metadata: input.metadata,
     isActive: true,
+    owner: member?.id ?? null,
     lastActivityAt: null,
     createdAt: now,
     updatedAt: now,
   };
   // NULL, which the column refuses, if the account is deleted or has the maximum number of agents.
   const owner = sql`(
-    select number from ${accounts} where number = ${account}
-      and not exists (select 1 from ${agents} where account = ${account} limit 1 offset ${MAX_AGENTS - 1})
+    select number from ${accounts} where number = ${account.number}
+      and not exists (select 1 from ${agents} where account = ${account.number} limit 1 offset ${MAX_AGENTS - 1})
   )`;
   const { last_activity_at: _, ...agent } = presentAgent(row);
   const created = { ...agent, api_key: key };
@@ -76,7 +77,7 @@ export async function createAgent(
       record: userActivity(context, 'agent.created', row.id),
       changes: (write) => [
         write.insert(agents).values({ ...row, account: owner }),
-        write.insert(agentKeys).values({ hash, agent: agentNumberSql(account, row.id), createdAt: now }),
+        write.insert(agentKeys).values({ hash, agent: agentNumberSql(account.number, row.id), createdAt: now }),
       ],
       answer: { value: created, subject: row.id },
     });

@@ -1,16 +1,20 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { agents } from '../db/schema';
-import { notFound } from '../errors';
+import { ConstraintError } from '../db/database';
+import { agents, members } from '../db/schema';
+import { invalidRequest, notFound } from '../errors';
 import { userAccess } from '../http/access';
-import { asNotFound, userActivity } from '../http/activity';
+import { userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
+import { idText } from '../http/fields';
 import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 import { Agent, agentFields, agentOwnerSql, isAgentWithId, presentAgent } from './agent';
+import { getAgent } from './get';
 
 const AgentUpdate = lazy(() =>
   atLeastOneField(
@@ -19,36 +23,56 @@ const AgentUpdate = lazy(() =>
       description: agentFields().description.nullish(),
       metadata: agentFields().metadata.optional(),
       is_active: z.boolean().optional(),
+      owner_id: idText('member', 'must be the id of a member').optional().meta({
+        description: 'The active member who is responsible for it from now on.',
+      }),
     }),
   ).meta({ id: 'AgentUpdate', examples: [{ description: null, metadata: { team: 'sales' } }] }),
 );
 
 /**
  * Changes the given fields of an agent. `metadata` is replaced as a whole; a `description` of null or `""` removes it.
- * @throws Problem `not_found`
+ * @throws Problem `not_found`; `invalid_request` for an owner who is not an active member
  */
 export async function updateAgent(
   context: UserContext,
   { id, ...fields }: { id: Id<'agent'> } & z.output<ReturnType<typeof AgentUpdate>>,
 ): Promise<Agent> {
   const account = context.principal.account.number;
+  const owner = fields.owner_id;
   const columns = {
     name: fields.name,
     description: fields.description === '' ? null : fields.description,
     metadata: fields.metadata,
     isActive: fields.is_active,
+    owner,
     updatedAt: context.runtime.now(),
   };
-  const changed = { account: agentOwnerSql(account, id), changes: Object.keys(fields) };
+  const number = agentOwnerSql(account, id);
+  const changed = {
+    account: owner ? ifActiveMember(account, owner, number) : number,
+    changes: Object.keys(fields),
+  };
   const [[row]] = await context.ledger
     .change({
       record: userActivity(context, 'agent.updated', id, changed),
       changes: (write) => [write.update(agents).set(columns).where(isAgentWithId(account, id)).returning()],
       answer: null,
     })
-    .catch(asNotFound('agent'));
+    .catch(async (error: unknown) => {
+      if (!(error instanceof ConstraintError)) throw error;
+      // Says which of the two is missing: the agent, or the member.
+      await getAgent(context, { id });
+      throw invalidRequest([{ path: 'body.owner_id', message: 'must be the id of an active member of the account' }]);
+    });
   if (!row) throw notFound('agent');
   return presentAgent(row);
+}
+
+/** SQL for a value, or NULL unless the account has this member and the member is active. */
+function ifActiveMember(account: number, id: Id<'member'>, value: SQL<number>): SQL<number> {
+  const isActive = and(eq(members.account, account), eq(members.id, id), eq(members.status, 'active'));
+  return sql<number>`iif(exists (select 1 from ${members} where ${isActive}), ${value}, null)`;
 }
 
 export const updateAgentRoute = new Hono().put(

@@ -49,10 +49,14 @@ const AuditDetails = lazy(() =>
       scope: objectField
         .nullable()
         .meta({ description: 'The granted limits; before the approval, the requested ones.' }),
-      decided_by: z
-        .string()
-        .nullable()
-        .meta({ description: 'Id of the account, policy or agent that decided or revoked.' }),
+      decided_by: z.string().nullable().meta({
+        description:
+          'Id of the member, policy or agent that decided or revoked; of the account for its own user tokens.',
+      }),
+      decided_via: z
+        .enum(['api', 'policy'])
+        .optional()
+        .meta({ description: 'How the decision came; present in entries of approvals, denials and revocations.' }),
       decision_reason: z.string().nullable(),
       policy_id: idField('policy').nullable().meta({ description: 'The policy that decided; null if none did.' }),
       input_digest: z

@@ -53,8 +53,17 @@ async function startRuns(cron: string, env: Env, runtime: Runtime, cost: Cost): 
   });
   const due = TASKS.filter(({ schedule }) => SCHEDULES[schedule] === cron);
   const { tasksOf, isHeld } = await moveTasks(shards);
+  const [first] = shards;
+  if (!first) return [];
   return shards.flatMap(({ name, database }) => {
-    const context = { shard: name, database, ledger: new Ledger(database, SERVICE_AUTHORITY), env, runtime };
+    const context = {
+      shard: name,
+      database,
+      directory: first.database,
+      ledger: new Ledger(database, SERVICE_AUTHORITY),
+      env,
+      runtime,
+    };
     // While an account is held at the end of its move, other tasks would find half of it.
     const tasks: Task[] = [...tasksOf(name), ...(isHeld(name) ? [] : due)];
     return tasks.map((task) => new TaskRun({ cron, shard: name, task: task.name }, task.start(context)));

@@ -45,6 +45,45 @@ export const accounts = sqliteTable(
   ],
 );
 
+/** The roles of members, and their statuses. The database stores their places in these lists: append, never reorder. */
+export const MEMBER_ROLES = ['owner', 'admin', 'approver', 'developer', 'auditor'] as const;
+export const MEMBER_STATUSES = ['invited', 'active', 'suspended', 'removed'] as const;
+
+export type MemberRole = (typeof MEMBER_ROLES)[number];
+export type MemberStatus = (typeof MEMBER_STATUSES)[number];
+
+/** The people of accounts. A removed member stays as long as the audit log may name them. */
+export const members = sqliteTable(
+  'members',
+  {
+    account: integer().notNull(),
+    id: idColumn('member')().notNull(),
+    /** Null for a person whose identity provider gives no address. */
+    email: text(),
+    name: text(),
+    role: codeColumn(MEMBER_ROLES)().notNull(),
+    status: codeColumn(MEMBER_STATUSES)().notNull(),
+    /** The key in `identities` of the identity with which the member signs in; null without one. */
+    identity: bytesColumn(),
+    /** HMAC-SHA-256 of the invitation's secret, and when it expires; null unless the member is invited. */
+    invitationHash: bytesColumn('invitation_hash'),
+    invitationExpiresAt: integer('invitation_expires_at'),
+    lastSeenAt: integer('last_seen_at'),
+    /** When to erase the row of a removed member; null for others. */
+    eraseAt: integer('erase_at'),
+    createdAt: integer('created_at').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.account, table.id] }),
+    uniqueIndex('members_by_email').on(sql`email collate nocase`, table.account).where(sql`status <> 3`),
+    uniqueIndex('members_by_identity').on(table.identity, table.account).where(sql`status <> 3`),
+    uniqueIndex('members_by_invitation').on(table.invitationHash).where(sql`invitation_hash is not null`),
+    index('members_by_status').on(table.account, table.status, table.id),
+    index('members_to_erase').on(table.eraseAt).where(sql`erase_at is not null`),
+  ],
+);
+
 export const userTokens = sqliteTable(
   'user_tokens',
   {
@@ -52,6 +91,8 @@ export const userTokens = sqliteTable(
     hash: bytesColumn().primaryKey(),
     id: idColumn('utok')().notNull(),
     account: integer().notNull(),
+    /** The member whom the token belongs to; null if it belongs to the account. */
+    member: idColumn('member')(),
     name: text(),
     /** The first characters of the token. */
     prefix: text().notNull(),
@@ -109,6 +150,8 @@ export const agents = sqliteTable(
     lastActivityAt: integer('last_activity_at'),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
+    /** The member who is responsible for the agent; null if nobody is. The member may have been removed. */
+    owner: idColumn('member')(),
   },
   (table) => [
     uniqueIndex('agents_by_account').on(table.account, table.id),
@@ -345,6 +388,10 @@ export const ACTIVITY_ACTIONS = [
   'report.requested',
   'report.downloaded',
   'account.updated',
+  'member.invited',
+  'member.joined',
+  'member.updated',
+  'member.removed',
 ] as const;
 
 export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number];
@@ -359,8 +406,8 @@ export const activity = sqliteTable(
     account: integer().notNull(),
     id: idColumn('act')().notNull(),
     /**
-     * The id of the user token, or of the account for a person who signed in with the identity provider; `operator`;
-     * null for a download by signed address.
+     * The id of the member or, for a credential of the account itself, of the user token; `operator`; null for a
+     * download by signed address. Records from before the release with members have the id of the token or account.
      */
     actor: text(),
     action: codeColumn(ACTIVITY_ACTIONS)().notNull(),
@@ -426,11 +473,11 @@ export const erasures = sqliteTable('erasures', {
 export const storedAnswers = sqliteTable(
   'stored_answers',
   {
-    /** The owner of the key: the identifier of a user token, an account or an agent, or `operator`. */
+    /** The owner of the key: the identifier of a member, a user token or an agent, or `operator`. */
     principal: bytesColumn().notNull(),
-    /** SHA-256 of the idempotency key; for a JWT, of the key and its scope claim. */
+    /** SHA-256 of the idempotency key. */
     key: bytesColumn().notNull(),
-    /** SHA-256 of the request's method, path, query and body. */
+    /** SHA-256 of the request's method, path, query and body, and of the scopes of a member's credential. */
     request: bytesColumn().notNull(),
     /** The answer, encrypted. */
     answer: bytesColumn().notNull(),
@@ -713,11 +760,11 @@ export const movedAccounts = sqliteTable('moved_accounts', {
   shard: text().notNull(),
 });
 
-/** The credentials of accounts that were moved away: they still name this shard. */
+/** The credentials and invitations of accounts that were moved away: they still name this shard. */
 export const movedCredentials = sqliteTable(
   'moved_credentials',
   {
-    /** HMAC-SHA-256 of the user token or agent key. */
+    /** HMAC-SHA-256 of the user token, agent key or invitation. */
     hash: bytesColumn().primaryKey(),
     account: idColumn('user')().notNull(),
   },

@@ -33,6 +33,10 @@ const ACTIONS = [
   'report.requested',
   'report.downloaded',
   'account.updated',
+  'member.invited',
+  'member.joined',
+  'member.updated',
+  'member.removed',
 ];
 
 /** Runs one statement in the database with a binding, and returns its rows. */

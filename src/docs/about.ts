@@ -38,6 +38,7 @@ const DESCRIPTIONS: Record<Tag, string> = {
   Audit: 'The log of every step with its proofs, exports and reports, and the activity of people in the account.',
   Webhooks: 'Where events are sent as they happen, and the deliveries with their attempts.',
   Account: 'The account that a user token belongs to, and its user tokens.',
+  Members: 'The people of the account: their roles, invitations and status.',
   Operator: 'Accounts, for the operator of the deployment.',
   Service: 'The health of the service, this reference and the guides.',
 };

@@ -8,7 +8,7 @@ import { DELETE_LIMIT, STORED_ANSWER_LIMIT } from './erase-agents';
 const processing = codeOf(FILE_STATUSES, 'processing');
 
 /**
- * Erases a slice of the account that was deleted first: its credentials, policies, activity records, erasure records
+ * Erases a slice of the account that was deleted first: its credentials, members, policies, activity records, erasure records
  * and stored answers, the contents of its permissions, and the rows of its agents and webhooks. What belongs to an
  * agent or a webhook is left to `erase-agents.ts` and `erase-webhooks.ts`, and files to the task `clean_files`. Safe to
  * stop at any point and to repeat.
@@ -28,6 +28,8 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
     run(sql`delete from agent_keys where agent in ${slice}`),
     run(sql`delete from agents where number in ${slice}`),
     run(sql`delete from user_tokens where account = ${account}`),
+    run(sql`delete from members where (account, id) in (
+      select account, id from members where account = ${account} limit ${DELETE_LIMIT})`),
     run(sql`delete from pending_permissions where agent = 0 and account = ${account}`),
     run(sql`delete from policies where account = ${account}`),
     run(sql`insert into erasures (kind, number)
@@ -56,6 +58,7 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
       and not exists (select 1 from stored_answers indexed by stored_answers_by_subject where subject = ${subject})
       and not exists (select 1 from agents where account = ${account})
       and not exists (select 1 from erased_entries indexed by erased_entries_by_account where account = ${account})
+      and not exists (select 1 from members where account = ${account})
       and not exists (select 1 from permission_contents where account = ${account})
       and not exists (select 1 from activity where account = ${account})`),
   ]);

@@ -3,6 +3,7 @@ import type { Task, TaskContext } from '../task';
 import { deleteExpiredCredentials, deleteOldAnswers, deleteOldDeliveries, deleteOldStatistics } from './delete-expired';
 import { eraseAccounts } from './erase-accounts';
 import { AgentErasure } from './erase-agents';
+import { eraseMembers } from './erase-members';
 import { BACKLOG_AGE, RetentionErasure } from './erase-retention';
 import { eraseWebhookDeliveries } from './erase-webhooks';
 import type { SignErasure } from './erasure-record';
@@ -29,6 +30,9 @@ export function erasureTasks(createSigner: (env: Env) => SignErasure): readonly 
       return () => deleteSlice(database, runtime.now());
     };
   };
+  const eraseRemovedMembers = ({ database, directory, runtime }: TaskContext) => {
+    return () => eraseMembers(database, directory, runtime.now());
+  };
   return [
     { name: 'erase_accounts', schedule: 'every_minute', start: deleteOld(eraseAccounts) },
     { name: 'erase_webhooks', schedule: 'every_minute', start: deleteOld(eraseWebhookDeliveries) },
@@ -39,6 +43,7 @@ export function erasureTasks(createSigner: (env: Env) => SignErasure): readonly 
     { name: 'delete_expired_credentials', schedule: 'every_minute', start: deleteOld(deleteExpiredCredentials) },
     { name: 'delete_old_answers', schedule: 'every_minute', start: deleteOld(deleteOldAnswers) },
     { name: 'erase_retention', schedule: 'every_hour', start: eraseRetention(0) },
+    { name: 'erase_members', schedule: 'every_hour', start: eraseRemovedMembers },
     { name: 'delete_old_statistics', schedule: 'every_hour', start: deleteOld(deleteOldStatistics) },
     { name: 'delete_old_deliveries', schedule: 'every_hour', start: deleteOld(deleteOldDeliveries) },
   ];

@@ -19,10 +19,9 @@ import {
   withFixedClock,
 } from './context';
 import type { PreloadQueries } from './credentials';
-import { beginIdempotentRequest, idempotencyKey } from './idempotency';
-import { claimedScope } from './oidc/identity';
+import { beginIdempotentRequest, idempotencyKey, type ResolvedKey } from './idempotency';
 import { withDescription } from './operation';
-import { limitAccount, limitCredential } from './rate-limit';
+import { limitAccount, limitCredential, limitMember } from './rate-limit';
 
 /** Queries by name; null for one that is not needed. */
 type NamedQueries = Record<string, Query | null>;
@@ -32,7 +31,8 @@ type LoadedRows<Q extends NamedQueries> = { [N in keyof Q]: NonNullable<Q[N]>['_
 
 /**
  * Makes queries of account data that run in the same round trip as the authentication. The caller is not known yet:
- * `owner` is an SQL expression for the number of their account, and `callerId` one for the id of the agent or token.
+ * `owner` is an SQL expression for the number of their account, and `callerId` one for the id of the agent or member, or
+ * of the user token if it belongs to the account.
  */
 export type Preload<Q extends NamedQueries> = (
   c: RequestContext,
@@ -103,6 +103,7 @@ function accountAccess<P extends Principal, Q extends NamedQueries>(
     c.set('database', database);
     c.set('caller', callerLogFields(caller.principal));
     const principal = authorize(caller.principal);
+    await limitMember(c, principal);
     await limitAccount(c, principal);
     const authenticateAgain = async (preload?: Preload<Q>) => {
       const again = await authenticateRequest(c, credential, preload, false);
@@ -110,7 +111,7 @@ function accountAccess<P extends Principal, Q extends NamedQueries>(
       return again;
     };
     const findConcurrentAnswer = async () => (await authenticateAgain()).stored;
-    const answers = await beginIdempotentRequest(c, key && answerKey(principal, key), stored, findConcurrentAnswer);
+    const answers = await beginIdempotentRequest(c, key && resolveKey(principal, key), stored, findConcurrentAnswer);
     if (answers instanceof Response) return answers;
     const notifyWebhooks = (account: number) => {
       c.executionCtx.waitUntil(enqueueWebhook(config.webhooks, { shard: principal.shard, account }));
@@ -141,8 +142,7 @@ async function authenticateRequest<Q extends NamedQueries>(
   if (await isOperatorToken(c, credential)) {
     throw new Problem('wrong_credential', 'The operator token is accepted under /v1/admin only.');
   }
-  // JWTs of one person share idempotency keys only if their scopes are equal, because an answer may contain a secret.
-  const key = await idempotencyKey(c, claimedScope(c, credential));
+  const key = await idempotencyKey(c);
   const now = c.var.runtime.now();
   let names: string[] = [];
   const queries: PreloadQueries = async (reader, { id, account }) => {
@@ -158,16 +158,26 @@ async function authenticateRequest<Q extends NamedQueries>(
   return { ...authentication, key, stored, loaded };
 }
 
-function answerKey(principal: Principal, key: Uint8Array) {
-  const name = idBytes(principal.kind === 'agent' ? principal.agent.id : (principal.token ?? principal.account.id));
-  return { principal: name, key, account: principal.account.number };
+/** The idempotency key of a caller. The credentials of one member share their keys. */
+function resolveKey(principal: Principal, key: Uint8Array): ResolvedKey {
+  const account = principal.account.number;
+  if (principal.kind === 'agent') return { principal: idBytes(principal.agent.id), key, account, scopes: null };
+  const { member, token, scopes } = principal;
+  if (member) return { principal: idBytes(member.id), key, account, scopes };
+  if (token === null) throw new Error('a JWT without a member was admitted');
+  return { principal: idBytes(token), key, account, scopes: null };
 }
 
 function callerLogFields(principal: Principal): LogFields {
   const { shard, account } = principal;
   const home = { shard, account: account.id };
   if (principal.kind === 'agent') return { credential: 'agent_key', ...home, agent: principal.agent.id };
-  return { credential: principal.token === null ? 'identity_token' : 'user_token', ...home };
+  const { member, token } = principal;
+  return {
+    credential: token === null ? 'identity_token' : 'user_token',
+    ...home,
+    ...(member && { member: member.id }),
+  };
 }
 
 function requireAgent(principal: Principal): AgentPrincipal {
@@ -180,7 +190,8 @@ function requireUser(principal: Principal, scope: Scope): UserPrincipal {
     throw new Problem('wrong_credential', 'This endpoint requires a user token, not an agent key.');
   }
   if (!principal.scopes.includes(scope)) {
-    throw new Problem('insufficient_scope', `The user token lacks the scope \`${scope}\`.`);
+    const lacking = principal.member ? `user token, or your role \`${principal.member.role}\`,` : 'user token';
+    throw new Problem('insufficient_scope', `The ${lacking} lacks the scope \`${scope}\`.`);
   }
   return principal;
 }

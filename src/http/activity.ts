@@ -18,7 +18,7 @@ export function userActivity(
   { changes = [], account }: { changes?: string[]; account?: ActivityRecord['account'] } = {},
 ): ActivityRecord {
   const { principal } = context;
-  const actor = principal.token ?? principal.account.id;
+  const actor = principal.member?.id ?? principal.token ?? principal.account.id;
   return makeActivityRecord(context, { account: account ?? principal.account.number, actor, action, target, changes });
 }
 

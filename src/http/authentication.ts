@@ -5,20 +5,23 @@ import { listShards, openShard } from '../db/shards';
 import { Problem } from '../errors';
 import type { CredentialReference } from '../ledger/authority';
 import { equalBytes, sha256 } from '../lib/bytes';
-import { type CredentialKind, parseCredential } from '../lib/credential';
-import { MINUTE } from '../lib/time';
+import { type ParsedCredential, parseCredential } from '../lib/credential';
 import type { Principal, RequestContext, Scope } from './context';
 import {
   activeAccount,
+  activeMember,
   callerByHashes,
   failAuthentication,
   findAgentKey,
   findMovedCredential,
   findUserToken,
   hashCredential,
+  isStale,
   type PreloadQueries,
+  recordMemberSeen,
 } from './credentials';
 import { authenticateIdentity, isIdentityToken } from './oidc/identity';
+import { limitToRole } from './roles';
 
 /** An authenticated caller, the database of their account, and the rows of each preload query. */
 export interface Authentication {
@@ -50,7 +53,11 @@ export async function isOperatorToken(c: RequestContext, credential: string): Pr
  * refused without a database query.
  */
 export function isWellFormed(c: RequestContext, credential: string): boolean {
-  return parseCredential(credential) !== null || isIdentityToken(c, credential);
+  return parseBearer(credential) !== null || isIdentityToken(c, credential);
+}
+
+function parseBearer(credential: string) {
+  return parseCredential(credential, 'user', 'agent');
 }
 
 /**
@@ -59,7 +66,7 @@ export function isWellFormed(c: RequestContext, credential: string): boolean {
  * @param queries run in the same round trip
  * @param mayCreateAccount whether a person who signs in for the first time with the identity provider gets an account
  * @throws Problem as {@link failAuthentication} for a credential that is unknown, expired or malformed;
- *   `account_inactive`, `agent_inactive`; `unavailable` while the account moves to another shard
+ *   `account_inactive`, also for a suspended member; `agent_inactive`; `unavailable` while the account moves to another shard
  */
 export async function authenticate(
   c: RequestContext,
@@ -67,7 +74,7 @@ export async function authenticate(
   queries: PreloadQueries = async () => [],
   mayCreateAccount = true,
 ): Promise<Authentication> {
-  const form = parseCredential(credential);
+  const form = parseBearer(credential);
   if (!form && isIdentityToken(c, credential)) return authenticateIdentity(c, credential, queries, mayCreateAccount);
   if (!form) return failAuthentication(c);
   const hashes = await hashCredential(c.var.config.keyring, credential);
@@ -83,10 +90,22 @@ export async function authenticate(
       const isToken = and(eq(userTokens.account, account.number), eq(userTokens.id, row.token), isOlder);
       database.piggyback(database.build.update(userTokens).set({ lastUsedAt: now }).where(isToken));
     }
-    const scopes = row.scopes as Scope[];
-    const reference = { kind: 'user_token' as const, account: account.number, hash: row.hash };
+    const member = activeMember(row);
+    if (row.owner !== null && !member) return failAuthentication(c);
+    if (member) {
+      const seen = { account: account.number, member: member.id, lastSeenAt: row.memberLastSeenAt };
+      recordMemberSeen(database, seen, now);
+    }
+    const own = row.scopes as Scope[];
+    const scopes = member ? limitToRole(own, member.role) : own;
+    const reference = { kind: 'user_token' as const, account: account.number, hash: row.hash, member };
     const { token, expiresAt } = row;
-    return { principal: { kind: 'user', shard, account, token, scopes, expiresAt }, reference, database, loaded };
+    return {
+      principal: { kind: 'user', shard, account, member, token, scopes, expiresAt },
+      reference,
+      database,
+      loaded,
+    };
   }
   if (!row.agentIsActive) {
     throw new Problem('agent_inactive', 'The agent is inactive. Its account can set `is_active` to true again.');
@@ -105,18 +124,13 @@ export async function authenticate(
   };
 }
 
-/** Whether the time of last use has to be written again: once a minute is enough. */
-function isStale(last: number | null, now: number): boolean {
-  return last === null || last <= now - MINUTE;
-}
-
 /**
  * Finds a credential on the shard that it names, or on the shard to which its account was moved; null if it is unknown.
  * An account may have moved several times, so each shard may name another one.
  */
 async function findCaller(
   c: RequestContext,
-  { kind, shard: home }: { kind: CredentialKind; shard: string },
+  { kind, shard: home }: ParsedCredential<'user' | 'agent'>,
   hashes: Uint8Array[],
   preload: PreloadQueries,
 ) {

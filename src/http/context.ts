@@ -1,6 +1,7 @@
 import type { Context as HonoContext } from 'hono';
 import type * as z from 'zod';
 import type { Cost, Database, Reader } from '../db/database';
+import type { MemberRole } from '../db/schema';
 import type { Config, Env, Runtime } from '../env';
 import type { ProblemCode } from '../errors';
 import type { Origin } from '../ledger/entry';
@@ -26,6 +27,8 @@ export const SCOPES = [
   'webhooks:write',
   'account:read',
   'account:write',
+  'channels:read',
+  'channels:write',
 ] as const;
 
 export const Scope = lazy(() => choice(SCOPES).meta({ id: 'Scope', description: 'What a user token may do.' }));
@@ -42,13 +45,22 @@ export interface AccountRef {
   auditRetentionDays: number | null;
 }
 
+/** The member of a request, with the role by which it was authorized. */
+export interface MemberRef {
+  id: Id<'member'>;
+  role: MemberRole;
+}
+
 /** A person or program that acts for an account, with a user token or a JWT of the identity provider. */
 export interface UserPrincipal {
   kind: 'user';
   shard: string;
   account: AccountRef;
+  /** The member who acts; null for a user token that belongs to the account. */
+  member: MemberRef | null;
   /** The identifier of the user token; null for a JWT. */
   token: Id<'utok'> | null;
+  /** Those scopes of the credential that the member's role has; all of its scopes if no member acts. */
   scopes: readonly Scope[];
   /** When the credential expires, in milliseconds since the epoch; null if it never does. */
   expiresAt: number | null;

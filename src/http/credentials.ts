@@ -1,10 +1,23 @@
-import { type Column, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, type Column, eq, inArray, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
 import { aliased } from '../db/columns';
 import type { Database, Query, Reader } from '../db/database';
-import { accounts, agentKeys, agents, movedAccounts, movedCredentials, moves, userTokens } from '../db/schema';
+import {
+  accounts,
+  agentKeys,
+  agents,
+  type MemberRole,
+  type MemberStatus,
+  members,
+  movedAccounts,
+  movedCredentials,
+  moves,
+  userTokens,
+} from '../db/schema';
 import { Problem, unavailable } from '../errors';
 import type { Keyring } from '../lib/secrets';
-import type { AccountRef, RequestContext } from './context';
+import { MINUTE } from '../lib/time';
+import type { Id } from '../lib/typeid';
+import type { AccountRef, MemberRef, RequestContext } from './context';
 import { limitAddress } from './rate-limit';
 
 /**
@@ -41,11 +54,21 @@ export const accountColumns = {
   accountIsMoving: isMoving.mapWith(Boolean).as('account_is_moving'),
 };
 
-/** Finds the user token with one of the hashes, and its account. */
+/** The columns of a member that authentication needs; each is null if there is no member. */
+export const memberColumns = {
+  memberId: sql<Id<'member'> | null>`${members.id}`.mapWith(members.id).as('member_id'),
+  memberRole: sql<MemberRole | null>`${members.role}`.mapWith(members.role).as('member_role'),
+  memberStatus: sql<MemberStatus | null>`${members.status}`.mapWith(members.status).as('member_status'),
+  memberLastSeenAt: sql<number | null>`${members.lastSeenAt}`.as('member_last_seen_at'),
+};
+
+/** Finds the user token with one of the hashes, its account and its member. */
 export function findUserToken(reader: Reader, hashes: Uint8Array[]) {
   return reader
     .select({
       ...accountColumns,
+      ...memberColumns,
+      owner: aliased(userTokens.member, 'token_member'),
       hash: userTokens.hash,
       token: userTokens.id,
       scopes: userTokens.scopes,
@@ -54,6 +77,7 @@ export function findUserToken(reader: Reader, hashes: Uint8Array[]) {
     })
     .from(userTokens)
     .innerJoin(accounts, eq(accounts.number, userTokens.account))
+    .leftJoin(members, and(eq(members.account, userTokens.account), eq(members.id, userTokens.member)))
     .where(inArray(userTokens.hash, hashes));
 }
 
@@ -88,7 +112,7 @@ export function findMovedCredential(reader: Reader, hashes: Uint8Array[]) {
 export interface CallerSql {
   /** The number of the account. */
   account: SQL<number>;
-  /** The identifier of the user token or agent; for a JWT, of the account. */
+  /** The identifier of the agent or member; of the user token if it belongs to the account. */
   id: SQL;
 }
 
@@ -100,7 +124,10 @@ export function callerByHashes(kind: 'user' | 'agent', hashes: Uint8Array[]): Ca
       : sql`(select ${column} from ${agentKeys}
           join ${agents} on ${agents.number} = ${agentKeys.agent} where ${inArray(agentKeys.hash, hashes)})`;
   return kind === 'user'
-    ? { account: find(userTokens.account) as SQL<number>, id: find(userTokens.id) }
+    ? {
+        account: find(userTokens.account) as SQL<number>,
+        id: sql`coalesce(${find(userTokens.member)}, ${find(userTokens.id)})`,
+      }
     : { account: find(agents.account) as SQL<number>, id: find(agents.id) };
 }
 
@@ -121,4 +148,38 @@ export function activeAccount(row: AccountRow): AccountRef {
   }
   const { plan, auditRetentionDays } = row;
   return { number: row.accountNumber, id: row.accountId, plan, auditRetentionDays };
+}
+
+/** A row with the columns {@link memberColumns}. */
+export type MemberRow = Pick<ReturnType<typeof findUserToken>['_']['result'][number], keyof typeof memberColumns>;
+
+/**
+ * The member of an authenticated caller; null if there is none, or no more.
+ * @throws Problem `account_inactive` for a suspended member
+ */
+export function activeMember({ memberId: id, memberRole: role, memberStatus }: MemberRow): MemberRef | null {
+  if (memberStatus === 'suspended') {
+    throw new Problem(
+      'account_inactive',
+      'Your membership is suspended. An owner or admin of the account can end that.',
+    );
+  }
+  return id !== null && role !== null && memberStatus === 'active' ? { id, role } : null;
+}
+
+/** Records in the next write that a member was seen, at most once a minute. */
+export function recordMemberSeen(
+  database: Database,
+  { account, member, lastSeenAt }: { account: number; member: Id<'member'>; lastSeenAt: number | null },
+  now: number,
+): void {
+  if (!isStale(lastSeenAt, now)) return;
+  const isOlder = or(isNull(members.lastSeenAt), lt(members.lastSeenAt, now));
+  const isMember = and(eq(members.account, account), eq(members.id, member), isOlder);
+  database.piggyback(database.build.update(members).set({ lastSeenAt: now }).where(isMember));
+}
+
+/** Whether the time of last use has to be written again: once a minute is enough. */
+export function isStale(last: number | null, now: number): boolean {
+  return last === null || last <= now - MINUTE;
 }

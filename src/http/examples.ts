@@ -13,6 +13,7 @@ export const EXAMPLE = {
   laterTime: '2026-01-31T12:15:00.000Z',
   userToken: 'csu_008tViZ1sMxLgpn3J1RJiuLyktiYJBiA2Y3LJuJ2',
   agentKey: 'csa_00DAEY1qzkZImONKQuwvxBDS9629UQFCzG2M1zjX',
+  invitation: 'csi_00m4QkV7tR2yXw9LpZ3sHc6JdN8bGf5TaE0r4k63',
   token: 'eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJqdGkiOiJ0b2tlbl8wMW03eCJ9.RWQyNTUxOSBzaWduYXR1cmU',
   cursor: 'OKF5hL0mAb2Wlq7cXcVd1mFnZW50XzAxbTd4',
   action: 'email.send',

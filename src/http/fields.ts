@@ -11,7 +11,7 @@ import {
 } from '../lib/json';
 import { isLongerThan } from '../lib/text';
 import { DAY, parseDate, parseDateTime } from '../lib/time';
-import { idPattern, type Prefix, parseId } from '../lib/typeid';
+import { type Id, idPattern, type Prefix, parseId } from '../lib/typeid';
 import { exampleId } from './examples';
 
 // The fields of requests. A field states what it accepts in its Zod checks; `meta` describes to the OpenAPI document
@@ -114,11 +114,12 @@ export const queryText = z
   .meta({ pattern: NO_NUL });
 
 /** An identifier with the given prefix. */
-export function idText(prefix: Prefix, message: string) {
-  return z
+export function idText<P extends Prefix>(prefix: P, message: string): z.ZodType<Id<P>> {
+  const field = z
     .string()
     .refine((id) => parseId(prefix, id) !== null, message)
     .meta({ pattern: idPattern(prefix), examples: [exampleId(prefix)] });
+  return field as unknown as z.ZodType<Id<P>>;
 }
 
 /** An RFC 3339 date-time, which becomes milliseconds since the epoch. */

@@ -4,7 +4,7 @@ import { invalidRequest, Problem, unavailable } from '../errors';
 import { type Answer, type AnswerKey, type AnswerStore, type StoredAnswer, storeAnswer } from '../ledger/stored-answer';
 import { concatBytes, equalBytes, sha256 } from '../lib/bytes';
 import { idBytes } from '../lib/typeid';
-import type { AppEnv, RequestContext, SentAnswer } from './context';
+import type { AppEnv, RequestContext, Scope, SentAnswer } from './context';
 import { readBodyText } from './input';
 import { sendAnswer } from './operation';
 
@@ -13,14 +13,10 @@ const HEADER = 'Idempotency-Key';
 /** The values of the header that are accepted. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
-/**
- * The hash of the idempotency key of a POST; null for another method, and without a key or with a malformed one.
- * @param rights what the caller may do, if callers with other rights have keys of their own; else null
- */
-export async function idempotencyKey(c: RequestContext, rights: string | null = null): Promise<Uint8Array | null> {
+/** The hash of the idempotency key of a POST; null for another method, and without a key or with a malformed one. */
+export async function idempotencyKey(c: RequestContext): Promise<Uint8Array | null> {
   const key = readKey(c);
-  if (key === null || !IDEMPOTENCY_KEY.test(key)) return null;
-  return sha256(rights === null ? key : JSON.stringify([key, rights]));
+  return key !== null && IDEMPOTENCY_KEY.test(key) ? sha256(key) : null;
 }
 
 /**
@@ -60,7 +56,12 @@ function readKey(c: RequestContext): string | null {
   return c.req.method === 'POST' ? (c.req.header(HEADER) ?? null) : null;
 }
 
-type ResolvedKey = AnswerKey & { principal: Uint8Array };
+/** An idempotency key whose owner is known. */
+export interface ResolvedKey extends AnswerKey {
+  principal: Uint8Array;
+  /** The scopes of a member's credential; null for other callers, of whom each credential has its own keys. */
+  scopes: readonly Scope[] | null;
+}
 
 /** A request with an idempotency key. It stores its answer, or replays the stored one. */
 class IdempotentRequest implements AnswerStore {
@@ -107,9 +108,15 @@ class IdempotentRequest implements AnswerStore {
     return concatBytes(this.key.principal, this.key.key);
   }
 
-  /** A hash of method, path, query and body. Requests with equal fingerprints count as the same request. */
+  /**
+   * A hash of method, path, query and body. Requests with equal fingerprints count as the same request.
+   *
+   * The credentials of one member share their keys, so their scopes are hashed too: an answer may contain a secret that
+   * allows more than the credential which repeats the request.
+   */
   private async fingerprint(): Promise<Uint8Array> {
     const { pathname, search } = new URL(this.c.req.url);
-    return sha256(JSON.stringify([this.c.req.method, pathname, search, await readBodyText(this.c)]));
+    const request = [this.c.req.method, pathname, search, await readBodyText(this.c)];
+    return sha256(JSON.stringify(this.key.scopes ? [...request, this.key.scopes] : request));
   }
 }

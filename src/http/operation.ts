@@ -10,6 +10,7 @@ import type { AppEnv, Scope, SentAnswer } from './context';
 export type Tag =
   | 'Operator'
   | 'Account'
+  | 'Members'
   | 'Agents'
   | 'Permissions'
   | 'Tokens'

@@ -39,7 +39,7 @@ export function operatorAccess<Q extends Query>(preload?: OperatorPreload<Q>) {
       return { name, database };
     });
     const key = await idempotencyKey(c);
-    const answerKey = key && { principal: OPERATOR, key, account: null };
+    const answerKey = key && { principal: OPERATOR, key, account: null, scopes: null };
     const load = (preload?: OperatorPreload<Q>) =>
       Promise.all(
         opened.map(({ database }) => {

@@ -30,6 +30,14 @@ export async function limitIdentity(c: RequestContext, identity: Uint8Array): Pr
 }
 
 /**
+ * Counts a request against its member, so that more credentials do not raise the limit.
+ * @throws Problem `rate_limited`
+ */
+export async function limitMember(c: RequestContext, principal: Principal): Promise<void> {
+  if (principal.kind === 'user' && principal.member) await count(c, 'credential', `member ${principal.member.id}`);
+}
+
+/**
  * Counts a request against its account, so that more credentials do not raise the limit. Requests of users count
  * against a second limit too, and pass if either allows them, so that people can stop their agents after those have
  * used up the first.

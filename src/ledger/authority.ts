@@ -1,5 +1,17 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { accounts, agentKeys, agents, guards, userTokens } from '../db/schema';
+import { codeOf } from '../db/columns';
+import {
+  accounts,
+  agentKeys,
+  agents,
+  guards,
+  MEMBER_ROLES,
+  MEMBER_STATUSES,
+  type MemberRole,
+  members,
+  userTokens,
+} from '../db/schema';
+import type { Id } from '../lib/typeid';
 
 /** By whose authority the ledger writes. A credential is checked once more in the transaction that writes. */
 export type Authority =
@@ -14,19 +26,24 @@ export type Credential = CredentialReference & {
 
 /**
  * What the check needs: the hash, which the database must still have, or the expiry time of a JWT in milliseconds since
- * the epoch.
+ * the epoch; and the member who acts, who must still be active and have the same role.
  */
 export type CredentialReference = { account: number } & (
-  | { kind: 'user_token'; hash: Uint8Array }
+  | { kind: 'user_token'; hash: Uint8Array; member: MemberReference | null }
   | { kind: 'agent_key'; hash: Uint8Array }
-  | { kind: 'identity_token'; expiresAt: number }
+  | { kind: 'identity_token'; expiresAt: number; member: MemberReference }
 );
+
+interface MemberReference {
+  id: Id<'member'>;
+  role: MemberRole;
+}
 
 export const SERVICE_AUTHORITY: Authority = { kind: 'service' };
 
 /**
- * The credential ended between authentication and commit: it was deleted or has expired, or its agent or account was
- * deactivated or deleted. Nothing was written.
+ * The credential ended between authentication and commit: it was deleted or has expired, its agent or account was
+ * deactivated or deleted, or its member was suspended or removed or got another role. Nothing was written.
  */
 export class CredentialEnded extends Error {}
 
@@ -40,15 +57,26 @@ function isLiveAt(credential: Credential, time: number | SQL): SQL {
     case 'user_token':
       return sql`exists (
         select 1 from ${userTokens}
-        where ${userTokens.hash} = ${credential.hash} and coalesce(${userTokens.expiresAt} > ${time}, 1))`;
+        where ${userTokens.hash} = ${credential.hash} and coalesce(${userTokens.expiresAt} > ${time}, 1)
+      ) and ${isMemberActive(credential)}`;
     case 'agent_key':
       return sql`exists (
         select 1 from ${agentKeys} join ${agents} on ${agents.number} = ${agentKeys.agent}
         where ${agentKeys.hash} = ${credential.hash} and coalesce(${agentKeys.expiresAt} > ${time}, 1)
           and ${agents.isActive})`;
     case 'identity_token':
-      return sql`${credential.expiresAt} > ${time}`;
+      return sql`${credential.expiresAt} > ${time} and ${isMemberActive(credential)}`;
   }
+}
+
+/** Whether the member is active and has the role by which the request was authorized. */
+function isMemberActive({ account, member }: { account: number; member: MemberReference | null }): SQL {
+  if (!member) return sql`true`;
+  return sql`exists (
+    select 1 from ${members}
+    where ${members.account} = ${account} and ${members.id} = ${sql.param(member.id, members.id)}
+      and ${members.status} = ${codeOf(MEMBER_STATUSES, 'active')}
+      and ${members.role} = ${codeOf(MEMBER_ROLES, member.role)})`;
 }
 
 /** Returns a statement that aborts its transaction unless the credential is valid at the time of its request. */

@@ -21,6 +21,8 @@ export interface EntryDetails {
   decided_by: string | null;
   decision_reason: string | null;
   policy_id: string | null;
+  /** How a decision or a revocation came; absent from entries of other events, and from older ones. */
+  decided_via?: 'api' | 'policy';
   /** Of a request and its decision. */
   input_digest?: string | null;
   preview_digest?: string | null;

@@ -31,7 +31,7 @@ type InternalTable = Schema[
   | 'webhooks'];
 
 /** Tables that an activity record describes, and the internal tables that change with them. */
-type RecordTable = InternalTable | Schema['accounts' | 'agentKeys' | 'agents' | 'policies' | 'userTokens'];
+type RecordTable = InternalTable | Schema['accounts' | 'agentKeys' | 'agents' | 'members' | 'policies' | 'userTokens'];
 
 /** A record of what a user or the operator changed in an account, or of a download. */
 export type ActivityRecord = Omit<typeof activity.$inferSelect, 'account'> & {
@@ -49,9 +49,9 @@ interface Writer<T> {
 /** Builds the statements of {@link Ledger.change}. It cannot reach the state of permissions and tokens. */
 export type RecordWriter = Writer<RecordTable>;
 
-/** Builds the statements of {@link Ledger.write}. It can create and delete an account, but not change one. */
+/** Builds the statements of {@link Ledger.write}. It can create and delete accounts and members, but not change them. */
 export type InternalWriter = Writer<InternalTable> &
-  Pick<Writer<InternalTable | Schema['accounts']>, 'insert' | 'delete'>;
+  Pick<Writer<InternalTable | Schema['accounts' | 'members']>, 'insert' | 'delete'>;
 
 /** Builds statements on the state of permissions and tokens. Only {@link Ledger.commit} hands one out. */
 export interface StateWriter {

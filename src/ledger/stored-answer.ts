@@ -11,9 +11,9 @@ export const STORED_ANSWER_LIFETIME = DAY;
 
 /** An idempotency key and its owner, given as SQL while the caller is not known yet. */
 export interface AnswerKey {
-  /** The identifier of the user token, account or agent that sent the key, or `operator`, as bytes. */
+  /** The identifier of the member, user token or agent that sent the key, or `operator`, as bytes. */
   principal: Uint8Array | SQL;
-  /** SHA-256 of the idempotency key; for a JWT, of the key and its scope claim. */
+  /** SHA-256 of the idempotency key. */
   key: Uint8Array;
   /** The number of the account whose agents the answer may be about; null for the operator's answers. */
   account: number | SQL<number> | null;

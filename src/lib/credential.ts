@@ -1,11 +1,12 @@
 import { encodeBase62, randomBase62 } from './base62';
 import { crc32 } from './crc32';
 
-/** `user` stands for user tokens (`csu_…`), `agent` for agent keys (`csa_…`). */
-export type CredentialKind = 'user' | 'agent';
+const KIND_PREFIX = { user: 'csu_', agent: 'csa_', invitation: 'csi_' } as const;
 
-const KIND_PREFIX = { user: 'csu_', agent: 'csa_' } as const;
-const FORM = /^(csu_|csa_)([0-9A-Za-z]{2})[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/;
+/** `user` stands for user tokens, `agent` for agent keys, `invitation` for the secrets of members' invitations. */
+export type CredentialKind = keyof typeof KIND_PREFIX;
+
+const FORM = /^(cs[uai]_)([0-9A-Za-z]{2})[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/;
 const CHECKSUM_LENGTH = 6;
 const DISPLAY_LENGTH = 12;
 
@@ -18,17 +19,26 @@ export function makeCredential(kind: CredentialKind, shard: string, random: (byt
   return body + checksum(body);
 }
 
-/** Reads the kind and the shard's name from a credential; null if its prefix, length, alphabet or checksum is wrong. */
-export function parseCredential(text: string): { kind: CredentialKind; shard: string } | null {
+/**
+ * Reads the kind and the shard's name from a credential of one of these kinds; null if it is of another kind, or its
+ * length, alphabet or checksum is wrong.
+ */
+export function parseCredential<K extends CredentialKind>(text: string, ...kinds: K[]): ParsedCredential<K> | null {
   const match = FORM.exec(text);
-  if (!match?.[2]) return null;
+  const kind = kinds.find((kind) => KIND_PREFIX[kind] === match?.[1]);
+  if (!match?.[2] || !kind) return null;
   if (checksum(text.slice(0, -CHECKSUM_LENGTH)) !== text.slice(-CHECKSUM_LENGTH)) return null;
-  return { kind: match[1] === KIND_PREFIX.user ? 'user' : 'agent', shard: match[2] };
+  return { kind, shard: match[2] };
+}
+
+export interface ParsedCredential<K extends CredentialKind> {
+  kind: K;
+  shard: string;
 }
 
 /** A regular expression for the credentials of a kind. It does not check the checksum. */
 export function credentialPattern(kind: CredentialKind): string {
-  return FORM.source.replace('(csu_|csa_)', KIND_PREFIX[kind]);
+  return FORM.source.replace('(cs[uai]_)', KIND_PREFIX[kind]);
 }
 
 /** The first characters of a credential, which may be stored and shown as plain text. */

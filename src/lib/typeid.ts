@@ -4,6 +4,7 @@ import { TypeID } from 'typeid-js';
 export type Prefix =
   | 'user'
   | 'utok'
+  | 'member'
   | 'agent'
   | 'key'
   | 'perm'

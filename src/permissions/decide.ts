@@ -1,7 +1,7 @@
 import { and, eq, gt } from 'drizzle-orm';
 import { permissions } from '../db/schema';
 import { Problem } from '../errors';
-import type { Context, UserContext } from '../http/context';
+import type { Context, UserContext, UserPrincipal } from '../http/context';
 import type { Entry } from '../ledger/entry';
 import { digestDetails, draftPermissionEntry, type PermissionEntryDetails } from './draft-entry';
 import {
@@ -24,6 +24,11 @@ export function requirePending({ principal, runtime }: Context, permission: Perm
   return row;
 }
 
+/** The id under which a decision of a user is recorded: that of the member, or of the account for its own tokens. */
+export function deciderOf({ member, account }: UserPrincipal): string {
+  return member?.id ?? account.id;
+}
+
 /** A person's decision on a permission. */
 interface Decision {
   event: 'approve' | 'deny';
@@ -42,12 +47,13 @@ export async function decidePermission(
   row: PermissionRow,
   { event, reason, details, columns }: Decision,
 ): Promise<Permission> {
-  const decidedBy = context.principal.account.id;
+  const decidedBy = deciderOf(context.principal);
   const decisionReason = reason || null;
   const entry = draftPermissionEntry(context, row, event, {
     ...details,
     ...digestDetails(row),
     decided_by: decidedBy,
+    decided_via: 'api',
     decision_reason: decisionReason,
   });
   const decided = { ...columns, decidedBy, decidedAt: context.runtime.now(), decisionReason };

@@ -215,7 +215,13 @@ async function decideByPolicy(
   }: { subject: EntrySubject; policy: PolicyRow; input: RequestInput; digests: ReturnType<typeof digestDetails> },
 ): Promise<{ entry: Entry; columns: Partial<PermissionRow> & Pick<PermissionRow, 'status'> }> {
   const { scope } = input;
-  const decision = { decided_by: policy.id, decision_reason: policy.reason, policy_id: policy.id, ...digests };
+  const decision = {
+    decided_by: policy.id,
+    decided_via: 'policy' as const,
+    decision_reason: policy.reason,
+    policy_id: policy.id,
+    ...digests,
+  };
   const decided = {
     decidedBy: policy.id,
     decidedAt: context.runtime.now(),

@@ -15,6 +15,8 @@ const ALL_SCOPES = [
   'webhooks:write',
   'account:read',
   'account:write',
+  'channels:read',
+  'channels:write',
 ];
 
 /** A world, and its operator. */
@@ -51,9 +53,25 @@ describe('an operator', () => {
         token: expect.stringMatching(/^csu_00[0-9A-Za-z]{38}$/),
         token_prefix: token.token.slice(0, 12),
         scopes: expect.toSatisfy((scopes: string[]) => scopes.toSorted().join() === ALL_SCOPES.toSorted().join()),
+        member_id: null,
         expires_at: null,
         last_used_at: null,
         created_at: '2026-01-31T12:00:00.000Z',
+      },
+      owner: {
+        id: expect.stringMatching(/^member_[0-9a-hjkmnp-tv-z]{26}$/),
+        email: 'owner@example.com',
+        name: null,
+        role: 'owner',
+        status: 'invited',
+        sign_in: [],
+        last_seen_at: null,
+        created_at: '2026-01-31T12:00:00.000Z',
+        updated_at: '2026-01-31T12:00:00.000Z',
+        invitation: {
+          url: expect.stringMatching(/^https:\/\/countersign\.test\/console\/invitations\/csi_00[0-9A-Za-z]{38}$/),
+          expires_at: '2026-02-07T12:00:00.000Z',
+        },
       },
     });
   });
@@ -100,7 +118,7 @@ describe('an operator', () => {
 
   it('changes only the given fields of an account', async () => {
     const { world, create, must } = makeOperator();
-    const { token: _, ...account } = await create({ name: 'Before', plan: 'pro' });
+    const { token: _, owner: __, ...account } = await create({ name: 'Before', plan: 'pro' });
     world.advance(1_500);
     const renamed = (await must(200, 'PATCH', `/v1/admin/users/${account.id}`, { name: ' After ' })).body;
     expect(renamed).toEqual({ ...account, name: 'After', updated_at: '2026-01-31T12:00:01.500Z' });
@@ -176,10 +194,11 @@ describe('an operator', () => {
     ['PATCH', ''],
     ['DELETE', ''],
     ['POST', '/tokens'],
+    ['POST', '/owner'],
   ])('gets not_found for an unknown account (%s %s)', async (method, suffix) => {
     const { call } = makeOperator();
     for (const id of ['user_01h455vb4pex5vsknk084sn02q', 'agent_01h455vb4pex5vsknk084sn02q', 'x', '%00', '%ff']) {
-      const body = { PATCH: { name: 'x' }, POST: {} }[method];
+      const body = { PATCH: { name: 'x' }, POST: suffix === '/owner' ? { email: 'a@example.com' } : {} }[method];
       const answer = await call(method, `/v1/admin/users/${id}${suffix}`, body);
       expect([id, answer.status, answer.body.code]).toEqual([id, 404, 'not_found']);
     }
@@ -208,7 +227,7 @@ describe('an account that is switched off', () => {
 
 it('a user token can read its own account', async () => {
   const { world, create } = makeOperator();
-  const { token, ...account } = await create({ plan: 'team', name: 'Own' });
+  const { token, owner: _, ...account } = await create({ plan: 'team', name: 'Own' });
   const { body } = await world.must(200, 'GET', '/v1/me', { token: token.token });
-  expect(body).toEqual(account);
+  expect(body).toEqual({ ...account, member: null, scopes: token.scopes });
 });

@@ -85,6 +85,7 @@ it('a move takes all data of an account to the other shard, and the account read
     await agent.approved();
   }
   await world.must(200, 'GET', '/v1/me', { token: life.further });
+  expect((await world.must(200, 'GET', '/v1/me', { token: life.member.token })).body.member.id).toBe(life.member.id);
   const again = await world.must(201, 'POST', '/v1/agents', repeated(account));
   expect(again.headers.get('Idempotent-Replayed')).toBe('true');
   expect((await account.limitedToken('account:read')).slice(0, 6)).toBe('csu_01');
@@ -95,7 +96,7 @@ it('a move takes all data of an account to the other shard, and the account read
   expect(rows).toMatchObject({ audit_entries: 2, trees: 1, files: 0, webhooks: 0, webhook_feeds: 0, deliveries: 0 });
   expect(rows).toMatchObject({
     moved_accounts: 1,
-    moved_credentials: 7,
+    moved_credentials: 9,
     erased_entries: 0,
     stored_answers: 0,
     moves: 0,

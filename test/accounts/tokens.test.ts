@@ -20,6 +20,7 @@ describe('a user token', () => {
       name: 'CI',
       token_prefix: token.slice(0, 12),
       scopes: ['audit:read'],
+      member_id: null,
       expires_at: '2026-02-01T12:00:00.000Z',
       last_used_at: null,
       created_at: '2026-01-31T12:00:00.000Z',

@@ -19,6 +19,7 @@ describe('an agent', () => {
       api_key_prefix: api_key.slice(0, 12),
       metadata: { team: 'support' },
       is_active: true,
+      owner_id: null,
       created_at: '2026-01-31T12:00:00.000Z',
       updated_at: '2026-01-31T12:00:00.000Z',
     });

@@ -52,6 +52,7 @@ it('the entry of an approval has what was granted, who approved it, why, and the
     ...ASKED,
     scope: GRANTED,
     decided_by: scene.account.id,
+    decided_via: 'api',
     decision_reason: 'as agreed',
     policy_id: null,
     ...NO_DIGESTS,
@@ -62,7 +63,13 @@ it('the entry of an approval has what was granted, who approved it, why, and the
 it('the entry of an approval without a reason has a null reason', async () => {
   const scene = await makeScene();
   const { id, token } = await scene.agent.approved(ASKED);
-  const decision = { decided_by: scene.account.id, decision_reason: null, policy_id: null, ...NO_DIGESTS };
+  const decision = {
+    decided_by: scene.account.id,
+    decided_via: 'api',
+    decision_reason: null,
+    policy_id: null,
+    ...NO_DIGESTS,
+  };
   expect(await lastEntry(scene, 'approve', id)).toEqual({ ...ASKED, ...decision, token_id: token.id });
 });
 
@@ -73,6 +80,7 @@ it('the entry of a denial has what was requested, who denied it and why', async 
   expect(await lastEntry(scene, 'deny', id)).toEqual({
     ...ASKED,
     decided_by: scene.account.id,
+    decided_via: 'api',
     decision_reason: 'too much',
     policy_id: null,
     ...NO_DIGESTS,
@@ -99,6 +107,7 @@ it.each(['account', 'agent'] as const)(
       ...ASKED,
       scope: GRANTED,
       decided_by: scene[caller].id,
+      decided_via: 'api',
       decision_reason: 'over',
       policy_id: null,
       token_id: token.id,

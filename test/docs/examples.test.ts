@@ -34,6 +34,10 @@ async function makeScene() {
   const pending = await agent.request(request);
   const [entry] = await account.log();
   const { body: spare } = await account.must(201, 'POST', '/v1/me/tokens', {});
+  const { body: member } = await account.must(201, 'POST', '/v1/members', {
+    email: 'new@example.com',
+    role: 'auditor',
+  });
   const policy = { name: 'Never', effect: 'deny', actions: ['never'], resources: ['*'] };
   const { body: made } = await account.must(201, 'POST', '/v1/policies', policy);
   const { body: webhook } = await account.must(201, 'POST', '/v1/webhooks', { url: 'https://hooks.example.com/' });
@@ -47,6 +51,7 @@ async function makeScene() {
   const names: [string, string][] = [
     [exampleId('user'), account.id],
     [exampleId('utok'), spare.id],
+    [exampleId('member'), member.id],
     [exampleId('agent'), agent.id],
     [exampleId('perm'), pending.id],
     [exampleId('token'), granted.token.id],

@@ -27,6 +27,8 @@ interface Scene {
   token: string;
   webhook: string;
   delivery: string;
+  /** The id of an invited member. */
+  member: string;
 }
 
 async function makeScene(world = new World()): Promise<Scene> {
@@ -36,7 +38,12 @@ async function makeScene(world = new World()): Promise<Scene> {
   const { id } = await agent.request();
   const { body: webhook } = await account.must(201, 'POST', '/v1/webhooks', WEBHOOK);
   const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
-  return { world, account, agent, pending: id, token: token.value, webhook: webhook.id, delivery: delivery.id };
+  const { body: member } = await account.must(201, 'POST', '/v1/members', {
+    email: 'ada@example.com',
+    role: 'auditor',
+  });
+  const ids = { pending: id, webhook: webhook.id, delivery: delivery.id, member: member.id };
+  return { world, account, agent, token: token.value, ...ids };
 }
 
 /** Every POST that changes something: its path, credential and body. */
@@ -48,6 +55,18 @@ const posts: Record<string, (scene: Scene) => { path: string; call: Call }> = {
   'POST /v1/admin/users/:id/tokens': ({ world, account }) => ({
     path: `/v1/admin/users/${account.id}/tokens`,
     call: { token: world.env.ADMIN_TOKEN ?? '', body: { name: 'CI' } },
+  }),
+  'POST /v1/admin/users/:id/owner': ({ world, account }) => ({
+    path: `/v1/admin/users/${account.id}/owner`,
+    call: { token: world.env.ADMIN_TOKEN ?? '', body: { email: 'second@example.com' } },
+  }),
+  'POST /v1/members': ({ account }) => ({
+    path: '/v1/members',
+    call: { token: account.token, body: { email: 'new@example.com', role: 'approver' } },
+  }),
+  'POST /v1/members/:id/invitation': ({ account, member }) => ({
+    path: `/v1/members/${member}/invitation`,
+    call: { token: account.token },
   }),
   'POST /v1/me/tokens': ({ account }) => ({ path: '/v1/me/tokens', call: { token: account.token } }),
   'POST /v1/agents': ({ account }) => ({ path: '/v1/agents', call: { token: account.token, body: { name: 'New' } } }),

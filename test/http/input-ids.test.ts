@@ -15,6 +15,7 @@ const ROUTES = new World().app.routes
 
 const BODIES: Record<string, unknown> = { POST: {}, PUT: { name: 'Stolen' }, PATCH: { name: 'Stolen' } };
 const RESTORATION_BODIES: Record<string, unknown> = { PUT: { shard: '00', restored_to: '2026-01-01T00:00:00Z' } };
+const OWNER_BODIES: Record<string, unknown> = { POST: { email: 'ada@example.com' } };
 const WEBHOOK_BODIES: Record<string, unknown> = { POST: {}, PUT: { description: 'Stolen' } };
 const SUFFIX = '01h455vb4pex5vsknk084sn02q';
 const MALFORMED = [
@@ -37,15 +38,24 @@ describe.each(ROUTES)('%s', (route) => {
     const { id } = await agent.request();
     const webhook = await makeWebhook(other);
     const ofWebhooks = pattern.startsWith('/v1/webhooks') ? WEBHOOK_BODIES : BODIES;
-    const bodies = pattern.endsWith('/restoration') ? RESTORATION_BODIES : ofWebhooks;
+    const ofAccounts = pattern.endsWith('/owner') ? OWNER_BODIES : ofWebhooks;
+    const bodies = pattern.endsWith('/restoration') ? RESTORATION_BODIES : ofAccounts;
     const [entry] = await other.log();
+    const { body: members } = await other.must(200, 'GET', '/v1/members');
     const caller = await account.agent();
     const own = caller.id;
     const byAgent = pattern.endsWith('/withdraw');
     const operator = pattern.startsWith('/v1/admin');
     // The operator may read every account, so another account's id is no refusal there.
-    const foreign = [agent.id, id, entry.id, webhook.id, ...(operator ? [] : [other.id, other.tokenId])];
-    const kinds = ['user', 'utok', 'agent', 'perm', 'token', 'audit', 'webhook', 'dlv', 'USER', 'key'];
+    const foreign = [
+      agent.id,
+      id,
+      entry.id,
+      webhook.id,
+      members.data[0].id,
+      ...(operator ? [] : [other.id, other.tokenId]),
+    ];
+    const kinds = ['user', 'utok', 'member', 'agent', 'perm', 'token', 'audit', 'webhook', 'dlv', 'USER', 'key'];
     const unknown = kinds.flatMap((kind) => [`${kind}_${SUFFIX}`, `${kind}_${SUFFIX}0`, `${kind}_8${SUFFIX.slice(1)}`]);
     const disguised = kinds.map((kind) => own.replace('agent_', `${kind}0_`));
     const before = await dumpTables(env.DB);

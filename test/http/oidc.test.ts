@@ -1,12 +1,15 @@
 import { env } from 'cloudflare:test';
 import { decodeJwt, exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, inject, it, vi } from 'vitest';
+import { SCOPES } from '../../src/http/context';
+import { idBytes } from '../../src/lib/typeid';
 import { FaultyDatabase } from '../support/faults';
 import { AUDIENCE, CLIENT } from '../support/identity-client';
 import { awaitWindow } from '../support/limiter';
+import { makeMember } from '../support/members';
 import { orderMove, settleMoves } from '../support/moves';
 import { DATABASES } from '../support/shards';
-import { type Json, World } from '../support/world';
+import { type Json, TestAccount, World } from '../support/world';
 
 const ISSUER = 'https://id.example.com/tenant';
 const MINUTE = 60_000;
@@ -88,6 +91,11 @@ class Scene {
   }
 }
 
+/** The account of a person who signed in. */
+function accountOf({ world }: Scene, { id }: Json, token: string): TestAccount {
+  return new TestAccount(world, id, token, '');
+}
+
 async function countAccounts(): Promise<number> {
   const counts = await Promise.all(
     [env.DB, env.DB_01].map((database) =>
@@ -148,16 +156,29 @@ describe('a token of the provider', () => {
       is_active: true,
       created_at: '2026-01-31T12:00:00.000Z',
       updated_at: '2026-01-31T12:00:00.000Z',
+      member: {
+        id: expect.stringMatching(/^member_/),
+        email: 'ada@example.com',
+        name: 'Ada',
+        role: 'owner',
+        status: 'active',
+        sign_in: ['oidc'],
+        last_seen_at: null,
+        created_at: '2026-01-31T12:00:00.000Z',
+        updated_at: '2026-01-31T12:00:00.000Z',
+      },
+      scopes: SCOPES,
     });
     world.advance(MINUTE);
     const again = await scene.must(200, await scene.token({ sub: 'ada', email: 'other@example.com' }));
-    expect(again.body).toEqual(account);
+    expect(again.body).toEqual({ ...account, member: { ...account.member, last_seen_at: '2026-01-31T12:00:00.000Z' } });
     expect(again.cost.trips).toBe(2);
     expect(await countAccounts()).toBe(before + 1);
     const { body: found } = await world.must(200, 'GET', `/v1/admin/users/${account.id}`, {
       token: world.env.ADMIN_TOKEN ?? '',
     });
-    expect(found).toEqual(account);
+    const { member: _, scopes: __, ...shown } = account;
+    expect(found).toEqual(shown);
   });
 
   it('is never linked to an account by its e-mail address', async () => {
@@ -194,7 +215,7 @@ describe('a token of the provider', () => {
       'delete from accounts where id = (select account from identities order by created_at desc limit 1)',
     ).run();
     const again = await scene.must(200, token);
-    expect(again.body).toEqual(body);
+    expect(again.body).toEqual({ ...body, member: { ...body.member, last_seen_at: expect.any(String) } });
   });
 
   it('acts for its account: agents, idempotent requests, activity records', async () => {
@@ -206,7 +227,9 @@ describe('a token of the provider', () => {
     const second = await scene.call(token, 'POST', '/v1/agents', { name: 'Mailer' }, key);
     expect([first.status, second.text]).toEqual([201, first.text]);
     const { body: activity } = await scene.must(200, token, 'GET', '/v1/activity');
-    expect(activity.data.map(({ actor, action }: Json) => [actor, action])).toEqual([[account.id, 'agent.created']]);
+    expect(activity.data.map(({ actor, action }: Json) => [actor, action])).toEqual([
+      [account.member.id, 'agent.created'],
+    ]);
     const other = await scene.must(200, await scene.token(), 'GET', '/v1/agents');
     expect(other.body.data).toEqual([]);
   });
@@ -256,6 +279,78 @@ describe('a token of the provider', () => {
       const { token: issued } = (await scene.must(201, token, 'POST', '/v1/me/tokens', {})).body;
       expect(issued.slice(4, 6)).toBe(place);
     }
+  });
+
+  it('acts as an owner, whose role limits it from the moment of a change', async () => {
+    const scene = await Scene.open();
+    const token = await scene.token();
+    const { body: me } = await scene.must(200, token);
+    const second = await makeMember(accountOf(scene, me, token), 'owner');
+    const path = `/v1/members/${me.member.id}`;
+    await scene.must(200, second.token, 'PUT', path, { role: 'auditor' });
+    const { body: now } = await scene.must(200, token);
+    expect([now.member.role, now.scopes.includes('agents:write')]).toEqual(['auditor', false]);
+    expect((await scene.must(403, token, 'POST', '/v1/agents', { name: 'x' })).body.code).toBe('insufficient_scope');
+  });
+
+  it('writes nothing if its member is demoted or suspended while the request is in flight', async () => {
+    for (const change of [{ role: 'auditor' }, { status: 'suspended' }]) {
+      const first = new FaultyDatabase(env.DB);
+      const scene = await Scene.open({ DB: first.binding });
+      const token = await scene.token();
+      const { body: me } = await scene.must(200, token);
+      const second = await makeMember(accountOf(scene, me, token), 'owner');
+      const path = `/v1/members/${me.member.id}`;
+      first.before(2, () => new World().must(200, 'PUT', path, { token: second.token, body: change }));
+      const late = await scene.call(token, 'POST', '/v1/agents', { name: 'Late' });
+      expect([late.status, late.body.code]).toEqual([403, change.role ? 'insufficient_scope' : 'account_inactive']);
+      expect((await scene.must(200, second.token, 'GET', '/v1/agents')).body.data).toEqual([]);
+    }
+  });
+
+  it('is refused while its member is suspended', async () => {
+    const scene = await Scene.open();
+    const token = await scene.token();
+    const { body: me } = await scene.must(200, token);
+    const second = await makeMember(accountOf(scene, me, token), 'owner');
+    const path = `/v1/members/${me.member.id}`;
+    await scene.must(200, second.token, 'PUT', path, { status: 'suspended' });
+    expect((await scene.must(403, token)).body.code).toBe('account_inactive');
+    await scene.must(200, second.token, 'PUT', path, { status: 'active' });
+    expect((await scene.must(200, token)).body.id).toBe(me.id);
+  });
+
+  it.each([0, 30])('gets an account of its own after its member was removed %d days ago', async (days) => {
+    const scene = await Scene.open();
+    const { world } = scene;
+    const sub = crypto.randomUUID();
+    const token = await scene.token({ sub });
+    const { body: me } = await scene.must(200, token);
+    const second = await makeMember(accountOf(scene, me, token), 'owner');
+    await scene.must(204, second.token, 'DELETE', `/v1/members/${me.member.id}`);
+    world.advance(days * 86_400_000);
+    await world.clean();
+    const operator = { token: world.env.ADMIN_TOKEN ?? '' };
+    const { body: issued } = await world.must(201, 'POST', `/v1/admin/users/${me.id}/tokens`, operator);
+    await scene.must(days === 0 ? 200 : 404, issued.token, 'GET', `/v1/members/${me.member.id}`);
+    const { body: own } = await scene.must(200, await scene.token({ sub }));
+    expect(own.id).not.toBe(me.id);
+    expect(own.member.role).toBe('owner');
+    expect((await scene.must(200, await scene.token({ sub }))).body.id).toBe(own.id);
+    await scene.must(200, issued.token);
+  });
+
+  it('becomes the owner of an account that it made before accounts had members', async () => {
+    const scene = await Scene.open();
+    const token = await scene.token({ email: 'old@example.com' });
+    const { body: me } = await scene.must(200, token);
+    await env.DB.prepare('delete from members where id = ?').bind(idBytes(me.member.id)).run();
+    const path = `/v1/admin/users/${me.id}/owner`;
+    const body = { email: 'OLD@example.com' };
+    await scene.world.must(201, 'POST', path, { token: scene.world.env.ADMIN_TOKEN ?? '', body });
+    const answers = await Promise.all(Array.from({ length: 10 }, () => scene.must(200, token)));
+    expect(new Set(answers.map(({ body }) => body.member.id)).size).toBe(1);
+    expect(answers[0]?.body).toMatchObject({ id: me.id, member: { role: 'owner', email: null } });
   });
 
   it('is refused while its account is inactive', async () => {
@@ -415,11 +510,7 @@ describe('a token of the provider', () => {
     expect([again.text, again.headers.get('Idempotent-Replayed')]).toEqual([made.text, 'true']);
     const lesser = await scene.token({ sub, scope: 'account:write' });
     const other = await scene.call(lesser, 'POST', '/v1/me/tokens', {}, key);
-    expect([other.status, other.body.scopes, other.headers.get('Idempotent-Replayed')]).toEqual([
-      201,
-      ['account:write'],
-      null,
-    ]);
+    expect([other.status, other.body.code]).toEqual([422, 'idempotency_key_reuse']);
   });
 
   it('creates no new account if its own is deleted while a request is in flight', async () => {

@@ -42,11 +42,11 @@ describe('a credential', () => {
     const prefix = { user: 'csu_', agent: 'csa_' }[kind];
     const credential = makeCredential(kind, 'a7', random);
     expect(credential).toMatch(new RegExp(`^${prefix}a7[0-9A-Za-z]{38}$`));
-    expect(parseCredential(credential)).toEqual({ kind, shard: 'a7' });
+    expect(parseCredential(credential, 'user', 'agent')).toEqual({ kind, shard: 'a7' });
   });
 
   it.each(VECTORS)('of kind %s on shard %s is parsed: %s', (kind, shard, credential) => {
-    expect(parseCredential(credential)).toEqual({ kind, shard });
+    expect(parseCredential(credential, 'user', 'agent')).toEqual({ kind, shard });
   });
 
   it('is different every time', () => {
@@ -67,7 +67,7 @@ describe('an invalid credential', () => {
       for (let i = 0; i < credential.length; i++) {
         for (const character of `${ALPHABET}_- `) {
           const changed = credential.slice(0, i) + character + credential.slice(i + 1);
-          if (changed !== credential && parseCredential(changed)) accepted.push(changed);
+          if (changed !== credential && parseCredential(changed, 'user', 'agent')) accepted.push(changed);
         }
       }
       expect(accepted).toEqual([]);
@@ -80,7 +80,7 @@ describe('an invalid credential', () => {
     for (let i = 0; i < credential.length; i++) {
       const [before, at, after] = [credential.slice(0, i), credential.charAt(i), credential.slice(i + 1)];
       const changed = [before + after, `${before}${at}0${after}`, before + after.charAt(0) + at + after.slice(1)];
-      accepted.push(...changed.filter((text) => text !== credential && parseCredential(text)));
+      accepted.push(...changed.filter((text) => text !== credential && parseCredential(text, 'user', 'agent')));
     }
     expect(accepted).toEqual([]);
   });
@@ -88,7 +88,7 @@ describe('an invalid credential', () => {
   it.each(['', 'csu_', 'Bearer x', ` ${VECTORS[0][2]}`, `${VECTORS[0][2]}\n`, `${VECTORS[0][2]}\0`, 'csu_00é'])(
     'is %j',
     (text) => {
-      expect(parseCredential(text)).toBeNull();
+      expect(parseCredential(text, 'user', 'agent')).toBeNull();
     },
   );
 });

@@ -1,3 +1,4 @@
+import { makeMember, type TestMember } from './members';
 import { makeWebhook } from './webhooks';
 import type { Json, TestAccount, TestAgent, World } from './world';
 
@@ -13,6 +14,8 @@ export interface Life {
   download: string;
   unfinished: string;
   further: string;
+  /** A member, and a user token of the member. */
+  member: TestMember;
 }
 
 /** An account with something in every table, on the first shard. */
@@ -36,6 +39,7 @@ export async function makeLife(world: World): Promise<Life> {
   const policy = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
   await account.must(201, 'POST', '/v1/policies', policy);
   const further = await account.limitedToken('account:read');
+  const member = await makeMember(account, 'approver');
   await world.deliver();
   await world.sweep();
   await world.deliver();
@@ -48,7 +52,7 @@ export async function makeLife(world: World): Promise<Life> {
   await agents[0]?.request();
   const { body: unfinished } = await account.must(202, 'POST', '/v1/audit/export', RANGE);
   return {
-    ...{ world, account, agents, tokens, webhook, further },
+    ...{ world, account, agents, tokens, webhook, further, member },
     download,
     unfinished: unfinished.export_id,
   };

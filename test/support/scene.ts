@@ -10,6 +10,7 @@ export function aim(route: string, scene: Scene) {
   const ids: [RegExp, string][] = [
     [/^\/v1\/admin\/users/, scene.account.id],
     [/^\/v1\/me\/tokens/, scene.spareToken],
+    [/^\/v1\/members/, scene.member],
     [/^\/v1\/agents/, scene.agent.id],
     [/^\/v1\/permissions/, scene.permission.id],
     [/^\/v1\/audit\/export/, scene.export],
@@ -24,6 +25,9 @@ export function aim(route: string, scene: Scene) {
   const bodies: Record<string, unknown> = {
     'POST /v1/admin/users': { email: 'new@example.com' },
     'PATCH /v1/admin/users/:id': { name: 'Changed' },
+    'POST /v1/admin/users/:id/owner': { email: 'second@example.com' },
+    'POST /v1/members': { email: 'new@example.com', role: 'approver' },
+    'PUT /v1/members/:id': { name: 'Changed' },
     'PUT /v1/admin/users/:id/log/restoration': { shard: '00', restored_to: '2026-01-01T00:00:00Z' },
     'POST /v1/agents': { name: 'Another' },
     'PUT /v1/agents/:id': { name: 'Changed' },
@@ -69,6 +73,10 @@ export async function makeScene(world = new World()) {
   const { body: finished } = await account.must(200, 'GET', `/v1/audit/export/${exported.export_id}`);
   const webhook = await makeWebhook(account);
   const { body: delivery } = await account.must(202, 'POST', `/v1/webhooks/${webhook.id}/test`);
+  const { body: member } = await account.must(201, 'POST', '/v1/members', {
+    email: 'ada@example.com',
+    role: 'auditor',
+  });
   const { body: spare } = await account.must(201, 'POST', '/v1/me/tokens', {});
   return {
     world,
@@ -78,6 +86,7 @@ export async function makeScene(world = new World()) {
     token: granted.token.value,
     entry: entry.id,
     spareToken: spare.id,
+    member: member.id,
     policy: policy.id,
     webhook: webhook.id,
     delivery: delivery.id,

@@ -15,6 +15,7 @@ import {
   fileOutcomes,
   files,
   MOVED_NUMBERS,
+  members,
   permissionContents,
   permissions,
   policies,
@@ -78,6 +79,7 @@ const agent = { agent: 'agent' } as const;
  * rows in `move_changes`. Nothing on the new shard looks at the copies until {@link LAST_TABLES} are there too.
  */
 export const TRACKED_TABLES: readonly MovedTable[] = [
+  { table: members, of: ownAccount, key: ['id'], kinds: account },
   { table: userTokens, of: ownAccount, key: ['id'], kinds: account },
   { table: agents, of: ownAccount, key: ['id'], kinds: { ...account, number: 'agent' } },
   { table: agentKeys, of: ownAgents, isNested: true, key: ['agent', 'hash'], kinds: agent },

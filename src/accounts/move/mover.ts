@@ -12,6 +12,7 @@ import {
   identities,
   MOVE_DIRECTIONS,
   MOVED_NUMBERS,
+  members,
   moveChanges,
   movedAccounts,
   movedCredentials,
@@ -306,7 +307,9 @@ export class Mover {
       build.run(sql`insert or ignore into ${movedCredentials} (hash, account)
         select hash, ${idOf} from ${userTokens} where account = ${account}
         union all select hash, ${idOf} from ${agentKeys}
-        where agent in (select number from ${agents} where account = ${account})`),
+        where agent in (select number from ${agents} where account = ${account})
+        union all select invitation_hash, ${idOf} from ${members}
+        where account = ${account} and invitation_hash is not null`),
       ...this.redirectPeople(this.source, move),
       ...deleteAccountRows(this.source.database, account),
       updateMove(this.source.database, move, { hasLeft: true }),

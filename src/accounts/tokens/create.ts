@@ -16,12 +16,13 @@ import {
 } from './user-token';
 
 /**
- * Creates a user token with the given scopes and expiry, by default those of the calling credential.
+ * Creates a user token with the given scopes and expiry, by default those of the calling credential. It belongs to the
+ * member who calls, or to the account if the calling token does.
  * @throws Problem `insufficient_scope` for a scope that the caller lacks; `invalid_request` for an expiry that is not
  *   in the future or is after the caller's own; `conflict` if the account has the maximum number of tokens
  */
 export async function createUserToken(context: UserContext, input: UserTokenInput): Promise<CreatedUserToken> {
-  const { account, scopes, shard, expiresAt } = context.principal;
+  const { account, member, scopes, shard, expiresAt } = context.principal;
   const missing = input.scopes?.filter((scope) => !scopes.includes(scope)) ?? [];
   if (missing.length > 0) {
     throw new Problem('insufficient_scope', `The calling credential lacks these scopes: ${missing.join(', ')}.`, {
@@ -35,6 +36,7 @@ export async function createUserToken(context: UserContext, input: UserTokenInpu
   const { token, store } = await makeUserToken(context, {
     shard,
     account: account.id,
+    member: member?.id ?? null,
     input,
     defaults: { scopes, expiresAt },
   });
@@ -54,7 +56,9 @@ export const createUserTokenRoute = new Hono().post(
     id: 'createUserToken',
     tag: 'Account',
     summary: 'Create a user token',
-    description: 'Its scopes and lifetime cannot exceed those of the calling credential.',
+    description:
+      'Its scopes and lifetime cannot exceed those of the calling credential. It belongs to the member who calls, or to ' +
+      'the account if the calling token does.',
     success: created(CreatedUserToken, userTokenLocation),
     problems: ['conflict'],
   }),

@@ -8,13 +8,14 @@ import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
 import { pathId } from '../../http/path-id';
 import type { Id } from '../../lib/typeid';
+import { isOwnToken } from './user-token';
 
 /**
- * Deletes a user token of the account. The token is refused from then on.
+ * Deletes one of the user tokens that `GET /v1/me/tokens` lists for the caller. It is refused from then on.
  * @throws Problem `not_found`
  */
 export async function deleteUserToken(context: UserContext, { id }: { id: Id<'utok'> }): Promise<void> {
-  const found = and(eq(userTokens.account, context.principal.account.number), eq(userTokens.id, id));
+  const found = and(isOwnToken(context.principal), eq(userTokens.id, id));
   const account = sql<number>`(select account from ${userTokens} where ${found})`;
   await context.ledger
     .change({

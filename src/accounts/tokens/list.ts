@@ -1,4 +1,4 @@
-import { and, desc, eq, lt } from 'drizzle-orm';
+import { and, desc, lt } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { userTokens } from '../../db/schema';
@@ -10,23 +10,26 @@ import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
-import { presentUserToken, UserToken } from './user-token';
+import { isOwnToken, presentUserToken, UserToken } from './user-token';
 
 const UserTokenList = lazy(() => z.strictObject(pageParameters(20, 100)));
 
-/** Lists the account's user tokens, newest first, without the tokens themselves. */
+/**
+ * Lists the user tokens of the member who calls, or those of the account for one of its own tokens. Newest first, without
+ * the tokens themselves.
+ */
 export async function listUserTokens(
   context: UserContext,
   input: z.output<ReturnType<typeof UserTokenList>>,
 ): Promise<Page<UserToken>> {
   const { reader, principal } = context;
-  const { account } = principal;
-  const page = await openPage<Id<'utok'>>(context, { list: 'user_tokens', owner: account.id }, input);
+  const { account, member } = principal;
+  const page = await openPage<Id<'utok'>>(context, { list: 'user_tokens', owner: member?.id ?? account.id }, input);
   const [rows] = await reader.load([
     reader
       .select()
       .from(userTokens)
-      .where(and(eq(userTokens.account, account.number), page.after && lt(userTokens.id, page.after)))
+      .where(and(isOwnToken(principal), page.after && lt(userTokens.id, page.after)))
       .orderBy(desc(userTokens.id))
       .limit(page.rowLimit),
   ]);
@@ -39,7 +42,9 @@ export const listUserTokensRoute = new Hono().get(
     id: 'listUserTokens',
     tag: 'Account',
     summary: 'List user tokens',
-    description: 'Newest first, without the tokens themselves.',
+    description:
+      'Those of the member who calls; for a token of the account, those of the account. Newest first, without the tokens ' +
+      'themselves.',
     success: ok(pageOf(UserToken)),
   }),
   userAccess('account:read'),

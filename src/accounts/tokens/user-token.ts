@@ -1,10 +1,10 @@
-import { type InferSelectModel, sql } from 'drizzle-orm';
+import { and, eq, type InferSelectModel, isNull, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { ConstraintError } from '../../db/database';
 import { accounts, userTokens } from '../../db/schema';
 import type { Config, Runtime } from '../../env';
 import { invalidRequest, Problem } from '../../errors';
-import { newId, SCOPES, Scope } from '../../http/context';
+import { newId, SCOPES, Scope, type UserPrincipal } from '../../http/context';
 import { hashCredential } from '../../http/credentials';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { dateTime, listOf, text } from '../../http/fields';
@@ -45,6 +45,7 @@ const exampleUserToken = {
   name: 'Approvals',
   token_prefix: displayPrefix(EXAMPLE.userToken),
   scopes: ['permissions:read', 'permissions:decide'],
+  member_id: null,
   expires_at: null,
   last_used_at: null,
   created_at: EXAMPLE.time,
@@ -61,6 +62,9 @@ export const UserToken = lazy(() =>
       name: z.string().nullable(),
       token_prefix: z.string().meta({ description: 'The first characters of the token.' }),
       scopes: z.array(Scope()),
+      member_id: idField('member')
+        .nullable()
+        .meta({ description: 'Whom it belongs to; null for a token of the account itself.' }),
       expires_at: timeField.nullable().meta({ description: 'When it expires; null if it never does.' }),
       last_used_at: timeField.nullable().meta({ description: 'To the minute; null before its first use.' }),
       created_at: timeField,
@@ -97,10 +101,17 @@ export function presentUserToken(row: UserTokenRow): UserToken {
     name: row.name,
     token_prefix: row.prefix,
     scopes: row.scopes as Scope[],
+    member_id: row.member,
     expires_at: formatTimeOrNull(row.expiresAt),
     last_used_at: formatTimeOrNull(row.lastUsedAt),
     created_at: formatTime(row.createdAt),
   };
+}
+
+/** The condition that finds the caller's own tokens: those of the member who calls, or else those of the account. */
+export function isOwnToken({ account, member }: UserPrincipal) {
+  const isOwner = member ? eq(userTokens.member, member.id) : isNull(userTokens.member);
+  return and(eq(userTokens.account, account.number), isOwner);
 }
 
 /** The input for a new user token. */
@@ -108,6 +119,8 @@ interface TokenIssue {
   /** The name of the account's shard. */
   shard: string;
   account: Id<'user'>;
+  /** The member whom the token is for; null for the account itself. */
+  member: Id<'member'> | null;
   input: UserTokenInput;
   /** For an input without scopes or expiry; by default every scope, and no expiry. */
   defaults?: { scopes: readonly Scope[]; expiresAt: number | null };
@@ -119,7 +132,7 @@ interface TokenIssue {
  */
 export async function makeUserToken(
   { config, runtime }: { config: Config; runtime: Runtime },
-  { shard, account, input, defaults = { scopes: SCOPES, expiresAt: null } }: TokenIssue,
+  { shard, account, member, input, defaults = { scopes: SCOPES, expiresAt: null } }: TokenIssue,
 ) {
   const now = runtime.now();
   if (input.expires_at !== undefined && input.expires_at <= now) {
@@ -130,6 +143,7 @@ export async function makeUserToken(
   const [hash] = await hashCredential(config.keyring, secret);
   const row = {
     id: newId(runtime, 'utok'),
+    member,
     name: input.name ?? null,
     prefix: displayPrefix(secret),
     scopes: SCOPES.filter((scope) => wanted.includes(scope)),

@@ -8,6 +8,7 @@ import { EXAMPLE, exampleId } from '../../http/examples';
 import { noQuery, oauthBody, readJsonOrForm } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
+import { deciderOf } from '../decide';
 import { draftPermissionEntry } from '../draft-entry';
 import { isPermissionWithId, type PermissionRow, tokenAt, visiblePermission } from '../permission';
 import { permissionFields } from '../permission-fields';
@@ -49,7 +50,8 @@ export async function revokeToken(
   if (!row || token?.status !== 'active') return;
   const entry = draftPermissionEntry(context, row, 'revoke', {
     scope: token.scope,
-    decided_by: principal.kind === 'agent' ? principal.agent.id : principal.account.id,
+    decided_by: principal.kind === 'agent' ? principal.agent.id : deciderOf(principal),
+    decided_via: 'api',
     decision_reason: reason || null,
     policy_id: row.policyId,
     token_id: token.id,

@@ -1,0 +1,65 @@
+import { and, desc, eq, lt, sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { codeOf } from '../../db/columns';
+import { MEMBER_STATUSES, members } from '../../db/schema';
+import { userAccess } from '../../http/access';
+import type { UserContext } from '../../http/context';
+import { query } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
+import { openPage, type Page, pageParameters } from '../../http/page';
+import { pageOf } from '../../http/response-fields';
+import { lazy } from '../../lib/lazy';
+import type { Id } from '../../lib/typeid';
+import { Member, MemberRoleField, MemberStatusField, presentMember } from './member';
+
+const MemberList = lazy(() =>
+  z.strictObject({
+    ...pageParameters(20, 100),
+    role: MemberRoleField().optional().meta({ description: 'Only members with this role.' }),
+    status: MemberStatusField()
+      .optional()
+      .meta({ description: 'Only members with this status; without it, all but the removed ones.' }),
+  }),
+);
+
+/** Lists the account's members, newest first; removed ones only if the input asks for them. */
+export async function listMembers(
+  context: UserContext,
+  input: z.output<ReturnType<typeof MemberList>>,
+): Promise<Page<Member>> {
+  const { reader, principal } = context;
+  const { account } = principal;
+  const { role, status } = input;
+  const page = await openPage<Id<'member'>>(context, { list: 'members', owner: account.id }, input);
+  const [rows] = await reader.load([
+    reader
+      .select()
+      .from(members)
+      .where(
+        and(
+          eq(members.account, account.number),
+          status ? eq(members.status, status) : sql`${members.status} <> ${codeOf(MEMBER_STATUSES, 'removed')}`,
+          role && eq(members.role, role),
+          page.after && lt(members.id, page.after),
+        ),
+      )
+      .orderBy(desc(members.id))
+      .limit(page.rowLimit),
+  ]);
+  return page.make(rows, presentMember);
+}
+
+export const listMembersRoute = new Hono().get(
+  '/v1/members',
+  operation({
+    id: 'listMembers',
+    tag: 'Members',
+    summary: 'List members',
+    description: 'Newest first. Removed members are listed only with `status=removed`.',
+    success: ok(pageOf(Member)),
+  }),
+  userAccess('account:read'),
+  query(MemberList),
+  async (c) => answer(c, await listMembers(c.var.context, c.req.valid('query'))),
+);

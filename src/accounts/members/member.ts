@@ -1,0 +1,197 @@
+import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
+import * as z from 'zod';
+import { codeOf } from '../../db/columns';
+import { ConstraintError, type Reader } from '../../db/database';
+import { accounts, MEMBER_ROLES, MEMBER_STATUSES, type MemberRole, members } from '../../db/schema';
+import { notFound, Problem } from '../../errors';
+import type { RequestContext, UserPrincipal } from '../../http/context';
+import { EXAMPLE, exampleId } from '../../http/examples';
+import { choice, text } from '../../http/fields';
+import { idField, timeField } from '../../http/response-fields';
+import { ROLE_SCOPES } from '../../http/roles';
+import { lazy } from '../../lib/lazy';
+import { retentionDays } from '../../lib/plans';
+import { DAY, formatTime, formatTimeOrNull } from '../../lib/time';
+import { type Id, parseId } from '../../lib/typeid';
+import { accountFields } from '../account';
+
+/** The greatest number of members of an account that are not removed. */
+export const MAX_MEMBERS = 1_000;
+
+export type MemberRow = Omit<InferSelectModel<typeof members>, 'account'>;
+
+export const exampleMember = {
+  id: exampleId('member'),
+  email: 'ada@example.com',
+  name: 'Ada Lovelace',
+  role: 'approver',
+  status: 'active',
+  sign_in: ['oidc'],
+  last_seen_at: EXAMPLE.time,
+  created_at: EXAMPLE.time,
+  updated_at: EXAMPLE.time,
+};
+
+export const MemberRoleField = lazy(() =>
+  choice(MEMBER_ROLES).meta({
+    id: 'MemberRole',
+    description:
+      'What a member may do. `owner`: everything. `admin`: everything, except to invite, change or remove an owner. ' +
+      '`approver`: read, and decide requests. `developer`: register agents and webhooks, use tokens. `auditor`: read and export.',
+  }),
+);
+
+export const MemberStatusField = lazy(() =>
+  choice(MEMBER_STATUSES).meta({
+    id: 'MemberStatus',
+    description:
+      '`invited` until the invitation is accepted. The credentials of a `suspended` or `removed` member are refused.',
+  }),
+);
+
+export const Member = lazy(() =>
+  z
+    .object({
+      id: idField('member'),
+      email: z.string().nullable().meta({ description: 'Null if the identity provider gave no address.' }),
+      name: z.string().nullable(),
+      role: MemberRoleField(),
+      status: MemberStatusField(),
+      sign_in: z.array(z.enum(['passkey', 'oidc'])).meta({ description: 'How the member can sign in.' }),
+      last_seen_at: timeField.nullable().meta({ description: 'To the minute; null before the first request.' }),
+      created_at: timeField,
+      updated_at: timeField,
+    })
+    .meta({ id: 'Member', description: 'A person of the account.', examples: [exampleMember] }),
+);
+
+export type Member = z.output<ReturnType<typeof Member>>;
+
+/** The fields of a member that clients may set, except the status. */
+export const memberFields = lazy(() => ({
+  email: accountFields().email.meta({
+    description: 'At most one member who is not removed has it, in upper or lower case.',
+    examples: [exampleMember.email],
+  }),
+  name: text(1, 255),
+  role: MemberRoleField(),
+}));
+
+export function presentMember(row: MemberRow): Member {
+  return {
+    id: row.id,
+    email: row.email,
+    name: row.name,
+    role: row.role,
+    status: row.status,
+    sign_in: row.identity !== null && row.status !== 'removed' ? ['oidc'] : [],
+    last_seen_at: formatTimeOrNull(row.lastSeenAt),
+    created_at: formatTime(row.createdAt),
+    updated_at: formatTime(row.updatedAt),
+  };
+}
+
+/**
+ * For how many milliseconds a removed member is kept: seven days longer than the audit entries that may name it, so that
+ * an auditor can read who decided.
+ */
+export function keptAfterRemoval(account: Parameters<typeof retentionDays>[0]): number {
+  return (retentionDays(account) + 7) * DAY;
+}
+
+/** The condition that finds a member of an account. */
+export function isMemberWithId(account: number | SQL<number>, id: Id<'member'>) {
+  return and(eq(members.account, account), eq(members.id, id));
+}
+
+/** A preload of the member whose id is in the path. */
+export async function memberInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
+  const id = parseId('member', c.req.param('id') ?? '');
+  return { member: id && reader.select().from(members).where(isMemberWithId(account, id)) };
+}
+
+/**
+ * The member that {@link memberInPath} found.
+ * @throws Problem `not_found`
+ */
+export function requireMember([row]: MemberRow[] = []): MemberRow {
+  if (!row) throw notFound('member');
+  return row;
+}
+
+/**
+ * Refuses a caller who may not invite, change or remove a member with a role. Only an owner may do so with an owner.
+ * @throws Problem `insufficient_role`
+ */
+export function requireRankOver({ member }: UserPrincipal, role: MemberRole): void {
+  if (role === 'owner' && member?.role !== 'owner') {
+    throw new Problem('insufficient_role', 'Only an owner may invite, change or remove an owner.');
+  }
+}
+
+/**
+ * Refuses a caller who may not give somebody a role: one whose credential lacks a scope of the role.
+ * @throws Problem `insufficient_role`
+ */
+export function requireGrantable(principal: UserPrincipal, role: MemberRole): void {
+  requireRankOver(principal, role);
+  const missing = ROLE_SCOPES[role].filter((scope) => !principal.scopes.includes(scope));
+  if (missing.length === 0) return;
+  throw new Problem(
+    'insufficient_role',
+    `Your credential lacks scopes of the role \`${role}\`: ${missing.join(', ')}. You can give a role only if you have all of its scopes.`,
+    { errors: [{ path: 'body.role', message: 'has scopes that the calling credential lacks' }] },
+  );
+}
+
+/**
+ * The value of a column that an active owner must not lose as the last one, as SQL: NULL, which the column refuses, if
+ * the account has no other active owner.
+ */
+export function unlessLastOwner(account: number, id: Id<'member'>, value: SQL): SQL {
+  return sql`iif(exists (
+    select 1 from ${members} as other
+    where other.account = ${account} and other.status = ${codeOf(MEMBER_STATUSES, 'active')}
+      and other.role = ${codeOf(MEMBER_ROLES, 'owner')} and other.id <> ${sql.param(id, members.id)}
+  ), ${value}, null)`;
+}
+
+/**
+ * The account's number for a new member, as SQL: NULL, which the column refuses, if the account is deleted or has the
+ * maximum number of members.
+ * @param condition finds the account
+ */
+export function roomForMemberSql(condition: SQL): SQL<number> {
+  return sql<number>`(
+    select ${accounts.number} from ${accounts} where ${condition} and (
+      select count(*) from ${members}
+      where ${members.account} = ${accounts.number} and ${members.status} in (
+        ${codeOf(MEMBER_STATUSES, 'invited')}, ${codeOf(MEMBER_STATUSES, 'active')}, ${codeOf(MEMBER_STATUSES, 'suspended')}
+      )
+    ) < ${MAX_MEMBERS}
+  )`;
+}
+
+/**
+ * Handles the error of a change that inserts or updates a member.
+ * @throws Problem `conflict`, `last_owner`; otherwise the same error
+ */
+export function refuseMember(error: unknown): never {
+  if (!(error instanceof ConstraintError)) throw error;
+  switch (error.subject) {
+    case 'members.account':
+      throw new Problem('conflict', `The account has ${MAX_MEMBERS} members, the maximum. Remove one first.`);
+    case 'members.email':
+      throw new Problem('conflict', 'Another member has this e-mail address.', {
+        errors: [{ path: 'body.email', message: 'belongs to another member' }],
+      });
+    case 'members.role':
+    case 'members.status':
+      throw new Problem(
+        'last_owner',
+        'This is the last active owner of the account. Make another member an owner first.',
+      );
+    default:
+      throw new Problem('conflict', 'The member was changed at the same time. Read it, and send the request again.');
+  }
+}

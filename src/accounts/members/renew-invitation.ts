@@ -1,0 +1,57 @@
+import { and, eq, sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { members } from '../../db/schema';
+import { Problem } from '../../errors';
+import { userAccess } from '../../http/access';
+import { userActivity } from '../../http/activity';
+import type { UserContext } from '../../http/context';
+import { body, NoFields, noQuery } from '../../http/input';
+import { answer, operation } from '../../http/operation';
+import { Invitation, makeInvitation } from './invitation';
+import { isMemberWithId, type MemberRow, memberInPath, refuseMember, requireGrantable, requireMember } from './member';
+
+/**
+ * Makes a new invitation for a member who has not joined yet. The old one ends.
+ * @throws Problem `insufficient_role` for a role that the caller cannot give; `conflict` for a member who is not invited
+ */
+export async function renewInvitation(context: UserContext, { member }: { member: MemberRow }): Promise<Invitation> {
+  const { principal, ledger, runtime } = context;
+  const account = principal.account.number;
+  requireGrantable(principal, member.role);
+  if (member.status !== 'invited') {
+    throw new Problem('conflict', `The member is ${member.status}. Only an invited member can be invited again.`);
+  }
+  const { invitation, columns } = await makeInvitation(context, principal.shard);
+  const found = and(isMemberWithId(account, member.id), eq(members.status, 'invited'), eq(members.role, member.role));
+  const number = sql<number>`(select ${members.account} from ${members} where ${found})`;
+  await ledger
+    .change({
+      record: userActivity(context, 'member.invited', member.id, { account: number }),
+      changes: (write) => [
+        write
+          .update(members)
+          .set({ ...columns, updatedAt: runtime.now() })
+          .where(found),
+      ],
+      answer: { value: invitation, subject: principal.account.id },
+    })
+    .catch(refuseMember);
+  return invitation;
+}
+
+export const renewInvitationRoute = new Hono().post(
+  '/v1/members/:id/invitation',
+  operation({
+    id: 'renewInvitation',
+    tag: 'Members',
+    summary: 'Invite a member again',
+    description: 'Makes a new invitation for a member who has not joined yet. The old one ends.',
+    success: { status: 201, schema: Invitation, location: (path) => path.replace(/\/invitation$/, '') },
+    pathId: 'member',
+    problems: ['insufficient_role', 'conflict'],
+  }),
+  userAccess('account:write', memberInPath),
+  noQuery(),
+  body(NoFields),
+  async (c) => answer(c, await renewInvitation(c.var.context, { member: requireMember(c.var.loaded.member) })),
+);

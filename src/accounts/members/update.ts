@@ -1,0 +1,108 @@
+import { and, eq, sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { members, userTokens } from '../../db/schema';
+import { Problem } from '../../errors';
+import { userAccess } from '../../http/access';
+import { userActivity } from '../../http/activity';
+import type { UserContext } from '../../http/context';
+import { choice } from '../../http/fields';
+import { atLeastOneField, body, noQuery } from '../../http/input';
+import { answer, ok, operation } from '../../http/operation';
+import { lazy } from '../../lib/lazy';
+import {
+  isMemberWithId,
+  Member,
+  type MemberRow,
+  memberFields,
+  memberInPath,
+  presentMember,
+  refuseMember,
+  requireGrantable,
+  requireMember,
+  requireRankOver,
+  unlessLastOwner,
+} from './member';
+
+const MemberUpdate = lazy(() =>
+  atLeastOneField(
+    z.strictObject({
+      name: memberFields().name.optional(),
+      role: memberFields().role.optional(),
+      status: choice(['active', 'suspended']).optional().meta({
+        description: 'A suspended member has no access. Suspending ends the tokens of the member for good.',
+      }),
+    }),
+  ).meta({ id: 'MemberUpdate', examples: [{ role: 'auditor' }] }),
+);
+
+/**
+ * Changes the given fields of a member. Suspending a member deletes the member's tokens in the same transaction.
+ * @throws Problem `insufficient_role` for an owner, or a role that the caller cannot give; `last_owner` if the account
+ *   would be left without an active owner; `conflict` for a removed member, for the status of an invited one, and for a
+ *   member that was changed at the same time
+ */
+export async function updateMember(
+  context: UserContext,
+  { member, ...fields }: { member: MemberRow } & z.output<ReturnType<typeof MemberUpdate>>,
+): Promise<Member> {
+  const { principal, ledger, runtime } = context;
+  const account = principal.account.number;
+  const { role = member.role, status = member.status } = fields;
+  requireRankOver(principal, member.role);
+  if (fields.role !== undefined) requireGrantable(principal, role);
+  if (member.status === 'removed') throw new Problem('conflict', 'The member is removed. Invite the person again.');
+  if (member.status === 'invited' && fields.status !== undefined) {
+    throw new Problem('conflict', 'The member has not accepted the invitation yet. Only the member can do that.');
+  }
+  const isActiveOwner = member.role === 'owner' && member.status === 'active';
+  const keepsOwner = role === 'owner' && status === 'active';
+  const newRole = sql`${sql.param(role, members.role)}`;
+  const columns = {
+    name: fields.name,
+    role: isActiveOwner && !keepsOwner ? unlessLastOwner(account, member.id, newRole) : newRole,
+    status,
+    updatedAt: runtime.now(),
+  };
+  // The member as it was read: the decision depends on its role and status.
+  const found = and(
+    isMemberWithId(account, member.id),
+    eq(members.role, member.role),
+    eq(members.status, member.status),
+  );
+  const number = sql<number>`(select ${members.account} from ${members} where ${found})`;
+  const ofMember = and(eq(userTokens.account, account), eq(userTokens.member, member.id));
+  const [[row]] = await ledger
+    .change({
+      record: userActivity(context, 'member.updated', member.id, { account: number, changes: Object.keys(fields) }),
+      changes: (write) => [
+        write.update(members).set(columns).where(found).returning(),
+        ...(status === 'suspended' ? [write.delete(userTokens).where(ofMember)] : []),
+      ],
+      answer: null,
+    })
+    .catch(refuseMember);
+  return presentMember(requireMember(row && [row]));
+}
+
+export const updateMemberRoute = new Hono().put(
+  '/v1/members/:id',
+  operation({
+    id: 'updateMember',
+    tag: 'Members',
+    summary: 'Change a member',
+    description:
+      'Changes the given fields. A new role holds from then on, for requests in flight too. Suspending a member ends the ' +
+      'tokens of the member for good.',
+    success: ok(Member),
+    pathId: 'member',
+    problems: ['insufficient_role', 'last_owner', 'conflict'],
+  }),
+  userAccess('account:write', memberInPath),
+  noQuery(),
+  body(MemberUpdate),
+  async (c) => {
+    const input = { member: requireMember(c.var.loaded.member), ...c.req.valid('json') };
+    return answer(c, await updateMember(c.var.context, input));
+  },
+);

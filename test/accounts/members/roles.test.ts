@@ -1,0 +1,49 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { idBytes } from '../../../src/lib/typeid';
+import { SCOPE_OF_ROUTE } from '../../support/access-rules';
+import { makeMember, type TestMember } from '../../support/members';
+import { aim, makeScene, type Scene } from '../../support/scene';
+import { saveTables } from '../../support/tables';
+
+const EVERY = ['owner', 'admin', 'approver', 'developer', 'auditor'];
+
+/** The roles that have each scope. */
+const ROLES: Record<string, string[]> = {
+  'account:read': EVERY,
+  'account:write': ['owner', 'admin'],
+  'agents:read': EVERY,
+  'agents:write': ['owner', 'admin', 'developer'],
+  'permissions:read': EVERY,
+  'permissions:decide': ['owner', 'admin', 'approver'],
+  'policies:read': EVERY,
+  'policies:write': ['owner', 'admin'],
+  'audit:read': EVERY,
+  'audit:export': ['owner', 'admin', 'auditor'],
+  'tokens:use': ['owner', 'admin', 'developer'],
+  'webhooks:read': ['owner', 'admin', 'developer', 'auditor'],
+  'webhooks:write': ['owner', 'admin', 'developer'],
+};
+
+describe.each(EVERY)('a member with the role %s', (role) => {
+  let scene: Scene;
+  let member: TestMember;
+  let restore: () => Promise<void>;
+
+  beforeAll(async () => {
+    scene = await makeScene();
+    member = await makeMember(scene.account, role);
+    await env.DB.prepare('update user_tokens set member = ? where id = ?')
+      .bind(idBytes(member.id), idBytes(scene.spareToken))
+      .run();
+    restore = await saveTables(env.DB);
+  });
+
+  it.each(Object.entries(SCOPE_OF_ROUTE))('may call %s exactly if the role has the scope %s', async (route, scope) => {
+    const { method, path, body } = aim(route, scene);
+    const answer = await scene.world.call(method, path, { token: member.token, ...(body !== undefined && { body }) });
+    if (ROLES[scope]?.includes(role)) expect(answer.status).toBeLessThan(400);
+    else expect([answer.status, answer.body.code]).toEqual([403, 'insufficient_scope']);
+    if (method !== 'GET' && answer.status < 400) await restore();
+  });
+});
