@@ -3,6 +3,7 @@ import { methodNotAllowed } from 'hono/method-not-allowed';
 import { accountRoutes } from './accounts/routes';
 import { agentRoutes } from './agents/routes';
 import { auditRoutes } from './audit/routes';
+import { consoleRoutes } from './console/routes';
 import { docsRoutes } from './docs/routes';
 import type { Runtime } from './env';
 import { Problem } from './errors';
@@ -35,6 +36,7 @@ export function createApp(runtime: Runtime) {
   app.route('/', permissionRoutes);
   app.route('/', auditRoutes);
   app.route('/', webhookRoutes);
+  app.route('/', consoleRoutes);
   const docs = docsRoutes(() => app.routes);
   app.route('/', docs);
   app.notFound((c) => problemResponse(new Problem('not_found', 'There is nothing at this path.'), c));

@@ -9,7 +9,7 @@ import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
 import { Account, exampleAccount, presentAccount } from './account';
-import { exampleMember, isMemberWithId, Member, presentMember } from './members/member';
+import { exampleMember, isMemberWithId, Member, memberRow, presentMember } from './members/member';
 
 export const OwnAccount = lazy(() =>
   Account()
@@ -39,7 +39,7 @@ export async function getOwnAccount({ reader, principal }: UserContext): Promise
   const isCaller = member ? isMemberWithId(account.number, member.id) : sql`false`;
   const [[row], [caller]] = await reader.load([
     reader.select().from(accounts).where(eq(accounts.number, account.number)),
-    reader.select().from(members).where(isCaller),
+    reader.select(memberRow).from(members).where(isCaller),
   ]);
   if (!row) throw notFound('account');
   return { ...presentAccount(row), member: caller ? presentMember(caller) : null, scopes: [...scopes] };

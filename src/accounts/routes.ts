@@ -12,6 +12,9 @@ import { listMembersRoute } from './members/list';
 import { removeMemberRoute } from './members/remove';
 import { renewInvitationRoute } from './members/renew-invitation';
 import { updateMemberRoute } from './members/update';
+import { listPasskeysRoute } from './passkeys/list';
+import { endSessionRoute } from './sessions/end';
+import { listSessionsRoute } from './sessions/list';
 import { createUserTokenRoute } from './tokens/create';
 import { deleteUserTokenRoute } from './tokens/delete';
 import { listUserTokensRoute } from './tokens/list';
@@ -30,6 +33,9 @@ export const accountRoutes = new Hono()
   .route('/', createUserTokenRoute)
   .route('/', listUserTokensRoute)
   .route('/', deleteUserTokenRoute)
+  .route('/', listSessionsRoute)
+  .route('/', endSessionRoute)
+  .route('/', listPasskeysRoute)
   .route('/', inviteMemberRoute)
   .route('/', listMembersRoute)
   .route('/', getMemberRoute)

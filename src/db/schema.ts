@@ -84,6 +84,63 @@ export const members = sqliteTable(
   ],
 );
 
+/** The passkeys of members (WebAuthn credentials). A removed one stays as long as its member: it has signed decisions. */
+export const passkeys = sqliteTable(
+  'passkeys',
+  {
+    account: integer().notNull(),
+    /** The credential id. */
+    id: bytesColumn().notNull(),
+    member: idColumn('member')().notNull(),
+    name: text().notNull(),
+    /** The public key as a COSE_Key (RFC 9052 section 7). */
+    publicKey: bytesColumn('public_key').notNull(),
+    /** The signature counter at its last use; 0 for an authenticator that does not count. */
+    counter: integer().notNull(),
+    addedAt: integer('added_at').notNull(),
+    removedAt: integer('removed_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.account, table.id] }),
+    index('passkeys_by_member').on(table.account, table.member),
+  ],
+);
+
+/** Sessions of the console. */
+export const sessions = sqliteTable(
+  'sessions',
+  {
+    /** HMAC-SHA-256 of the secret in the cookie. */
+    hash: bytesColumn().primaryKey(),
+    id: idColumn('sess')().notNull(),
+    account: integer().notNull(),
+    member: idColumn('member')().notNull(),
+    ipAddress: text('ip_address').notNull(),
+    userAgent: text('user_agent').notNull(),
+    lastSeenAt: integer('last_seen_at').notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [
+    uniqueIndex('sessions_by_account').on(table.account, table.id),
+    index('sessions_by_member').on(table.account, table.member),
+    index('sessions_by_age').on(table.createdAt),
+  ],
+);
+
+/** WebAuthn challenges that were answered, until they expire: each can be answered once. */
+export const usedChallenges = sqliteTable(
+  'used_challenges',
+  {
+    account: integer().notNull(),
+    challenge: bytesColumn().notNull(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.account, table.challenge] }),
+    index('used_challenges_by_expiry').on(table.expiresAt),
+  ],
+);
+
 export const userTokens = sqliteTable(
   'user_tokens',
   {
@@ -392,6 +449,10 @@ export const ACTIVITY_ACTIONS = [
   'member.joined',
   'member.updated',
   'member.removed',
+  'session.created',
+  'session.ended',
+  'passkey.added',
+  'passkey.removed',
 ] as const;
 
 export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number];
@@ -760,11 +821,11 @@ export const movedAccounts = sqliteTable('moved_accounts', {
   shard: text().notNull(),
 });
 
-/** The credentials and invitations of accounts that were moved away: they still name this shard. */
+/** The credentials, sessions and invitations of accounts that were moved away: they still name this shard. */
 export const movedCredentials = sqliteTable(
   'moved_credentials',
   {
-    /** HMAC-SHA-256 of the user token, agent key or invitation. */
+    /** HMAC-SHA-256 of the user token, agent key, session or invitation. */
     hash: bytesColumn().primaryKey(),
     account: idColumn('user')().notNull(),
   },

@@ -1,7 +1,9 @@
 import { createServer } from 'node:net';
 import { UserError } from './user-error.ts';
 
-export const HOST = '127.0.0.1';
+/** A name, because a passkey cannot belong to an IP address. The service listens on its IPv4 and its IPv6 address. */
+export const HOST = 'localhost';
+const ADDRESSES = ['127.0.0.1', '::1'];
 export const DEFAULT_PORT = 8787;
 
 /**
@@ -25,12 +27,19 @@ export function localOrigin(port: number): string {
  * @throws UserError if it is in use, or if the system refuses it
  */
 export async function requireFreePort(port: number): Promise<void> {
-  const fault = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
-    const probe = createServer();
-    probe.once('error', resolve);
-    probe.listen(port, HOST, () => probe.close(() => resolve(null)));
-  });
+  const faults = await Promise.all(ADDRESSES.map((address) => tryListening(port, address)));
+  // A machine without IPv6 does not have the second address.
+  const fault = faults.find((fault) => fault !== null && !['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes(fault.code ?? ''));
   if (!fault) return;
   const reason = fault.code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${fault.code})`;
   throw new UserError(`Port ${port} ${reason}. Free it, or choose another one: PORT=${port + 1} npm start`);
+}
+
+/** The error with which the system refuses to listen on a port; null if it does not. */
+function tryListening(port: number, address: string): Promise<NodeJS.ErrnoException | null> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', resolve);
+    probe.listen(port, address, () => probe.close(() => resolve(null)));
+  });
 }

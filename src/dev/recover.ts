@@ -37,6 +37,10 @@ const ACTIONS = [
   'member.joined',
   'member.updated',
   'member.removed',
+  'session.created',
+  'session.ended',
+  'passkey.added',
+  'passkey.removed',
 ];
 
 /** Runs one statement in the database with a binding, and returns its rows. */

@@ -17,7 +17,8 @@ export function collectOperations(routes: readonly RouterRoute[]): CollectedOper
   const operations = new Map<string, CollectedOperation>();
   for (const { method, path, handler } of routes) {
     const part = descriptionOf(handler);
-    if (!part) continue;
+    // The pages of the console are no API.
+    if (!part || path.startsWith('/console')) continue;
     const route = `${method} ${path}`;
     const before = operations.get(route)?.description;
     operations.set(route, {

@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { codeOf, numberList } from '../db/columns';
 import type { Batch, Database } from '../db/database';
 import { STATISTICS_UNITS, webhooks } from '../db/schema';
+import { SESSION_LIFETIME } from '../ledger/authority';
 import { STORED_ANSWER_LIFETIME } from '../ledger/stored-answer';
 import { DAY, HOUR } from '../lib/time';
 import { idBytes, smallestIdAt } from '../lib/typeid';
@@ -19,14 +20,24 @@ const WEBHOOKS = 20;
 
 // Each function deletes one slice, and returns whether there may be more to delete.
 
-/** Deletes agent keys and user tokens that have expired. */
+/** Deletes agent keys, user tokens, sessions and answered challenges that have expired. */
 export function deleteExpiredCredentials(database: Database, now: number): Promise<boolean> {
   const expired = (table: 'agent_keys' | 'user_tokens') => sql`
     delete from ${sql.raw(table)} where hash in (
       select hash from ${sql.raw(table)} indexed by ${sql.raw(`${table}_by_expiry`)}
       where expires_at is not null and expires_at <= ${now} limit ${SLICE}
     )`;
-  return runDeletions(database, [expired('agent_keys'), expired('user_tokens')], SLICE);
+  const oldSessions = sql`
+    delete from sessions where hash in (
+      select hash from sessions indexed by sessions_by_age where created_at <= ${now - SESSION_LIFETIME} limit ${SLICE}
+    )`;
+  const oldChallenges = sql`
+    delete from used_challenges where (account, challenge) in (
+      select account, challenge from used_challenges indexed by used_challenges_by_expiry
+      where expires_at <= ${now} limit ${SLICE}
+    )`;
+  const deletions = [expired('agent_keys'), expired('user_tokens'), oldSessions, oldChallenges];
+  return runDeletions(database, deletions, SLICE);
 }
 
 /** Deletes stored answers that are too old to be found. */

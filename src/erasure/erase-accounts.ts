@@ -28,6 +28,9 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
     run(sql`delete from agent_keys where agent in ${slice}`),
     run(sql`delete from agents where number in ${slice}`),
     run(sql`delete from user_tokens where account = ${account}`),
+    run(sql`delete from sessions where account = ${account}`),
+    run(sql`delete from passkeys where account = ${account}`),
+    run(sql`delete from used_challenges where account = ${account}`),
     run(sql`delete from members where (account, id) in (
       select account, id from members where account = ${account} limit ${DELETE_LIMIT})`),
     run(sql`delete from pending_permissions where agent = 0 and account = ${account}`),

@@ -1,7 +1,7 @@
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { aliased } from '../db/columns';
 import type { Batch, Database } from '../db/database';
-import { accounts, identities, members } from '../db/schema';
+import { accounts, identities, members, passkeys } from '../db/schema';
 
 /** Members that one slice erases. */
 const SLICE = 50;
@@ -34,9 +34,10 @@ export async function eraseMembers(database: Database, directory: Database, now:
       : [],
   );
   if (entries.length > 0) await directory.run(entries as unknown as Batch);
-  const deletions = due.map(({ number, id }) =>
+  const deletions = due.flatMap(({ number, id }) => [
+    database.build.delete(passkeys).where(and(eq(passkeys.account, number), eq(passkeys.member, id))),
     database.build.delete(members).where(and(eq(members.account, number), eq(members.id, id))),
-  );
+  ]);
   await database.run(deletions as unknown as Batch);
   return due.length === SLICE;
 }

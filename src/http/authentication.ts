@@ -1,12 +1,13 @@
 import { and, eq, isNull, lt, or } from 'drizzle-orm';
-import { type Database, loadNonNull } from '../db/database';
-import { agents, userTokens } from '../db/schema';
+import { type Database, loadNonNull, type Query, type Reader } from '../db/database';
+import { agents, sessions, userTokens } from '../db/schema';
 import { listShards, openShard } from '../db/shards';
 import { Problem } from '../errors';
-import type { CredentialReference } from '../ledger/authority';
+import { type CredentialReference, SESSION_IDLE_TIME, SESSION_LIFETIME } from '../ledger/authority';
 import { equalBytes, sha256 } from '../lib/bytes';
-import { type ParsedCredential, parseCredential } from '../lib/credential';
-import type { Principal, RequestContext, Scope } from './context';
+import { parseCredential } from '../lib/credential';
+import type { Id } from '../lib/typeid';
+import type { MemberRef, Principal, RequestContext, Scope, UserPrincipal } from './context';
 import {
   activeAccount,
   activeMember,
@@ -14,6 +15,7 @@ import {
   failAuthentication,
   findAgentKey,
   findMovedCredential,
+  findSession,
   findUserToken,
   hashCredential,
   isStale,
@@ -21,7 +23,7 @@ import {
   recordMemberSeen,
 } from './credentials';
 import { authenticateIdentity, isIdentityToken } from './oidc/identity';
-import { limitToRole } from './roles';
+import { limitToRole, ROLE_SCOPES } from './roles';
 
 /** An authenticated caller, the database of their account, and the rows of each preload query. */
 export interface Authentication {
@@ -78,7 +80,13 @@ export async function authenticate(
   if (!form && isIdentityToken(c, credential)) return authenticateIdentity(c, credential, queries, mayCreateAccount);
   if (!form) return failAuthentication(c);
   const hashes = await hashCredential(c.var.config.keyring, credential);
-  const found = await findCaller(c, form, hashes, queries);
+  const found = await findCaller(
+    c,
+    form.shard,
+    hashes,
+    (reader) => (form.kind === 'user' ? findUserToken(reader, hashes) : findAgentKey(reader, hashes)),
+    (database) => queries(database, callerByHashes(form.kind, hashes)),
+  );
   if (!found) return failAuthentication(c);
   const { database, shard, row, loaded } = found;
   const now = c.var.runtime.now();
@@ -124,30 +132,88 @@ export async function authenticate(
   };
 }
 
+/** A session of the console that was authenticated. */
+export interface SessionAuthentication extends Authentication {
+  principal: UserPrincipal & { member: MemberRef };
+  /** The id of the session, and when the member signed in, in milliseconds since the epoch. */
+  session: { id: Id<'sess'>; createdAt: number };
+}
+
+/**
+ * Finds the member whose session a cookie names. Takes round trips as {@link authenticate} does.
+ * @param secret the value of the cookie
+ * @returns null if the session is unknown, has expired or has ended
+ * @throws Problem `account_inactive`, also for a suspended member; `unavailable` while the account moves
+ */
+export async function authenticateSession(c: RequestContext, secret: string): Promise<SessionAuthentication | null> {
+  const form = parseCredential(secret, 'session');
+  if (!form) return null;
+  const hashes = await hashCredential(c.var.config.keyring, secret);
+  const found = await findCaller(c, form.shard, hashes, (reader) => findSession(reader, hashes));
+  const now = c.var.runtime.now();
+  if (!found) return null;
+  const { database, shard, row, loaded } = found;
+  if (row.lastSeenAt <= now - SESSION_IDLE_TIME || row.createdAt <= now - SESSION_LIFETIME) return null;
+  const account = activeAccount(row);
+  const member = activeMember(row);
+  if (!member) return null;
+  recordMemberSeen(database, { account: account.number, member: member.id, lastSeenAt: row.memberLastSeenAt }, now);
+  if (isStale(row.lastSeenAt, now)) {
+    const isOlder = and(
+      eq(sessions.account, account.number),
+      eq(sessions.id, row.session),
+      lt(sessions.lastSeenAt, now),
+    );
+    database.piggyback(database.build.update(sessions).set({ lastSeenAt: now }).where(isOlder));
+  }
+  const scopes = ROLE_SCOPES[member.role];
+  return {
+    principal: { kind: 'user', shard, account, member, token: null, scopes, expiresAt: null },
+    reference: { kind: 'session', account: account.number, hash: row.hash, member },
+    session: { id: row.session, createdAt: row.createdAt },
+    database,
+    loaded,
+  };
+}
+
 /**
  * Finds a credential on the shard that it names, or on the shard to which its account was moved; null if it is unknown.
  * An account may have moved several times, so each shard may name another one.
+ * @param home the shard that the credential names
+ * @param find finds the caller's row on a shard
+ * @param preload makes queries that run in the same round trip
  */
-async function findCaller(
+export async function findCaller<Q extends Query>(
   c: RequestContext,
-  { kind, shard: home }: ParsedCredential<'user' | 'agent'>,
+  home: string,
   hashes: Uint8Array[],
-  preload: PreloadQueries,
-) {
+  find: (reader: Reader) => Q,
+  preload: (database: Database) => Promise<(Query | null)[]> = async () => [],
+): Promise<FoundCaller<Q> | null> {
   let shard = home;
   for (const _ of listShards(c.env)) {
     const database = openShard(c.env, shard, c.var.cost);
     if (!database) return null;
-    const queries = await preload(database, callerByHashes(kind, hashes));
-    const find = kind === 'user' ? findUserToken(database, hashes) : findAgentKey(database, hashes);
-    const [[row], [moved], ...loaded] = await loadNonNull(database, [
-      find,
+    const queries = await preload(database);
+    const [rows, [moved], ...loaded] = await loadNonNull(database, [
+      find(database),
       findMovedCredential(database, hashes),
       ...queries,
     ]);
+    const [row] = rows as RowOf<Q>[];
     if (row) return { database, shard, row, loaded };
     if (!moved) return null;
     shard = moved.shard;
   }
   return null;
+}
+
+type RowOf<Q extends Query> = Q['_']['result'][number];
+
+/** A caller's row, and the shard on which it is. */
+interface FoundCaller<Q extends Query> {
+  database: Database;
+  shard: string;
+  row: RowOf<Q>;
+  loaded: unknown[];
 }

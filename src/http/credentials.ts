@@ -11,6 +11,7 @@ import {
   movedAccounts,
   movedCredentials,
   moves,
+  sessions,
   userTokens,
 } from '../db/schema';
 import { Problem, unavailable } from '../errors';
@@ -99,6 +100,23 @@ export function findAgentKey(reader: Reader, hashes: Uint8Array[]) {
     .where(inArray(agentKeys.hash, hashes));
 }
 
+/** Finds the session with one of the hashes, its account and its member. */
+export function findSession(reader: Reader, hashes: Uint8Array[]) {
+  return reader
+    .select({
+      ...accountColumns,
+      ...memberColumns,
+      hash: sessions.hash,
+      session: aliased(sessions.id, 'session_id'),
+      createdAt: sessions.createdAt,
+      lastSeenAt: sessions.lastSeenAt,
+    })
+    .from(sessions)
+    .innerJoin(accounts, eq(accounts.number, sessions.account))
+    .innerJoin(members, and(eq(members.account, sessions.account), eq(members.id, sessions.member)))
+    .where(inArray(sessions.hash, hashes));
+}
+
 /** Finds the shard to which the account of a credential was moved from this one. */
 export function findMovedCredential(reader: Reader, hashes: Uint8Array[]) {
   return reader
@@ -118,17 +136,16 @@ export interface CallerSql {
 
 /** The caller whose credential has one of these hashes. */
 export function callerByHashes(kind: 'user' | 'agent', hashes: Uint8Array[]): CallerSql {
-  const find = (column: Column) =>
-    kind === 'user'
-      ? sql`(select ${column} from ${userTokens} where ${inArray(userTokens.hash, hashes)})`
-      : sql`(select ${column} from ${agentKeys}
-          join ${agents} on ${agents.number} = ${agentKeys.agent} where ${inArray(agentKeys.hash, hashes)})`;
-  return kind === 'user'
-    ? {
-        account: find(userTokens.account) as SQL<number>,
-        id: sql`coalesce(${find(userTokens.member)}, ${find(userTokens.id)})`,
-      }
-    : { account: find(agents.account) as SQL<number>, id: find(agents.id) };
+  if (kind === 'agent') {
+    const find = (column: Column) => sql`(select ${column} from ${agentKeys}
+      join ${agents} on ${agents.number} = ${agentKeys.agent} where ${inArray(agentKeys.hash, hashes)})`;
+    return { account: find(agents.account) as SQL<number>, id: find(agents.id) };
+  }
+  const find = (column: Column) => sql`(select ${column} from ${userTokens} where ${inArray(userTokens.hash, hashes)})`;
+  return {
+    account: find(userTokens.account) as SQL<number>,
+    id: sql`coalesce(${find(userTokens.member)}, ${find(userTokens.id)})`,
+  };
 }
 
 /** Makes queries that run in the same round trip as the authentication; null for one that is not needed. */

@@ -9,8 +9,10 @@ import {
   MEMBER_STATUSES,
   type MemberRole,
   members,
+  sessions,
   userTokens,
 } from '../db/schema';
+import { DAY, HOUR } from '../lib/time';
 import type { Id } from '../lib/typeid';
 
 /** By whose authority the ledger writes. A credential is checked once more in the transaction that writes. */
@@ -32,12 +34,17 @@ export type CredentialReference = { account: number } & (
   | { kind: 'user_token'; hash: Uint8Array; member: MemberReference | null }
   | { kind: 'agent_key'; hash: Uint8Array }
   | { kind: 'identity_token'; expiresAt: number; member: MemberReference }
+  | { kind: 'session'; hash: Uint8Array; member: MemberReference }
 );
 
 interface MemberReference {
   id: Id<'member'>;
   role: MemberRole;
 }
+
+/** For how many milliseconds a session lasts: without any request, and at most. */
+export const SESSION_IDLE_TIME = 12 * HOUR;
+export const SESSION_LIFETIME = 7 * DAY;
 
 export const SERVICE_AUTHORITY: Authority = { kind: 'service' };
 
@@ -64,6 +71,12 @@ function isLiveAt(credential: Credential, time: number | SQL): SQL {
         select 1 from ${agentKeys} join ${agents} on ${agents.number} = ${agentKeys.agent}
         where ${agentKeys.hash} = ${credential.hash} and coalesce(${agentKeys.expiresAt} > ${time}, 1)
           and ${agents.isActive})`;
+    case 'session':
+      return sql`exists (
+        select 1 from ${sessions}
+        where ${sessions.hash} = ${credential.hash} and ${sessions.lastSeenAt} > ${time} - ${SESSION_IDLE_TIME}
+          and ${sessions.createdAt} > ${time} - ${SESSION_LIFETIME}
+      ) and ${isMemberActive(credential)}`;
     case 'identity_token':
       return sql`${credential.expiresAt} > ${time} and ${isMemberActive(credential)}`;
   }

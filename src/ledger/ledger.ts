@@ -31,7 +31,18 @@ type InternalTable = Schema[
   | 'webhooks'];
 
 /** Tables that an activity record describes, and the internal tables that change with them. */
-type RecordTable = InternalTable | Schema['accounts' | 'agentKeys' | 'agents' | 'members' | 'policies' | 'userTokens'];
+type RecordTable =
+  | InternalTable
+  | Schema[
+      | 'accounts'
+      | 'agentKeys'
+      | 'agents'
+      | 'members'
+      | 'passkeys'
+      | 'policies'
+      | 'sessions'
+      | 'usedChallenges'
+      | 'userTokens'];
 
 /** A record of what a user or the operator changed in an account, or of a download. */
 export type ActivityRecord = Omit<typeof activity.$inferSelect, 'account'> & {
@@ -75,6 +86,8 @@ interface Transition<C extends Batch> {
 /** A change of an account's records and its activity record. */
 interface RecordChange<C extends Batch> {
   record: ActivityRecord;
+  /** Further records, of what the same request also did. */
+  furtherRecords?: readonly ActivityRecord[];
   changes: (write: RecordWriter) => C;
   /** See {@link Transition}. */
   answer: Answer | null;
@@ -151,11 +164,16 @@ export class Ledger {
    * @throws AnsweredBefore, CredentialEnded, or ConstraintError, as for a target that does not exist; nothing was
    *   written
    */
-  async change<const C extends Batch>({ record, changes, answer }: RecordChange<C>): Promise<BatchResponse<C>> {
+  async change<const C extends Batch>({
+    record,
+    furtherRecords = [],
+    changes,
+    answer,
+  }: RecordChange<C>): Promise<BatchResponse<C>> {
     const { build } = this.database;
     const statements: readonly Statement[] = changes(build as unknown as RecordWriter);
     const recording = [
-      build.insert(activity).values(record),
+      build.insert(activity).values([record, ...furtherRecords]),
       markRetention(build, sql`(${record.account})`, record.createdAt),
     ];
     // The record may find its account by its target, which is there only after a creation or before a deletion.

@@ -27,3 +27,17 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
 export async function sha256(text: string): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
 }
+
+/** Encodes bytes in base64url without padding (RFC 4648 section 5). */
+export function toBase64Url(bytes: Uint8Array): string {
+  return bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
+}
+
+/** Decodes base64url; null if the text is malformed. */
+export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    return Uint8Array.fromBase64(text, { alphabet: 'base64url' });
+  } catch {
+    return null;
+  }
+}

@@ -11,7 +11,9 @@ export type KeyLabel =
   | 'log-signing'
   | 'stored-answer'
   | 'webhook-secret'
-  | 'download-address';
+  | 'download-address'
+  | 'csrf'
+  | 'webauthn-challenge';
 
 const SECRET_LENGTH = 32;
 const AES = 'AES-GCM';

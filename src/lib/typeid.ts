@@ -5,6 +5,7 @@ export type Prefix =
   | 'user'
   | 'utok'
   | 'member'
+  | 'sess'
   | 'agent'
   | 'key'
   | 'perm'

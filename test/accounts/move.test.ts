@@ -96,7 +96,7 @@ it('a move takes all data of an account to the other shard, and the account read
   expect(rows).toMatchObject({ audit_entries: 2, trees: 1, files: 0, webhooks: 0, webhook_feeds: 0, deliveries: 0 });
   expect(rows).toMatchObject({
     moved_accounts: 1,
-    moved_credentials: 9,
+    moved_credentials: 10,
     erased_entries: 0,
     stored_answers: 0,
     moves: 0,

@@ -15,11 +15,14 @@ const AGENT_ROUTES = [
   'POST /v1/tokens/use',
   'POST /v1/tokens/revoke',
 ];
-/** Every route that writes with a credential of an account, from the router's own list. */
-const writing = [...new Set(new World().app.routes.map(({ method, path }) => `${method} ${path}`))].filter(
+/** Every route that writes with a credential of an account. */
+const writing = new World().routes.filter(
   (route) => /^(POST|PUT|PATCH|DELETE) \/v1\//.test(route) && !route.includes('/v1/admin') && !READING.includes(route),
 );
-const userRoutes = writing.filter((route) => route !== 'POST /v1/permissions' && !route.endsWith('/withdraw'));
+/** Without the sessions, which only members have. */
+const userRoutes = writing.filter(
+  (route) => route !== 'POST /v1/permissions' && !route.endsWith('/withdraw') && !route.includes('/sessions'),
+);
 
 const database = new FaultyDatabase(env.DB);
 const world = new World({ DB: database.binding });

@@ -150,8 +150,8 @@ const told = ({ status, text, headers }: Answer) => [
 ];
 
 it('the tables of this file list every POST of the service', () => {
-  const routes = new World().app.routes.filter(({ method }) => method === 'POST').map(({ path }) => `POST ${path}`);
-  expect([...Object.keys(posts), ...harmless].toSorted()).toEqual([...new Set(routes)].toSorted());
+  const routes = new World().routes.filter((route) => route.startsWith('POST '));
+  expect([...Object.keys(posts), ...harmless].toSorted()).toEqual(routes.toSorted());
 });
 
 describe.each(Object.entries(posts))('%s', (_, aim) => {

@@ -7,11 +7,8 @@ import { World } from '../support/world';
 /** Its path is signed, and any other path is refused as a forgery (downloads.test.ts). */
 const SIGNED = 'GET /v1/downloads/:id';
 
-/** Every route with an id in its path, from the router's own list. */
-const ROUTES = new World().app.routes
-  .filter(({ method, path }) => method !== 'ALL' && path.includes(':'))
-  .map(({ method, path }) => `${method} ${path}`)
-  .filter((route, i, all) => route !== SIGNED && all.indexOf(route) === i);
+/** Every route with an id in its path. */
+const ROUTES = new World().routes.filter((route) => route.includes(':') && route !== SIGNED);
 
 const BODIES: Record<string, unknown> = { POST: {}, PUT: { name: 'Stolen' }, PATCH: { name: 'Stolen' } };
 const RESTORATION_BODIES: Record<string, unknown> = { PUT: { shard: '00', restored_to: '2026-01-01T00:00:00Z' } };

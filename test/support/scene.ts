@@ -10,6 +10,7 @@ export function aim(route: string, scene: Scene) {
   const ids: [RegExp, string][] = [
     [/^\/v1\/admin\/users/, scene.account.id],
     [/^\/v1\/me\/tokens/, scene.spareToken],
+    [/^\/v1\/me\/sessions/, scene.session],
     [/^\/v1\/members/, scene.member],
     [/^\/v1\/agents/, scene.agent.id],
     [/^\/v1\/permissions/, scene.permission.id],
@@ -87,6 +88,8 @@ export async function makeScene(world = new World()) {
     entry: entry.id,
     spareToken: spare.id,
     member: member.id,
+    /** Only a member has a session: it is set by the tests that call as one. */
+    session: 'sess_01h455vb4pex5vsknk084sn02q',
     policy: policy.id,
     webhook: webhook.id,
     delivery: delivery.id,

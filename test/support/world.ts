@@ -73,6 +73,12 @@ export class World {
     this.env = { ASSETS, DB, FILES, ...queues, ...settings, ...overrides };
   }
 
+  /** Every route of the API, from the router's own list: "GET /v1/agents". The console's pages are no API. */
+  get routes(): string[] {
+    const routes = this.app.routes.filter(({ method, path }) => method !== 'ALL' && !path.startsWith('/console'));
+    return [...new Set(routes.map(({ method, path }) => `${method} ${path}`))];
+  }
+
   /** Moves the clock. */
   advance(milliseconds: number): void {
     this.now += milliseconds;
@@ -103,6 +109,8 @@ export class World {
       body: response.headers.get('Content-Type')?.includes('json') ? JSON.parse(text) : undefined,
       cost: readCost(response.headers),
     };
+    // The pages of the console are no API.
+    if (path.startsWith('/console')) return answer;
     conformance ??= new Conformance(new ApiDocument(describeApi(this.app.routes, ORIGIN)));
     const faults = conformance.findFaults({ method, url: new URL(request.url), body }, answer);
     if (faults.length > 0) throw new Error([`${method} ${path} answered ${answer.status}:`, ...faults].join('\n  '));

@@ -48,7 +48,7 @@ export async function makeInvitedMember(
     createdAt: now,
     updatedAt: now,
   };
-  const member: InvitedMember = { ...presentMember(row), invitation };
+  const member: InvitedMember = { ...presentMember({ ...row, hasPasskey: false }), invitation };
   const number = roomForMemberSql(account);
   return { member, store: (write: RecordWriter) => write.insert(members).values({ ...row, account: number }) };
 }

@@ -11,7 +11,7 @@ import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
-import { Member, MemberRoleField, MemberStatusField, presentMember } from './member';
+import { Member, MemberRoleField, MemberStatusField, memberRow, presentMember } from './member';
 
 const MemberList = lazy(() =>
   z.strictObject({
@@ -34,7 +34,7 @@ export async function listMembers(
   const page = await openPage<Id<'member'>>(context, { list: 'members', owner: account.id }, input);
   const [rows] = await reader.load([
     reader
-      .select()
+      .select(memberRow)
       .from(members)
       .where(
         and(

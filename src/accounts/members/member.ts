@@ -1,14 +1,23 @@
-import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { codeOf } from '../../db/columns';
 import { ConstraintError, type Reader } from '../../db/database';
-import { accounts, MEMBER_ROLES, MEMBER_STATUSES, type MemberRole, members } from '../../db/schema';
+import {
+  accounts,
+  MEMBER_ROLES,
+  MEMBER_STATUSES,
+  type MemberRole,
+  members,
+  sessions,
+  userTokens,
+} from '../../db/schema';
 import { notFound, Problem } from '../../errors';
 import type { RequestContext, UserPrincipal } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, text } from '../../http/fields';
 import { idField, timeField } from '../../http/response-fields';
 import { ROLE_SCOPES } from '../../http/roles';
+import type { RecordWriter } from '../../ledger/ledger';
 import { lazy } from '../../lib/lazy';
 import { retentionDays } from '../../lib/plans';
 import { DAY, formatTime, formatTimeOrNull } from '../../lib/time';
@@ -18,7 +27,19 @@ import { accountFields } from '../account';
 /** The greatest number of members of an account that are not removed. */
 export const MAX_MEMBERS = 1_000;
 
-export type MemberRow = Omit<InferSelectModel<typeof members>, 'account'>;
+export type MemberRow = Omit<InferSelectModel<typeof members>, 'account'> & { hasPasskey: boolean };
+
+/** The columns of a {@link MemberRow}. */
+export const memberRow = {
+  ...getTableColumns(members),
+  // Drizzle leaves out the table's name in a select from one table: here it is needed.
+  hasPasskey: sql<boolean>`exists (
+    select 1 from passkeys
+    where passkeys.account = members.account and passkeys.member = members.id and passkeys.removed_at is null
+  )`
+    .mapWith(Boolean)
+    .as('has_passkey'),
+};
 
 export const exampleMember = {
   id: exampleId('member'),
@@ -26,7 +47,7 @@ export const exampleMember = {
   name: 'Ada Lovelace',
   role: 'approver',
   status: 'active',
-  sign_in: ['oidc'],
+  sign_in: ['passkey'],
   last_seen_at: EXAMPLE.time,
   created_at: EXAMPLE.time,
   updated_at: EXAMPLE.time,
@@ -84,7 +105,10 @@ export function presentMember(row: MemberRow): Member {
     name: row.name,
     role: row.role,
     status: row.status,
-    sign_in: row.identity !== null && row.status !== 'removed' ? ['oidc'] : [],
+    sign_in: [
+      ...(row.hasPasskey ? (['passkey'] as const) : []),
+      ...(row.identity !== null && row.status !== 'removed' ? (['oidc'] as const) : []),
+    ],
     last_seen_at: formatTimeOrNull(row.lastSeenAt),
     created_at: formatTime(row.createdAt),
     updated_at: formatTime(row.updatedAt),
@@ -107,7 +131,7 @@ export function isMemberWithId(account: number | SQL<number>, id: Id<'member'>) 
 /** A preload of the member whose id is in the path. */
 export async function memberInPath(c: RequestContext, reader: Reader, account: SQL<number>) {
   const id = parseId('member', c.req.param('id') ?? '');
-  return { member: id && reader.select().from(members).where(isMemberWithId(account, id)) };
+  return { member: id && reader.select(memberRow).from(members).where(isMemberWithId(account, id)) };
 }
 
 /**
@@ -194,4 +218,12 @@ export function refuseMember(error: unknown): never {
     default:
       throw new Problem('conflict', 'The member was changed at the same time. Read it, and send the request again.');
   }
+}
+
+/** Makes the statements that end every token and session of a member. */
+export function endCredentials(write: RecordWriter, account: number, member: Id<'member'>) {
+  return [
+    write.delete(userTokens).where(and(eq(userTokens.account, account), eq(userTokens.member, member))),
+    write.delete(sessions).where(and(eq(sessions.account, account), eq(sessions.member, member))),
+  ];
 }

@@ -1,12 +1,13 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, isNull, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { members, userTokens } from '../../db/schema';
+import { members, passkeys } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import { userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
 import {
+  endCredentials,
   isMemberWithId,
   keptAfterRemoval,
   type MemberRow,
@@ -18,7 +19,7 @@ import {
 } from './member';
 
 /**
- * Removes a member for good, and deletes the member's tokens in the same transaction. Does nothing for a member who is
+ * Removes a member for good, and deletes the member's tokens and sessions in the same transaction. Does nothing for a member who is
  * removed already.
  * @throws Problem `insufficient_role` for an owner if the caller is not one; `last_owner` if the account would be left
  *   without an active owner; `conflict` for a member that was changed at the same time
@@ -49,7 +50,11 @@ export async function removeMember(context: UserContext, { member }: { member: M
       record: userActivity(context, 'member.removed', member.id, { account: number }),
       changes: (write) => [
         write.update(members).set(columns).where(found),
-        write.delete(userTokens).where(and(eq(userTokens.account, account), eq(userTokens.member, member.id))),
+        ...endCredentials(write, account, member.id),
+        write
+          .update(passkeys)
+          .set({ removedAt: now })
+          .where(and(eq(passkeys.account, account), eq(passkeys.member, member.id), isNull(passkeys.removedAt))),
       ],
       answer: null,
     })

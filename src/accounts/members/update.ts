@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { members, userTokens } from '../../db/schema';
+import { members } from '../../db/schema';
 import { Problem } from '../../errors';
 import { userAccess } from '../../http/access';
 import { userActivity } from '../../http/activity';
@@ -11,6 +11,7 @@ import { atLeastOneField, body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
 import {
+  endCredentials,
   isMemberWithId,
   Member,
   type MemberRow,
@@ -30,14 +31,16 @@ const MemberUpdate = lazy(() =>
       name: memberFields().name.optional(),
       role: memberFields().role.optional(),
       status: choice(['active', 'suspended']).optional().meta({
-        description: 'A suspended member has no access. Suspending ends the tokens of the member for good.',
+        description:
+          'A suspended member has no access. Suspending ends the tokens and sessions of the member for good.',
       }),
     }),
   ).meta({ id: 'MemberUpdate', examples: [{ role: 'auditor' }] }),
 );
 
 /**
- * Changes the given fields of a member. Suspending a member deletes the member's tokens in the same transaction.
+ * Changes the given fields of a member. Suspending a member deletes the member's tokens and sessions in the same
+ * transaction.
  * @throws Problem `insufficient_role` for an owner, or a role that the caller cannot give; `last_owner` if the account
  *   would be left without an active owner; `conflict` for a removed member, for the status of an invited one, and for a
  *   member that was changed at the same time
@@ -71,18 +74,17 @@ export async function updateMember(
     eq(members.status, member.status),
   );
   const number = sql<number>`(select ${members.account} from ${members} where ${found})`;
-  const ofMember = and(eq(userTokens.account, account), eq(userTokens.member, member.id));
   const [[row]] = await ledger
     .change({
       record: userActivity(context, 'member.updated', member.id, { account: number, changes: Object.keys(fields) }),
       changes: (write) => [
         write.update(members).set(columns).where(found).returning(),
-        ...(status === 'suspended' ? [write.delete(userTokens).where(ofMember)] : []),
+        ...(status === 'suspended' ? endCredentials(write, account, member.id) : []),
       ],
       answer: null,
     })
     .catch(refuseMember);
-  return presentMember(requireMember(row && [row]));
+  return presentMember(requireMember(row && [{ ...row, hasPasskey: member.hasPasskey }]));
 }
 
 export const updateMemberRoute = new Hono().put(
@@ -93,7 +95,7 @@ export const updateMemberRoute = new Hono().put(
     summary: 'Change a member',
     description:
       'Changes the given fields. A new role holds from then on, for requests in flight too. Suspending a member ends the ' +
-      'tokens of the member for good.',
+      'tokens and sessions of the member for good.',
     success: ok(Member),
     pathId: 'member',
     problems: ['insufficient_role', 'last_owner', 'conflict'],

@@ -18,6 +18,7 @@ import {
   movedCredentials,
   moveNumbers,
   moves,
+  sessions,
   trees,
   userTokens,
 } from '../../db/schema';
@@ -308,6 +309,7 @@ export class Mover {
         select hash, ${idOf} from ${userTokens} where account = ${account}
         union all select hash, ${idOf} from ${agentKeys}
         where agent in (select number from ${agents} where account = ${account})
+        union all select hash, ${idOf} from ${sessions} where account = ${account}
         union all select invitation_hash, ${idOf} from ${members}
         where account = ${account} and invitation_hash is not null`),
       ...this.redirectPeople(this.source, move),

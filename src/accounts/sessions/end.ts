@@ -1,0 +1,49 @@
+import { and, eq, sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import { sessions } from '../../db/schema';
+import { userAccess } from '../../http/access';
+import { asNotFound, userActivity } from '../../http/activity';
+import type { UserContext } from '../../http/context';
+import { noQuery } from '../../http/input';
+import { answer, noContent, operation } from '../../http/operation';
+import { pathId } from '../../http/path-id';
+import type { Id } from '../../lib/typeid';
+
+/**
+ * Ends a console session of the member who calls, at once.
+ * @throws Problem `not_found`
+ */
+export async function endSession(context: UserContext, { id }: { id: Id<'sess'> }): Promise<void> {
+  const { account, member } = context.principal;
+  const found = and(
+    eq(sessions.account, account.number),
+    eq(sessions.id, id),
+    member ? eq(sessions.member, member.id) : sql`false`,
+  );
+  const number = sql<number>`(select ${sessions.account} from ${sessions} where ${found})`;
+  await context.ledger
+    .change({
+      record: userActivity(context, 'session.ended', id, { account: number }),
+      changes: (write) => [write.delete(sessions).where(found)],
+      answer: null,
+    })
+    .catch(asNotFound('session'));
+}
+
+export const endSessionRoute = new Hono().delete(
+  '/v1/me/sessions/:id',
+  operation({
+    id: 'endSession',
+    tag: 'Account',
+    summary: 'End one of your sessions',
+    description: 'The session of the console ends at once.',
+    success: noContent(),
+    pathId: 'sess',
+  }),
+  userAccess('account:read'),
+  noQuery(),
+  async (c) => {
+    await endSession(c.var.context, { id: pathId(c, 'sess', 'session') });
+    return answer(c, null);
+  },
+);
