@@ -15,6 +15,11 @@ export const PROBLEMS = {
     title: 'Scope widened',
     meaning: 'An approval may narrow the requested scope, but never widen it.',
   },
+  invalid_assertion: {
+    status: 400,
+    title: 'Invalid assertion',
+    meaning: 'The passkey is not one of the voter, or it did not sign exactly this decision.',
+  },
   unauthorized: {
     status: 401,
     title: 'Unauthorized',
@@ -29,6 +34,27 @@ export const PROBLEMS = {
     status: 403,
     title: 'Insufficient role',
     meaning: 'The caller may not give this role, or may not change a member with it.',
+  },
+  person_required: {
+    status: 403,
+    title: 'Person required',
+    meaning: 'A review policy applies, or the decision is to be signed: only a member can decide.',
+  },
+  not_a_reviewer: {
+    status: 403,
+    title: 'Not a reviewer',
+    meaning:
+      'The review of the permission does not name the caller, or the caller became a reviewer after the request.',
+  },
+  self_approval: {
+    status: 403,
+    title: 'Self-approval',
+    meaning: "The caller owns the agent, or did when it asked, and the review does not let the agent's owner approve.",
+  },
+  passkey_required: {
+    status: 403,
+    title: 'Passkey required',
+    meaning: 'The review demands that every approval is signed with a passkey.',
   },
   plan_required: { status: 403, title: 'Plan required', meaning: "The account's plan does not include this." },
   agent_inactive: { status: 403, title: 'Agent inactive', meaning: 'The agent is inactive.' },
@@ -54,6 +80,11 @@ export const PROBLEMS = {
     meaning: 'The path does not accept this method; `Allow` lists the methods that it accepts.',
   },
   not_pending: { status: 409, title: 'Not pending', meaning: 'The permission was already decided, or has expired.' },
+  already_voted: {
+    status: 409,
+    title: 'Already voted',
+    meaning: 'The caller has approved the permission already.',
+  },
   external_id_conflict: {
     status: 409,
     title: 'External id conflict',

@@ -1,11 +1,11 @@
 import { and, eq, gt, gte, lt } from 'drizzle-orm';
 import * as z from 'zod';
 import { aliased } from '../db/columns';
-import { agents, auditEntries, EVENT_TYPES } from '../db/schema';
+import { agents, auditEntries, EVENT_TYPES, VOTE_CHANNELS, VOTE_DECISIONS } from '../db/schema';
 import type { AccountRef } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
 import { choice } from '../http/fields';
-import { idField, integerField, jsonField, objectField, timeField } from '../http/response-fields';
+import { countField, idField, integerField, jsonField, objectField, timeField } from '../http/response-fields';
 import { LOG_SPAN } from '../ledger/append';
 import { lazy } from '../lib/lazy';
 import { retentionDays } from '../lib/plans';
@@ -40,6 +40,34 @@ export const EventType = lazy(() =>
   }),
 );
 
+const EntryVote = lazy(() =>
+  z
+    .object({
+      by: idField('member'),
+      decision: z.enum(VOTE_DECISIONS),
+      scope: objectField.optional().meta({
+        description: 'Absent if it is that of the vote before or, for the first vote, of the request.',
+      }),
+      token_ttl: countField,
+      max_uses: countField,
+      reason: z.string().nullable(),
+      via: z.enum(VOTE_CHANNELS),
+      signed: z.boolean(),
+      at: timeField,
+      signature: z
+        .object({
+          credential_id: z.string(),
+          signed_at: timeField,
+          authenticator_data: z.string(),
+          client_data_json: z.string(),
+          signature: z.string(),
+        })
+        .optional()
+        .meta({ description: 'The signature of the decision statement by a passkey, in base64url.' }),
+    })
+    .meta({ id: 'EntryVote', description: 'A vote in a review.' }),
+);
+
 /** The details of an entry. A nullable field that does not apply is null, an optional one is absent. */
 const AuditDetails = lazy(() =>
   z
@@ -54,7 +82,7 @@ const AuditDetails = lazy(() =>
           'Id of the member, policy or agent that decided or revoked; of the account for its own user tokens.',
       }),
       decided_via: z
-        .enum(['api', 'policy'])
+        .enum([...VOTE_CHANNELS, 'policy'])
         .optional()
         .meta({ description: 'How the decision came; present in entries of approvals, denials and revocations.' }),
       decision_reason: z.string().nullable(),
@@ -74,6 +102,12 @@ const AuditDetails = lazy(() =>
         .enum(['request', 'token', 'withdrawn'])
         .optional()
         .meta({ description: 'What expired, or that the agent withdrew its request; present in entries of expiries.' }),
+      votes: z.array(EntryVote()).optional().meta({
+        description: 'The votes of the review, the oldest first; also the decision itself if it is signed.',
+      }),
+      review_policy_id: idField('policy')
+        .optional()
+        .meta({ description: 'The policy that sent the request to reviewers.' }),
     })
     .meta({ id: 'AuditDetails' }),
 );

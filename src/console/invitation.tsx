@@ -111,7 +111,13 @@ export async function acceptInvitation(
         changes: [],
       },
     );
-  const joined = { status: 'active' as const, invitationHash: null, invitationExpiresAt: null, updatedAt: now };
+  const joined = {
+    status: 'active' as const,
+    invitationHash: null,
+    invitationExpiresAt: null,
+    activeSince: now,
+    updatedAt: now,
+  };
   await new Ledger(database, SERVICE_AUTHORITY)
     .change({
       record: record('member.joined', row.id),

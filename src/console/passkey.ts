@@ -1,14 +1,13 @@
 import type {
-  AuthenticationResponseJSON,
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
 import * as z from 'zod';
-import type { passkeys } from '../db/schema';
 import type { Config, Runtime } from '../env';
 import { Problem } from '../errors';
 import { text } from '../http/fields';
+import { bytesField, claimedChallenge, credentialFields, relyingParty } from '../http/webauthn';
 import { fromBase64Url, toBase64Url } from '../lib/bytes';
 import { lazy } from '../lib/lazy';
 import { type Challenge, makeChallenge, readChallenge } from './challenge';
@@ -17,34 +16,11 @@ import { encodeUserHandle, type UserHandle } from './user-handle';
 /** The signature algorithms of passkeys, the preferred first (RFC 9053): EdDSA, ES256 and RS256. */
 const ALGORITHMS = [-8, -7, -257];
 
-const MAX_FIELD = 64 * 1024;
-const bytesField = z
-  .string()
-  .max(MAX_FIELD)
-  .regex(/^[A-Za-z0-9_-]+$/, 'must be base64url');
-
-/** The response of an authenticator, in the JSON form of WebAuthn Level 3 section 5.1. Its content is checked later. */
-const credentialFields = { id: bytesField, rawId: bytesField, type: z.literal('public-key') };
-
 /** A registration: what `navigator.credentials.create` gave. */
 export const RegistrationResponse = lazy(() =>
   z.looseObject({
     ...credentialFields,
     response: z.looseObject({ clientDataJSON: bytesField, attestationObject: bytesField }),
-    clientExtensionResults: z.looseObject({}).default({}),
-  }),
-);
-
-/** An authentication: what `navigator.credentials.get` gave. */
-export const AuthenticationResponse = lazy(() =>
-  z.looseObject({
-    ...credentialFields,
-    response: z.looseObject({
-      clientDataJSON: bytesField,
-      authenticatorData: bytesField,
-      signature: bytesField,
-      userHandle: bytesField,
-    }),
     clientExtensionResults: z.looseObject({}).default({}),
   }),
 );
@@ -102,7 +78,7 @@ export async function verifyRegistration(
 ): Promise<Registration> {
   const challenge = await findChallenge(config, runtime, purpose, response.response.clientDataJSON);
   if (!challenge) throw invalidPasskey();
-  const { verifyRegistrationResponse } = await import('./verify-passkey');
+  const { verifyRegistrationResponse } = await import('../http/verify-passkey');
   const { registrationInfo } = await verifyRegistrationResponse({
     response: response as unknown as RegistrationResponseJSON,
     expectedChallenge: toBase64Url(challenge.bytes),
@@ -127,50 +103,8 @@ export async function findChallenge(
   purpose: string,
   clientDataJson: string,
 ): Promise<Challenge | null> {
-  const clientData = readClientData(clientDataJson);
-  if (!clientData || clientData.crossOrigin === true || clientData.topOrigin !== undefined) return null;
-  return readChallenge(keyring, purpose, String(clientData.challenge), now());
-}
-
-/**
- * Verifies the response of an authenticator that used a passkey.
- * @returns the new value of the signature counter; null if the signature, the origin or the counter is wrong, or the user
- *   was not verified
- */
-export async function verifyAuthentication(
-  config: Settings,
-  challenge: Challenge,
-  response: z.output<ReturnType<typeof AuthenticationResponse>>,
-  passkey: Pick<typeof passkeys.$inferSelect, 'id' | 'publicKey' | 'counter'>,
-): Promise<number | null> {
-  const { verifyAuthenticationResponse } = await import('./verify-passkey');
-  const result = await verifyAuthenticationResponse({
-    response: response as unknown as AuthenticationResponseJSON,
-    expectedChallenge: toBase64Url(challenge.bytes),
-    expectedOrigin: config.publicUrl,
-    expectedRPID: relyingParty(config),
-    credential: {
-      id: toBase64Url(passkey.id),
-      publicKey: Uint8Array.from(passkey.publicKey),
-      counter: passkey.counter,
-    },
-    requireUserVerification: true,
-  }).catch(() => null);
-  return result?.verified ? result.authenticationInfo.newCounter : null;
-}
-
-/** The RP id: the host of the deployment. */
-function relyingParty({ publicUrl }: Pick<Settings, 'publicUrl'>): string {
-  return new URL(publicUrl).hostname;
-}
-
-function readClientData(text: string): { challenge?: unknown; crossOrigin?: unknown; topOrigin?: unknown } | null {
-  try {
-    const data: unknown = JSON.parse(new TextDecoder().decode(fromBase64Url(text) ?? new Uint8Array()));
-    return typeof data === 'object' ? data : null;
-  } catch {
-    return null;
-  }
+  const challenge = claimedChallenge(clientDataJson);
+  return challenge === null ? null : readChallenge(keyring, purpose, challenge, now());
 }
 
 function invalidPasskey(): Problem {

@@ -10,6 +10,7 @@ import { makeActivityRecord } from '../http/activity';
 import type { AppEnv, RequestContext } from '../http/context';
 import { accountColumns, activeAccount, activeMember, failAuthentication, memberColumns } from '../http/credentials';
 import { body, noQuery } from '../http/input';
+import { AuthenticationResponse, verifyAuthentication } from '../http/webauthn';
 import { SERVICE_AUTHORITY } from '../ledger/authority';
 import { Ledger } from '../ledger/ledger';
 import { fromBase64Url } from '../lib/bytes';
@@ -17,7 +18,7 @@ import { lazy } from '../lib/lazy';
 import { consoleRoute } from './access';
 import { useChallenge } from './challenge';
 import { sendPage } from './page';
-import { AuthenticationResponse, findChallenge, requestOptions, verifyAuthentication } from './passkey';
+import { findChallenge, requestOptions } from './passkey';
 import { makeSession, setSessionCookie } from './session';
 import { decodeUserHandle, type UserHandle } from './user-handle';
 
@@ -35,13 +36,13 @@ export async function signIn(c: RequestContext, { response }: z.output<ReturnTyp
   const refuse = () => failAuthentication(c, 'This passkey cannot sign in here. It may belong to a removed member.');
   // Neither asks the database, so that made-up responses cost little.
   const challenge = await findChallenge(config, runtime, PURPOSE, response.response.clientDataJSON);
-  const handle = decodeUserHandle(fromBase64Url(response.response.userHandle));
+  const handle = decodeUserHandle(fromBase64Url(response.response.userHandle ?? ''));
   const id = fromBase64Url(response.id);
   if (!challenge || !handle || !id) return refuse();
   const found = await findPasskey(c, handle, id);
   if (!found) return refuse();
   const { database, shard, row } = found;
-  const counter = await verifyAuthentication(config, challenge, response, row);
+  const counter = await verifyAuthentication(config, challenge.bytes, response, row);
   if (counter === null) return refuse();
   const account = activeAccount(row);
   const member = activeMember(row);

@@ -4,6 +4,7 @@ import type { JSONWebKeySet } from 'jose';
 import type { JsonObject } from '../lib/json';
 import { PLANS } from '../lib/plans';
 import { bytesColumn, codeColumn, idColumn } from './columns';
+import { reviewRuleColumn, type StoredReviewRule } from './review-rule';
 
 // Times are milliseconds since the epoch. Integer columns `account`, `agent` and `webhook` contain the numbers of rows,
 // which are internal to one shard; the API shows identifiers only.
@@ -69,6 +70,8 @@ export const members = sqliteTable(
     invitationHash: bytesColumn('invitation_hash'),
     invitationExpiresAt: integer('invitation_expires_at'),
     lastSeenAt: integer('last_seen_at'),
+    /** Since when the member has been active with this role; null unless active. */
+    activeSince: integer('active_since'),
     /** When to erase the row of a removed member; null for others. */
     eraseAt: integer('erase_at'),
     createdAt: integer('created_at').notNull(),
@@ -315,9 +318,12 @@ export const pendingPermissions = sqliteTable(
   (table) => [primaryKey({ columns: [table.agent, table.account] })],
 );
 
-export const POLICY_EFFECTS = ['approve', 'deny'] as const;
+export const POLICY_EFFECTS = ['approve', 'deny', 'review'] as const;
 
-/** Rules that decide permission requests immediately. */
+/** Who reviews a request, and how many have to approve. */
+export type ReviewRule = StoredReviewRule<MemberRole>;
+
+/** Rules that decide permission requests immediately, or say who reviews them. */
 export const policies = sqliteTable(
   'policies',
   {
@@ -338,8 +344,74 @@ export const policies = sqliteTable(
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
+    /** Null unless the effect is `review`. */
+    review: reviewRuleColumn(MEMBER_ROLES)(),
   },
   (table) => [primaryKey({ columns: [table.account, table.id] })],
+);
+
+/**
+ * The reviews of the permissions that a review policy routed: the policy's rule as it was at the request, and what the
+ * votes so far have left. A trigger deletes a review and its votes with the permission.
+ */
+export const reviews = sqliteTable(
+  'reviews',
+  {
+    account: integer().notNull(),
+    /** The id of the permission. */
+    id: idColumn('perm')().notNull(),
+    policyId: text('policy_id').notNull(),
+    rule: reviewRuleColumn(MEMBER_ROLES)().notNull(),
+    /** The member who owned the agent when it made the request; null if nobody did. */
+    owner: idColumn('member')(),
+    /** What the next approval may narrow and the last one grants: never more than at the vote before. */
+    proposedScope: text('proposed_scope', { mode: 'json' }).notNull().$type<JsonObject>(),
+    proposedTokenTtl: integer('proposed_token_ttl').notNull(),
+    proposedMaxUses: integer('proposed_max_uses').notNull(),
+    /** From when on the escalation's members and roles are reviewers too; null without an escalation. */
+    escalatesAt: integer('escalates_at'),
+    /** When the escalation was recorded. */
+    escalatedAt: integer('escalated_at'),
+    /** When to record the escalation; null if that is done, or the permission is no longer pending. */
+    escalationDueAt: integer('escalation_due_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.account, table.id] }),
+    index('reviews_to_escalate').on(table.escalationDueAt).where(sql`escalation_due_at is not null`),
+  ],
+);
+
+export const VOTE_DECISIONS = ['approve', 'deny'] as const;
+/** The ways in which a person decides. */
+export const VOTE_CHANNELS = ['api', 'console', 'slack'] as const;
+
+/** A signature by a passkey: what the authenticator gave, in base64url. */
+export interface VoteSignature {
+  credential_id: string;
+  signed_at: string;
+  authenticator_data: string;
+  client_data_json: string;
+  signature: string;
+}
+
+/** The votes in reviews, numbered from 1 within each review. */
+export const votes = sqliteTable(
+  'votes',
+  {
+    account: integer().notNull(),
+    permission: idColumn('perm')().notNull(),
+    ordinal: integer().notNull(),
+    member: idColumn('member')().notNull(),
+    decision: codeColumn(VOTE_DECISIONS)().notNull(),
+    scope: text({ mode: 'json' }).notNull().$type<JsonObject>(),
+    tokenTtl: integer('token_ttl').notNull(),
+    maxUses: integer('max_uses').notNull(),
+    reason: text(),
+    via: codeColumn(VOTE_CHANNELS)().notNull(),
+    signature: text({ mode: 'json' }).$type<VoteSignature>(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.account, table.permission, table.ordinal] })],
 );
 
 /**
@@ -453,6 +525,8 @@ export const ACTIVITY_ACTIONS = [
   'session.ended',
   'passkey.added',
   'passkey.removed',
+  'permission.voted',
+  'permission.escalated',
 ] as const;
 
 export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number];
@@ -468,7 +542,7 @@ export const activity = sqliteTable(
     id: idColumn('act')().notNull(),
     /**
      * The id of the member or, for a credential of the account itself, of the user token; `operator`; null for a
-     * download by signed address. Records from before the release with members have the id of the token or account.
+     * download by signed address and for what the service itself does. Records from before the release with members have the id of the token or account.
      */
     actor: text(),
     action: codeColumn(ACTIVITY_ACTIONS)().notNull(),

@@ -41,6 +41,8 @@ const ACTIONS = [
   'session.ended',
   'passkey.added',
   'passkey.removed',
+  'permission.voted',
+  'permission.escalated',
 ];
 
 /** Runs one statement in the database with a binding, and returns its rows. */

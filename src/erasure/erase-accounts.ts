@@ -52,6 +52,10 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
     // permission.
     run(sql`delete from permission_contents where (account, id) in (
       select account, id from permission_contents where account = ${account} limit ${DELETE_LIMIT})`),
+    run(sql`delete from reviews where (account, id) in (
+      select account, id from reviews where account = ${account} limit ${DELETE_LIMIT})`),
+    run(sql`delete from votes where (account, permission, ordinal) in (
+      select account, permission, ordinal from votes where account = ${account} limit ${DELETE_LIMIT})`),
     run(sql`delete from erased_entries where id in (
       select id from erased_entries indexed by erased_entries_by_account where account = ${account} limit ${DELETE_LIMIT})`),
     run(sql`delete from stored_answers where (principal, key) in (
@@ -63,6 +67,8 @@ export async function eraseAccounts(database: Database, now: number): Promise<bo
       and not exists (select 1 from erased_entries indexed by erased_entries_by_account where account = ${account})
       and not exists (select 1 from members where account = ${account})
       and not exists (select 1 from permission_contents where account = ${account})
+      and not exists (select 1 from reviews where account = ${account})
+      and not exists (select 1 from votes where account = ${account})
       and not exists (select 1 from activity where account = ${account})`),
   ]);
   return true;

@@ -1,5 +1,16 @@
-import type { MemberRole } from '../db/schema';
+import { MEMBER_ROLES, type MemberRole } from '../db/schema';
+import { lazy } from '../lib/lazy';
 import { SCOPES, type Scope } from './context';
+import { choice } from './fields';
+
+export const MemberRoleField = lazy(() =>
+  choice(MEMBER_ROLES).meta({
+    id: 'MemberRole',
+    description:
+      'What a member may do. `owner`: everything. `admin`: everything, except to invite, change or remove an owner. ' +
+      '`approver`: read, and decide requests. `developer`: register agents and webhooks, use tokens. `auditor`: read and export.',
+  }),
+);
 
 /**
  * The scopes of each role. A member's credential never allows more, whatever its own scopes. Owners and admins have the

@@ -1,4 +1,4 @@
-import type { EventType } from '../db/schema';
+import type { EventType, VOTE_CHANNELS, VOTE_DECISIONS, VoteSignature } from '../db/schema';
 import type { Runtime } from '../env';
 import type { JsonObject } from '../lib/json';
 import { type Id, makeId } from '../lib/typeid';
@@ -22,12 +22,31 @@ export interface EntryDetails {
   decision_reason: string | null;
   policy_id: string | null;
   /** How a decision or a revocation came; absent from entries of other events, and from older ones. */
-  decided_via?: 'api' | 'policy';
+  decided_via?: (typeof VOTE_CHANNELS)[number] | 'policy';
   /** Of a request and its decision. */
   input_digest?: string | null;
   preview_digest?: string | null;
   token_id?: Id<'token'>;
   expired?: 'request' | 'token' | 'withdrawn';
+  /** Of the end of a request that a review policy routed, or that was decided with a signature. */
+  votes?: EntryVote[];
+  /** The policy that routed the request to reviewers. */
+  review_policy_id?: string;
+}
+
+/** A vote in the details of the entry that ends a request. */
+export interface EntryVote {
+  by: Id<'member'>;
+  decision: (typeof VOTE_DECISIONS)[number];
+  /** Absent if it is the scope of the vote before or, for the first vote, of the request. */
+  scope?: JsonObject;
+  token_ttl: number;
+  max_uses: number;
+  reason: string | null;
+  via: (typeof VOTE_CHANNELS)[number];
+  signed: boolean;
+  at: string;
+  signature?: VoteSignature;
 }
 
 /** An audit entry to be written. The ledger assigns its sequence number, and may write a later time. */

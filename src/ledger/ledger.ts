@@ -40,9 +40,14 @@ type RecordTable =
       | 'members'
       | 'passkeys'
       | 'policies'
+      | 'reviews'
       | 'sessions'
       | 'usedChallenges'
-      | 'userTokens'];
+      | 'userTokens'
+      | 'votes'];
+
+/** Tables with the state of permissions and tokens. Votes that do not decide yet are recorded as activity. */
+type StateTable = Schema['permissionContents' | 'permissions' | 'reviews' | 'votes'];
 
 /** A record of what a user or the operator changed in an account, or of a download. */
 export type ActivityRecord = Omit<typeof activity.$inferSelect, 'account'> & {
@@ -66,9 +71,8 @@ export type InternalWriter = Writer<InternalTable> &
 
 /** Builds statements on the state of permissions and tokens. Only {@link Ledger.commit} hands one out. */
 export interface StateWriter {
-  insert(table: Schema['permissions']): ReturnType<typeof build.insert<Schema['permissions']>>;
-  insert(table: Schema['permissionContents']): ReturnType<typeof build.insert<Schema['permissionContents']>>;
-  update(table: Schema['permissions']): ReturnType<typeof build.update<Schema['permissions']>>;
+  insert<U extends StateTable>(table: U): ReturnType<typeof build.insert<U>>;
+  update<U extends StateTable>(table: U): ReturnType<typeof build.update<U>>;
 }
 
 /** A change of the state of permissions or tokens, and its audit entries. */

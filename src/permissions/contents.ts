@@ -9,7 +9,7 @@ import type { Json } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
 import { DIGEST, DIGEST_LENGTH, digestOf } from './digest';
-import { isPermissionWithId, type PermissionRow, permissionColumns } from './permission';
+import { isPermissionWithId, type PermissionRow, type ReviewedPermission, reviewedColumns } from './permission';
 import { MAX_CONTENT_BYTES, Preview } from './preview';
 
 /** Visible ASCII characters. */
@@ -91,7 +91,7 @@ export function contentsRow({ account, id }: Pick<PermissionRow, 'account' | 'id
 }
 
 /** A permission's row with its contents as JSON texts. */
-export type PermissionWithContents = PermissionRow & { input: string | null; preview: string | null };
+export type PermissionWithContents = ReviewedPermission & { input: string | null; preview: string | null };
 
 /** Shows the stored input and preview of a permission. */
 export function presentContents({ input, preview }: PermissionWithContents): ShownContents {
@@ -101,9 +101,9 @@ export function presentContents({ input, preview }: PermissionWithContents): Sho
   };
 }
 
-function selectWithContents(reader: Reader) {
+function selectWithContents(reader: Reader, now: number) {
   return reader
-    .select({ ...permissionColumns, input: permissionContents.input, preview: permissionContents.preview })
+    .select({ ...reviewedColumns(now), input: permissionContents.input, preview: permissionContents.preview })
     .from(permissions)
     .innerJoin(agents, eq(agents.number, permissions.agent))
     .leftJoin(
@@ -115,15 +115,16 @@ function selectWithContents(reader: Reader) {
 /** Makes the preload of the permission whose id is in the path, with its contents; none for a malformed id. */
 export async function permissionWithContentsInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const id = parseId('perm', c.req.param('id') ?? '');
-  return { permission: id && selectWithContents(reader).where(isPermissionWithId(owner, id)) };
+  return { permission: id && selectWithContents(reader, c.var.runtime.now()).where(isPermissionWithId(owner, id)) };
 }
 
 /** Selects the permission that an agent requested under an external id, with its contents. */
 export function findByExternalId(
   reader: Reader,
   { account, agent, externalId }: { account: SQL<number>; agent: SQL<number>; externalId: string },
+  now: number,
 ) {
-  return selectWithContents(reader).where(
+  return selectWithContents(reader, now).where(
     sql`${permissions.account} = ${account} and ${permissions.externalId} = ${externalId}
       and ${permissions.agent} = ${agent}`,
   );

@@ -1,32 +1,19 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { userAccess } from '../http/access';
-import type { UserContext } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
-import { decidePermission, requirePending } from './decide';
-import { Permission, type PermissionRow, permissionInPath } from './permission';
+import { decidePermission } from './decide';
+import { Permission } from './permission';
 import { permissionFields } from './permission-fields';
+import { decisionInPath, decisionState, makeSigner, signatureFields } from './reviews/signature';
 
 const Denial = lazy(() =>
   z
-    .strictObject({ reason: permissionFields().reason.optional() })
+    .strictObject({ reason: permissionFields().reason.optional(), ...signatureFields() })
     .meta({ id: 'Denial', examples: [{ reason: 'Not to this customer' }] }),
 );
-
-/**
- * Denies a permission.
- * @throws Problem `not_found`, `not_pending`
- */
-export async function denyPermission(
-  context: UserContext,
-  { permission, reason }: { permission: PermissionRow | undefined } & z.output<ReturnType<typeof Denial>>,
-): Promise<Permission> {
-  const row = requirePending(context, permission);
-  const details = { scope: row.scope };
-  return decidePermission(context, row, { event: 'deny', reason, details, columns: { status: 'denied' } });
-}
 
 export const denyPermissionRoute = new Hono().post(
   '/v1/permissions/:id/deny',
@@ -34,15 +21,22 @@ export const denyPermissionRoute = new Hono().post(
     id: 'denyPermission',
     tag: 'Permissions',
     summary: 'Deny a permission',
+    description: "One denial is enough, also in a review. The agent's owner can deny without being a reviewer.",
     success: ok(Permission),
     pathId: 'perm',
-    problems: ['not_pending'],
+    problems: ['not_pending', 'person_required', 'not_a_reviewer', 'invalid_assertion'],
   }),
-  userAccess('permissions:decide', permissionInPath),
+  userAccess('permissions:decide', decisionInPath),
   noQuery(),
   body(Denial),
   async (c) => {
-    const input = { permission: c.var.loaded.permission?.[0], ...c.req.valid('json') };
-    return answer(c, await denyPermission(c.var.context, input));
+    const { reason, ...signed } = c.req.valid('json');
+    const decision = { decision: 'deny' as const, narrowed: {}, reason: reason || null, via: 'api' as const };
+    const context = {
+      ...c.var.context,
+      sign: makeSigner(c.var.context, decision, signed),
+      reload: async () => decisionState(await c.var.reload()),
+    };
+    return answer(c, await decidePermission(context, decisionState(c.var.loaded), decision));
   },
 );

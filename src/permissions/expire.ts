@@ -1,7 +1,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import { codeOf } from '../db/columns';
+import { aliased, codeOf } from '../db/columns';
 import type { Reader } from '../db/database';
-import { accounts, agents, MOVE_DIRECTIONS, permissions } from '../db/schema';
+import { accounts, agents, MOVE_DIRECTIONS, permissions, reviews } from '../db/schema';
 import type { Runtime } from '../env';
 import { withFixedClock } from '../http/context';
 import { type Entry, SERVICE_ORIGIN } from '../ledger/entry';
@@ -11,6 +11,7 @@ import type { JsonObject } from '../lib/json';
 import { logFailure } from '../lib/log';
 import { idBytes, withPrefix } from '../lib/typeid';
 import { draftPermissionEntry } from './draft-entry';
+import { readVotes, reviewDetails, votesSql } from './reviews/review';
 
 /** The greatest number of requests, and of tokens, that one call of {@link expireOverdue} expires. */
 const SLICE = 100;
@@ -60,7 +61,7 @@ async function expire(ledger: Ledger, entries: Entry[], now: number): Promise<bo
         .update(permissions)
         .set({ status: 'expired', ...mark })
         .from(expiryRows(requests))
-        .where(and(isOfExpiry, isRequestDue(now))),
+        .where(and(isOfExpiry, isRequestDue(now), hasVotesOfExpiry)),
       write
         .update(permissions)
         .set({ tokenStatus: 'expired', ...mark })
@@ -91,6 +92,8 @@ function findDue(reader: Reader, index: 'permissions_due' | 'tokens_due', due: S
       // Read as text, so that a damaged row does not stop the others.
       scope: sql<string>`coalesce(${permissions.grantedScope}, ${permissions.scope})`.as('scope_text'),
       policyId: permissions.policyId,
+      reviewPolicyId: aliased(reviews.policyId, 'review_policy_id'),
+      votes: sql<string>`iif(${reviews.policyId} is null, '[]', ${votesSql(sql`0`)})`.as('votes'),
       expired: sql<'request' | 'token'>`iif(${permissions.tokenStatus} is null, 'request', 'token')`.as('expired'),
       hasOwner: sql<number>`${agents.number} is not null and ${accounts.number} is not null`.as('has_owner'),
     })
@@ -98,6 +101,7 @@ function findDue(reader: Reader, index: 'permissions_due' | 'tokens_due', due: S
     .crossJoin(permissions)
     .leftJoin(agents, eq(agents.number, permissions.agent))
     .leftJoin(accounts, eq(accounts.number, permissions.account))
+    .leftJoin(reviews, and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)))
     .where(sql`${permissions.account} = due.account and ${permissions.id} = due.id`);
 }
 
@@ -106,11 +110,15 @@ type DueRow = Awaited<ReturnType<typeof findDue>>[number];
 /** Makes the entry of an expiry; null, after logging it, for a row whose scope cannot be read. */
 function draftExpiry(runtime: Runtime, row: DueRow): Entry | null {
   try {
+    const { reviewPolicyId: policyId } = row;
+    const review = policyId === null ? null : { policyId, votes: readVotes(JSON.parse(row.votes)) };
     return draftPermissionEntry({ runtime, origin: SERVICE_ORIGIN }, row, 'expire', {
       scope: JSON.parse(row.scope) as JsonObject,
       policy_id: row.policyId,
       ...(row.expired === 'token' && { token_id: withPrefix('token', row.id) }),
       expired: row.expired,
+      // The entry of an expired token repeats no votes: they are in the entry of the approval.
+      ...(row.expired === 'request' && reviewDetails(JSON.parse(row.scope) as JsonObject, review)),
     });
   } catch (error) {
     logFailure('permission_unreadable', error, { permission: row.id });
@@ -119,8 +127,16 @@ function draftExpiry(runtime: Runtime, row: DueRow): Entry | null {
 }
 
 function expiryRows(entries: Entry[]) {
-  const rows = entries.map(({ account, permission, id }) => [account, toHex(idBytes(permission)), toHex(idBytes(id))]);
+  const rows = entries.map(({ account, permission, id, details }) => [
+    ...[account, toHex(idBytes(permission)), toHex(idBytes(id))],
+    details.votes?.length ?? 0,
+  ]);
   return sql`json_each(${JSON.stringify(rows)}) as expiry`;
 }
 
 const isOfExpiry = sql`${permissions.account} = expiry.value ->> 0 and ${permissions.id} = unhex(expiry.value ->> 1)`;
+
+/** Whether no vote came after those in the entry. */
+const hasVotesOfExpiry = sql`(
+  select count(*) from votes where votes.account = ${permissions.account} and votes.permission = ${permissions.id}
+) = expiry.value ->> 3`;

@@ -54,7 +54,7 @@ export async function getPermission(
   }
   const now = clock.now();
   const tokens = await signActiveTokens(context, [row], now);
-  return { ...presentPermission(row, now, tokens.get(row.id)), ...presentContents(row) };
+  return { ...presentPermission(row, now, principal, tokens.get(row.id)), ...presentContents(row) };
 }
 
 export const getPermissionRoute = new Hono().get(

@@ -13,7 +13,13 @@ import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
 import { lazy } from '../lib/lazy';
 import { type Id, idBytes, parseId } from '../lib/typeid';
-import { Permission, type PermissionRow, PermissionStatus, permissionColumns, presentPermission } from './permission';
+import {
+  Permission,
+  PermissionStatus,
+  presentPermission,
+  type ReviewedPermission,
+  reviewedColumns,
+} from './permission';
 import { signActiveTokens } from './tokens/sign-active-tokens';
 
 const PermissionList = lazy(() =>
@@ -37,7 +43,7 @@ export async function listPermissions(context: Context, input: ListInput): Promi
   const ids = selectIds(principal, input, page.after, now);
   const [rows] = await reader.load([
     reader
-      .select(permissionColumns)
+      .select(reviewedColumns(now))
       .from(sql`(select id from (${ids}) limit ${page.rowLimit}) as page`)
       // A cross join keeps this order. With a plain join SQLite starts with every permission of the account.
       .crossJoin(permissions)
@@ -48,10 +54,10 @@ export async function listPermissions(context: Context, input: ListInput): Promi
   rows.sort((a, b) => (a.id < b.id ? 1 : -1));
   // Permissions of a deleted agent are hidden until they are erased.
   const tokens = await signActiveTokens(context, rows.filter(hasAgent), now);
-  return page.make(rows, (row) => (hasAgent(row) ? presentPermission(row, now, tokens.get(row.id)) : null));
+  return page.make(rows, (row) => (hasAgent(row) ? presentPermission(row, now, principal, tokens.get(row.id)) : null));
 }
 
-function hasAgent(row: { [C in keyof PermissionRow]: PermissionRow[C] | null }): row is PermissionRow {
+function hasAgent(row: { [C in keyof ReviewedPermission]: ReviewedPermission[C] | null }): row is ReviewedPermission {
   return row.agentId !== null;
 }
 

@@ -13,6 +13,7 @@ import { lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
 import { type Id, idPattern, parseId, withPrefix } from '../lib/typeid';
 import { Preview } from './preview';
+import { presentReview, Review, type ReviewState, reviewColumn } from './reviews/review';
 
 const examplePermission = {
   id: exampleId('perm'),
@@ -35,10 +36,14 @@ const examplePermission = {
   input_digest: null,
   preview_digest: 'sha-256:vEwZ3m5w4oMZuWJlIrW3ZXK2n6NcHHYx1hNhWkCVYlM',
   external_id: null,
+  review: null,
 };
 
 /** A permission's row, with the id and the state of its agent. */
 export type PermissionRow = InferSelectModel<typeof permissions> & { agentId: Id<'agent'>; agentIsActive: boolean };
+
+/** A permission's row with its review; null if no review policy routed it. */
+export type ReviewedPermission = PermissionRow & { review: ReviewState | null };
 
 export const TokenStatus = lazy(() => choice(TOKEN_STATUSES).meta({ id: 'TokenStatus' }));
 
@@ -74,10 +79,10 @@ export const Permission = lazy(() =>
       granted_scope: objectField.nullable().meta({ description: 'The limits that the approval granted.' }),
       reason: z.string().nullable().meta({ description: 'Why the agent asks.' }),
       status: PermissionStatus(),
-      decided_by: z
-        .string()
-        .nullable()
-        .meta({ description: 'Id of the account or the policy that decided; null if nobody did.' }),
+      decided_by: z.string().nullable().meta({
+        description:
+          "Id of the member or the policy that decided, or of the account for the account's own tokens; null if nobody did.",
+      }),
       decided_at: timeField.nullable(),
       decision_reason: z.string().nullable(),
       policy_id: z
@@ -95,6 +100,9 @@ export const Permission = lazy(() =>
       input_digest: z.string().nullable().meta({ description: 'The digest of the arguments of the act.' }),
       preview_digest: z.string().nullable().meta({ description: 'The digest of the preview.' }),
       external_id: z.string().nullable().meta({ description: "The agent's own name for the request." }),
+      review: Review()
+        .nullable()
+        .meta({ description: 'How it is reviewed; null if no review policy applied: then one approval is enough.' }),
       input: jsonField<Json>(z.unknown())
         .optional()
         .meta({
@@ -152,9 +160,15 @@ export function tokenAt(row: PermissionRow, now: number): GrantedToken | null {
   };
 }
 
-/** Shows a permission as it is at a time. `tokenValue`, the token itself, is given for its agent only. */
-export function presentPermission(row: PermissionRow, now: number, tokenValue?: string): Permission {
+/** Shows a permission to a caller as it is at a time. `tokenValue`, the token itself, is given for its agent only. */
+export function presentPermission(
+  row: ReviewedPermission,
+  now: number,
+  { kind }: Pick<Principal, 'kind'>,
+  tokenValue?: string,
+): Permission {
   const token = tokenAt(row, now);
+  const status = statusAt(row, now);
   return {
     id: row.id,
     agent_id: row.agentId,
@@ -163,7 +177,7 @@ export function presentPermission(row: PermissionRow, now: number, tokenValue?: 
     scope: row.scope,
     granted_scope: row.grantedScope,
     reason: row.reason,
-    status: statusAt(row, now),
+    status,
     decided_by: row.decidedBy,
     decided_at: formatTimeOrNull(row.decidedAt),
     decision_reason: row.decisionReason,
@@ -183,6 +197,7 @@ export function presentPermission(row: PermissionRow, now: number, tokenValue?: 
     input_digest: row.inputDigest,
     preview_digest: row.previewDigest,
     external_id: row.externalId,
+    review: row.review && presentReview(row.review, status === 'pending', kind === 'agent'),
   };
 }
 
@@ -193,7 +208,12 @@ export const permissionColumns = {
   agentIsActive: aliased(agents.isActive, 'agent_is_active'),
 };
 
-/** Selects a permission of an account. Finds nothing if its agent has been deleted. */
+/** The columns of a {@link ReviewedPermission}, with the review as it is at a time. */
+export function reviewedColumns(now: number) {
+  return { ...permissionColumns, review: reviewColumn(now) };
+}
+
+/** Selects a permission of an account, without its review. Finds nothing if its agent has been deleted. */
 export function findPermission(reader: Reader, account: number | SQL<number>, id: Id<'perm'>) {
   return reader
     .select(permissionColumns)
@@ -210,7 +230,16 @@ export function isPermissionWithId(account: number | SQL<number>, id: Id<'perm'>
 /** Makes the query for the permission in the path, to run with the authentication; null for a malformed id. */
 export async function permissionInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const id = parseId('perm', c.req.param('id') ?? '');
-  return { permission: id && findPermission(reader, owner, id) };
+  return { permission: id && findReviewedPermission(reader, owner, id, c.var.runtime.now()) };
+}
+
+/** Selects a permission of an account with its review as it is at a time. */
+export function findReviewedPermission(reader: Reader, account: SQL<number>, id: Id<'perm'>, now: number) {
+  return reader
+    .select(reviewedColumns(now))
+    .from(permissions)
+    .innerJoin(agents, eq(agents.number, permissions.agent))
+    .where(isPermissionWithId(account, id));
 }
 
 /** The loaded permission; null if there is none, or if it belongs to another agent than the one that calls. */

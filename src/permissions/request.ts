@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { ConstraintError, type Reader } from '../db/database';
-import { agents, pendingPermissions, permissionContents, permissions } from '../db/schema';
+import { agents, pendingPermissions, permissionContents, permissions, type ReviewRule, reviews } from '../db/schema';
 import { invalidRequest, Problem, unavailable } from '../errors';
 import { agentAccess } from '../http/access';
 import { type AgentContext, newId, type RequestContext } from '../http/context';
@@ -13,7 +13,7 @@ import type { Entry } from '../ledger/entry';
 import { equalJson, hasInexactInteger } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
-import { withPrefix } from '../lib/typeid';
+import { type Id, idBytes, withPrefix } from '../lib/typeid';
 import {
   actFields,
   contentsRow,
@@ -25,10 +25,12 @@ import {
   presentSent,
 } from './contents';
 import { digestDetails, draftPermissionEntry, type EntrySubject } from './draft-entry';
-import { Permission, type PermissionRow, presentPermission } from './permission';
+import { Permission, type PermissionRow, presentPermission, type ReviewedPermission } from './permission';
 import { permissionFields } from './permission-fields';
 import { evaluatePolicies } from './policies/evaluate';
-import { activePolicies, type PolicyRow } from './policies/policy';
+import { type ActivePolicy, selectActivePolicies } from './policies/policy';
+import type { ReviewState } from './reviews/review';
+import { ownerOfAgentSql } from './reviews/reviewers';
 import { newTokenColumns } from './tokens/new-token-columns';
 import { signActiveTokens } from './tokens/sign-active-tokens';
 
@@ -65,7 +67,7 @@ export const MAX_PENDING_REQUESTS_OF_AGENT = 1_000;
 
 /** What the round trip of the authentication loads for a request. */
 interface Loaded {
-  policies: PolicyRow[];
+  policies: ActivePolicy[];
   /** The permission that the agent requested under the same external id before. */
   existing: PermissionWithContents | undefined;
 }
@@ -77,7 +79,8 @@ interface RequestPermissionContext extends AgentContext {
 
 /**
  * Creates a permission. If an active policy applies, it decides at once, and an approved permission is returned with
- * its token; otherwise the permission waits for a person until it expires.
+ * its token. Otherwise the permission waits until it expires: for reviewers if a review policy applies, else for any
+ * person who may decide.
  *
  * If the agent has already sent the same request under the same external id, returns that permission as it is now, and
  * writes nothing. Of several such requests at the same time one creates the permission, and the others return it.
@@ -99,10 +102,14 @@ export async function requestPermission(
   const subject = { account: account.number, id: newId(runtime, 'perm'), action, resource };
   const request = draftPermissionEntry(context, subject, 'request', { scope, ...digestDetails(columns) });
   const { policy } = evaluatePolicies(policies, { agentId: agent.id, action, resource, scope });
+  const review = policy?.review ? startReview(policy, policy.review, input, now) : null;
   const decision =
-    policy && (await decideByPolicy(context, { subject, policy, input, digests: digestDetails(columns) }));
-  const row: PermissionRow = {
+    policy && !review
+      ? await decideByPolicy(context, { subject, policy, input, digests: digestDetails(columns) })
+      : null;
+  const row: ReviewedPermission = {
     ...UNDECIDED,
+    review,
     ...subject,
     ...columns,
     agent: agent.number,
@@ -120,16 +127,18 @@ export async function requestPermission(
     lastEntry: (decision?.entry ?? request).id,
   };
   const tokens = await signActiveTokens(context, [row], now);
-  const permission = { ...presentPermission(row, now, tokens.get(row.id)), ...presentSent(input) };
+  const permission = { ...presentPermission(row, now, principal, tokens.get(row.id)), ...presentSent(input) };
   // NULL, which the column refuses, if the quota of pending requests is reached.
   const requester = row.status === 'pending' ? agentUnlessQuotaReached(agent.number, account.number) : agent.number;
   const contents = contentsRow(subject, input);
+  const { review: _, ...columnsOfRow } = row;
   let committed: readonly unknown[] | null;
   try {
     committed = await ledger.commit({
       changes: (write) => [
-        write.insert(permissions).values({ ...row, agent: requester }),
+        write.insert(permissions).values({ ...columnsOfRow, agent: requester }),
         ...(contents ? [write.insert(permissionContents).values(contents)] : []),
+        ...(review ? [write.insert(reviews).values(reviewRow(row, review))] : []),
       ],
       entries: decision ? [request, decision.entry] : [request],
       answer: { value: permission, subject: agent.id },
@@ -177,7 +186,10 @@ async function presentExisting(
   }
   const now = context.runtime.now();
   const tokens = await signActiveTokens(context, [existing], now);
-  const permission = { ...presentPermission(existing, now, tokens.get(existing.id)), ...presentContents(existing) };
+  const permission = {
+    ...presentPermission(existing, now, context.principal, tokens.get(existing.id)),
+    ...presentContents(existing),
+  };
   return { permission, isNew: false };
 }
 
@@ -212,7 +224,7 @@ async function decideByPolicy(
     policy,
     input,
     digests,
-  }: { subject: EntrySubject; policy: PolicyRow; input: RequestInput; digests: ReturnType<typeof digestDetails> },
+  }: { subject: EntrySubject; policy: ActivePolicy; input: RequestInput; digests: ReturnType<typeof digestDetails> },
 ): Promise<{ entry: Entry; columns: Partial<PermissionRow> & Pick<PermissionRow, 'status'> }> {
   const { scope } = input;
   const decision = {
@@ -242,13 +254,40 @@ async function decideByPolicy(
   return { entry, columns: { status: 'approved', ...decided, ...token } };
 }
 
+/** The review of a new request by the rule of a policy, whose limits cap what is asked. */
+function startReview(
+  { id, reviewers, tokenTtl, maxUses }: ActivePolicy,
+  rule: ReviewRule,
+  input: RequestInput,
+  now: number,
+): ReviewState {
+  const proposal = {
+    scope: input.scope,
+    tokenTtl: Math.min(input.token_ttl, tokenTtl ?? input.token_ttl),
+    maxUses: Math.min(input.max_uses, maxUses ?? input.max_uses),
+  };
+  const escalatesAt = rule.escalation && now + rule.escalation.after * SECOND;
+  return { policyId: id, rule, proposal, escalatesAt, escalatedAt: null, reviewers, votes: [] };
+}
+
+function reviewRow(
+  { account, id, agentId }: PermissionRow,
+  { policyId, rule, proposal: { scope, tokenTtl, maxUses }, escalatesAt }: ReviewState,
+) {
+  return {
+    ...{ account, id, policyId, rule, escalatesAt, escalationDueAt: escalatesAt },
+    owner: sql<Id<'member'>>`${ownerOfAgentSql(account, sql`${idBytes(agentId)}`)}`,
+    ...{ proposedScope: scope, proposedTokenTtl: tokenTtl, proposedMaxUses: maxUses },
+  };
+}
+
 /** A preload of the active policies, and of the agent's permission that already has the external id of the request. */
 async function policiesAndExistingPermission(c: RequestContext, reader: Reader, owner: SQL<number>, agentId: SQL) {
-  const { policies } = await activePolicies(c, reader, owner);
+  const policies = selectActivePolicies(reader, owner, agentId);
   const { external_id: externalId } = (await readObject(c, readJson)) ?? {};
   if (typeof externalId !== 'string' || !EXTERNAL_ID.test(externalId)) return { policies, existing: null };
   const agent = sql<number>`(select number from ${agents} where account = ${owner} and id = ${agentId})`;
-  return { policies, existing: findByExternalId(reader, { account: owner, agent, externalId }) };
+  return { policies, existing: findByExternalId(reader, { account: owner, agent, externalId }, c.var.runtime.now()) };
 }
 
 export const requestPermissionRoute = new Hono().post(
@@ -258,7 +297,7 @@ export const requestPermissionRoute = new Hono().post(
     tag: 'Permissions',
     summary: 'Request a permission',
     description:
-      'A policy may decide it at once; otherwise it waits for a person. The same request with the same `external_id` is ' +
+      'A policy may decide it at once; otherwise it waits for people. The same request with the same `external_id` is ' +
       'answered 200 with the existing permission.',
     success: { ...created(Permission), mayExist: true },
     problems: ['conflict', 'external_id_conflict'],

@@ -1,5 +1,6 @@
 import type { Task } from '../task';
 import { expireOverdue } from './expire';
+import { escalateReviews } from './reviews/escalate';
 
 /** Background work on permissions. */
 export const permissionTasks: readonly Task[] = [
@@ -10,5 +11,13 @@ export const permissionTasks: readonly Task[] = [
       ({ database, ledger, runtime }) =>
       () =>
         expireOverdue({ reader: database, ledger, runtime }),
+  },
+  {
+    name: 'escalate_reviews',
+    schedule: 'every_minute',
+    start:
+      ({ database, ledger, runtime }) =>
+      () =>
+        escalateReviews({ reader: database, ledger, runtime }),
   },
 ];

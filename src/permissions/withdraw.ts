@@ -3,21 +3,31 @@ import { agentAccess } from '../http/access';
 import type { AgentContext } from '../http/context';
 import { body, NoFields, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { requirePending, settlePermission } from './decide';
+import { requirePending, settlePermission, untilNoVoteComesFirst } from './decide';
 import { draftPermissionEntry } from './draft-entry';
-import { Permission, type PermissionRow, permissionInPath } from './permission';
+import { Permission, permissionInPath, type ReviewedPermission } from './permission';
+import { reviewDetails } from './reviews/review';
+
+interface WithdrawalContext extends AgentContext {
+  /** Reads the permission again, after authenticating the agent again. */
+  reload: () => Promise<ReviewedPermission | undefined>;
+}
 
 /**
- * Withdraws a pending request of the agent: it expires at once, with an `expire` entry that says so.
+ * Withdraws a pending request of the agent: it expires at once, with an `expire` entry that says so and has the votes so
+ * far.
  * @throws Problem `not_found`, `not_pending`
  */
-export async function withdrawPermission(
-  context: AgentContext,
-  { permission }: { permission: PermissionRow | undefined },
+export function withdrawPermission(
+  context: WithdrawalContext,
+  { permission }: { permission: ReviewedPermission | undefined },
 ): Promise<Permission> {
-  const row = requirePending(context, permission);
-  const entry = draftPermissionEntry(context, row, 'expire', { scope: row.scope, expired: 'withdrawn' });
-  return settlePermission(context, row, { entry, columns: { status: 'expired' } });
+  return untilNoVoteComesFirst(context, permission, (permission) => {
+    const row = requirePending(context, permission);
+    const details = { scope: row.scope, expired: 'withdrawn' as const, ...reviewDetails(row.scope, row.review) };
+    const entry = draftPermissionEntry(context, row, 'expire', details);
+    return settlePermission(context, row, { entry, columns: { status: 'expired' } });
+  });
 }
 
 export const withdrawPermissionRoute = new Hono().post(
@@ -34,5 +44,9 @@ export const withdrawPermissionRoute = new Hono().post(
   agentAccess(permissionInPath),
   noQuery(),
   body(NoFields),
-  async (c) => answer(c, await withdrawPermission(c.var.context, { permission: c.var.loaded.permission?.[0] })),
+  async (c) => {
+    const { loaded, reload } = c.var;
+    const context = { ...c.var.context, reload: async () => (await reload()).permission?.[0] };
+    return answer(c, await withdrawPermission(context, { permission: loaded.permission?.[0] }));
+  },
 );

@@ -8,7 +8,12 @@ import { type Answer, type Json, World } from '../support/world';
 const MINUTE = 60_000;
 
 /** POST routes that never write anything. */
-const READING = ['POST /v1/policies/simulate', 'POST /v1/policies/replay', 'POST /v1/tokens/introspect'];
+const READING = [
+  'POST /v1/permissions/:id/statement',
+  'POST /v1/policies/simulate',
+  'POST /v1/policies/replay',
+  'POST /v1/tokens/introspect',
+];
 const AGENT_ROUTES = [
   'POST /v1/permissions',
   'POST /v1/permissions/:id/withdraw',

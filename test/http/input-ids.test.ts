@@ -10,10 +10,14 @@ const SIGNED = 'GET /v1/downloads/:id';
 /** Every route with an id in its path. */
 const ROUTES = new World().routes.filter((route) => route.includes(':') && route !== SIGNED);
 
-const BODIES: Record<string, unknown> = { POST: {}, PUT: { name: 'Stolen' }, PATCH: { name: 'Stolen' } };
-const RESTORATION_BODIES: Record<string, unknown> = { PUT: { shard: '00', restored_to: '2026-01-01T00:00:00Z' } };
-const OWNER_BODIES: Record<string, unknown> = { POST: { email: 'ada@example.com' } };
-const WEBHOOK_BODIES: Record<string, unknown> = { POST: {}, PUT: { description: 'Stolen' } };
+/** Valid bodies for the ends and beginnings of paths, by method; the first that fits counts. */
+const BODIES: [RegExp, Record<string, unknown>][] = [
+  [/\/restoration$/, { PUT: { shard: '00', restored_to: '2026-01-01T00:00:00Z' } }],
+  [/\/owner$/, { POST: { email: 'ada@example.com' } }],
+  [/\/statement$/, { POST: { decision: 'approve' } }],
+  [/^\/v1\/webhooks/, { POST: {}, PUT: { description: 'Stolen' } }],
+  [/^/, { POST: {}, PUT: { name: 'Stolen' }, PATCH: { name: 'Stolen' } }],
+];
 const SUFFIX = '01h455vb4pex5vsknk084sn02q';
 const MALFORMED = [
   ...['x', '1', '-1', 'null', 'undefined', '__proto__', '%00', '%ff', '%F0%9F%98%80', '%2e%2e', '*', "'%20or%201=1--"],
@@ -34,9 +38,7 @@ describe.each(ROUTES)('%s', (route) => {
     const agent = await other.agent();
     const { id } = await agent.request();
     const webhook = await makeWebhook(other);
-    const ofWebhooks = pattern.startsWith('/v1/webhooks') ? WEBHOOK_BODIES : BODIES;
-    const ofAccounts = pattern.endsWith('/owner') ? OWNER_BODIES : ofWebhooks;
-    const bodies = pattern.endsWith('/restoration') ? RESTORATION_BODIES : ofAccounts;
+    const [, bodies = {}] = BODIES.find(([path]) => path.test(pattern)) ?? [];
     const [entry] = await other.log();
     const { body: members } = await other.must(200, 'GET', '/v1/members');
     const caller = await account.agent();

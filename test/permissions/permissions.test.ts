@@ -33,6 +33,7 @@ describe('a permission', () => {
       input_digest: null,
       preview_digest: null,
       external_id: null,
+      review: null,
       input: null,
       preview: null,
     });

@@ -37,6 +37,7 @@ export const rules: Record<string, string[]> = {
   'GET /v1/permissions/:id': ['agent', 'user:permissions:read'],
   'POST /v1/permissions/:id/approve': ['user:permissions:decide'],
   'POST /v1/permissions/:id/deny': ['user:permissions:decide'],
+  'POST /v1/permissions/:id/statement': ['user:permissions:decide'],
   'POST /v1/permissions/:id/withdraw': ['agent'],
   'POST /v1/tokens/use': ['agent', 'user:tokens:use'],
   'POST /v1/tokens/introspect': ['agent', 'user:tokens:use'],

@@ -22,6 +22,8 @@ export async function checkLeftovers(database: D1Database): Promise<string[]> {
     ...OF_ACCOUNTS.map((name): [string, string] => [name, `account not in (${accounts})`]),
     ...OF_AGENTS.map((name): [string, string] => [name, `agent not in (${agents})`]),
     ['permission_contents', '(account, id) not in (select account, id from permissions)'],
+    ['reviews', '(account, id) not in (select account, id from permissions)'],
+    ['votes', '(account, permission) not in (select account, id from reviews)'],
     ['pending_permissions', `agent <> 0 and agent not in (${agents})`],
     ['agent_keys', 'agent not in (select number from agents)'],
     ['deliveries', `webhook not in (${webhooks}) or agent not in (${agents})`],

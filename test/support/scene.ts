@@ -33,6 +33,7 @@ export function aim(route: string, scene: Scene) {
     'POST /v1/agents': { name: 'Another' },
     'PUT /v1/agents/:id': { name: 'Changed' },
     'POST /v1/permissions': { action: 'file.read', resource: 'file:a' },
+    'POST /v1/permissions/:id/statement': { decision: 'approve' },
     'POST /v1/audit/export': EXPORT,
     'POST /v1/audit/reports/compliance': REPORT,
     'POST /v1/webhooks': { url: 'https://hooks.example.com/' },

@@ -44,6 +44,7 @@ export async function makeInvitedMember(
     status: 'invited' as const,
     identity: null,
     lastSeenAt: null,
+    activeSince: null,
     eraseAt: null,
     createdAt: now,
     updatedAt: now,

@@ -9,9 +9,10 @@ import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
 import { openPage, type Page, pageParameters } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
+import { MemberRoleField } from '../../http/roles';
 import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
-import { Member, MemberRoleField, MemberStatusField, memberRow, presentMember } from './member';
+import { Member, MemberStatusField, memberRow, presentMember } from './member';
 
 const MemberList = lazy(() =>
   z.strictObject({

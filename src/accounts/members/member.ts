@@ -16,7 +16,7 @@ import type { RequestContext, UserPrincipal } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, text } from '../../http/fields';
 import { idField, timeField } from '../../http/response-fields';
-import { ROLE_SCOPES } from '../../http/roles';
+import { MemberRoleField, ROLE_SCOPES } from '../../http/roles';
 import type { RecordWriter } from '../../ledger/ledger';
 import { lazy } from '../../lib/lazy';
 import { retentionDays } from '../../lib/plans';
@@ -52,15 +52,6 @@ export const exampleMember = {
   created_at: EXAMPLE.time,
   updated_at: EXAMPLE.time,
 };
-
-export const MemberRoleField = lazy(() =>
-  choice(MEMBER_ROLES).meta({
-    id: 'MemberRole',
-    description:
-      'What a member may do. `owner`: everything. `admin`: everything, except to invite, change or remove an owner. ' +
-      '`approver`: read, and decide requests. `developer`: register agents and webhooks, use tokens. `auditor`: read and export.',
-  }),
-);
 
 export const MemberStatusField = lazy(() =>
   choice(MEMBER_STATUSES).meta({

@@ -36,6 +36,7 @@ export async function removeMember(context: UserContext, { member }: { member: M
     status: isActiveOwner ? unlessLastOwner(account, member.id, removed) : removed,
     invitationHash: null,
     invitationExpiresAt: null,
+    activeSince: null,
     eraseAt: now + keptAfterRemoval(principal.account),
     updatedAt: now,
   };

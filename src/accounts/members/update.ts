@@ -61,11 +61,13 @@ export async function updateMember(
   const isActiveOwner = member.role === 'owner' && member.status === 'active';
   const keepsOwner = role === 'owner' && status === 'active';
   const newRole = sql`${sql.param(role, members.role)}`;
+  const now = runtime.now();
   const columns = {
     name: fields.name,
     role: isActiveOwner && !keepsOwner ? unlessLastOwner(account, member.id, newRole) : newRole,
     status,
-    updatedAt: runtime.now(),
+    activeSince: status !== 'active' ? null : role === member.role && member.status === 'active' ? undefined : now,
+    updatedAt: now,
   };
   // The member as it was read: the decision depends on its role and status.
   const found = and(

@@ -20,11 +20,13 @@ import {
   permissionContents,
   permissions,
   policies,
+  reviews,
   sessions,
   storedAnswers,
   trees,
   usedChallenges,
   userTokens,
+  votes,
   webhookFeeds,
   webhooks,
 } from '../../db/schema';
@@ -91,6 +93,8 @@ export const TRACKED_TABLES: readonly MovedTable[] = [
   { table: agentKeys, of: ownAgents, isNested: true, key: ['agent', 'hash'], kinds: agent },
   { table: permissions, of: ownAccount, key: ['id'], kinds: { ...account, ...agent } },
   { table: permissionContents, of: ownAccount, key: ['id'], kinds: account },
+  { table: reviews, of: ownAccount, key: ['id'], kinds: account },
+  { table: votes, of: ownAccount, key: ['permission', 'ordinal'], kinds: account },
   { table: policies, of: ownAccount, key: ['id'], kinds: account },
   {
     table: auditEntries,

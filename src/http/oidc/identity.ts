@@ -215,6 +215,7 @@ async function createAccount(
     role: 'owner' as const,
     status: 'active' as const,
     identity: key,
+    activeSince: now,
     createdAt: now,
     updatedAt: now,
   };

@@ -10,11 +10,21 @@ import { newId, type UserContext } from '../../http/context';
 import { body, noQuery } from '../../http/input';
 import { answer, created, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
-import { examplePolicyFields, MAX_POLICIES, Policy, policyFields, presentPolicy } from './policy';
+import {
+  effectSql,
+  examplePolicyFields,
+  MAX_POLICIES,
+  Policy,
+  policyFields,
+  presentPolicy,
+  refuseShortRule,
+  ruleFor,
+} from './policy';
 
 /** A policy as clients send it, with the defaults of what they leave out. */
 export const PolicyCreation = lazy(() => {
-  const { agent_ids, conditions, token_ttl, max_uses, reason, priority, is_active, ...required } = policyFields();
+  const { agent_ids, conditions, token_ttl, max_uses, reason, priority, is_active, review, ...required } =
+    policyFields();
   return z
     .strictObject({
       ...required,
@@ -25,13 +35,14 @@ export const PolicyCreation = lazy(() => {
       reason: reason.default(null),
       priority: priority.default(0),
       is_active: is_active.default(true),
+      review: review.default(null),
     })
     .meta({ id: 'PolicyCreation', examples: [examplePolicyFields] });
 });
 
 /**
  * Creates a policy, which applies to later requests only.
- * @throws Problem `conflict` if the account has the maximum number of policies
+ * @throws Problem `invalid_request` if it demands more approvals than it has reviewers; `conflict` if the account has the maximum number of policies
  */
 export async function createPolicy(
   context: UserContext,
@@ -47,6 +58,7 @@ export async function createPolicy(
     tokenTtl,
     maxUses,
     isActive,
+    review: ruleFor(input.effect, input.review),
     reason: input.reason || null,
     createdAt: now,
     updatedAt: now,
@@ -57,13 +69,15 @@ export async function createPolicy(
       and (select count(*) from ${policies} where account = ${principal.account.number}) < ${MAX_POLICIES}
   )`;
   const created = presentPolicy(row);
+  const effect = effectSql(principal.account.number, row.effect, row.review);
   try {
     await ledger.change({
       record: userActivity(context, 'policy.created', row.id),
-      changes: (write) => [write.insert(policies).values({ ...row, account: owner })],
+      changes: (write) => [write.insert(policies).values({ ...row, effect, account: owner })],
       answer: { value: created, subject: principal.account.id },
     });
   } catch (error) {
+    refuseShortRule(error);
     if (!(error instanceof ConstraintError)) throw error;
     throw new Problem('conflict', `The account has ${MAX_POLICIES} policies, the maximum. Delete one first.`);
   }

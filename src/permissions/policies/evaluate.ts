@@ -12,31 +12,36 @@ export interface EvaluatedRequest {
   scope: JsonObject;
 }
 
-/** The possible results. A request stays `pending`, and waits for a person, if no policy applies. */
-export const DECISIONS = ['approve', 'deny', 'pending'] as const;
+/**
+ * The possible results. A request stays pending, and waits for people, for `review` and, if no policy applies, for
+ * `pending`.
+ */
+export const DECISIONS = ['approve', 'deny', 'review', 'pending'] as const;
 
 /** The result for a request. */
-export interface Evaluation {
+export interface Evaluation<P extends PolicyRow> {
   decision: (typeof DECISIONS)[number];
   /** The policy that decides; null if none applies. */
-  policy: PolicyRow | null;
+  policy: P | null;
   /** Every policy that applies. The first one decides. */
   matched: Id<'policy'>[];
 }
 
 /**
- * Evaluates an account's policies for a request. Any denial that applies wins, otherwise any approval; among several,
- * the one of highest priority decides, and of equal ones the oldest. If none applies the request waits for a person.
+ * Evaluates an account's policies for a request. Any denial that applies wins; otherwise the approval or review of
+ * highest priority decides. Of equal priority, a review comes before an approval, and then the oldest. If none applies
+ * the request waits for a person.
  */
-export function evaluatePolicies(policies: PolicyRow[], request: EvaluatedRequest): Evaluation {
+export function evaluatePolicies<P extends PolicyRow>(policies: P[], request: EvaluatedRequest): Evaluation<P> {
   const applying = policies.filter((policy) => policy.isActive && applies(policy, request)).sort(byPrecedence);
   const [policy = null] = applying;
   return { decision: policy?.effect ?? 'pending', policy, matched: applying.map(({ id }) => id) };
 }
 
 function byPrecedence(a: PolicyRow, b: PolicyRow): number {
-  if (a.effect !== b.effect) return a.effect === 'deny' ? -1 : 1;
-  return b.priority - a.priority || a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
+  const denials = Number(b.effect === 'deny') - Number(a.effect === 'deny');
+  const reviews = Number(b.effect === 'review') - Number(a.effect === 'review');
+  return denials || b.priority - a.priority || reviews || a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
 }
 
 function applies(policy: PolicyRow, { agentId, action, resource, scope }: EvaluatedRequest): boolean {
@@ -50,12 +55,12 @@ function applies(policy: PolicyRow, { agentId, action, resource, scope }: Evalua
 
 /**
  * Whether a scope meets a policy's conditions. In doubt (the scope lacks a key, a value has another type, a condition
- * is malformed) a denial applies and an approval does not: both fail closed. An approval with conditions must have one
+ * is malformed) a denial or review applies and an approval does not: all fail closed. An approval with conditions must have one
  * for every key of the scope, because it does not allow what it does not mention.
  */
 function conditionsHold({ effect, conditions }: PolicyRow, scope: JsonObject): boolean {
   const keys = Object.keys(conditions);
-  const inDoubt = effect === 'deny';
+  const inDoubt = effect !== 'approve';
   if (!inDoubt && keys.length > 0 && !Object.keys(scope).every((key) => Object.hasOwn(conditions, key))) return false;
   return keys.every((key) => {
     const condition = conditions[key];

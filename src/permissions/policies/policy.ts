@@ -1,8 +1,8 @@
-import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Reader } from '../../db/database';
-import { POLICY_EFFECTS, policies } from '../../db/schema';
-import type { RequestContext } from '../../http/context';
+import { ConstraintError, type Reader } from '../../db/database';
+import { POLICY_EFFECTS, policies, type ReviewRule } from '../../db/schema';
+import { invalidRequest } from '../../errors';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, idText, jsonObject, listOf, plainText, text, wholeNumber } from '../../http/fields';
 import { countField, idField, integerField, jsonField, timeField } from '../../http/response-fields';
@@ -11,6 +11,8 @@ import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
 import { type Id, idPattern } from '../../lib/typeid';
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH, permissionFields } from '../permission-fields';
+import { countReviewersByRuleSql, ownerOfAgentSql, ruleSql } from '../reviews/reviewers';
+import { DEFAULT_RULE, ReviewInput, ReviewRuleField } from '../reviews/rule';
 
 /** The greatest number of policies of an account. Every request evaluates all active ones. */
 export const MAX_POLICIES = 200;
@@ -100,10 +102,14 @@ export const policyFields = lazy(() => ({
   reason: permissionFields().reason.nullable().meta({ description: 'The reason given for its decisions.' }),
   priority: wholeNumber(-MAX_PRIORITY, MAX_PRIORITY).meta({
     description:
-      'If several approvals apply, the one of highest priority decides; of equal ones, the oldest. The same holds for ' +
-      'several denials.',
+      'If several approvals and reviews apply, the one of highest priority decides; of equal ones, a review before an ' +
+      'approval, and then the oldest. The same holds for several denials.',
   }),
   is_active: z.boolean(),
+  review: ReviewInput().nullable().meta({
+    description:
+      'Who reviews the requests, only for the effect `review`; null for one approval by anybody who may decide.',
+  }),
 }));
 
 /** The fields of the example that clients may set. */
@@ -124,6 +130,7 @@ export const examplePolicyFields = {
 export const examplePolicy = {
   id: exampleId('policy'),
   ...examplePolicyFields,
+  review: null,
   created_at: EXAMPLE.time,
   updated_at: EXAMPLE.time,
 };
@@ -143,16 +150,17 @@ export const Policy = lazy(() =>
       reason: z.string().nullable(),
       priority: integerField,
       is_active: z.boolean(),
+      review: ReviewRuleField().nullable().meta({ description: 'Null unless the effect is `review`.' }),
       created_at: timeField,
       updated_at: timeField,
     })
     .meta({
       id: 'Policy',
       description:
-        'A rule that decides requests at once. It applies if every part matches. Any denial that applies wins; otherwise ' +
-        'the approval of highest priority; otherwise a person decides. Policies fail closed: if a key of the scope is ' +
-        'missing or has another type, a denial applies and an approval does not; an approval with conditions must have ' +
-        'one for every key of the scope.',
+        'A rule that decides requests at once, or sends them to reviewers. It applies if every part matches. Any denial ' +
+        'that applies wins; otherwise the approval or review of highest priority; otherwise a person decides. Policies ' +
+        'fail closed: if a key of the scope is missing or has another type, a denial or review applies and an approval ' +
+        'does not; an approval with conditions must have one for every key of the scope.',
       examples: [examplePolicy],
     }),
 );
@@ -173,13 +181,14 @@ export function presentPolicy(row: Omit<PolicyRow, 'account'>): Policy {
     reason: row.reason,
     priority: row.priority,
     is_active: row.isActive,
+    review: row.review,
     created_at: formatTime(row.createdAt),
     updated_at: formatTime(row.updatedAt),
   };
 }
 
 /** The condition that finds a policy of an account. */
-export function isPolicyWithId(account: number, id: Id<'policy'>) {
+export function isPolicyWithId(account: number | SQL<number>, id: Id<'policy'>) {
   return and(eq(policies.account, account), eq(policies.id, id));
 }
 
@@ -188,8 +197,48 @@ export function policyOwnerSql(account: number, id: Id<'policy'>): SQL<number> {
   return sql<number>`(select account from ${policies} where ${isPolicyWithId(account, id)})`;
 }
 
-/** Makes the preload (see `http/access.ts`) of the account's active policies. */
-export async function activePolicies(_c: RequestContext, reader: Reader, owner: SQL<number>) {
+/**
+ * The rule of a policy with an effect.
+ * @throws Problem `invalid_request` if a policy with another effect than `review` gets a rule
+ */
+export function ruleFor(effect: PolicyRow['effect'], review: ReviewRule | null): ReviewRule | null {
+  if (effect === 'review') return review ?? DEFAULT_RULE;
+  if (review === null) return null;
+  throw invalidRequest([{ path: 'body.review', message: 'is only for the effect review' }]);
+}
+
+/**
+ * The effect of a policy with a rule, as SQL: NULL, which the column refuses, if the rule has fewer reviewers than it
+ * demands approvals. {@link refuseShortRule} handles the error.
+ */
+export function effectSql(account: number, effect: PolicyRow['effect'], rule: ReviewRule | null) {
+  const stored = sql.param(effect, policies.effect);
+  if (rule === null) return sql`${stored}`;
+  const reviewers = countReviewersByRuleSql(account, ruleSql(rule), sql`null`);
+  return sql`iif(${reviewers} >= ${rule.approvals}, ${stored}, null)`;
+}
+
+/** @throws Problem `invalid_request` for the error of a change that {@link effectSql} aborted */
+export function refuseShortRule(error: unknown): void {
+  if (!(error instanceof ConstraintError) || error.subject !== 'policies.effect') return;
+  throw invalidRequest([{ path: 'body.review.approvals', message: 'must be at most the number of reviewers' }]);
+}
+
+/** An active policy, with the number of its reviewers. */
+export type ActivePolicy = PolicyRow & { reviewers: number };
+
+/**
+ * Selects the active policies of an account. Of a policy for reviews it counts the reviewers who may approve requests of
+ * one agent; other policies have none.
+ */
+export function selectActivePolicies(reader: Reader, owner: SQL<number>, agentId: SQL) {
+  const reviewers = countReviewersByRuleSql(owner, sql`policies.review`, ownerOfAgentSql(owner, agentId));
   const isActive = and(eq(policies.account, owner), eq(policies.isActive, true));
-  return { policies: reader.select().from(policies).where(isActive) };
+  return reader
+    .select({
+      ...getTableColumns(policies),
+      reviewers: sql<number>`iif(policies.review is null, 0, ${reviewers})`.as('reviewers'),
+    })
+    .from(policies)
+    .where(isActive);
 }

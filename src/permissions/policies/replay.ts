@@ -113,11 +113,8 @@ export async function replayPolicy(
   };
   for (const row of requests) {
     const { decision } = evaluatePolicies([draft], row);
-    if (decision === 'pending') {
-      replay.undecided += 1;
-      continue;
-    }
-    replay[decision] += 1;
+    replay[decision === 'pending' ? 'undecided' : decision] += 1;
+    if (decision === 'pending' || decision === 'review') continue;
     const was = statusAt(row, now);
     if (was === STATUS_AFTER[decision]) replay.agrees += 1;
     else if ((was === 'approved' || was === 'denied') && replay.disagrees.length < MAX_LISTED) {

@@ -1,15 +1,19 @@
+import { type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
+import type { Reader } from '../../db/database';
 import { userAccess } from '../../http/access';
+import type { RequestContext } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
-import { body, noQuery } from '../../http/input';
+import { body, noQuery, readJson, readObject } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { idField } from '../../http/response-fields';
+import { countField, idField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
+import { idBytes, parseId } from '../../lib/typeid';
 import { permissionFields } from '../permission-fields';
 import { shortText } from '../tokens/token-input';
 import { DECISIONS, evaluatePolicies } from './evaluate';
-import { activePolicies, type PolicyRow } from './policy';
+import { type ActivePolicy, selectActivePolicies } from './policy';
 
 const PolicySimulation = lazy(() =>
   z
@@ -38,6 +42,12 @@ export const Simulation = lazy(() =>
       decision: z.enum(DECISIONS),
       policy_id: idField('policy').nullable().meta({ description: 'The policy that decides; null if none applies.' }),
       matched: z.array(idField('policy')).meta({ description: 'Every policy that applies; the first one decides.' }),
+      reviewers: countField.optional().meta({
+        description: "How many people may approve, without the agent's owner. Only for the decision `review`.",
+      }),
+      approvals: countField.optional().meta({
+        description: 'How many of them have to approve. Present as `reviewers` is.',
+      }),
     })
     .meta({
       id: 'Simulation',
@@ -49,11 +59,18 @@ export type Simulation = z.output<ReturnType<typeof Simulation>>;
 
 /** Returns what the account's active policies would decide about a request. Writes nothing. */
 export function simulatePolicies(
-  input: { policies: PolicyRow[] } & z.output<ReturnType<typeof PolicySimulation>>,
+  input: { policies: ActivePolicy[] } & z.output<ReturnType<typeof PolicySimulation>>,
 ): Simulation {
   const { policies, agent_id: agentId = null, action, resource, scope } = input;
   const { decision, policy, matched } = evaluatePolicies(policies, { agentId, action, resource, scope });
-  return { decision, policy_id: policy?.id ?? null, matched };
+  const review = policy?.review && { reviewers: policy.reviewers, approvals: policy.review.approvals };
+  return { decision, policy_id: policy?.id ?? null, matched, ...review };
+}
+
+async function policiesForAgent(c: RequestContext, reader: Reader, owner: SQL<number>) {
+  const { agent_id: agentId } = (await readObject(c, readJson)) ?? {};
+  const id = parseId('agent', String(agentId ?? ''));
+  return { policies: selectActivePolicies(reader, owner, sql`${id && idBytes(id)}`) };
 }
 
 export const simulatePoliciesRoute = new Hono().post(
@@ -65,7 +82,7 @@ export const simulatePoliciesRoute = new Hono().post(
     description: 'Shows what the active policies would decide about a request. Writes nothing.',
     success: ok(Simulation),
   }),
-  userAccess('policies:read', activePolicies),
+  userAccess('policies:read', policiesForAgent),
   noQuery(),
   body(PolicySimulation),
   (c) => answer(c, simulatePolicies({ policies: c.var.loaded.policies ?? [], ...c.req.valid('json') })),

@@ -1,16 +1,27 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
+import type { Reader } from '../../db/database';
 import { policies } from '../../db/schema';
-import { notFound } from '../../errors';
+import { notFound, Problem } from '../../errors';
 import { userAccess } from '../../http/access';
 import { asNotFound, userActivity } from '../../http/activity';
-import type { UserContext } from '../../http/context';
+import type { RequestContext, UserContext } from '../../http/context';
 import { atLeastOneField, body, noQuery } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
-import { pathId } from '../../http/path-id';
 import { lazy } from '../../lib/lazy';
-import type { Id } from '../../lib/typeid';
-import { isPolicyWithId, Policy, policyFields, policyOwnerSql, presentPolicy } from './policy';
+import { parseId } from '../../lib/typeid';
+import {
+  effectSql,
+  isPolicyWithId,
+  Policy,
+  type PolicyRow,
+  policyFields,
+  policyOwnerSql,
+  presentPolicy,
+  refuseShortRule,
+  ruleFor,
+} from './policy';
 
 const PolicyUpdate = lazy(() =>
   atLeastOneField(z.strictObject(policyFields()).partial()).meta({
@@ -20,28 +31,58 @@ const PolicyUpdate = lazy(() =>
 );
 
 /**
- * Changes the given fields of a policy. The change applies to later requests only.
- * @throws Problem `not_found`
+ * Changes the given fields of a policy. The change applies to later requests only. A policy that gets another effect than
+ * `review` loses its rule.
+ * @throws Problem `not_found`; `invalid_request` if the changed policy demands more approvals than it has reviewers;
+ *   `conflict` if its effect or rule was changed at the same time
  */
 export async function updatePolicy(
   context: UserContext,
-  { id, ...fields }: { id: Id<'policy'> } & z.output<ReturnType<typeof PolicyUpdate>>,
+  { policy, ...fields }: { policy: PolicyRow } & z.output<ReturnType<typeof PolicyUpdate>>,
 ): Promise<Policy> {
-  const account = context.principal.account.number;
+  const { account, id } = policy;
   const { agent_ids: agentIds, token_ttl: tokenTtl, max_uses: maxUses, is_active: isActive, ...others } = fields;
+  const { effect = policy.effect } = fields;
   const reason = fields.reason === '' ? null : fields.reason;
-  const updatedAt = context.runtime.now();
-  const columns = { ...others, agentIds, tokenTtl, maxUses, isActive, reason, updatedAt };
-  const changed = { account: policyOwnerSql(account, id), changes: Object.keys(fields) };
+  const kept = effect === 'review' ? policy.review : null;
+  const review = ruleFor(effect, fields.review === undefined ? kept : fields.review);
+  const changesRule = fields.effect !== undefined || fields.review !== undefined || isActive === true;
+  const columns = {
+    ...others,
+    ...{ agentIds, tokenTtl, maxUses, isActive, reason, updatedAt: context.runtime.now() },
+    ...(changesRule && { review, effect: effectSql(account, effect, review) }),
+  };
+  const isAsRead = and(
+    eq(policies.effect, policy.effect),
+    sql`${policies.review} is ${sql.param(policy.review, policies.review)}`,
+  );
   const [[row]] = await context.ledger
     .change({
-      record: userActivity(context, 'policy.updated', id, changed),
-      changes: (write) => [write.update(policies).set(columns).where(isPolicyWithId(account, id)).returning()],
+      record: userActivity(context, 'policy.updated', id, {
+        account: policyOwnerSql(account, id),
+        changes: Object.keys(fields),
+      }),
+      changes: (write) => [
+        write
+          .update(policies)
+          .set(columns)
+          .where(and(isPolicyWithId(account, id), changesRule ? isAsRead : undefined))
+          .returning(),
+      ],
       answer: null,
     })
-    .catch(asNotFound('policy'));
-  if (!row) throw notFound('policy');
+    .catch((error: unknown) => {
+      refuseShortRule(error);
+      return asNotFound('policy')(error);
+    });
+  if (!row)
+    throw new Problem('conflict', 'The policy was changed at the same time. Read it, and send the request again.');
   return presentPolicy(row);
+}
+
+async function policyInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
+  const id = parseId('policy', c.req.param('id') ?? '');
+  return { policy: id && reader.select().from(policies).where(isPolicyWithId(owner, id)) };
 }
 
 export const updatePolicyRoute = new Hono().put(
@@ -53,9 +94,14 @@ export const updatePolicyRoute = new Hono().put(
     description: 'Changes the given fields.',
     success: ok(Policy),
     pathId: 'policy',
+    problems: ['conflict'],
   }),
-  userAccess('policies:write'),
+  userAccess('policies:write', policyInPath),
   noQuery(),
   body(PolicyUpdate),
-  async (c) => answer(c, await updatePolicy(c.var.context, { id: pathId(c, 'policy'), ...c.req.valid('json') })),
+  async (c) => {
+    const policy = c.var.loaded.policy?.[0];
+    if (!policy) throw notFound('policy');
+    return answer(c, await updatePolicy(c.var.context, { policy, ...c.req.valid('json') }));
+  },
 );

@@ -36,6 +36,7 @@ describe('a policy', () => {
       reason: null,
       priority: 0,
       is_active: true,
+      review: null,
       created_at: '2026-01-31T12:00:00.000Z',
       updated_at: '2026-01-31T12:00:00.000Z',
     });

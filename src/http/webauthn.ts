@@ -1,0 +1,84 @@
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
+import * as z from 'zod';
+import type { passkeys } from '../db/schema';
+import type { Config } from '../env';
+import { fromBase64Url, toBase64Url } from '../lib/bytes';
+import { lazy } from '../lib/lazy';
+
+const MAX_FIELD = 64 * 1024;
+
+/** Bytes in base64url. */
+export const bytesField = z
+  .string()
+  .max(MAX_FIELD)
+  .regex(/^[A-Za-z0-9_-]+$/, 'must be base64url');
+
+/** The response of an authenticator, in the JSON form of WebAuthn Level 3 section 5.1. Its content is checked later. */
+export const credentialFields = { id: bytesField, rawId: bytesField, type: z.literal('public-key') };
+
+/** An authentication: what `navigator.credentials.get` gave. */
+export const AuthenticationResponse = lazy(() =>
+  z
+    .looseObject({
+      ...credentialFields,
+      response: z.looseObject({
+        clientDataJSON: bytesField,
+        authenticatorData: bytesField,
+        signature: bytesField,
+        userHandle: bytesField.nullish(),
+      }),
+      clientExtensionResults: z.looseObject({}).default({}),
+    })
+    .meta({
+      id: 'AuthenticationResponse',
+      description: 'What `navigator.credentials.get` gave, in the JSON form of WebAuthn Level 3 section 5.1.',
+    }),
+);
+
+export type AuthenticationResponse = z.output<ReturnType<typeof AuthenticationResponse>>;
+
+/** The RP id: the host of the deployment. */
+export function relyingParty({ publicUrl }: Pick<Config, 'publicUrl'>): string {
+  return new URL(publicUrl).hostname;
+}
+
+/** The challenge that a response says it answers, before it is verified; null if it comes from a frame of another site. */
+export function claimedChallenge(clientDataJson: string): string | null {
+  try {
+    const data = JSON.parse(new TextDecoder().decode(fromBase64Url(clientDataJson) ?? new Uint8Array()));
+    if (typeof data !== 'object' || data === null || data.crossOrigin === true || data.topOrigin !== undefined)
+      return null;
+    return String(data.challenge);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Verifies the response of an authenticator that used a passkey.
+ * @returns the new value of the signature counter; null if the signature, the challenge, the origin or the counter is
+ *   wrong, or the user was not verified
+ */
+export async function verifyAuthentication(
+  config: Pick<Config, 'publicUrl'>,
+  challenge: Uint8Array,
+  response: AuthenticationResponse,
+  passkey: Pick<typeof passkeys.$inferSelect, 'id' | 'publicKey' | 'counter'>,
+): Promise<number | null> {
+  const expectedChallenge = toBase64Url(challenge);
+  if (claimedChallenge(response.response.clientDataJSON) !== expectedChallenge) return null;
+  const { verifyAuthenticationResponse } = await import('./verify-passkey');
+  const result = await verifyAuthenticationResponse({
+    response: response as unknown as AuthenticationResponseJSON,
+    expectedChallenge,
+    expectedOrigin: config.publicUrl,
+    expectedRPID: relyingParty(config),
+    credential: {
+      id: toBase64Url(passkey.id),
+      publicKey: Uint8Array.from(passkey.publicKey),
+      counter: passkey.counter,
+    },
+    requireUserVerification: true,
+  }).catch(() => null);
+  return result?.verified ? result.authenticationInfo.newCounter : null;
+}

@@ -1,0 +1,60 @@
+import { and, eq, isNotNull, lte, sql } from 'drizzle-orm';
+import { codeOf } from '../../db/columns';
+import { ConstraintError, type Reader } from '../../db/database';
+import { MOVE_DIRECTIONS, PERMISSION_STATUSES, permissions, reviews } from '../../db/schema';
+import type { Runtime } from '../../env';
+import { makeActivityRecord } from '../../http/activity';
+import { SERVICE_ORIGIN } from '../../ledger/entry';
+import type { Ledger } from '../../ledger/ledger';
+
+/** The greatest number of reviews that one call of {@link escalateReviews} escalates. */
+const SLICE = 50;
+
+/**
+ * Records the escalation of pending permissions whose reviewers took too long, the longest overdue first: each gets one
+ * activity record, `permission.escalated`. (More people may vote from the time itself on, recorded or not.)
+ * @returns whether there may be more
+ */
+export async function escalateReviews(context: { reader: Reader; ledger: Ledger; runtime: Runtime }): Promise<boolean> {
+  const { reader, ledger, runtime } = context;
+  const now = runtime.now();
+  const [due] = await reader.load([
+    reader
+      .select({ account: reviews.account, id: reviews.id })
+      .from(reviews)
+      .where(
+        and(
+          isNotNull(reviews.escalationDueAt),
+          lte(reviews.escalationDueAt, now),
+          // They escalate on the shard that they come from.
+          sql`${reviews.account} not in (select account from moves where direction = ${codeOf(MOVE_DIRECTIONS, 'in')})`,
+        ),
+      )
+      .orderBy(reviews.escalationDueAt)
+      .limit(SLICE),
+  ]);
+  let escalated = 0;
+  for (const { account, id } of due) {
+    const isDue = and(eq(reviews.account, account), eq(reviews.id, id), isNotNull(reviews.escalationDueAt));
+    const number = sql<number>`(
+      select ${permissions.account} from ${permissions} join ${reviews} on ${isDue}
+      where ${permissions.account} = ${account} and ${permissions.id} = ${sql.param(id, permissions.id)}
+        and ${permissions.status} = ${codeOf(PERMISSION_STATUSES, 'pending')}
+    )`;
+    const fields = { account: number, actor: null, action: 'permission.escalated' as const, target: id, changes: [] };
+    await ledger
+      .change({
+        record: makeActivityRecord({ runtime, origin: SERVICE_ORIGIN }, fields),
+        changes: (write) => [write.update(reviews).set({ escalatedAt: now, escalationDueAt: null }).where(isDue)],
+        answer: null,
+      })
+      .then(() => {
+        escalated += 1;
+      })
+      .catch((error: unknown) => {
+        // It was decided or escalated meanwhile, or its account is deleted.
+        if (!(error instanceof ConstraintError)) throw error;
+      });
+  }
+  return due.length === SLICE && escalated > 0;
+}

@@ -1,0 +1,237 @@
+import { type SQL, sql } from 'drizzle-orm';
+import * as z from 'zod';
+import { type ReviewRule, reviews, VOTE_CHANNELS, VOTE_DECISIONS, type VoteSignature } from '../../db/schema';
+import { EXAMPLE, exampleId } from '../../http/examples';
+import { countField, idField, objectField, timeField } from '../../http/response-fields';
+import type { EntryVote } from '../../ledger/entry';
+import { equalJson, type JsonObject } from '../../lib/json';
+import { lazy } from '../../lib/lazy';
+import { formatTime, formatTimeOrNull } from '../../lib/time';
+import { formatId, type Id } from '../../lib/typeid';
+import { countReviewersSql, isReviewer } from './reviewers';
+import { ReviewRuleField } from './rule';
+
+/** What a token may do. The lifetime is in seconds. */
+export interface Limits {
+  scope: JsonObject;
+  tokenTtl: number;
+  maxUses: number;
+}
+
+export type VoteDecision = (typeof VOTE_DECISIONS)[number];
+export type VoteChannel = (typeof VOTE_CHANNELS)[number];
+
+export interface Vote extends Limits {
+  by: Id<'member'>;
+  /** Null if the member has no name, or was erased. */
+  name: string | null;
+  decision: VoteDecision;
+  reason: string | null;
+  via: VoteChannel;
+  signature: VoteSignature | null;
+  /** Milliseconds since the epoch. */
+  at: number;
+  /** Whether the voter may still approve the permission. */
+  counts: boolean;
+}
+
+/** The review of a permission at one moment. */
+export interface ReviewState {
+  policyId: string;
+  rule: ReviewRule;
+  /** What the next approval may narrow, and the last one grants. */
+  proposal: Limits;
+  escalatesAt: number | null;
+  escalatedAt: number | null;
+  /** How many people may approve it; at most the greatest number that a review can demand. */
+  reviewers: number;
+  /** In the order in which they came. */
+  votes: Vote[];
+}
+
+const ReviewVote = lazy(() =>
+  z
+    .object({
+      by: idField('member'),
+      name: z.string().nullable(),
+      decision: z.enum(VOTE_DECISIONS),
+      scope: objectField,
+      token_ttl: countField,
+      max_uses: countField,
+      reason: z.string().nullable(),
+      via: z.enum(VOTE_CHANNELS),
+      signed: z.boolean().meta({ description: 'Whether the voter signed it with a passkey.' }),
+      at: timeField,
+    })
+    .meta({ id: 'ReviewVote', description: 'What one person decided.' }),
+);
+
+/** The review of a permission as the API shows it. Agents see how long it may take, and not who decides. */
+export const Review = lazy(() => {
+  const { members, roles, passkey, allow_self } = ReviewRuleField().shape;
+  return z
+    .object({
+      approvals_required: countField,
+      escalates_at: timeField.nullable().meta({ description: 'When more people become reviewers.' }),
+      short_of_reviewers: z
+        .boolean()
+        .meta({ description: 'Whether it cannot be approved, because there are fewer reviewers than it needs.' }),
+      policy_id: idField('policy').nullable().optional(),
+      members: members.optional(),
+      roles: roles.optional(),
+      passkey: passkey.optional(),
+      allow_self: allow_self.optional(),
+      proposal: z
+        .object({ scope: objectField, token_ttl: countField, max_uses: countField })
+        .optional()
+        .meta({ description: 'What the votes so far have left of the request. The last approval grants it.' }),
+      escalated_at: timeField.nullable().optional(),
+      votes: z.array(ReviewVote()).optional(),
+    })
+    .meta({
+      id: 'Review',
+      description:
+        'How a review policy has the permission decided. To agents, only `approvals_required`, `escalates_at` and `short_of_reviewers` are shown.',
+      examples: [
+        {
+          approvals_required: 2,
+          escalates_at: null,
+          short_of_reviewers: false,
+          policy_id: exampleId('policy'),
+          members: null,
+          roles: ['approver'],
+          passkey: false,
+          allow_self: false,
+          proposal: { scope: EXAMPLE.narrowedScope, token_ttl: 900, max_uses: 1 },
+          escalated_at: null,
+          votes: [],
+        },
+      ],
+    });
+});
+
+export type Review = z.output<ReturnType<typeof Review>>;
+
+/**
+ * Shows the review of a permission.
+ * @param isPending whether the permission waits for votes
+ */
+export function presentReview(review: ReviewState, isPending: boolean, toAgent: boolean): Review {
+  const { policyId, rule, proposal, escalatesAt, escalatedAt, reviewers, votes } = review;
+  const shared = {
+    approvals_required: rule.approvals,
+    escalates_at: formatTimeOrNull(escalatesAt),
+    short_of_reviewers: isPending && reviewers < rule.approvals,
+  };
+  if (toAgent) return shared;
+  return {
+    policy_id: policyId as Id<'policy'>,
+    ...shared,
+    members: rule.members,
+    roles: rule.roles,
+    passkey: rule.passkey,
+    allow_self: rule.allow_self,
+    proposal: { scope: proposal.scope, token_ttl: proposal.tokenTtl, max_uses: proposal.maxUses },
+    escalated_at: formatTimeOrNull(escalatedAt),
+    votes: votes.map((vote) => ({ ...presentVote(vote), name: vote.name, scope: vote.scope })),
+  };
+}
+
+function presentVote({ by, decision, tokenTtl, maxUses, reason, via, signature, at }: Vote) {
+  return {
+    by,
+    decision,
+    token_ttl: tokenTtl,
+    max_uses: maxUses,
+    reason,
+    via,
+    signed: signature !== null,
+    at: formatTime(at),
+  };
+}
+
+/**
+ * The votes as the audit entry that ends a request has them. A vote has its scope where that differs from the scope of
+ * the vote before, or of the request for the first one.
+ */
+export function entryVotes(requested: JsonObject, votes: readonly Vote[]): EntryVote[] {
+  let last = requested;
+  return votes.map((vote) => {
+    const differs = !equalJson(vote.scope, last);
+    last = vote.scope;
+    return {
+      ...presentVote(vote),
+      ...(differs && { scope: vote.scope }),
+      ...(vote.signature && { signature: vote.signature }),
+    };
+  });
+}
+
+/** The details about a review in the entry that ends its request; none without a review. */
+export function reviewDetails(requested: JsonObject, review: Pick<ReviewState, 'policyId' | 'votes'> | null) {
+  return review && { votes: entryVotes(requested, review.votes), review_policy_id: review.policyId };
+}
+
+/**
+ * Selects the votes on the row of `permissions` as a JSON array: see {@link readVotes}.
+ * @param counts SQL that says whether the voter, a row of `members`, may approve the permission
+ */
+export function votesSql(counts: SQL): SQL {
+  return sql`(
+    select json_group_array(json(vote)) from (
+      select json_object(
+        'by', hex(votes.member), 'name', members.name, 'decision', votes.decision, 'scope', json(votes.scope),
+        'tokenTtl', votes.token_ttl, 'maxUses', votes.max_uses, 'reason', votes.reason, 'via', votes.via,
+        'signature', json(votes.signature), 'at', votes.created_at, 'counts', coalesce(${counts}, 0)
+      ) as vote
+      from votes left join members on members.account = votes.account and members.id = votes.member
+      where votes.account = permissions.account and votes.permission = permissions.id order by votes.ordinal
+    )
+  )`;
+}
+
+interface StoredVote extends Omit<Vote, 'by' | 'decision' | 'via' | 'counts'> {
+  by: string;
+  decision: number;
+  via: number;
+  counts: number;
+}
+
+export function readVotes(votes: StoredVote[]): Vote[] {
+  return votes.map(({ by, decision, via, counts, ...vote }) => ({
+    ...vote,
+    by: formatId('member', Uint8Array.fromHex(by)),
+    decision: wordOf(VOTE_DECISIONS, decision),
+    via: wordOf(VOTE_CHANNELS, via),
+    counts: counts === 1,
+  }));
+}
+
+function wordOf<W extends string>(words: readonly W[], code: number): W {
+  const word = words[code];
+  if (word === undefined) throw new Error(`${code} is not the code of any of ${words.join(', ')}`);
+  return word;
+}
+
+/**
+ * Selects the review of the row of `permissions`, whose agent is the row of `agents`, as it is at a time; null if no
+ * review policy routed it.
+ */
+export function reviewColumn(now: number) {
+  return sql<ReviewState | null>`(
+    select json_object(
+      'policyId', reviews.policy_id, 'rule', reviews.rule,
+      'proposal', json_object(
+        'scope', json(reviews.proposed_scope), 'tokenTtl', reviews.proposed_token_ttl, 'maxUses', reviews.proposed_max_uses
+      ),
+      'escalatesAt', reviews.escalates_at, 'escalatedAt', reviews.escalated_at,
+      'reviewers', ${countReviewersSql(now)}, 'votes', json(${votesSql(isReviewer(now))})
+    )
+    from reviews where reviews.account = permissions.account and reviews.id = permissions.id
+  )`
+    .mapWith((text: string): ReviewState => {
+      const { rule, votes, ...review } = JSON.parse(text);
+      return { ...review, rule: reviews.rule.mapFromDriverValue(rule) as ReviewRule, votes: readVotes(votes) };
+    })
+    .as('review');
+}

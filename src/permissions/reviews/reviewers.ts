@@ -1,0 +1,140 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { codeOf } from '../../db/columns';
+import {
+  MEMBER_ROLES,
+  MEMBER_STATUSES,
+  members,
+  PERMISSION_STATUSES,
+  type ReviewRule,
+  reviews,
+  VOTE_DECISIONS,
+} from '../../db/schema';
+import { ROLE_SCOPES } from '../../http/roles';
+import { type Id, idBytes } from '../../lib/typeid';
+import { MAX_APPROVALS } from './rule';
+
+// Who is a reviewer is decided here alone, in SQL: the statement that stores a vote must check it, because people are
+// suspended and roles change while requests are under way. The conditions are on a row of `members`, which they name,
+// as they do the rows of `reviews`, `permissions` and `agents` that belong to it.
+
+const roleCodes = sql.join(
+  MEMBER_ROLES.filter((role) => ROLE_SCOPES[role].includes('permissions:decide')).map((role) =>
+    codeOf(MEMBER_ROLES, role),
+  ),
+  sql`, `,
+);
+
+/** Whether a list of people in a rule has the member, by id or by role. */
+function isListed(rule: SQL, path: '$' | '$.escalation'): SQL {
+  const list = (name: string) => sql`json_each(${rule}, ${sql.raw(`'${path}.${name}'`)})`;
+  return sql`(
+    exists (select 1 from ${list('members')} where unhex(value) = members.id)
+    or exists (select 1 from ${list('roles')} where value = members.role)
+  )`;
+}
+
+/** Whether the member is active, may decide, and is a reviewer by the rule, whoever owns the agent. */
+function isNamed(rule: SQL, isEscalated: SQL): SQL {
+  return sql`(
+    members.status = ${codeOf(MEMBER_STATUSES, 'active')} and members.role in (${roleCodes}) and (
+      coalesce(${rule} ->> 'members', ${rule} ->> 'roles') is null
+      or ${isListed(rule, '$')} or (${isEscalated} and ${isListed(rule, '$.escalation')})
+    )
+  )`;
+}
+
+/**
+ * Whether the member is a reviewer of the permission at a time, apart from the ban on self-approval. Where several people
+ * have to approve, the member must have been active with the same role since before the request.
+ */
+export function isNamedReviewer(now: number): SQL {
+  const isEscalated = sql`coalesce(reviews.escalates_at <= ${now}, 0)`;
+  return sql`(
+    ${isNamed(sql`reviews.rule`, isEscalated)}
+    and (reviews.rule ->> 'approvals' = 1 or members.active_since < permissions.created_at)
+  )`;
+}
+
+/** Whether the member owns the agent now, or did when the request was made. */
+export const isOwner = sql`(members.id is reviews.owner or members.id is agents.owner)`;
+
+/** Whether the member may approve the permission at a time. */
+export function isReviewer(now: number): SQL {
+  return sql`(${isNamedReviewer(now)} and (reviews.rule ->> 'allow_self' or not ${isOwner}))`;
+}
+
+/** The rows to which the conditions belong, for one permission. */
+function ofPermission(account: number, id: Id<'perm'>): SQL {
+  return sql`permissions
+    join reviews on reviews.account = permissions.account and reviews.id = permissions.id
+    join agents on agents.number = permissions.agent
+    join members on members.account = permissions.account
+    where permissions.account = ${account} and permissions.id = ${idBytes(id)}`;
+}
+
+/**
+ * The id of a member who may vote now on a pending permission, as SQL: NULL, which the column refuses, if the permission
+ * is no longer pending or the member no longer a reviewer. The agent's owner may deny without being one.
+ */
+export function eligibleVoterSql(
+  { account, id }: { account: number; id: Id<'perm'> },
+  member: Id<'member'>,
+  decision: (typeof VOTE_DECISIONS)[number],
+  now: number,
+): SQL<Id<'member'>> {
+  const mayVote = decision === 'approve' ? isReviewer(now) : sql`(${isNamedReviewer(now)} or ${isOwner})`;
+  return sql`(
+    select members.id from ${ofPermission(account, id)} and members.id = ${idBytes(member)} and ${mayVote}
+      and permissions.status = ${codeOf(PERMISSION_STATUSES, 'pending')} and permissions.expires_at > ${now}
+  )`;
+}
+
+/** Whether as many people as the review demands have approved who are still reviewers, as SQL. */
+export function isApprovedSql({ account, id }: { account: number; id: Id<'perm'> }, now: number): SQL {
+  return sql`(
+    select count(*) >= reviews.rule ->> 'approvals' from ${ofPermission(account, id)}
+      and members.id in (
+        select votes.member from votes
+        where votes.account = permissions.account and votes.permission = permissions.id
+          and votes.decision = ${codeOf(VOTE_DECISIONS, 'approve')}
+      ) and ${isReviewer(now)}
+  )`;
+}
+
+/** How many people may approve the permission at a time, as SQL: counts no further than a review can demand. */
+export function countReviewersSql(now: number): SQL<number> {
+  return sql<number>`(
+    select count(*) from (
+      select 1 from members where members.account = permissions.account and ${isReviewer(now)} limit ${sql.raw(String(MAX_APPROVALS))}
+    )
+  )`;
+}
+
+/**
+ * How many members of an account are reviewers by the rule of a policy, as SQL, without counting an escalation.
+ * @param rule the stored rule: a column or a parameter
+ * @param agentOwner the id of the member who does not count unless the rule allows self-approval; NULL for nobody
+ */
+export function countReviewersByRuleSql(account: number | SQL<number>, rule: SQL, agentOwner: SQL): SQL<number> {
+  return sql<number>`(
+    select count(*) from members where members.account = ${account} and ${isNamed(rule, sql`0`)}
+      and (${rule} ->> 'allow_self' or members.id is not ${agentOwner})
+  )`;
+}
+
+/** The stored form of a rule, as a parameter. */
+export function ruleSql(rule: ReviewRule): SQL {
+  return sql`${sql.param(rule, reviews.rule)}`;
+}
+
+/** The id of the member who owns an agent, as SQL; NULL if nobody does. */
+export function ownerOfAgentSql(account: number | SQL<number>, agentId: SQL): SQL {
+  return sql`(select owner from agents where account = ${account} and id = ${agentId})`;
+}
+
+/** Selects what the caller of a decision may do as a voter; no row for a caller who is no member. */
+export const voterColumns = (now: number) => ({
+  isNamed: sql<number>`${isNamedReviewer(now)}`.mapWith(Boolean).as('is_named'),
+  isOwner: isOwner.mapWith(Boolean).as('is_owner'),
+  name: members.name,
+});
