@@ -2,14 +2,22 @@ import { invalidRequest } from '../errors';
 import { type DateBound, endDate, startDate } from '../http/fields';
 import { lazy } from '../lib/lazy';
 
+/** The query parameters of a range of time. */
+export const requiredDateRange = lazy(() => ({
+  start_date: startDate().meta({
+    description: 'Only from this time on. A date means the midnight in UTC that begins it.',
+    examples: ['2026-01-01'],
+  }),
+  end_date: endDate().meta({
+    description: 'Only before this time. A date means the midnight in UTC that ends it. Not before `start_date`.',
+    examples: ['2026-01-31'],
+  }),
+}));
+
 /** The query parameters that limit a list to a range of time. */
 export const dateRange = lazy(() => ({
-  start_date: startDate()
-    .optional()
-    .meta({ description: 'Only from this time on. A date means the midnight in UTC that begins it.' }),
-  end_date: endDate().optional().meta({
-    description: 'Only before this time. A date means the midnight in UTC that ends it. Not before `start_date`.',
-  }),
+  start_date: requiredDateRange().start_date.optional(),
+  end_date: requiredDateRange().end_date.optional(),
 }));
 
 /**

@@ -4,6 +4,7 @@ import { createExportRoute } from './exports/create';
 import { getExportRoute } from './exports/get';
 import { listExportsRoute } from './exports/list';
 import { getAuditEntryRoute } from './get';
+import { getAuditHistogramRoute } from './get-histogram';
 import { listAuditEntriesRoute } from './list';
 import { listActivityRoute } from './list-activity';
 import { createReportRoute } from './reports/create';
@@ -20,6 +21,7 @@ import { continueLogRoute } from './tree/restoration/continue-log';
  */
 export const auditRoutes = new Hono()
   .route('/', listAuditEntriesRoute)
+  .route('/', getAuditHistogramRoute)
   .route('/', createExportRoute)
   .route('/', listExportsRoute)
   .route('/', getExportRoute)

@@ -52,6 +52,37 @@ export function selectPositionRange(account: LogAccount, filter: Pick<EntryFilte
     select low, high from bounds`;
 }
 
+/**
+ * Selects how many entries the log has from each of the times until the next one: rows of `time`, an index in the list,
+ * and `entries`, null for the last time. Selects no rows if the log is empty.
+ *
+ * The number is the difference of the two positions, less the erased entries between them. Each position is that of the
+ * first entry or directly follows an entry, so no erased range lies on both sides of it. Everything that retention erased
+ * lies before all of them.
+ * @param times milliseconds since the epoch, in ascending order
+ */
+export function selectEntryCounts(account: LogAccount, times: readonly number[]): SQL {
+  const start = logStart(account);
+  return sql`
+    with log as materialized (${selectLog(account)}),
+      times as materialized (
+        select given.key as time, ${positionAt(sql`given.value`)} as pos
+        from log cross join json_each(${JSON.stringify(times)}) as given
+      ),
+      erased as (
+        select ${start} + (range.value ->> 0) as pos, (range.value ->> 1) - (range.value ->> 0) + 1 as length
+        from erased_entries cross join json_each(erased_entries.ranges) as range
+        where erased_entries.id >= (select min(pos) from times) and erased_entries.id < ${start + LOG_SPAN}
+          and ${start} + (erased_entries.ranges ->> '$[0][0]') < (select max(pos) from times)
+      )
+    select time, lead(earlier) over (order by time) - earlier as entries
+    from (
+      select time, pos - sum(length) over (order by pos, length) as earlier
+      from (select time, pos, 0 as length from times union all select null, pos, length from erased)
+    )
+    where time is not null`;
+}
+
 /** The index that has the matching entries of an event type as one range; null without any filter that needs one. */
 function chooseIndex({ agent, permission, event, action }: EntryFilter): SQL | null {
   if (permission !== undefined) {
@@ -114,7 +145,7 @@ function isPermissionOf(
  * whose times never decrease. `older` says whether the entry in the middle is before the time. If that entry was
  * erased, the next remaining entry stands for it.
  */
-function positionAt(time: number): SQL {
+function positionAt(time: number | SQL): SQL {
   const older = (low: SQL, high: SQL) => sql`(
     select created_at < ${time} from audit_entries where pos >= (${low} + ${high}) / 2 order by pos limit 1
   )`;

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
+import { NEEDED_QUERIES } from '../support/scene';
 import { dumpTables } from '../support/tables';
 import { type Answer, type Json, type TestAccount, type TestAgent, World } from '../support/world';
 
@@ -34,14 +35,11 @@ it('the router lists the routes of the service', () => {
   expect(ROUTES.length).toBeGreaterThan(25);
 });
 
-/** The required parameters of a path. */
-const NEEDED: Record<string, string> = { '/v1/audit/consistency': 'from=0&to=0&' };
-
 describe.each(ROUTES)('%s', (route) => {
   const [method = '', pattern = ''] = route.split(' ');
   const path = pattern.replace(/:\w+/, 'perm_01h455vb4pex5vsknk084sn02q');
 
-  const needed = NEEDED[path] ?? '';
+  const needed = NEEDED_QUERIES[path] ? `${NEEDED_QUERIES[path]}&` : '';
 
   it('refuses unknown parameters', async () => {
     const scene = await makeScene();

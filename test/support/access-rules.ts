@@ -60,6 +60,7 @@ export const rules: Record<string, string[]> = {
   'GET /v1/webhooks/:id/deliveries/:delivery_id': ['user:webhooks:read'],
   'POST /v1/webhooks/:id/deliveries/:delivery_id/redeliver': ['user:webhooks:write'],
   'GET /v1/audit': ['user:audit:read'],
+  'GET /v1/audit/histogram': ['user:audit:read'],
   'GET /v1/audit/:id': ['user:audit:read'],
   'GET /v1/audit/:id/proof': ['user:audit:read'],
   'GET /v1/audit/checkpoint': ['user:audit:read'],

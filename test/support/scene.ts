@@ -4,6 +4,12 @@ import { World } from './world';
 /** The first file that the page at /docs loads. */
 const FILE = /"(\/docs\/.+?)"/.exec((await new World().call('GET', '/docs')).text)?.[1] ?? '';
 
+/** The required query parameters of a path. */
+export const NEEDED_QUERIES: Record<string, string> = {
+  '/v1/audit/consistency': 'from=0&to=0',
+  '/v1/audit/histogram': 'start_date=2026-01-01&end_date=2026-01-31',
+};
+
 /** Turns a route into a request: `:id` belongs to the scene's account, and the body is valid. */
 export function aim(route: string, scene: Scene) {
   const [method = '', pattern = ''] = route.split(' ');
@@ -22,7 +28,7 @@ export function aim(route: string, scene: Scene) {
     [/^\/v1\/webhooks/, scene.webhook],
   ];
   const id = ids.find(([start]) => start.test(pattern))?.[1] ?? '';
-  const needed = pattern === '/v1/audit/consistency' ? '?from=0&to=0' : '';
+  const needed = NEEDED_QUERIES[pattern] ? `?${NEEDED_QUERIES[pattern]}` : '';
   const bodies: Record<string, unknown> = {
     'POST /v1/admin/users': { email: 'new@example.com' },
     'PATCH /v1/admin/users/:id': { name: 'Changed' },
