@@ -74,10 +74,10 @@ export const Permission = lazy(() =>
       granted_scope: objectField.nullable().meta({ description: 'The limits that the approval granted.' }),
       reason: z.string().nullable().meta({ description: 'Why the agent asks.' }),
       status: PermissionStatus(),
-      decided_by: z
-        .string()
-        .nullable()
-        .meta({ description: 'Id of the account or the policy that decided; null if nobody did.' }),
+      decided_by: z.string().nullable().meta({
+        description:
+          'Id of the member or policy that decided, or of the account for its own user tokens; null if nobody did.',
+      }),
       decided_at: timeField.nullable(),
       decision_reason: z.string().nullable(),
       policy_id: z
