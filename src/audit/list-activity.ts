@@ -38,8 +38,8 @@ export const Activity = lazy(() =>
         .nullable()
         .meta({
           description:
-            'Id of the user token, or of the account for a person who signed in with the identity provider; `operator`; ' +
-            'null for a download by its signed URL.',
+            'Id of the member; of the user token, where it belongs to the account itself; `operator`; null for a download ' +
+            'by its signed URL.',
         }),
       action: ActivityAction(),
       target: z.string().meta({ description: 'Id of the object, which remains when the object is deleted.' }),

@@ -81,7 +81,7 @@ export const Permission = lazy(() =>
       status: PermissionStatus(),
       decided_by: z.string().nullable().meta({
         description:
-          "Id of the member or the policy that decided, or of the account for the account's own tokens; null if nobody did.",
+          'Id of the member or policy that decided, or of the account for its own user tokens; null if nobody did.',
       }),
       decided_at: timeField.nullable(),
       decision_reason: z.string().nullable(),

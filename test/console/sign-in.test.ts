@@ -156,6 +156,18 @@ describe('a sign-in', () => {
     expect(newest).toMatchObject({ actor: id, action: 'session.created', target: expect.stringMatching(/^sess_/) });
   });
 
+  it('works after the root secret was lost, which ends the sessions from before', async () => {
+    const account = await new World().account();
+    const { browser, token } = await makeMember(account, 'auditor');
+    const world = new World({ ROOT_SECRET: btoa('another root secret, 32 bytes ..') });
+    const { authenticator, cookie } = browser;
+    const later = Object.assign(new Browser(world), { authenticator, cookie });
+    expect((await later.get('/console/me')).headers.get('Location')).toBe('/console/sign-in');
+    expect((await world.call('GET', '/v1/me', { token })).status).toBe(401);
+    expect((await later.signIn()).status).toBe(201);
+    await world.must(200, 'GET', '/v1/me', { token: await later.makeToken() });
+  });
+
   it.each(Object.entries({ ...TAMPERINGS, 'altered client data': { alterAfterwards: true } }))(
     'is refused with %s',
     async (_, tampering) => {

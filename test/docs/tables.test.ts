@@ -1,19 +1,24 @@
 import { expect, it } from 'vitest';
+import { MAX_MEMBERS } from '../../src/accounts/members/member';
+import { MAX_PASSKEYS } from '../../src/accounts/passkeys/passkey';
 import { MAX_USER_TOKENS } from '../../src/accounts/tokens/user-token';
 import { MAX_AGENTS } from '../../src/agents/create';
 import { MAX_PERIOD_DAYS } from '../../src/audit/reports/create';
 import { TASKS } from '../../src/background/tasks';
-import { ACTIVITY_ACTIONS } from '../../src/db/schema';
+import { ACTIVITY_ACTIONS, MEMBER_ROLES } from '../../src/db/schema';
 import recoverProgram from '../../src/dev/recover.ts?raw';
 import api from '../../src/docs/guides/api.md?raw';
 import operations from '../../src/docs/guides/operations.md?raw';
+import people from '../../src/docs/guides/people.md?raw';
 import policyGuide from '../../src/docs/guides/policies.md?raw';
 import webhookGuide from '../../src/docs/guides/webhooks.md?raw';
 import { PROBLEMS } from '../../src/errors';
 import { FILE_LIFETIME, FILE_RECORD_LIFETIME, MAX_PROCESSING } from '../../src/files/file';
+import { SCOPES } from '../../src/http/context';
 import { BODY_LIMITS, MAX_BODY_BYTES, MAX_FORM_PARAMETERS, MAX_QUERY_CHARACTERS } from '../../src/http/input';
 import { MAX_BYTES } from '../../src/http/problem';
 import { RATE_LIMITS } from '../../src/http/rate-limit';
+import { ROLE_SCOPES } from '../../src/http/roles';
 import { MAX_LOG_LENGTH } from '../../src/ledger/append';
 import { RETENTION_DAYS } from '../../src/lib/plans';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/time';
@@ -106,7 +111,9 @@ it('the guide API lists the limits', () => {
   const { free, pro, team, enterprise } = RETENTION_DAYS;
   expect(tableOf(api, 'Limits')).toEqual([
     ['agents of an account', number(MAX_AGENTS)],
-    ['user tokens of an account', number(MAX_USER_TOKENS)],
+    ['members of an account, without removed ones', number(MAX_MEMBERS)],
+    ['passkeys of a member', number(MAX_PASSKEYS)],
+    ['user tokens of an account, with those of its members', number(MAX_USER_TOKENS)],
     ['policies of an account', number(MAX_POLICIES)],
     ['webhooks of an account', number(MAX_WEBHOOKS)],
     ['pending requests of an agent', number(MAX_PENDING_REQUESTS_OF_AGENT)],
@@ -166,6 +173,15 @@ it('the guide policies lists the operators of a condition', () => {
   const [table = ''] = text.split('\n\n');
   const operators = [...table.matchAll(/"(\w+)":/g)].map(([, operator]) => operator);
   expect(new Set(operators)).toEqual(new Set(Object.keys(schemas.PolicyCondition?.properties)));
+});
+
+it('the guide people lists the scopes of every role', () => {
+  const scopes = tableOf(people, 'Roles').map(([role, , scopes]) => [role, scopes]);
+  const expected = MEMBER_ROLES.map((role) => {
+    const list = ROLE_SCOPES[role];
+    return [`\`${role}\``, list.length === SCOPES.length ? 'all' : list.map((scope) => `\`${scope}\``).join(' ')];
+  });
+  expect(scopes).toEqual(expected);
 });
 
 it('the recovery program has every action of account activity in the stored order', () => {

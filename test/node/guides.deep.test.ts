@@ -44,6 +44,29 @@ async function runGuide(name: string): Promise<string> {
   return stdout;
 }
 
+/** The lines that a guide shows below its commands, as patterns. `…` stands for any text. */
+function shownLines(name: string): RegExp[] {
+  const guide = readFileSync(join(ROOT, `src/docs/guides/${name}.md`), 'utf8');
+  const blocks = [...guide.matchAll(/^```sh\n[\s\S]*?^```\n\n```\n([\s\S]*?)\n```$/gm)];
+  const lines = blocks.flatMap(([, text = '']) => text.split('\n'));
+  return lines.map((line) => {
+    const literal = line.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    return new RegExp(`^${literal.replaceAll('…', '.*')}$`);
+  });
+}
+
+/** Expects that the output of a guide's commands has the lines which the guide shows, in their order. */
+function expectShownLines(name: string, output: string): void {
+  const patterns = shownLines(name);
+  expect(patterns.length).toBeGreaterThan(5);
+  const lines = output.split('\n');
+  for (const pattern of patterns) {
+    const place = lines.findIndex((line) => pattern.test(line));
+    if (place < 0) expect.fail(`the guide ${name} shows a line that is not in the rest of the output: ${pattern}`);
+    lines.splice(0, place + 1);
+  }
+}
+
 it('every command of the guide API works, and shows what the guide says', { timeout: 120_000 }, async () => {
   const output = await runGuide('api');
   // The one problem is the guide's example of a misspelled field.
@@ -56,4 +79,11 @@ it('every command of the guide policies works, and shows what the guide says', {
   const output = await runGuide('policies');
   expect(output).not.toContain(PROBLEM);
   expect(output).toContain('"disagrees":[]');
+  expectShownLines('policies', output);
+});
+
+it('every command of the guide people works, and shows what the guide says', { timeout: 120_000 }, async () => {
+  const output = await runGuide('people');
+  expect(output).not.toContain(PROBLEM);
+  expectShownLines('people', output);
 });
