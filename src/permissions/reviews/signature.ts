@@ -13,10 +13,11 @@ import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { formatTime, MINUTE, parseDateTime } from '../../lib/time';
 import { parseId } from '../../lib/typeid';
-import { type DecidingContext, type Decision, type DecisionState, personRequired } from '../decide';
+import type { DecidingContext, Decision, DecisionState } from '../decide';
 import { findReviewedPermission, type ReviewedPermission } from '../permission';
 import type { Limits } from './review';
 import { voterColumns } from './reviewers';
+import { personRequired } from './voter';
 
 /** How far the time of a signature may be from the clock of the service, in milliseconds. */
 const SIGNING_TOLERANCE = 5 * MINUTE;

@@ -15,9 +15,11 @@ import { relyingParty } from '../../http/webauthn';
 import { toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
 import { MINUTE } from '../../lib/time';
-import { type Decision, type DecisionState, limitsOf, personRequired, requirePending, requireVoter } from '../decide';
+import { type Decision, type DecisionState, requirePending } from '../decide';
+import { limitsOf } from '../limits';
 import { permissionFields } from '../permission-fields';
 import { challengeOf, decisionInPath, decisionState, decisionStatement, signingTime } from './signature';
+import { personRequired, requireVoter } from './voter';
 
 const StatementRequest = lazy(() => {
   const { reason, scope, token_ttl, max_uses } = permissionFields();
@@ -124,8 +126,14 @@ export async function stateDecision(
 ): Promise<Statement> {
   const row = requirePending(context, state.permission);
   if (!context.principal.member) throw personRequired('Only a member can sign a decision.');
-  requireVoter(context, row, state.voter, decision, true);
-  const statement = decisionStatement(context, row, decision, limitsOf(row, decision), signingTime(context));
+  requireVoter(context, row.review, state.voter, decision.decision, true);
+  const statement = decisionStatement(
+    context,
+    row,
+    decision,
+    limitsOf(row, decision.decision, decision.narrowed),
+    signingTime(context),
+  );
   const challenge = toBase64Url(await challengeOf(statement));
   return {
     statement,

@@ -1,0 +1,37 @@
+import { type FieldError, Problem } from '../errors';
+import { findWidenings } from './find-widenings';
+import type { ReviewedPermission } from './permission';
+import type { Limits, VoteDecision } from './reviews/review';
+
+/** The limits of an approval that are narrower than what is proposed, by their names in the API. */
+export interface Narrowing {
+  scope?: Limits['scope'] | undefined;
+  token_ttl?: number | undefined;
+  max_uses?: number | undefined;
+}
+
+/**
+ * Returns the limits that a decision is about: those of an approval may narrow what the votes so far have left; a denial
+ * is of what was requested.
+ * @throws Problem `scope_widened`
+ */
+export function limitsOf(row: ReviewedPermission, decision: VoteDecision, narrowed: Narrowing): Limits {
+  if (decision === 'deny') return row;
+  const base = row.review?.proposal ?? row;
+  const source = row.review ? 'proposed' : 'requested';
+  const errors: FieldError[] = narrowed.scope ? findWidenings(base.scope, narrowed.scope) : [];
+  if ((narrowed.token_ttl ?? 0) > base.tokenTtl) {
+    errors.push({ path: 'body.token_ttl', message: `must be at most the ${source} ${base.tokenTtl}` });
+  }
+  if ((narrowed.max_uses ?? 0) > base.maxUses) {
+    errors.push({ path: 'body.max_uses', message: `must be at most the ${source} ${base.maxUses}` });
+  }
+  if (errors.length > 0) {
+    throw new Problem('scope_widened', `An approval may narrow what is ${source}, but never widen it.`, { errors });
+  }
+  return {
+    scope: narrowed.scope ?? base.scope,
+    tokenTtl: narrowed.token_ttl ?? base.tokenTtl,
+    maxUses: narrowed.max_uses ?? base.maxUses,
+  };
+}

@@ -1,0 +1,115 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { ConstraintError } from '../../db/database';
+import { reviews, type VoteSignature, votes } from '../../db/schema';
+import { Problem } from '../../errors';
+import { userActivity } from '../../http/activity';
+import type { Context, UserContext } from '../../http/context';
+import { equalJson } from '../../lib/json';
+import { type Permission, presentPermission, type ReviewedPermission } from '../permission';
+import type { Limits, ReviewState, Vote } from './review';
+import { eligibleVoterSql } from './reviewers';
+import type { Voter } from './voter';
+
+/** The greatest number of votes on a permission: more than a review needs, as the votes of people who left do not count. */
+const MAX_VOTES = 20;
+
+/** The decision of the caller as a vote; null for the account's own token, which belongs to no member. */
+export function makeVote(
+  { principal: { member }, runtime }: UserContext,
+  voter: Voter | undefined,
+  { decision, reason, via }: Pick<Vote, 'decision' | 'reason' | 'via'>,
+  { scope, tokenTtl, maxUses }: Limits,
+  signature: VoteSignature | null,
+): Vote | null {
+  if (!member) return null;
+  const limits = { scope, tokenTtl, maxUses };
+  const name = voter?.name ?? null;
+  return { by: member.id, name, decision, ...limits, reason, via, signature, at: runtime.now(), counts: true };
+}
+
+/** Whether a vote ends the review: a denial, or the approval with which enough people have approved. */
+export function isLastVote({ rule, votes }: ReviewState, vote: Vote): boolean {
+  if (vote.decision === 'deny') return true;
+  const approvals = votes.filter(({ decision, counts }) => decision === 'approve' && counts);
+  return approvals.length + 1 >= rule.approvals;
+}
+
+/** Stores a vote that does not decide yet; null if a vote of another person came first. */
+export async function storeVote(
+  context: UserContext,
+  row: ReviewedPermission,
+  review: ReviewState,
+  vote: Vote,
+): Promise<Permission | null> {
+  if (review.votes.length >= MAX_VOTES) {
+    throw new Problem('conflict', `The permission has ${MAX_VOTES} votes, which is the maximum. Deny it.`);
+  }
+  const permission = presentPermission(withVote(row, vote), context.runtime.now(), context.principal);
+  try {
+    await context.ledger.change({
+      record: userActivity(context, 'permission.voted', row.id, { changes: narrowedLimits(review.proposal, vote) }),
+      changes: (write) => [
+        write.insert(votes).values(voteRow(context, row, vote)),
+        write.update(reviews).set(proposalColumns(vote)).where(isReviewOf(row)),
+      ],
+      answer: { value: permission, subject: row.agentId },
+    });
+  } catch (error) {
+    return nullIfVoteCameFirst(error);
+  }
+  return permission;
+}
+
+/** The limits, by their names in the API, that a vote has narrowed. */
+function narrowedLimits(proposal: Limits, vote: Limits): string[] {
+  return [
+    ...(equalJson(vote.scope, proposal.scope) ? [] : ['scope']),
+    ...(vote.tokenTtl === proposal.tokenTtl ? [] : ['token_ttl']),
+    ...(vote.maxUses === proposal.maxUses ? [] : ['max_uses']),
+  ];
+}
+
+/** The permission with one vote more. An approval leaves its limits as the proposal for the next one. */
+export function withVote(row: ReviewedPermission, vote: Vote): ReviewedPermission {
+  if (!row.review) return row;
+  const { scope, tokenTtl, maxUses } = vote;
+  const proposal = vote.decision === 'approve' ? { scope, tokenTtl, maxUses } : row.review.proposal;
+  return { ...row, review: { ...row.review, proposal, votes: [...row.review.votes, vote] } };
+}
+
+/**
+ * The row of a vote. Its insertion aborts the transaction if the permission is no longer pending, the voter no longer a
+ * reviewer, or if another vote has the same number.
+ */
+export function voteRow({ runtime }: Context, row: ReviewedPermission, vote: Vote) {
+  const { by, name: _, counts: __, at, ...columns } = vote;
+  return {
+    ...columns,
+    account: row.account,
+    permission: row.id,
+    ordinal: (row.review?.votes.length ?? 0) + 1,
+    member: eligibleVoterSql(row, by, vote.decision, runtime.now()),
+    createdAt: at,
+  };
+}
+
+/** The columns of a review that an approval changes. */
+export function proposalColumns({ scope, tokenTtl, maxUses }: Limits) {
+  return { proposedScope: scope, proposedTokenTtl: tokenTtl, proposedMaxUses: maxUses };
+}
+
+export function isReviewOf({ account, id }: Pick<ReviewedPermission, 'account' | 'id'>): SQL | undefined {
+  return and(eq(reviews.account, account), eq(reviews.id, id));
+}
+
+/** Whether the permission has as many votes as were read, as SQL. */
+export function hasVotes(count: number): SQL {
+  return sql`(
+    select count(*) from votes where votes.account = permissions.account and votes.permission = permissions.id
+  ) = ${count}`;
+}
+
+export function nullIfVoteCameFirst(error: unknown): null {
+  if (error instanceof ConstraintError && error.subject.startsWith('votes.')) return null;
+  throw error;
+}

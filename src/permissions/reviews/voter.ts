@@ -1,0 +1,47 @@
+import { Problem } from '../../errors';
+import type { UserContext } from '../../http/context';
+import type { ReviewState, VoteDecision } from './review';
+
+/** How a member stands to the review of a permission. */
+export interface Voter {
+  name: string | null;
+  /** Whether the member is a reviewer, apart from the ban on self-approval. */
+  isNamed: boolean;
+  /** Whether the member owns the agent, or did when it asked. */
+  isOwner: boolean;
+}
+
+/**
+ * Refuses a caller who may not decide as the review says. The agent's owner may always deny.
+ * @throws Problem `person_required`, `not_a_reviewer`, `self_approval`, `already_voted`, `passkey_required`
+ */
+export function requireVoter(
+  { principal: { member } }: UserContext,
+  review: ReviewState | null,
+  voter: Voter | undefined,
+  decision: VoteDecision,
+  isSigned: boolean,
+): void {
+  if (!review) return;
+  if (!member || !voter) {
+    throw personRequired('A review policy applies: only a member with their own credential can decide.');
+  }
+  const isApproval = decision === 'approve';
+  if (!voter.isNamed && (isApproval || !voter.isOwner)) {
+    throw new Problem('not_a_reviewer', 'You are not one of the reviewers of this permission.');
+  }
+  if (!isApproval) return;
+  if (voter.isOwner && !review.rule.allow_self) {
+    throw new Problem('self_approval', 'You own the agent, or did when it asked. Its owner can deny, but not approve.');
+  }
+  if (review.votes.some(({ by, decision }) => by === member.id && decision === 'approve')) {
+    throw new Problem('already_voted', 'You have approved this permission already.');
+  }
+  if (review.rule.passkey && !isSigned) {
+    throw new Problem('passkey_required', 'Approvals of this permission have to be signed: send `assertion`.');
+  }
+}
+
+export function personRequired(detail: string): Problem {
+  return new Problem('person_required', detail);
+}

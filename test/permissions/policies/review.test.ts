@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { makeMember } from '../../support/members';
+import { approve, makeReview } from '../../support/reviews';
+import { type Json, World } from '../../support/world';
+
+const RULE = { effect: 'review', actions: ['*'], resources: ['*'], name: 'People decide' };
+const APPROVAL = { effect: 'approve', actions: ['*'], resources: ['*'], name: 'Fine' };
+const UNKNOWN = 'member_01h455vb4pex5vsknk084sn02q';
+
+describe('a review policy', () => {
+  it('is created with defaults, shown, changed field by field, and loses its rule with another effect', async () => {
+    const account = await new World().account();
+    const approver = await makeMember(account, 'approver');
+    const { body } = await account.must(201, 'POST', '/v1/policies', RULE);
+    expect(body.review).toEqual({
+      approvals: 1,
+      members: null,
+      roles: null,
+      allow_self: false,
+      passkey: false,
+      escalation: null,
+    });
+    const rule = { members: [approver.id], escalation: { after: 60, roles: ['owner'] } };
+    const put = async (fields: Json) => (await account.must(200, 'PUT', `/v1/policies/${body.id}`, fields)).body;
+    expect((await put({ review: rule })).review).toEqual({
+      approvals: 1,
+      members: [approver.id],
+      roles: null,
+      allow_self: false,
+      passkey: false,
+      escalation: { after: 60, members: null, roles: ['owner'] },
+    });
+    expect((await put({ name: 'Other' })).review.members).toEqual([approver.id]);
+    expect((await account.must(200, 'GET', `/v1/policies/${body.id}`)).body.review.members).toEqual([approver.id]);
+    expect((await put({ effect: 'deny' })).review).toBeNull();
+    expect((await put({ effect: 'review' })).review.members).toBeNull();
+  });
+
+  it.each<[Json, string]>([
+    [{ review: { approvals: 0 } }, 'body.review.approvals'],
+    [{ review: { approvals: 6 } }, 'body.review.approvals'],
+    [{ review: { members: [] } }, 'body.review.members'],
+    [{ review: { members: ['user_x'] } }, 'body.review.members.0'],
+    [{ review: { roles: ['boss'] } }, 'body.review.roles.0'],
+    [{ review: { escalation: { after: 59, roles: ['owner'] } } }, 'body.review.escalation.after'],
+    [{ review: { escalation: { after: 60 } } }, 'body.review.escalation'],
+    [{ review: { quorum: 2 } }, 'body.review.quorum'],
+    [{ effect: 'approve', review: { approvals: 1 } }, 'body.review'],
+  ])('is refused with %j', async (fields, path) => {
+    const account = await new World().account();
+    await makeMember(account, 'approver');
+    const { status, body } = await account.call('POST', '/v1/policies', { ...RULE, ...fields });
+    expect([status, body.code, body.errors[0].path]).toEqual([400, 'invalid_request', path]);
+    expect((await account.must(200, 'GET', '/v1/policies')).body.data).toEqual([]);
+  });
+
+  it('is refused when it has fewer reviewers than it demands approvals', async () => {
+    const account = await new World().account();
+    const [approver, developer] = [await makeMember(account, 'approver'), await makeMember(account, 'developer')];
+    const escalation = { after: 60, roles: ['owner'] };
+    for (const review of [
+      { approvals: 2 },
+      { approvals: 2, members: [approver.id, approver.id] },
+      { approvals: 2, members: [approver.id, developer.id] },
+      { members: [UNKNOWN] },
+      { roles: ['admin'], escalation },
+    ]) {
+      const { body } = await account.call('POST', '/v1/policies', { ...RULE, review });
+      expect([body.code, body.errors]).toEqual([
+        'invalid_request',
+        [{ path: 'body.review.approvals', message: 'must be at most the number of reviewers' }],
+      ]);
+    }
+    const { body } = await account.must(201, 'POST', '/v1/policies', RULE);
+    const path = `/v1/policies/${body.id}`;
+    expect((await account.call('PUT', path, { review: { approvals: 2 } })).status).toBe(400);
+    await account.must(200, 'PUT', path, { effect: 'approve' });
+    await account.must(204, 'DELETE', `/v1/members/${approver.id}`);
+    expect((await account.call('PUT', path, { effect: 'review' })).status).toBe(400);
+  });
+
+  it('may be short later, and can still be renamed and switched off, but not on', async () => {
+    const { account, people, policy } = await makeReview({}, ['approver']);
+    await account.must(204, 'DELETE', `/v1/members/${people[0].id}`);
+    const path = `/v1/policies/${policy.id}`;
+    await account.must(200, 'PUT', path, { name: 'Renamed', is_active: false });
+    expect((await account.call('PUT', path, { is_active: true })).status).toBe(400);
+  });
+
+  it('keeps its rule when its effect changes between reading and writing', async () => {
+    const { account, policy } = await makeReview({}, ['approver']);
+    const path = `/v1/policies/${policy.id}`;
+    const answers = await Promise.all(
+      [{ effect: 'deny' }, { review: { allow_self: true } }].map((fields) => account.call('PUT', path, fields)),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    const { body } = await account.must(200, 'GET', path);
+    expect(body.effect === 'deny' ? body.review : body.review.allow_self).toBe(body.effect === 'deny' ? null : true);
+  });
+});
+
+describe('evaluation', () => {
+  it('prefers a denial, then priority, then a review to an approval, then age', async () => {
+    const { account, agent, policy, world } = await makeReview({}, ['approver']);
+    const decision = async () => {
+      const body = { action: 'email.send', resource: 'mailbox:support' };
+      return (await account.must(200, 'POST', '/v1/policies/simulate', body)).body;
+    };
+    const approval = (await account.must(201, 'POST', '/v1/policies', APPROVAL)).body;
+    expect(await decision()).toMatchObject({ decision: 'review', matched: [policy.id, approval.id] });
+    await account.must(200, 'PUT', `/v1/policies/${approval.id}`, { priority: 1 });
+    expect(await decision()).toMatchObject({ decision: 'approve', policy_id: approval.id });
+    world.advance(1);
+    await account.must(201, 'POST', '/v1/policies', { ...RULE, priority: 1 });
+    expect((await decision()).decision).toBe('review');
+    await account.must(201, 'POST', '/v1/policies', { ...APPROVAL, effect: 'deny', priority: -5 });
+    expect((await decision()).decision).toBe('deny');
+    expect((await agent.request()).status).toBe('denied');
+  });
+
+  it('sends to reviewers what it cannot judge', async () => {
+    const { account, policy } = await makeReview({}, ['approver'], { conditions: { amount: { min: 100 } } });
+    const decide = async (scope: Json) =>
+      (await account.must(200, 'POST', '/v1/policies/simulate', { action: 'a.b', resource: 'c:d', scope })).body;
+    expect((await decide({ amount: 99 })).decision).toBe('pending');
+    for (const scope of [{ amount: 100 }, {}, { amount: 'much' }, { amount: 100, other: 1 }]) {
+      expect(await decide(scope)).toMatchObject({ decision: 'review', policy_id: policy.id });
+    }
+  });
+
+  it("simulates with the number of reviewers, without the agent's owner", async () => {
+    const { account, agent, people } = await makeReview({ approvals: 2, roles: ['approver', 'admin'] }, [
+      'approver',
+      'admin',
+      'approver',
+      'owner',
+    ]);
+    await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: people[1].id });
+    const simulate = async (fields: Json) =>
+      (await account.must(200, 'POST', '/v1/policies/simulate', { action: 'a.b', resource: 'c:d', ...fields })).body;
+    expect(await simulate({ agent_id: agent.id })).toMatchObject({ decision: 'review', reviewers: 2, approvals: 2 });
+    expect(await simulate({})).toMatchObject({ reviewers: 3 });
+    await account.must(201, 'POST', '/v1/policies', { ...APPROVAL, priority: 1 });
+    expect(await simulate({})).not.toHaveProperty('reviewers');
+  });
+
+  it('is replayed: what a draft sends to people counts as neither right nor wrong', async () => {
+    const { account, agent, people, ...scene } = await makeReview(
+      ({ length }: People) => ({ approvals: length }),
+      ['approver'],
+    );
+    const { id } = await agent.request();
+    await approve(scene, people[0], id);
+    const { body } = await account.must(200, 'POST', '/v1/policies/replay', { policy: { ...RULE, name: 'Draft' } });
+    expect(body).toEqual({
+      requests: 1,
+      approve: 0,
+      deny: 0,
+      review: 1,
+      undecided: 0,
+      agrees: 0,
+      disagrees: [],
+      complete: true,
+    });
+  });
+});
