@@ -1,6 +1,8 @@
 import { eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
+import { numberList } from '../db/columns';
+import type { Reader } from '../db/database';
 import { agents, auditEntries } from '../db/schema';
 import { invalidRequest } from '../errors';
 import { userAccess } from '../http/access';
@@ -11,6 +13,7 @@ import { answer, ok, operation } from '../http/operation';
 import { openPage, type Page, pageParameters } from '../http/page';
 import { pageOf } from '../http/response-fields';
 import { LOG_SPAN } from '../ledger/append';
+import type { JsonObject } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { parseId } from '../lib/typeid';
 import { dateRange, requireDateOrder } from './date-range';
@@ -51,7 +54,7 @@ type Input = z.output<ReturnType<typeof AuditList>>;
 
 /**
  * Lists the matching entries of the account's audit log, as far back as its retention period. A page leaves out entries
- * of deleted agents, and so may have fewer entries than its limit, or none.
+ * of deleted agents, and ends early when its entries reach 8 MiB: so it may have fewer entries than its limit, or none.
  * @throws Problem `invalid_request` for parameters that contradict each other; `invalid_cursor`
  */
 export async function listAuditEntries(context: UserContext, input: Input): Promise<Page<AuditEntry>> {
@@ -74,18 +77,60 @@ export async function listAuditEntries(context: UserContext, input: Input): Prom
     from: Math.max(kept, input.start_date?.bound ?? kept),
   };
   const positions = selectPositions(account, filter, input.order, page.rowLimit);
-  const [rows] = await reader.load([
+  const [found] = await reader.load([
     reader
-      .select(entryColumns)
+      .select({ ...entryColumns, details: smallDetails, size: detailsSize })
       .from(sql`(${positions}) as page`)
       .crossJoin(auditEntries)
       .leftJoin(agents, isAgentOfEntry)
       .where(eq(auditEntries.pos, sql`page.pos`)),
   ]);
   // Sorted here, because SQLite would read each row again to sort the join.
-  rows.sort((a, b) => (input.order === 'asc' ? a.pos - b.pos : b.pos - a.pos));
+  found.sort((a, b) => (input.order === 'asc' ? a.pos - b.pos : b.pos - a.pos));
+  const rows = await loadLargeDetails(reader, takeFitting(found));
   return page.make(rows, (row) => (row.agentId === null ? null : presentEntry(account, row as EntryRow)), {
     position: (row) => String(row.pos - logStart(account)),
+    isCut: rows.length < found.length,
+  });
+}
+
+/** The greatest size of the details on a page together, in bytes. A page has at least one entry. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+
+/** Details that are larger, because they have votes, are read only once it is known that they fit on the page. */
+const MAX_SMALL_BYTES = 8 * 1024;
+
+const detailsSize = sql<number>`octet_length(${auditEntries.details})`.as('details_size');
+const smallDetails =
+  sql`iif(octet_length(${auditEntries.details}) <= ${MAX_SMALL_BYTES}, ${auditEntries.details}, null)`
+    .mapWith(auditEntries.details)
+    .as('small_details');
+
+/** The first of the rows whose details together fit on a page. */
+function takeFitting<R extends { size: number }>(rows: R[]): R[] {
+  let total = 0;
+  const end = rows.findIndex(({ size }, i) => {
+    total += size;
+    return total > MAX_PAGE_BYTES && i > 0;
+  });
+  return end < 0 ? rows : rows.slice(0, end);
+}
+
+/** Reads the details that were left out of the rows because of their size; takes a round trip only if there are any. */
+async function loadLargeDetails<R extends { pos: number; details: JsonObject | null }>(reader: Reader, rows: R[]) {
+  const missing = rows.filter(({ details }) => details === null).map(({ pos }) => pos);
+  if (missing.length === 0) return rows;
+  const [found] = await reader.load([
+    reader
+      .select({ pos: auditEntries.pos, details: auditEntries.details })
+      .from(auditEntries)
+      .where(sql`${auditEntries.pos} in ${numberList(missing)}`),
+  ]);
+  const large = new Map(found.map(({ pos, details }) => [pos, details]));
+  // An entry that was erased in between is left out, as if it had been erased before.
+  return rows.flatMap((row) => {
+    const details = row.details ?? large.get(row.pos);
+    return details ? [{ ...row, details }] : [];
   });
 }
 
@@ -105,7 +150,8 @@ export const listAuditEntriesRoute = new Hono().get(
     summary: 'Search the audit log',
     description:
       'Goes back to the retention of the plan. Entries must match all filters; an unknown id matches nothing. ' +
-      'With `order=asc` and `after_sequence`, a client that stores the last sequence follows the log without a gap.',
+      'With `order=asc` and `after_sequence`, a client that stores the last sequence follows the log without a gap. A ' +
+      'page ends early, with `has_more`, when its entries reach 8 MiB.',
     success: ok(pageOf(AuditEntry)),
   }),
   userAccess('audit:read'),

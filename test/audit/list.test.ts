@@ -1,5 +1,6 @@
+import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Json, type TestAccount, type TestAgent, World } from '../support/world';
+import { type Json, makeAgent, type TestAccount, type TestAgent, World } from '../support/world';
 
 const HOUR = 3_600_000;
 
@@ -164,4 +165,22 @@ describe('a time range', () => {
     const { status, body } = await account.call('GET', `/v1/audit?${query}`);
     expect([status, body.code, body.errors[0].path]).toEqual([400, 'invalid_request', 'query.start_date']);
   });
+});
+
+it('ends a page early when its entries reach 8 MiB, and leaves none out', async () => {
+  const { account, agent } = await makeAgent();
+  for (let i = 0; i < 7; i++) await agent.request();
+  await env.DB.prepare(
+    "update audit_entries set details = json_set(details, '$.decision_reason', hex(zeroblob(750000)))",
+  ).run();
+  const path = '/v1/audit?limit=7&order=asc';
+  const first = await account.must(200, 'GET', path);
+  const second = await account.must(200, 'GET', `${path}&cursor=${first.body.next_cursor}`);
+  expect([first, second].map(({ body, cost }) => [body.data.length, body.has_more, cost.trips])).toEqual([
+    [5, true, 3],
+    [2, false, 3],
+  ]);
+  const entries = [...first.body.data, ...second.body.data];
+  expect(entries.map(({ sequence }: Json) => sequence)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  for (const { details } of entries) expect(details.decision_reason.length).toBe(1_500_000);
 });
