@@ -21,6 +21,8 @@ export interface Env {
   WEBHOOK_DNS?: string;
   OIDC_ISSUER?: string;
   OIDC_AUDIENCE?: string;
+  OIDC_CLIENT_ID?: string;
+  OIDC_CLIENT_SECRET?: string;
   /** The databases of further shards: `DB_01`, `DB_02`, … (see `db/shards.ts`). */
   [shard: `DB_${string}`]: D1Database | undefined;
 }
@@ -82,11 +84,21 @@ export interface Config {
   oidc: OidcConfig | null;
 }
 
-/** The identity provider whose JWTs are accepted as user tokens. */
+/** The identity provider. At least one of `audience` and `client` is not null. */
 export interface OidcConfig {
   /** Exactly as in the `iss` claim. */
   issuer: string;
-  audience: string;
+  /** The `aud` claim of JWTs that are accepted as user tokens; null if none are. */
+  audience: string | null;
+  /** The client with which people sign in to the console; null if they cannot. */
+  client: OidcClient | null;
+}
+
+/** A client that is registered at the identity provider. */
+export interface OidcClient {
+  id: string;
+  /** Null for a public client. */
+  secret: string | null;
 }
 
 /** The configuration of webhook delivery. */
@@ -128,11 +140,14 @@ export function readConfig(env: Env): { config: Config } | { faults: string[] } 
 }
 
 /** Null if no identity provider is configured; undefined, with a fault, if the settings are invalid. */
-function readOidcConfig({ OIDC_ISSUER: issuer, OIDC_AUDIENCE: audience }: Env, faults: string[]) {
-  if (!issuer && !audience) return null;
-  if (!issuer || !audience) faults.push('only one of the variables OIDC_ISSUER and OIDC_AUDIENCE is set');
+function readOidcConfig(env: Env, faults: string[]): OidcConfig | null | undefined {
+  const { OIDC_ISSUER: issuer, OIDC_AUDIENCE: audience, OIDC_CLIENT_ID: id, OIDC_CLIENT_SECRET: secret } = env;
+  if (!issuer && !audience && !id && !secret) return null;
+  if (!issuer) faults.push('the variable OIDC_ISSUER is not set, but another variable of the identity provider is');
   else if (!isTamperProof(issuer)) faults.push('the variable OIDC_ISSUER is not an https URL');
-  else return { issuer, audience } satisfies OidcConfig;
+  else if (!audience && !id) faults.push('neither of the variables OIDC_AUDIENCE and OIDC_CLIENT_ID is set');
+  else if (secret && !id) faults.push('the secret OIDC_CLIENT_SECRET is set without the variable OIDC_CLIENT_ID');
+  else return { issuer, audience: audience || null, client: id ? { id, secret: secret || null } : null };
   return undefined;
 }
 

@@ -12,7 +12,7 @@ const RANDOM_LENGTH = 16;
 const TIME_LENGTH = 8;
 const MAC_LENGTH = 32;
 
-/** A challenge that may be answered until a time, in milliseconds since the epoch. */
+/** A challenge, of WebAuthn or OIDC, that may be answered until a time, in milliseconds since the epoch. */
 export interface Challenge {
   bytes: Uint8Array;
   expiresAt: number;

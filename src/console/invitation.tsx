@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { aliased } from '../db/columns';
 import { ConstraintError, type Reader } from '../db/database';
 import { accounts, members, passkeys } from '../db/schema';
+import type { OidcConfig } from '../env';
 import { notFound } from '../errors';
 import { makeActivityRecord } from '../http/activity';
 import { findCaller } from '../http/authentication';
@@ -18,7 +19,8 @@ import { parseCredential } from '../lib/credential';
 import { lazy } from '../lib/lazy';
 import { formatTime } from '../lib/time';
 import { consoleRoute } from './access';
-import { useChallenge } from './challenge';
+import { type Challenge, useChallenge } from './challenge';
+import { OidcButton, providerName } from './oidc/button';
 import { sendPage, Time } from './page';
 import { creationOptions, passkeyName, RegistrationResponse, verifyRegistration } from './passkey';
 import { makeSession, setSessionCookie } from './session';
@@ -28,11 +30,10 @@ const Joining = lazy(() =>
   z.strictObject({ name: passkeyName().default('Passkey'), response: RegistrationResponse() }),
 );
 
-type FoundInvitation = NonNullable<Awaited<ReturnType<typeof findInvitation>>>;
+export type FoundInvitation = NonNullable<Awaited<ReturnType<typeof findInvitation>>>;
 
 /** Finds the invited member whose invitation has a secret; null if it was used, replaced or withdrawn, or has expired. */
-async function findInvitation(c: RequestContext) {
-  const secret = c.req.param('secret') ?? '';
+async function findInvitation(c: RequestContext, secret = c.req.param('secret') ?? '') {
   const form = parseCredential(secret, 'invitation');
   if (!form) return null;
   const hashes = await hashCredential(c.var.config.keyring, secret);
@@ -59,8 +60,8 @@ function selectInvitation(reader: Reader, hashes: Uint8Array[]) {
 }
 
 /** @throws Problem `not_found`; `account_inactive` */
-async function requireInvitation(c: RequestContext): Promise<FoundInvitation> {
-  const found = await findInvitation(c);
+export async function requireInvitation(c: RequestContext, secret?: string): Promise<FoundInvitation> {
+  const found = await findInvitation(c, secret);
   if (!found) {
     await limitAddress(c);
     throw notFound('invitation');
@@ -74,20 +75,28 @@ function purposeOf({ row: { hash } }: FoundInvitation): string {
   return `join ${toHex(hash ?? new Uint8Array())}`;
 }
 
+/** A way to sign in that an invited member has proven to have. */
+interface WayToSignIn {
+  /** Can be used once. */
+  challenge: Challenge;
+  /** The member's key in `identities`; null without an identity. */
+  identity: Uint8Array | null;
+  /** The passkey to store. */
+  passkey?: Omit<typeof passkeys.$inferInsert, 'account' | 'member' | 'addedAt'>;
+}
+
 /**
- * Accepts an invitation with a new passkey: the member becomes active and is signed in. Happens once, however often and
- * concurrently the request is sent.
+ * Accepts an invitation: the member becomes active and is signed in. Happens once, however often and concurrently the
+ * request is sent.
  * @returns the secret of the session's cookie
- * @throws Problem `not_found` for an invitation that is used or over; `invalid_request` for a passkey that is not accepted
+ * @throws Problem `not_found` for an invitation that is used or over; nothing was written
  */
 export async function acceptInvitation(
   c: RequestContext,
-  { name, response }: z.output<ReturnType<typeof Joining>>,
+  { database, shard, row }: FoundInvitation,
+  { challenge, identity, passkey }: WayToSignIn,
 ): Promise<string> {
-  const { runtime, origin, config } = c.var;
-  const invitation = await requireInvitation(c);
-  const { database, shard, row } = invitation;
-  const { challenge, passkey } = await verifyRegistration({ config, runtime }, purposeOf(invitation), response);
+  const { runtime } = c.var;
   const now = runtime.now();
   const account = row.accountNumber;
   const session = await makeSession(c, shard, { account, member: row.id });
@@ -101,18 +110,16 @@ export async function acceptInvitation(
   // NULL, which the column refuses, if the invitation was used, replaced or withdrawn meanwhile.
   const number = sql<number>`(select ${members.account} from ${members} where ${isInvited})`;
   const record = (action: 'member.joined' | 'passkey.added' | 'session.created', target: string) =>
-    makeActivityRecord(
-      { runtime, origin },
-      {
-        account: action === 'member.joined' ? number : sql<number>`${account}`,
-        actor: row.id,
-        action,
-        target,
-        changes: [],
-      },
-    );
+    makeActivityRecord(c.var, {
+      account: action === 'member.joined' ? number : sql<number>`${account}`,
+      actor: row.id,
+      action,
+      target,
+      changes: [],
+    });
   const joined = {
     status: 'active' as const,
+    identity,
     invitationHash: null,
     invitationExpiresAt: null,
     activeSince: now,
@@ -121,11 +128,11 @@ export async function acceptInvitation(
   await new Ledger(database, SERVICE_AUTHORITY)
     .change({
       record: record('member.joined', row.id),
-      furtherRecords: [record('passkey.added', row.id), record('session.created', session.id)],
+      furtherRecords: [...(passkey ? [record('passkey.added', row.id)] : []), record('session.created', session.id)],
       changes: (write) => [
         useChallenge(write, account, challenge),
         write.update(members).set(joined).where(isInvited),
-        write.insert(passkeys).values({ account, member: row.id, name, ...passkey, addedAt: now }),
+        ...(passkey ? [write.insert(passkeys).values({ ...passkey, account, member: row.id, addedAt: now })] : []),
         session.store(write),
       ],
       answer: null,
@@ -134,6 +141,38 @@ export async function acceptInvitation(
       throw error instanceof ConstraintError ? notFound('invitation') : error;
     });
   return session.secret;
+}
+
+/**
+ * Accepts an invitation with a new passkey.
+ * @throws Problem as {@link acceptInvitation}; `invalid_request` for a passkey that is not accepted
+ */
+async function joinWithPasskey(c: RequestContext, { name, response }: z.output<ReturnType<typeof Joining>>) {
+  const invitation = await requireInvitation(c);
+  const { challenge, passkey } = await verifyRegistration(c.var, purposeOf(invitation), response);
+  return acceptInvitation(c, invitation, { challenge, identity: null, passkey: { name, ...passkey } });
+}
+
+interface JoinWithProviderProps {
+  oidc: OidcConfig | null;
+  email: string | null;
+  action: string;
+}
+
+function JoinWithProvider({ oidc, email, action }: JoinWithProviderProps) {
+  if (!oidc?.client) return null;
+  return (
+    <>
+      <p>
+        Or join with {providerName(oidc)}. Sign in there as <strong>{email}</strong>.
+      </p>
+      <OidcButton oidc={oidc} action={action} verb="Join" />
+      <p class="hint">
+        If you have an account of your own with {providerName(oidc)}, you leave it. That is possible only while it has
+        no agents and no other members.
+      </p>
+    </>
+  );
 }
 
 const PATH = '/console/invitations/:secret';
@@ -177,6 +216,7 @@ export const invitationRoutes = new Hono<AppEnv>()
         <button type="button" data-passkey="make" data-action={action}>
           Make a passkey and join
         </button>
+        <JoinWithProvider oidc={c.var.config.oidc} email={row.email} action={`${action}/oidc`} />
       </>
     );
     return sendPage({ title: 'Join the account', children });
@@ -189,6 +229,6 @@ export const invitationRoutes = new Hono<AppEnv>()
     return c.json(await creationOptions(c.var, purposeOf(invitation), { ...user, ...names }));
   })
   .post(PATH, consoleRoute, noQuery(), body(Joining), async (c) => {
-    setSessionCookie(c, await acceptInvitation(c, c.req.valid('json')));
+    setSessionCookie(c, await joinWithPasskey(c, c.req.valid('json')));
     return c.json({ location: '/console' }, 201);
   });

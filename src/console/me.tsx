@@ -22,6 +22,7 @@ import { parseId } from '../lib/typeid';
 import { consoleAccess, consoleRoute, type SignedIn } from './access';
 import { batchReads } from './batched-reader';
 import { useChallenge } from './challenge';
+import { providerName } from './oidc/button';
 import { sendPage, Time } from './page';
 import { creationOptions, passkeyName, RegistrationResponse, verifyRegistration } from './passkey';
 import { clearSessionCookie } from './session';
@@ -107,8 +108,9 @@ export async function removePasskey(signedIn: SignedIn, id: Uint8Array): Promise
   const hasIdentity = sql`exists (
     select 1 from ${members} where ${eq(members.account, account)} and ${eq(members.id, member)} and ${isNotNull(members.identity)}
   )`;
+  const canSignInOtherwise = context.config.oidc?.client ? or(hasOther, hasIdentity) : hasOther;
   const number = sql<number>`(
-    select ${passkeys.account} from ${passkeys} where ${and(found, or(hasOther, hasIdentity))}
+    select ${passkeys.account} from ${passkeys} where ${and(found, canSignInOtherwise)}
   )`;
   await ledger
     .change({
@@ -170,6 +172,12 @@ export const meRoutes = new Hono<AppEnv>()
           </button>
           <p class="hint">Passkeys can be changed within 10 minutes of a sign-in.</p>
         </section>
+        {context.config.oidc?.client && me.member?.sign_in.includes('oidc') && (
+          <section>
+            <h2>Identity provider</h2>
+            <p>You can sign in with {providerName(context.config.oidc)}.</p>
+          </section>
+        )}
         <section>
           <h2>User tokens</h2>
           <p>With a user token a program, or you at a terminal, call the API as you, within your role.</p>

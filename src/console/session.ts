@@ -1,16 +1,19 @@
 import type { SQL } from 'drizzle-orm';
 import type { Context as HonoContext } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import type { Database, Statement } from '../db/database';
 import { sessions } from '../db/schema';
+import { makeActivityRecord } from '../http/activity';
 import { newId, type RequestContext } from '../http/context';
 import { hashCredential } from '../http/credentials';
-import { SESSION_LIFETIME } from '../ledger/authority';
-import type { RecordWriter } from '../ledger/ledger';
+import { SERVICE_AUTHORITY, SESSION_LIFETIME } from '../ledger/authority';
+import { Ledger, type RecordWriter } from '../ledger/ledger';
 import { equalBytes, fromBase64Url, toBase64Url } from '../lib/bytes';
 import { makeCredential } from '../lib/credential';
 import type { Keyring } from '../lib/secrets';
 import { SECOND } from '../lib/time';
 import type { Id } from '../lib/typeid';
+import { type Challenge, useChallenge } from './challenge';
 
 const COOKIE = 'countersign';
 
@@ -29,6 +32,38 @@ export async function makeSession(
     secret,
     store: (write: RecordWriter) => write.insert(sessions).values({ ...row, hash, account }),
   };
+}
+
+/** A sign-in that has been verified. */
+interface SignIn {
+  database: Database;
+  shard: string;
+  /** The number of the account. */
+  account: number;
+  member: Id<'member'>;
+  /** The number of the account as SQL: NULL, which the column refuses, if the member can no longer sign in in this way. */
+  accountIfAllowed: SQL<number>;
+  /** Can be used for one sign-in. */
+  challenge: Challenge;
+  /** Makes statements that change something in the same transaction. */
+  changes?: (write: RecordWriter) => Statement[];
+}
+
+/**
+ * Signs a member in: stores a session with its activity record.
+ * @returns the secret of the session's cookie
+ * @throws ConstraintError if the challenge was used before, or the member can no longer sign in; nothing was written
+ */
+export async function beginSession(c: RequestContext, signIn: SignIn): Promise<string> {
+  const { database, shard, account, member, accountIfAllowed, challenge, changes } = signIn;
+  const session = await makeSession(c, shard, { account, member });
+  const activity = { actor: member, action: 'session.created' as const, target: session.id, changes: [] };
+  await new Ledger(database, SERVICE_AUTHORITY).change({
+    record: makeActivityRecord(c.var, { account: accountIfAllowed, ...activity }),
+    changes: (write) => [useChallenge(write, account, challenge), ...(changes?.(write) ?? []), session.store(write)],
+    answer: null,
+  });
+  return session.secret;
 }
 
 /** The value of the session cookie; undefined without one. */

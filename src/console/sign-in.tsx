@@ -6,20 +6,17 @@ import { aliased } from '../db/columns';
 import { ConstraintError, type Database } from '../db/database';
 import { accounts, members, movedAccounts, passkeys } from '../db/schema';
 import { listShards, openShard } from '../db/shards';
-import { makeActivityRecord } from '../http/activity';
 import type { AppEnv, RequestContext } from '../http/context';
 import { accountColumns, activeAccount, activeMember, failAuthentication, memberColumns } from '../http/credentials';
 import { body, noQuery } from '../http/input';
 import { AuthenticationResponse, verifyAuthentication } from '../http/webauthn';
-import { SERVICE_AUTHORITY } from '../ledger/authority';
-import { Ledger } from '../ledger/ledger';
 import { fromBase64Url } from '../lib/bytes';
 import { lazy } from '../lib/lazy';
 import { consoleRoute } from './access';
-import { useChallenge } from './challenge';
+import { OidcButton } from './oidc/button';
 import { sendPage } from './page';
 import { findChallenge, requestOptions } from './passkey';
-import { makeSession, setSessionCookie } from './session';
+import { beginSession, setSessionCookie } from './session';
 import { decodeUserHandle, type UserHandle } from './user-handle';
 
 const PURPOSE = 'sign in';
@@ -32,7 +29,7 @@ const SignIn = lazy(() => z.strictObject({ response: AuthenticationResponse() })
  *   before; `account_inactive`, also for a suspended member
  */
 export async function signIn(c: RequestContext, { response }: z.output<ReturnType<typeof SignIn>>): Promise<string> {
-  const { config, runtime, origin } = c.var;
+  const { config, runtime } = c.var;
   const refuse = () => failAuthentication(c, 'This passkey cannot sign in here. It may belong to a removed member.');
   // Neither asks the database, so that made-up responses cost little.
   const challenge = await findChallenge(config, runtime, PURPOSE, response.response.clientDataJSON);
@@ -47,36 +44,20 @@ export async function signIn(c: RequestContext, { response }: z.output<ReturnTyp
   const account = activeAccount(row);
   const member = activeMember(row);
   if (!member) return refuse();
-  const session = await makeSession(c, shard, { account: account.number, member: member.id });
   const isPasskey = and(eq(passkeys.account, account.number), eq(passkeys.id, id));
   // NULL, which the column refuses, if the member or the passkey was removed meanwhile.
-  const number = sql<number>`(
+  const accountIfAllowed = sql<number>`(
     select ${members.account} from ${members} join ${passkeys} on ${isPasskey}
     where ${members.account} = ${account.number} and ${eq(members.id, member.id)} and ${eq(members.status, 'active')}
       and ${isNull(passkeys.removedAt)}
   )`;
-  const activity = {
-    account: number,
-    actor: member.id,
-    action: 'session.created' as const,
-    target: session.id,
-    changes: [],
-  };
-  await new Ledger(database, SERVICE_AUTHORITY)
-    .change({
-      record: makeActivityRecord({ runtime, origin }, activity),
-      changes: (write) => [
-        useChallenge(write, account.number, challenge),
-        write.update(passkeys).set({ counter }).where(isPasskey),
-        session.store(write),
-      ],
-      answer: null,
-    })
-    .catch((error: unknown) => {
-      if (error instanceof ConstraintError) return refuse();
-      throw error;
-    });
-  return session.secret;
+  return beginSession(c, {
+    ...{ database, shard, account: account.number, member: member.id, accountIfAllowed, challenge },
+    changes: (write) => [write.update(passkeys).set({ counter }).where(isPasskey)],
+  }).catch((error: unknown) => {
+    if (error instanceof ConstraintError) return refuse();
+    throw error;
+  });
 }
 
 /**
@@ -139,6 +120,7 @@ export const signInRoutes = new Hono<AppEnv>()
         <button type="button" data-passkey="use" data-action="/console/sign-in">
           Sign in with a passkey
         </button>
+        <OidcButton oidc={c.var.config.oidc} action="/console/oidc/sign-in" verb="Sign in" />
         <p class="hint">No passkey yet? Ask an owner or admin of your account for an invitation, and open its link.</p>
       </>
     );

@@ -130,7 +130,7 @@ export const sessions = sqliteTable(
   ],
 );
 
-/** WebAuthn challenges that were answered, until they expire: each can be answered once. */
+/** WebAuthn challenges and states of OIDC sign-ins that were answered, until they expire: each can be answered once. */
 export const usedChallenges = sqliteTable(
   'used_challenges',
   {

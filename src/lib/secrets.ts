@@ -13,7 +13,8 @@ export type KeyLabel =
   | 'webhook-secret'
   | 'download-address'
   | 'csrf'
-  | 'webauthn-challenge';
+  | 'webauthn-challenge'
+  | 'oidc-flow';
 
 const SECRET_LENGTH = 32;
 const AES = 'AES-GCM';

@@ -1,44 +1,18 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseEnv } from 'node:util';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { copyProject } from '../support/local/project';
-import { freePort } from '../support/local/service';
+import { CHROMIUM, type LocalConsole, startConsole } from '../support/local/console';
 
-const PROGRAM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
-if (!PROGRAM) console.warn('the console is not tested in a browser: Chromium is not installed');
-
-describe.skipIf(!PROGRAM)('the console in Chromium', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-console-'));
-  let service: ChildProcess;
+describe.skipIf(!CHROMIUM)('the console in Chromium', () => {
+  let local: LocalConsole;
   let browser: Browser;
   let origin: string;
-  let operator: string;
 
   beforeAll(async () => {
-    const state = copyProject(folder);
-    const port = await freePort();
-    origin = `http://localhost:${port}`;
-    const env = { ...process.env, PORT: String(port), CI: 'true', WRANGLER_SEND_METRICS: 'false' };
-    service = spawn(process.execPath, [join(folder, 'src/dev/start.ts')], { cwd: folder, env, stdio: 'ignore' });
-    for (const deadline = Date.now() + 120_000; !existsSync(join(state, 'demo-account.json')); ) {
-      if (Date.now() > deadline || service.exitCode !== null) throw new Error('the service did not start');
-      await new Promise((resolve) => setTimeout(resolve, 250));
-    }
-    operator = parseEnv(readFileSync(join(folder, '.dev.vars'), 'utf8')).ADMIN_TOKEN ?? '';
-    browser = await chromium.launch({ executablePath: PROGRAM ?? '', args: ['--no-sandbox'] });
+    local = await startConsole();
+    ({ browser, origin } = local);
   }, 150_000);
 
-  afterAll(async () => {
-    await browser.close();
-    const ended = new Promise((resolve) => service.once('exit', resolve));
-    service.kill('SIGTERM');
-    await ended;
-    rmSync(folder, { recursive: true, maxRetries: 5, retryDelay: 200 });
-  });
+  afterAll(() => local.stop());
 
   /** Opens a page in a browser of its own, with a virtual authenticator. */
   async function openPage(isUserVerified = true): Promise<Page> {
@@ -59,17 +33,6 @@ describe.skipIf(!PROGRAM)('the console in Chromium', () => {
     return page;
   }
 
-  /** Makes an account, and returns the address of its owner's invitation. */
-  async function inviteOwner(): Promise<string> {
-    const answer = await fetch(`${origin}/v1/admin/users`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${operator}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ email: 'ada@example.com', name: 'Example Ltd' }),
-    });
-    const account = (await answer.json()) as { owner: { invitation: { url: string } } };
-    return account.owner.invitation.url;
-  }
-
   const heading = (page: Page) => page.textContent('h1');
 
   it('lets a person join with a passkey, make a user token, sign out and sign in again', async () => {
@@ -77,7 +40,7 @@ describe.skipIf(!PROGRAM)('the console in Chromium', () => {
     const faults: string[] = [];
     page.on('pageerror', ({ message }) => faults.push(message));
     page.on('console', (line) => line.type() === 'error' && faults.push(line.text()));
-    const invitation = await inviteOwner();
+    const invitation = await local.inviteOwner();
     await page.goto(invitation);
     expect(await page.textContent('dl')).toContain('Example Ltd');
     await page.click('text=Make a passkey and join');
@@ -105,7 +68,7 @@ describe.skipIf(!PROGRAM)('the console in Chromium', () => {
 
   it('refuses a person whom the authenticator does not verify, and says what to do', async () => {
     const page = await openPage(false);
-    await page.goto(await inviteOwner());
+    await page.goto(await local.inviteOwner());
     await page.click('text=Make a passkey and join');
     await page.waitForFunction("document.querySelector('#message').textContent !== ''");
     expect(await page.textContent('#message')).toContain('No passkey was used');
@@ -114,7 +77,7 @@ describe.skipIf(!PROGRAM)('the console in Chromium', () => {
 
   it('ends the session in the browser when the member is signed out elsewhere, with a page that says so', async () => {
     const page = await openPage();
-    await page.goto(await inviteOwner());
+    await page.goto(await local.inviteOwner());
     await page.click('text=Make a passkey and join');
     await page.waitForURL('**/console/me');
     const twin = await page.context().newPage();
@@ -141,7 +104,7 @@ describe.skipIf(!PROGRAM)('the console in Chromium', () => {
   ] as const)('fits a window of %d pixels (%s)', async (width, colorScheme) => {
     const context = await browser.newContext({ viewport: { width, height: 700 }, colorScheme });
     const page = await context.newPage();
-    for (const path of [await inviteOwner(), `${origin}/console/sign-in`]) {
+    for (const path of [await local.inviteOwner(), `${origin}/console/sign-in`]) {
       await page.goto(path);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
     }

@@ -1,10 +1,13 @@
 import { Authenticator, type Tampering } from './authenticator';
 import { type Answer, type Json, ORIGIN, type World } from './world';
 
-/** A browser with a software authenticator that visits the console. It keeps the session cookie. */
+/** A browser with a software authenticator that visits the console. It keeps the cookies. */
 export class Browser {
   readonly authenticator = new Authenticator(ORIGIN);
+  /** The cookie of the session. */
   cookie = '';
+  /** The cookie of a sign-in with the identity provider that has begun. */
+  flow = '';
 
   constructor(readonly world: World) {}
 
@@ -59,12 +62,21 @@ export class Browser {
     return token;
   }
 
-  /** Sends a request with the cookie, and keeps the one that the answer sets. */
+  /** Presses a button of a page for people who are not signed in. */
+  press(path: string): Promise<Answer> {
+    return this.send('POST', path, { headers: { Origin: ORIGIN, Accept: 'text/html' } });
+  }
+
+  /** Sends a request with the cookies, and keeps those that the answer sets. */
   async send(method: string, path: string, call: Json = {}): Promise<Answer> {
-    const headers = { ...call.headers, ...(this.cookie && { Cookie: this.cookie }) };
+    const cookies = [this.cookie, this.flow].filter((cookie) => cookie !== '').join('; ');
+    const headers = { ...call.headers, ...(cookies && { Cookie: cookies }) };
     const answer = await this.world.call(method, path, { ...call, headers });
-    const [set] = answer.headers.getSetCookie();
-    if (set) this.cookie = set.includes('Max-Age=0') ? '' : (set.split(';')[0] ?? '');
+    for (const set of answer.headers.getSetCookie()) {
+      const value = set.includes('Max-Age=0') ? '' : (set.split(';')[0] ?? '');
+      if (set.startsWith('__Host-countersign-oidc=')) this.flow = value;
+      else this.cookie = value;
+    }
     return answer;
   }
 }

@@ -42,3 +42,36 @@ export function makeProvider(issuer: string, audience: string, clients: { id: st
   };
   return new Provider(issuer, configuration).callback();
 }
+
+/**
+ * A real identity provider at which people sign in to a client by any name, which is their e-mail address too. It is
+ * verified, except that of people whose name begins with `unverified`.
+ * @returns the request handler
+ */
+export function makeSignInProvider(
+  issuer: string,
+  client: { id: string; secret: string; redirectUri: string },
+  keys: JWK[],
+) {
+  const configuration: Configuration = {
+    clients: [
+      {
+        client_id: client.id,
+        client_secret: client.secret,
+        redirect_uris: [client.redirectUri],
+        grant_types: ['authorization_code'],
+        response_types: ['code'],
+      },
+    ],
+    jwks: { keys },
+    cookies: { keys: [crypto.randomUUID()] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    findAccount: (_, id) => ({
+      accountId: id,
+      claims: async () => ({ sub: id, email: id, email_verified: !id.startsWith('unverified'), name: 'Ada' }),
+    }),
+    features: { devInteractions: { enabled: true } },
+    pkce: { required: () => true },
+  };
+  return new Provider(issuer, configuration).callback();
+}

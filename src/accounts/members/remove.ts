@@ -1,11 +1,13 @@
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { members, passkeys } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import { userActivity } from '../../http/activity';
-import type { UserContext } from '../../http/context';
+import type { AccountRef, UserContext } from '../../http/context';
 import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
+import type { RecordWriter } from '../../ledger/ledger';
+import type { Id } from '../../lib/typeid';
 import {
   endCredentials,
   isMemberWithId,
@@ -29,17 +31,9 @@ export async function removeMember(context: UserContext, { member }: { member: M
   const account = principal.account.number;
   requireRankOver(principal, member.role);
   if (member.status === 'removed') return;
-  const now = runtime.now();
   const removed = sql`${sql.param('removed' as const, members.status)}`;
   const isActiveOwner = member.role === 'owner' && member.status === 'active';
-  const columns = {
-    status: isActiveOwner ? unlessLastOwner(account, member.id, removed) : removed,
-    invitationHash: null,
-    invitationExpiresAt: null,
-    activeSince: null,
-    eraseAt: now + keptAfterRemoval(principal.account),
-    updatedAt: now,
-  };
+  const status = isActiveOwner ? unlessLastOwner(account, member.id, removed) : removed;
   const found = and(
     isMemberWithId(account, member.id),
     eq(members.role, member.role),
@@ -49,17 +43,39 @@ export async function removeMember(context: UserContext, { member }: { member: M
   await ledger
     .change({
       record: userActivity(context, 'member.removed', member.id, { account: number }),
-      changes: (write) => [
-        write.update(members).set(columns).where(found),
-        ...endCredentials(write, account, member.id),
-        write
-          .update(passkeys)
-          .set({ removedAt: now })
-          .where(and(eq(passkeys.account, account), eq(passkeys.member, member.id), isNull(passkeys.removedAt))),
-      ],
+      changes: (write) =>
+        removeMemberStatements(write, principal.account, { id: member.id, found, status, now: runtime.now() }),
       answer: null,
     })
     .catch(refuseMember);
+}
+
+/**
+ * Makes the statements that remove a member for good and end every way in which the member can act.
+ * @param found the condition that finds the member
+ * @param status the value of the column, or SQL for it
+ */
+export function removeMemberStatements(
+  write: RecordWriter,
+  account: AccountRef,
+  { id, found, status, now }: { id: Id<'member'>; found: SQL | undefined; status: 'removed' | SQL; now: number },
+) {
+  const columns = {
+    status,
+    invitationHash: null,
+    invitationExpiresAt: null,
+    activeSince: null,
+    eraseAt: now + keptAfterRemoval(account),
+    updatedAt: now,
+  };
+  return [
+    write.update(members).set(columns).where(found),
+    ...endCredentials(write, account.number, id),
+    write
+      .update(passkeys)
+      .set({ removedAt: now })
+      .where(and(eq(passkeys.account, account.number), eq(passkeys.member, id), isNull(passkeys.removedAt))),
+  ] as const;
 }
 
 export const removeMemberRoute = new Hono().delete(

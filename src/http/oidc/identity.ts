@@ -1,4 +1,4 @@
-import { and, type Column, eq, type SQL, sql } from 'drizzle-orm';
+import { and, type Column, eq, gte, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
 import { type Database, loadNonNull, type Reader } from '../../db/database';
 import { leastFullShard } from '../../db/least-full-shard';
@@ -8,8 +8,8 @@ import { unavailable } from '../../errors';
 import { SERVICE_AUTHORITY } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
 import { sha256 } from '../../lib/bytes';
-import { SECOND } from '../../lib/time';
-import type { Id } from '../../lib/typeid';
+import { MINUTE, SECOND } from '../../lib/time';
+import { type Id, timeOfId } from '../../lib/typeid';
 import {
   type AccountRef,
   type MemberRef,
@@ -38,12 +38,40 @@ import { type Claims, readSubject } from './jwt';
 import { findProviderKeys, verifyIdentityToken } from './keys';
 
 /** The shard with the directory of people (table `identities`), which says on which shard each one's account is. */
-const DIRECTORY = '00';
+export const DIRECTORY = '00';
 
-/** The account of a person, and its shard. */
-interface AccountLocation {
+/**
+ * For how many milliseconds an entry of the directory is kept that leads to an account which the person is about to join.
+ */
+export const JOINING_TIME = MINUTE;
+
+/** An entry of the directory: the account of a person, and its shard. */
+export interface DirectoryEntry {
   account: Id<'user'>;
   shard: string;
+  /** In milliseconds since the epoch. Later than the account if the person joined it: see {@link makeJoinedEntry}. */
+  createdAt: number;
+}
+
+/** The member as whom a person acts, and where. */
+export interface IdentityMember {
+  account: AccountRef;
+  member: MemberRef;
+  shard: string;
+  database: Database;
+  /** The rows of each preload query. */
+  loaded: unknown[];
+}
+
+/** A person whom the identity provider has named. */
+export interface Identity {
+  /** The person's key in `identities`. */
+  key: Uint8Array;
+  directory: Database;
+  /** What the directory says. It is a hint: the member's row decides. */
+  entry: DirectoryEntry | undefined;
+  /** The member as whom the person acts; null for somebody who is new, or no longer a member. */
+  member: IdentityMember | null;
 }
 
 type CallerRow = AccountRow & MemberRow;
@@ -54,7 +82,7 @@ const isNotRemoved = sql`${members.status} <> ${codeOf(MEMBER_STATUSES, 'removed
 /** Whether a credential looks like a JWT of the configured identity provider. It is not verified. */
 export function isIdentityToken(c: RequestContext, credential: string): boolean {
   const { oidc } = c.var.config;
-  return oidc !== null && readSubject(credential, oidc) !== null;
+  return oidc !== null && oidc.audience !== null && readSubject(credential, oidc) !== null;
 }
 
 /**
@@ -74,48 +102,124 @@ export async function authenticateIdentity(
   const { oidc } = c.var.config;
   const subject = oidc && readSubject(token, oidc);
   const directory = openShard(c.env, DIRECTORY, c.var.cost);
-  if (!oidc || subject === null || !directory) return failAuthentication(c);
-  const key = await sha256(JSON.stringify([oidc.issuer, subject]));
+  if (!oidc?.audience || subject === null || !directory) return failAuthentication(c);
+  const key = await identityKey(oidc, subject);
   const [[providerKeys], [known], ...loaded] = await loadNonNull(directory, [
     findProviderKeys(directory, oidc.issuer),
     findIdentity(directory, key),
     ...(await queries(directory, callerByIdentityKey(key))),
   ]);
-  const claims = await verifyIdentityToken(c, directory, token, providerKeys);
+  const claims = await verifyIdentityToken(c, directory, token, oidc.audience, providerKeys);
   if (!claims) return failAuthentication(c);
   await limitIdentity(c, key);
-  const admit = (row: CallerRow, shard: string, database: Database, loaded: unknown[]) => {
-    const account = activeAccount(row);
-    const member = activeMember(row);
-    if (!member) return null;
-    recordMemberSeen(
-      database,
-      { account: account.number, member: member.id, lastSeenAt: row.memberLastSeenAt },
-      c.var.runtime.now(),
-    );
-    return { ...makePrincipal(account, member, shard, claims), database, loaded };
-  };
-  const isHere = known?.shard === DIRECTORY && known.accountNumber !== null;
-  const admitted = isHere ? admit(known as CallerRow, DIRECTORY, directory, loaded) : null;
-  if (admitted) return admitted;
-  const find = async (location: AccountLocation) => {
-    const database = openShard(c.env, location.shard, c.var.cost);
-    if (!database) throw new Error(`shard ${location.shard} is in the directory and not bound`);
-    const found = await loadCaller(database, location.account, key, queries);
-    return found && admit(found.row, location.shard, database, found.loaded);
-  };
-  const found = known && known.shard !== DIRECTORY ? await find(known) : null;
-  if (found) return found;
-  if (!mayCreateAccount) return failAuthentication(c);
-  const created = await find(await createAccount(c, directory, key, claims, known));
-  if (!created) throw unavailable();
-  return created;
+  const place = { shard: DIRECTORY, database: directory, loaded };
+  const isHere = known?.shard === DIRECTORY;
+  const here = isHere && known.accountNumber !== null ? admit(c, known as CallerRow, place) : null;
+  const found = here ?? (isHere ? null : await findMember(c, key, known, queries));
+  if (!found && !mayCreateAccount) return failAuthentication(c);
+  const admitted = found ?? (await createOwner(c, { key, directory, entry: known }, claims, queries));
+  return { ...makePrincipal(admitted, claims), database: admitted.database, loaded: admitted.loaded };
+}
+
+/**
+ * Finds out what is known about a person whom a verified token of the identity provider names.
+ * @throws Problem `account_inactive`, also for a suspended member; `unavailable`
+ */
+export async function readIdentity(c: RequestContext, { iss, sub }: Claims): Promise<Identity> {
+  const directory = openShard(c.env, DIRECTORY, c.var.cost);
+  if (!directory || iss === undefined) throw unavailable();
+  const key = await identityKey({ issuer: iss }, sub);
+  await limitIdentity(c, key);
+  const [[entry]] = await directory.load([directory.select().from(identities).where(eq(identities.key, key))]);
+  return { key, directory, entry, member: await findMember(c, key, entry) };
+}
+
+/** A person's key in `identities`. */
+function identityKey({ issuer }: { issuer: string }, subject: string): Promise<Uint8Array> {
+  return sha256(JSON.stringify([issuer, subject]));
+}
+
+const noQueries: PreloadQueries = async () => [];
+
+/** Finds the member with an identity in the account that the directory names; null if there is none. */
+async function findMember(
+  c: RequestContext,
+  key: Uint8Array,
+  entry: DirectoryEntry | undefined,
+  queries = noQueries,
+): Promise<IdentityMember | null> {
+  if (!entry) return null;
+  const database = openShardOf(c, entry);
+  const found = await loadCaller(database, entry.account, key, queries);
+  return found && admit(c, found.row, { shard: entry.shard, database, loaded: found.loaded });
+}
+
+/**
+ * Admits the member of a row, and records that the member was seen; null if there is none.
+ * @throws Problem `account_inactive`, also for a suspended member; `unavailable`
+ */
+function admit(
+  c: RequestContext,
+  row: CallerRow,
+  place: Pick<IdentityMember, 'shard' | 'database' | 'loaded'>,
+): IdentityMember | null {
+  const account = activeAccount(row);
+  const member = activeMember(row);
+  if (!member) return null;
+  const seen = { account: account.number, member: member.id, lastSeenAt: row.memberLastSeenAt };
+  recordMemberSeen(place.database, seen, c.var.runtime.now());
+  return { account, member, ...place };
+}
+
+/**
+ * Makes an account with a person as its owner, for somebody who is a member of no account.
+ * @throws Problem `unavailable`, also while the person joins another account
+ */
+export async function createOwner(
+  c: RequestContext,
+  identity: Omit<Identity, 'member'>,
+  claims: Claims,
+  queries = noQueries,
+): Promise<IdentityMember> {
+  const entry = await createAccount(c, identity, claims);
+  const owner = await findMember(c, identity.key, entry, queries);
+  if (!owner) throw unavailable();
+  return owner;
+}
+
+/**
+ * The entry of the directory for a person who joins an account by an invitation. It is later than the account, by which
+ * it differs from the entry for an account that was made for the person: its account never gets the person as its owner.
+ */
+export function makeJoinedEntry({ account, shard }: Omit<DirectoryEntry, 'createdAt'>, now: number): DirectoryEntry {
+  return { account, shard, createdAt: Math.max(now, timeOfId(account) + 1) };
+}
+
+function wasMadeByJoining({ account, createdAt }: DirectoryEntry): boolean {
+  return timeOfId(account) < createdAt;
+}
+
+/** Finds an entry as it was read, unless it was replaced since. Its account may have moved to another shard. */
+export function isEntry(key: Uint8Array, { account, createdAt }: DirectoryEntry): SQL | undefined {
+  return and(eq(identities.key, key), eq(identities.account, account), eq(identities.createdAt, createdAt));
+}
+
+function openShardOf(c: RequestContext, { shard }: DirectoryEntry): Database {
+  const database = openShard(c.env, shard, c.var.cost);
+  if (!database) throw new Error(`shard ${shard} is in the directory and not bound`);
+  return database;
 }
 
 /** Selects the account of an identity as the directory has it; and the member, if that account is on the same shard. */
 function findIdentity(reader: Reader, key: Uint8Array) {
   return reader
-    .select({ account: identities.account, shard: identities.shard, ...accountColumns, ...memberColumns })
+    .select({
+      account: identities.account,
+      shard: identities.shard,
+      createdAt: identities.createdAt,
+      ...accountColumns,
+      ...memberColumns,
+    })
     .from(identities)
     .leftJoin(accounts, eq(accounts.id, identities.account))
     .leftJoin(members, isMemberWithIdentity(key))
@@ -168,37 +272,43 @@ async function chooseShard(c: RequestContext): Promise<string> {
  * and decides the identifier and the shard, so that concurrent requests create the same account.
  *
  * Does the missing part where an account exists without a member for the person: it was created before accounts had
- * members, or a crash came between. A person who was removed from the account that the directory names gets a new one.
- * @param known the entry of the directory
+ * members, or a crash came between. A person who was removed from the account that the directory names gets a new one,
+ * and so does a person who began to join it and did not finish within {@link JOINING_TIME}.
+ * @throws Problem `unavailable` while the person joins the account that the directory names
  */
 async function createAccount(
   c: RequestContext,
-  directory: Database,
-  key: Uint8Array,
+  { key, directory, entry }: Omit<Identity, 'member'>,
   claims: Claims,
-  known: AccountLocation | undefined,
-): Promise<AccountLocation> {
-  const { runtime, cost } = c.var;
+): Promise<DirectoryEntry> {
+  const { runtime } = c.var;
   const now = runtime.now();
-  const chosen = { account: newId(runtime, 'user'), shard: await chooseShard(c) };
-  const left = known && (await wasRemoved(c, known, key)) ? sql.param(known.account, identities.account) : null;
-  const replace = (column: Column) =>
-    sql`iif(${identities.account} = ${left}, excluded.${sql.identifier(column.name)}, ${column})`;
+  const chosen = { account: newId(runtime, 'user'), shard: await chooseShard(c), createdAt: now };
+  const wasMember = entry !== undefined && (await wasRemovedSince(c, entry, key));
+  const isJoined = entry !== undefined && wasMadeByJoining(entry);
+  if (isJoined && !wasMember && now < entry.createdAt + JOINING_TIME) throw unavailable();
+  const isLeft = entry && (wasMember || isJoined) ? isEntry(key, entry) : sql`false`;
+  const replace = (column: Column) => sql`iif(${isLeft}, excluded.${sql.identifier(column.name)}, ${column})`;
   const [[home = chosen]] = await new Ledger(directory, SERVICE_AUTHORITY).write({
     changes: (write) => [
       write
         .insert(identities)
-        .values({ key, ...chosen, createdAt: now })
+        .values({ key, ...chosen })
         // Usually changes nothing, but makes RETURNING give the existing row.
         .onConflictDoUpdate({
           target: identities.key,
-          set: { account: replace(identities.account), shard: replace(identities.shard) },
+          set: {
+            account: replace(identities.account),
+            shard: replace(identities.shard),
+            createdAt: replace(identities.createdAt),
+          },
         })
-        .returning({ account: identities.account, shard: identities.shard }),
+        .returning({ account: identities.account, shard: identities.shard, createdAt: identities.createdAt }),
     ],
   });
-  const database = openShard(c.env, home.shard, cost);
-  if (!database) throw new Error(`shard ${home.shard} is in the directory and not bound`);
+  // A concurrent request made the person join an account, which is not the person's own.
+  if (wasMadeByJoining(home)) return home;
+  const database = openShardOf(c, home);
   const row = {
     id: home.account,
     email: readEmail(claims),
@@ -239,28 +349,34 @@ async function createAccount(
   return home;
 }
 
-/** Whether the person was a member of an account and was removed. */
-async function wasRemoved(c: RequestContext, { account, shard }: AccountLocation, key: Uint8Array): Promise<boolean> {
-  const database = openShard(c.env, shard, c.var.cost);
-  if (!database) throw new Error(`shard ${shard} is in the directory and not bound`);
+/** Whether the person was removed from the account of an entry since the entry was made. */
+async function wasRemovedSince(c: RequestContext, entry: DirectoryEntry, key: Uint8Array): Promise<boolean> {
+  const database = openShardOf(c, entry);
   const [found] = await database.load([
     database
       .select({ id: members.id })
       .from(members)
       .innerJoin(accounts, eq(accounts.number, members.account))
-      .where(and(eq(accounts.id, account), eq(members.identity, key), eq(members.status, 'removed')))
+      .where(
+        and(
+          eq(accounts.id, entry.account),
+          eq(members.identity, key),
+          eq(members.status, 'removed'),
+          gte(members.updatedAt, entry.createdAt),
+        ),
+      )
       .limit(1),
   ]);
   return found.length > 0;
 }
 
-/** The `email` claim if it looks like an address, else an empty text. It is displayed, and authorizes nothing. */
-function readEmail({ email }: Claims): string {
+/** The `email` claim if it looks like an address, else an empty text. */
+export function readEmail({ email }: Claims): string {
   return typeof email === 'string' && email.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(email) ? email : '';
 }
 
 /** The principal and the credential reference for a verified JWT. */
-function makePrincipal(account: AccountRef, member: MemberRef, shard: string, { scope, exp }: Claims) {
+function makePrincipal({ account, member, shard }: IdentityMember, { scope, exp }: Claims) {
   const expiresAt = exp * SECOND;
   const scopes = limitToRole(grantedScopes(scope), member.role);
   const principal: UserPrincipal = { kind: 'user', shard, account, member, token: null, scopes, expiresAt };

@@ -32,6 +32,7 @@ export function findProviderKeys(reader: Reader, issuer: string) {
 /**
  * Verifies a JWT with the identity provider's keys. Fetches and stores new keys if the stored ones are old or lack the
  * key of the JWT.
+ * @param audience the value that its `aud` must have
  * @returns its claims; null if it is not valid
  * @throws Problem `unavailable` if there are no usable keys, neither stored nor fetched
  */
@@ -39,15 +40,17 @@ export async function verifyIdentityToken(
   c: RequestContext,
   directory: Database,
   token: string,
+  audience: string,
   stored: ProviderKeys | undefined,
 ): Promise<Claims | null> {
   const { config, runtime } = c.var;
   const { oidc } = config;
   if (!oidc) return null;
+  const expected = { issuer: oidc.issuer, audience };
   const now = runtime.now();
   const usable = usableKeys(stored, now);
   if (stored && usable && now - stored.fetchedAt < REFRESH_AFTER) {
-    const claims = await verifyJwt(token, usable, oidc, now);
+    const claims = await verifyJwt(token, usable, expected, now);
     if (claims !== 'unknown key') return claims;
   }
   const isDue = !stored || stored.askedAt <= now - MIN_REFRESH_INTERVAL;
@@ -57,7 +60,7 @@ export async function verifyIdentityToken(
   const mayWait = !hasClaim && !usable && (isDue || stored.isAsked);
   const keys = refreshed ?? usable ?? (mayWait ? await waitForKeys(runtime, directory, oidc) : null);
   if (!keys) throw unavailable();
-  const claims = await verifyJwt(token, keys, oidc, now);
+  const claims = await verifyJwt(token, keys, expected, now);
   return claims === 'unknown key' ? null : claims;
 }
 

@@ -145,10 +145,7 @@ describe('evaluation', () => {
   });
 
   it('is replayed: what a draft sends to people counts as neither right nor wrong', async () => {
-    const { account, agent, people, ...scene } = await makeReview(
-      ({ length }: People) => ({ approvals: length }),
-      ['approver'],
-    );
+    const { account, agent, people, ...scene } = await makeReview({}, ['approver']);
     const { id } = await agent.request();
     await approve(scene, people[0], id);
     const { body } = await account.must(200, 'POST', '/v1/policies/replay', { policy: { ...RULE, name: 'Draft' } });

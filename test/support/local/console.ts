@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { type Browser, chromium } from 'playwright-core';
+import { copyProject } from './project';
+import { freePort } from './service';
+
+/** The path of Chromium; undefined if it is not installed. */
+export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+if (!CHROMIUM) console.warn('the console is not tested in a browser: Chromium is not installed');
+
+/** A service that `npm start` runs, and a browser. */
+export interface LocalConsole {
+  origin: string;
+  /** The operator token. */
+  operator: string;
+  browser: Browser;
+  /** Makes an account, and returns the address of its owner's invitation. */
+  inviteOwner(email?: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a service in a folder of its own.
+ * @param port the port of the service
+ * @param variables settings of the service
+ */
+export async function startConsole(
+  port: Promise<number> | number = freePort(),
+  variables: Record<string, string> = {},
+): Promise<LocalConsole> {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-console-'));
+  const state = copyProject(folder);
+  const settings = join(folder, '.dev.vars');
+  writeFileSync(
+    settings,
+    Object.entries(variables)
+      .map(([name, value]) => `${name}="${value}"\n`)
+      .join(''),
+  );
+  const env = { ...process.env, PORT: String(await port), CI: 'true', WRANGLER_SEND_METRICS: 'false' };
+  const service = spawn(process.execPath, [join(folder, 'src/dev/start.ts')], { cwd: folder, env, stdio: 'ignore' });
+  for (const deadline = Date.now() + 120_000; !existsSync(join(state, 'demo-account.json')); ) {
+    if (Date.now() > deadline || service.exitCode !== null) throw new Error('the service did not start');
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+  const origin = `http://localhost:${env.PORT}`;
+  const operator = parseEnv(readFileSync(settings, 'utf8')).ADMIN_TOKEN ?? '';
+  const browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
+  return {
+    ...{ origin, operator, browser },
+    inviteOwner: async (email = 'ada@example.com') => {
+      const answer = await fetch(`${origin}/v1/admin/users`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${operator}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ email, name: 'Example Ltd' }),
+      });
+      const account = (await answer.json()) as { owner: { invitation: { url: string } } };
+      return account.owner.invitation.url;
+    },
+    stop: async () => {
+      await browser.close();
+      const ended = new Promise((resolve) => service.once('exit', resolve));
+      service.kill('SIGTERM');
+      await ended;
+      rmSync(folder, { recursive: true, maxRetries: 5, retryDelay: 200 });
+    },
+  };
+}
