@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
 import { CONTENTS } from '../support/life';
 import { makeMember } from '../support/members';
+import { addReview } from '../support/reviews';
 import { countRows, emptyTables } from '../support/tables';
 import { makeWebhook } from '../support/webhooks';
 import { type TestAccount, World } from '../support/world';
@@ -34,7 +35,8 @@ async function makeLife(world: World) {
   }
   await world.deliver();
   const further = await account.limitedToken('account:read');
-  await makeMember(account, 'approver');
+  const member = await makeMember(account, 'approver');
+  if (agents[0]) await addReview(account, agents[0], member);
   const policy = { name: 'Reports', effect: 'approve', actions: ['report.*'], resources: ['*'] };
   await account.must(201, 'POST', '/v1/policies', policy);
   const range = { start_date: '2026-01-01', end_date: '2026-12-31' };

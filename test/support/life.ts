@@ -1,4 +1,5 @@
 import { makeMember, type TestMember } from './members';
+import { addReview } from './reviews';
 import { makeWebhook } from './webhooks';
 import type { Json, TestAccount, TestAgent, World } from './world';
 
@@ -40,6 +41,7 @@ export async function makeLife(world: World): Promise<Life> {
   await account.must(201, 'POST', '/v1/policies', policy);
   const further = await account.limitedToken('account:read');
   const member = await makeMember(account, 'approver');
+  if (agents[0]) await addReview(account, agents[0], member);
   await world.deliver();
   await world.sweep();
   await world.deliver();

@@ -39,6 +39,14 @@ export async function makeReview(
   return { world, account, agent: await account.agent(), policy: body, people };
 }
 
+/** Makes a review policy for one action, and a permission that a member approves under it. */
+export async function addReview(account: TestAccount, agent: TestAgent, member: TestMember): Promise<void> {
+  const policy = { name: 'Reviewed', effect: 'review', actions: ['review.me'], resources: ['*'] };
+  await account.must(201, 'POST', '/v1/policies', policy);
+  const { id } = await agent.request({ action: 'review.me' });
+  await approve(account, member, id);
+}
+
 /** Approves a permission with a member's credential. */
 export function approve({ world }: Pick<ReviewScene, 'world'>, member: TestMember, id: string, body: Json = {}) {
   return world.call('POST', `/v1/permissions/${id}/approve`, { token: member.token, body });
