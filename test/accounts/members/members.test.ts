@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { idBytes } from '../../../src/lib/typeid';
+import { Browser } from '../../support/browser';
 import { depth } from '../../support/depth';
 import { FaultyDatabase } from '../../support/faults';
 import { makeMember, makeToken } from '../../support/members';
@@ -89,6 +90,23 @@ describe('an invitation', () => {
     expect(code(await account.call('POST', `/v1/members/${active.id}/invitation`))).toEqual([409, 'conflict']);
     await account.must(204, 'DELETE', `/v1/members/${member.id}`);
     expect(code(await account.call('POST', `/v1/members/${member.id}/invitation`))).toEqual([409, 'conflict']);
+  });
+
+  it('of an owner that has expired is renewed by the operator', async () => {
+    const account = await new World().account();
+    const { world } = account;
+    const invite = (email: string) =>
+      world.call('POST', `/v1/admin/users/${account.id}/owner`, { token: operator, body: { email } });
+    const first = await invite('second@example.com');
+    world.advance(7 * 86_400_000 - 1);
+    expect(code(await invite('second@example.com'))).toEqual([409, 'conflict']);
+    world.advance(1);
+    const { status, body } = await invite('Second@Example.com');
+    expect([status, body.id, body.status]).toEqual([201, first.body.id, 'invited']);
+    expect((await new Browser(world).get(new URL(first.body.invitation.url).pathname)).status).toBe(404);
+    expect((await new Browser(world).join(body.invitation.url)).status).toBe(201);
+    world.advance(7 * 86_400_000);
+    expect(code(await invite('second@example.com'))).toEqual([409, 'conflict']);
   });
 
   it('of an owner comes from the operator, or from an owner', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import guide from '../../../src/docs/guides/policies.md?raw';
 import { makeMember } from '../../support/members';
 import { approve, makeReview } from '../../support/reviews';
 import { type Json, World } from '../../support/world';
@@ -97,6 +98,17 @@ describe('a review policy', () => {
     const { body } = await account.must(200, 'GET', path);
     expect(body.effect === 'deny' ? body.review : body.review.allow_self).toBe(body.effect === 'deny' ? null : true);
   });
+});
+
+it('the review policy in the guide is accepted, and every field of its table exists', async () => {
+  const account = await new World().account();
+  for (let i = 0; i < 2; i++) await makeMember(account, 'approver');
+  const section = guide.slice(guide.indexOf('## Send requests to reviewers'));
+  const [, policy = ''] = /```json\n([\s\S]+?)```/.exec(section) ?? [];
+  const { body } = await account.must(201, 'POST', '/v1/policies', JSON.parse(policy));
+  const table = section.slice(section.indexOf('| in `review`'), section.indexOf('Reviewers are active'));
+  const named = [...table.matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell = '']) => cell.match(/[a-z_]+/g) ?? []);
+  expect(named.toSorted()).toEqual(Object.keys(body.review).toSorted());
 });
 
 describe('evaluation', () => {
