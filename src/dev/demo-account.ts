@@ -11,6 +11,13 @@ export interface DemoAccount {
   id: string;
   email: string;
   token: string;
+  /** The invitation of its owner. */
+  invitation: Invitation;
+}
+
+interface Invitation {
+  url: string;
+  expires_at: string;
 }
 
 /** The last demo account that was created; null if there is none. */
@@ -30,12 +37,38 @@ export async function ensureDemoAccount(origin: string, adminToken: string): Pro
     if (answer.status === 200) return kept;
     if (answer.status !== 401 && answer.status !== 403) throw new UnexpectedAnswer('GET', '/v1/me', answer);
   }
-  const made = await new Api(origin, adminToken).call<{ id: string; email: string; token: { token: string } }>(
-    'POST',
-    '/v1/admin/users',
-    { email: 'demo@example.com', name: 'Demo', plan: 'enterprise' },
-  );
-  const account = { id: made.id, email: made.email, token: made.token.token };
+  const made = await new Api(origin, adminToken).call<{
+    id: string;
+    email: string;
+    token: { token: string };
+    owner: { invitation: Invitation };
+  }>('POST', '/v1/admin/users', { email: 'demo@example.com', name: 'Demo', plan: 'enterprise' });
+  const { id, email, token, owner } = made;
+  return keep({ id, email, token: token.token, invitation: owner.invitation });
+}
+
+/**
+ * Returns the page at which the owner of the demo account joins; once the owner has joined, the page to sign in. An
+ * invitation that has expired is renewed.
+ */
+export async function findConsole(origin: string, adminToken: string, account: DemoAccount): Promise<string> {
+  const user = new Api(origin, account.token);
+  const owners = await user.call<{ data: object[] }>('GET', '/v1/members?role=owner&status=active');
+  if (owners.data.length > 0) return `${origin}/console/sign-in`;
+  let { invitation } = account;
+  if (!invitation || Date.parse(invitation.expires_at) <= Date.now()) {
+    const operator = new Api(origin, adminToken);
+    const path = `/v1/admin/users/${account.id}/owner`;
+    const answer = await operator.ask<{ invitation: Invitation }>('POST', path, { email: account.email });
+    // Somebody has invited another owner.
+    if (answer.status !== 201) return `${origin}/console/sign-in`;
+    invitation = answer.body.invitation;
+    keep({ ...account, invitation });
+  }
+  return origin + new URL(invitation.url).pathname;
+}
+
+function keep(account: DemoAccount): DemoAccount {
   mkdirSync(dirname(FILE), { recursive: true });
   writeFileSync(FILE, `${JSON.stringify(account, null, 2)}\n`, { mode: 0o600 });
   return account;

@@ -2,6 +2,7 @@ import { localOrigin, readPort } from './address.ts';
 import { Api, type ApiAnswer, type ProblemDocument, UnexpectedAnswer } from './api.ts';
 import { registerAgents, rotateKey } from './demo/agents.ts';
 import { askForPermissions, decideRequests } from './demo/requests.ts';
+import { playReview } from './demo/review.ts';
 import { revokeTokens, useTokens } from './demo/tokens.ts';
 import type { Actor, AuditEntry, PlannedRequest } from './demo/types.ts';
 import { readDemoAccount } from './demo-account.ts';
@@ -36,6 +37,7 @@ async function play(): Promise<void> {
     say(`Refused: ${what} (${answer.status} ${code}${reason ? `, ${reason}` : ''})`);
   }
 
+  await showReview(origin, user, actors);
   await playRotation(origin, user, actors);
   await showAudit(user, actors, requests);
   await showStatistics(user, actors);
@@ -74,6 +76,16 @@ async function playRefusals(user: Api, requests: PlannedRequest[], spare: Planne
     await attempt(waiting, 'approves its own request', `/v1/permissions/${waiting.permission.id}/approve`, {});
   }
   return { refused, revoked };
+}
+
+async function showReview(origin: string, user: Api, [actor]: Actor[]): Promise<void> {
+  if (!actor) return;
+  const { people, paid, waiting, refused } = await playReview(origin, user, actor);
+  heading('Review');
+  say(`${people.map(({ name }) => name).join(' and ')} review payouts: both have to approve, each with a passkey`);
+  say(`${paid.id} is ${paid.status}, signed by both`);
+  say(`${waiting.id} is ${waiting.status}: it waits for a second approval`);
+  say(`Refused: the account's own token approves (${refused.status} ${refused.body.code})`);
 }
 
 async function playRotation(origin: string, user: Api, actors: Actor[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { DEFAULT_PORT, localOrigin, readPort, requireFreePort } from './address.ts';
 import { requireSupportedCrons, triggerCrons } from './crons.ts';
 import { applyMigrations } from './database.ts';
-import { type DemoAccount, ensureDemoAccount } from './demo-account.ts';
+import { type DemoAccount, ensureDemoAccount, findConsole } from './demo-account.ts';
 import { claimFolder } from './instance.ts';
 import { ensureLocalSettings } from './local-settings.ts';
 import { prepareLocalDeployment } from './local-shards.ts';
@@ -40,7 +40,7 @@ async function serve(port: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   const account = await ensureDemoAccount(server.origin, settings.ADMIN_TOKEN);
   void triggerCrons(server.origin, crons, signal);
-  printWelcome(server.origin, account);
+  printWelcome(server.origin, account, await findConsole(server.origin, settings.ADMIN_TOKEN, account));
 
   await server.exit;
   if (!signal.aborted) throw new UserError('The service ended by itself. Start it again: npm start');
@@ -63,13 +63,14 @@ function chooseVariables(port: number, publicUrl: string): Record<string, string
   return publicUrl === localOrigin(DEFAULT_PORT) ? { PUBLIC_URL: localOrigin(port) } : {};
 }
 
-function printWelcome(origin: string, { email, token }: DemoAccount): void {
+function printWelcome(origin: string, { email, token }: DemoAccount, consolePage: string): void {
   console.log(`
 Countersign runs on ${origin}
 
   API reference ${origin}/docs
   Demo account  ${email}
   User token    ${token}
+  Console       ${consolePage}
 
 Create a first agent:
 
