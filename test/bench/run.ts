@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measureBundle, measureStartup } from './bundle.ts';
 import { measureExports } from './exports.ts';
+import { measureMigration } from './migration.ts';
 import { measureMoves } from './moves.ts';
 import { measureExpiry, measureOperations } from './operations.ts';
 import { measurePolicies } from './policy-operations.ts';
@@ -28,6 +29,7 @@ const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<vo
   sealing: measureSealing,
   retention: measureRetention,
   moves: measureMoves,
+  migration: measureMigration,
   bundle: measureBundle,
   startup: measureStartup,
 };
