@@ -1,24 +1,41 @@
-import { and, eq, lte, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, lte, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
+import { aliased } from '../db/columns';
+import type { Reader } from '../db/database';
 import { accounts, members } from '../db/schema';
 import { accountNumberSql, operatorActivity } from '../http/activity';
-import type { OperatorContext, Shard } from '../http/context';
+import type { OperatorContext, RequestContext, Shard } from '../http/context';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import { operatorAccess } from '../http/operator-access';
 import type { RecordWriter } from '../ledger/ledger';
 import { lazy } from '../lib/lazy';
-import { accountInPath, type LocatedAccount, requireLocatedAccount } from './account';
+import { parseId } from '../lib/typeid';
+import { type LocatedAccount, requireLocatedAccount } from './account';
 import { InvitedMember, makeInvitation } from './members/invitation';
 import { makeInvitedMember } from './members/invite';
-import { isMemberWithId, type MemberRow, memberFields, memberRow, presentMember, refuseMember } from './members/member';
+import { isMemberWithId, type MemberRow, memberFields, presentMember, refuseMember } from './members/member';
 
 const OwnerInvitation = lazy(() =>
   z
     .strictObject({ email: memberFields().email, name: memberFields().name.optional() })
     .meta({ id: 'OwnerInvitation', examples: [{ email: 'ada@example.com', name: 'Ada Lovelace' }] }),
 );
+
+/** An invited owner whose invitation has expired. */
+type ExpiredOwner = Pick<MemberRow, 'id' | 'email' | 'name' | 'createdAt'>;
+
+/** The other columns of an invited owner. */
+const INVITED_OWNER = {
+  role: 'owner',
+  status: 'invited',
+  identity: null,
+  lastSeenAt: null,
+  activeSince: null,
+  eraseAt: null,
+  hasPasskey: false,
+} as const;
 
 /**
  * Invites an owner to an account: the first one of an older account, or a new one after all owners are lost. An owner with
@@ -27,24 +44,20 @@ const OwnerInvitation = lazy(() =>
  */
 export async function inviteOwner(
   context: OperatorContext,
-  { account: { shard, row }, email, name }: { account: LocatedAccount; email: string; name?: string | undefined },
+  {
+    account: { shard, row },
+    expired,
+    email,
+    name,
+  }: { account: LocatedAccount; expired: ExpiredOwner[]; email: string; name?: string | undefined },
 ): Promise<InvitedMember> {
-  const [[invited]] = await shard.reader.load([
-    shard.reader
-      .select(memberRow)
-      .from(members)
-      .where(
-        and(
-          eq(members.account, row.number),
-          sql`${members.email} = ${email} collate nocase`,
-          eq(members.status, 'invited'),
-          eq(members.role, 'owner'),
-          lte(members.invitationExpiresAt, context.runtime.now()),
-        ),
-      ),
-  ]);
+  const invited = expired.find((owner) => owner.email?.toLowerCase() === email.toLowerCase());
   const { member, store, number } = invited
-    ? await renewOwner(context, { shard, account: row.number, owner: { ...invited, name: name ?? invited.name } })
+    ? await renewOwner(context, {
+        shard,
+        account: row.number,
+        owner: { ...invited, name: name ?? invited.name },
+      })
     : {
         number: accountNumberSql(row.id),
         ...(await makeInvitedMember(context, {
@@ -71,15 +84,41 @@ export async function inviteOwner(
  */
 async function renewOwner(
   context: OperatorContext,
-  { shard, account, owner }: { shard: Shard; account: number; owner: MemberRow },
+  { shard, account, owner }: { shard: Shard; account: number; owner: ExpiredOwner },
 ) {
   const { invitation, columns } = await makeInvitation(context, shard.name);
   const updatedAt = context.runtime.now();
-  const member: InvitedMember = { ...presentMember({ ...owner, updatedAt }), invitation };
+  const member: InvitedMember = { ...presentMember({ ...INVITED_OWNER, ...owner, ...columns, updatedAt }), invitation };
   const found = and(isMemberWithId(account, owner.id), eq(members.status, 'invited'), eq(members.role, 'owner'));
   const changed = { ...columns, name: owner.name, updatedAt };
   const store = (write: RecordWriter) => write.update(members).set(changed).where(found);
   return { member, store, number: sql<number>`(select ${members.account} from ${members} where ${found})` };
+}
+
+/** A preload of the account in the path, with its invited owners whose invitations have expired: one row for each. */
+function accountAndExpiredOwners(c: RequestContext, reader: Reader) {
+  const id = parseId('user', c.req.param('id') ?? '');
+  const isExpired = and(
+    eq(members.account, accounts.number),
+    eq(members.role, 'owner'),
+    eq(members.status, 'invited'),
+    lte(members.invitationExpiresAt, c.var.runtime.now()),
+  );
+  return (
+    id && {
+      query: reader
+        .select({
+          ...getTableColumns(accounts),
+          ownerId: aliased(members.id, 'owner_id'),
+          ownerEmail: aliased(members.email, 'owner_email'),
+          ownerName: aliased(members.name, 'owner_name'),
+          ownerCreatedAt: aliased(members.createdAt, 'owner_created_at'),
+        })
+        .from(accounts)
+        .leftJoin(members, isExpired)
+        .where(eq(accounts.id, id)),
+    }
+  );
 }
 
 export const inviteOwnerRoute = new Hono().post(
@@ -95,11 +134,15 @@ export const inviteOwnerRoute = new Hono().post(
     pathId: 'user',
     problems: ['conflict'],
   }),
-  operatorAccess(accountInPath),
+  operatorAccess(accountAndExpiredOwners),
   noQuery(),
   body(OwnerInvitation),
   async (c) => {
-    const input = { account: requireLocatedAccount(c.var.loaded), ...c.req.valid('json') };
+    const rows = c.var.loaded.flatMap(({ loaded }) => loaded ?? []);
+    const expired = rows.flatMap(({ ownerId: id, ownerEmail: email, ownerName: name, ownerCreatedAt: createdAt }) =>
+      id === null ? [] : [{ id, email, name, createdAt }],
+    );
+    const input = { account: requireLocatedAccount(c.var.loaded), expired, ...c.req.valid('json') };
     return answer(c, await inviteOwner(c.var.operator, input));
   },
 );

@@ -5,7 +5,7 @@ import { ConstraintError } from '../db/database';
 import { agents, members } from '../db/schema';
 import { invalidRequest, notFound } from '../errors';
 import { userAccess } from '../http/access';
-import { userActivity } from '../http/activity';
+import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
 import { idText } from '../http/fields';
 import { atLeastOneField, body, noQuery } from '../http/input';
@@ -14,7 +14,6 @@ import { pathId } from '../http/path-id';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
 import { Agent, agentFields, agentOwnerSql, isAgentWithId, presentAgent } from './agent';
-import { getAgent } from './get';
 
 const AgentUpdate = lazy(() =>
   atLeastOneField(
@@ -41,38 +40,37 @@ export async function updateAgent(
   const account = context.principal.account.number;
   const owner = fields.owner_id;
   const columns = {
-    name: fields.name,
+    name: owner ? ifActiveMember(account, owner, fields.name) : fields.name,
     description: fields.description === '' ? null : fields.description,
     metadata: fields.metadata,
     isActive: fields.is_active,
     owner,
     updatedAt: context.runtime.now(),
   };
-  const number = agentOwnerSql(account, id);
-  const changed = {
-    account: owner ? ifActiveMember(account, owner, number) : number,
-    changes: Object.keys(fields),
-  };
+  const changed = { account: agentOwnerSql(account, id), changes: Object.keys(fields) };
   const [[row]] = await context.ledger
     .change({
       record: userActivity(context, 'agent.updated', id, changed),
       changes: (write) => [write.update(agents).set(columns).where(isAgentWithId(account, id)).returning()],
       answer: null,
     })
-    .catch(async (error: unknown) => {
-      if (!(error instanceof ConstraintError)) throw error;
-      // Says which of the two is missing: the agent, or the member.
-      await getAgent(context, { id });
-      throw invalidRequest([{ path: 'body.owner_id', message: 'must be the id of an active member of the account' }]);
+    .catch((error: unknown) => {
+      if (error instanceof ConstraintError && error.subject === 'agents.name') {
+        throw invalidRequest([{ path: 'body.owner_id', message: 'must be the id of an active member of the account' }]);
+      }
+      return asNotFound('agent')(error);
     });
   if (!row) throw notFound('agent');
   return presentAgent(row);
 }
 
-/** SQL for a value, or NULL unless the account has this member and the member is active. */
-function ifActiveMember(account: number, id: Id<'member'>, value: SQL<number>): SQL<number> {
-  const isActive = and(eq(members.account, account), eq(members.id, id), eq(members.status, 'active'));
-  return sql<number>`iif(exists (select 1 from ${members} where ${isActive}), ${value}, null)`;
+/**
+ * The new name of an agent, or its present one, as SQL: NULL, which the column refuses, unless the member who is to own
+ * the agent is active.
+ */
+function ifActiveMember(account: number, owner: Id<'member'>, name: string | undefined): SQL {
+  const isActive = and(eq(members.account, account), eq(members.id, owner), eq(members.status, 'active'));
+  return sql`iif(exists (select 1 from ${members} where ${isActive}), ${name ?? agents.name}, null)`;
 }
 
 export const updateAgentRoute = new Hono().put(

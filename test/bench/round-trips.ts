@@ -30,6 +30,7 @@ async function callEverything(report: Report, origin: string): Promise<void> {
   const anybody = new Client(origin, 'nobody');
 
   await callAccounts(operator, user, id);
+  await callMembers(operator, user, id);
   await callAgents(user, first.id, second.id);
   await callPermissions(user, agent);
   await callAudit(user, first.id);
@@ -55,6 +56,22 @@ async function callAccounts(operator: Client, user: Client, id: string): Promise
   const created = await user.expect<{ id: string }>(201, 'POST', '/v1/me/tokens', { scopes: ['audit:read'] });
   await user.expect(204, 'DELETE', `/v1/me/tokens/${created.body.id}`);
   await user.expect(404, 'DELETE', `/v1/me/tokens/${created.body.id}`);
+}
+
+async function callMembers(operator: Client, user: Client, account: string): Promise<void> {
+  const owner = { email: 'another@example.com' };
+  await operator.expect(201, 'POST', `/v1/admin/users/${account}/owner`, owner);
+  await operator.expect(409, 'POST', `/v1/admin/users/${account}/owner`, owner);
+  const member = { email: 'approver@example.com', role: 'approver' };
+  const { body } = await user.expect<{ id: string }>(201, 'POST', '/v1/members', member);
+  await user.expect(409, 'POST', '/v1/members', member);
+  await user.expect(200, 'GET', '/v1/members?role=approver');
+  await user.expect(200, 'GET', `/v1/members/${body.id}`);
+  await user.expect(200, 'PUT', `/v1/members/${body.id}`, { name: 'Bench' });
+  await user.expect(201, 'POST', `/v1/members/${body.id}/invitation`);
+  await user.expect(204, 'DELETE', `/v1/members/${body.id}`);
+  await user.expect(200, 'GET', '/v1/me/sessions');
+  await user.expect(200, 'GET', '/v1/me/passkeys');
 }
 
 async function callAgents(user: Client, first: string, second: string): Promise<void> {
