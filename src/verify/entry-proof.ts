@@ -3,6 +3,7 @@ import { CannotCheck, entryFault, Fault, type Report } from './findings.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson } from './json.ts';
 import { sha256, verifyInclusion } from './merkle.ts';
 import { decodeBase64 } from './note.ts';
+import type { VoteChecker } from './vote-checker.ts';
 
 const HASH = /^[0-9a-f]{64}$/;
 const SALT = /^[0-9a-f]{32}$/;
@@ -15,10 +16,15 @@ export function isEntryProof(value: Json): value is JsonObject {
 /**
  * Checks that a proof of a single entry is right, and proves this entry. Does not check the checkpoint's signature.
  * @param entry the answer of `GET /v1/audit/:id`
+ * @param votes receives the entry
  * @throws Fault if the proof is malformed, or is not of the tree of its checkpoint. Every other fault is in the report.
  * @throws CannotCheck if `entry` is not an audit entry
  */
-export function checkEntryProof(proof: JsonObject, entry: Json): { report: Report; checkpoint: Checkpoint } {
+export function checkEntryProof(
+  proof: JsonObject,
+  entry: Json,
+  votes: VoteChecker,
+): { report: Report; checkpoint: Checkpoint } {
   if (!isJsonObject(entry)) throw new CannotCheck('The proof is for a single entry, but the file is not an entry');
   const { sequence, leaf_input, tree_size, root_hash } = proof;
   const checkpoint = readCheckpoint(proof.checkpoint ?? null, "The proof's checkpoint");
@@ -48,6 +54,7 @@ export function checkEntryProof(proof: JsonObject, entry: Json): { report: Repor
     'changed',
     'does not lead to the root of the checkpoint',
   );
+  votes.take({ sequence, id: id ?? '', entry });
   const report: Report = {
     ...newReport(checkpoint),
     proven: [`Entry ${sequence} (${id}) is in the log, unchanged since it was sealed.`],

@@ -21,6 +21,9 @@ export class InvalidRow extends Error {
   }
 }
 
+/** A row has no details, because the export was requested without them. */
+export class NoDetails extends InvalidRow {}
+
 const IDS = ['id', 'user_id', 'agent_id', 'permission_request_id'];
 const TEXTS = [...IDS, 'event_type', 'ip_address', 'user_agent', 'created_at'];
 const COLUMNS = [...TEXTS, 'sequence', 'details', 'action', 'resource'];
@@ -37,7 +40,7 @@ export function readRow(value: Json): Row {
   const refuse = (reason: string) => new InvalidRow(reason, id);
 
   const { sequence, details, action, resource } = value;
-  if (details === undefined) throw refuse('it has no details; only an export with details can be verified');
+  if (details === undefined) throw new NoDetails('it has no details; only an export with details can be verified', id);
   const missing = COLUMNS.find((name) => value[name] === undefined);
   if (missing) throw refuse(`it has no ${missing}`);
   const foreign = Object.keys(value).find((name) => !COLUMNS.includes(name));

@@ -7,6 +7,8 @@ import { type Leaf, ProofFile, type ProofHeader, type Subtree } from './proof-fi
 import { RangeSet } from './ranges.ts';
 import { RequestFilter } from './request-filter.ts';
 import { readRows } from './rows.ts';
+import { isSettling } from './settlement.ts';
+import type { VoteChecker } from './vote-checker.ts';
 
 /** The result of {@link checkExport}. */
 export interface ExportCheck {
@@ -31,6 +33,8 @@ export interface ExportCheckOptions {
   sizes?: number[];
   /** The sequence up to which every entry must be in the file or recorded as erased; absent for a part of a log. */
   completeTo?: number;
+  /** Receives the entries of the file, in the order of the log. */
+  votes?: VoteChecker;
   /** Time limit for decoding a Parquet row group, in milliseconds. */
   groupTimeoutMs?: number | undefined;
 }
@@ -53,6 +57,7 @@ class ExportChecker {
   private readonly filter: RequestFilter;
   private readonly erased: RangeSet;
   private readonly completeTo: number | undefined;
+  private readonly votes: VoteChecker | null;
   private readonly sizes: Set<number>;
   private readonly roots = new Map<number, Buffer>();
   private readonly sealedEmpty = new Set<number>();
@@ -66,13 +71,16 @@ class ExportChecker {
   /** An entry with a larger sequence than expected, and whether the proof lists it later. */
   private early: { row: Row; listed: boolean } | null = null;
 
-  constructor(file: string, proof: ProofFile, { sizes = [], completeTo, groupTimeoutMs }: ExportCheckOptions) {
+  constructor(file: string, proof: ProofFile, { sizes = [], completeTo, votes, groupTimeoutMs }: ExportCheckOptions) {
     this.proof = proof;
     this.rows = readRows(file, proof.head.format, groupTimeoutMs);
     this.filter = new RequestFilter(proof.head.request);
     this.erased = new RangeSet(proof.head.erased.flatMap(({ ranges }) => ranges));
     this.sizes = new Set(sizes);
     this.completeTo = completeTo;
+    // Without the ends of requests there are no votes, and all requests would have to be remembered.
+    const hasVotes = proof.head.request.event_types?.some(isSettling) ?? true;
+    this.votes = hasVotes && votes ? votes : null;
   }
 
   async run(file: string): Promise<ExportCheck> {
@@ -146,6 +154,7 @@ class ExportChecker {
         await this.explainOther(row, leaf);
       } else {
         this.judge(row, leaf);
+        this.votes?.take(row);
       }
     } catch (error) {
       if (!(error instanceof InvalidRow)) throw error;

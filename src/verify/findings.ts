@@ -1,5 +1,5 @@
 /**
- * The kinds of faults: of one entry (`changed`, `missing`, `added`, `swapped`), of the file, the proof or a checkpoint,
+ * The kinds of faults: of one entry (`changed`, `missing`, `added`, `swapped`), of a vote in an entry, of the file, the proof or a checkpoint,
  * of the log's history, or a log that the service itself refuses.
  */
 export type FaultKind =
@@ -7,6 +7,7 @@ export type FaultKind =
   | 'missing'
   | 'added'
   | 'swapped'
+  | 'vote'
   | 'file'
   | 'proof'
   | 'checkpoint'
@@ -60,9 +61,9 @@ export class LogRefused extends Error {}
 
 /** The result of a verification. */
 export interface Report {
-  /** The name of the log. */
-  log: string;
-  checkpoint: { tree_size: number; root_hash: string; timestamp: string };
+  /** The name of the log, and its checkpoint; null if no proof was given. */
+  log: string | null;
+  checkpoint: { tree_size: number; root_hash: string; timestamp: string } | null;
   /** The label of the key that signed the checkpoint; null if that could not be checked. */
   key: string | null;
   /** Sentences that say what was proven. They hold only if there are no faults. */
@@ -71,7 +72,7 @@ export interface Report {
   limits: string[];
   /** What should have been checked but could not be. */
   unchecked: string[];
-  /** The faults that were found. A wrong entry comes first; after the first one, others are not looked for. */
+  /** The faults that were found. A wrong entry comes first, then a wrong vote; of each, only the first is looked for. */
   faults: Fault[];
   /** Whether the service itself refuses the log. */
   refused: boolean;

@@ -4,22 +4,27 @@ import { CannotCheck, Fault, type Report } from './findings.ts';
 import { describeFaults, describeReport, escapeControls } from './report-text.ts';
 import { verifyFile } from './verify-file.ts';
 import { verifyService } from './verify-service.ts';
+import { verifyWithoutProof } from './verify-without-proof.ts';
 
 const HELP = `Verifies the audit log against its signed tree heads. Shares no code with the service.
 
-  npm run verify -- <export file> --proof <proof file> [--key <key>] [--checkpoints <path>]
-  npm run verify -- <entry file> --proof <proof file> [--key <key>] [--checkpoints <path>]
-  npm run verify -- <URL of the service> [--token <user token>] [--key <key>] [--checkpoints <path>]
+  npm run verify -- <export file> --proof <proof file> [--key <key>] [--checkpoints <path>] [--passkeys <file>]
+  npm run verify -- <entry file> --proof <proof file> [--key <key>] [--checkpoints <path>] [--passkeys <file>]
+  npm run verify -- <URL of the service> [--token <user token>] [--key <key>] [--checkpoints <path>] [--passkeys <file>]
+  npm run verify -- <export file> --passkeys <file>
 
 The first form checks an export with details (JSON or Parquet) and its proof (proof_url). The second checks one entry
 (GET /v1/audit/:id) and its proof (GET /v1/audit/:id/proof). The third exports the whole log, checks the export, and
-compares the log with the kept checkpoints; it needs a token with account:read, audit:read and audit:export.
+compares the log with the kept checkpoints; it needs a token with account:read, audit:read and audit:export. The fourth
+checks only the signatures of votes in an export with details (JSON, CSV or Parquet).
 
   --proof        the proof of the file
   --key          the public key of the log: a verifier key (<name>+<id>+<base64>), a file with one or with a JWK set, or
                  the URL of a JWK set. By default the keys are fetched from the host in the name of the log
   --checkpoints  the checkpoints that you kept: a file with one answer of GET /v1/audit/checkpoint per line, or a folder
                  of notes named by size. The third form adds the newest checkpoint, and creates the file if necessary
+  --passkeys     the passkeys of members that you pinned, as JSON: {"origin": "https://…", "members": {"member_…": […]}},
+                 where each list has the form of "passkeys" in GET /v1/members/:id
   --token        the user token; the variable COUNTERSIGN_TOKEN keeps it out of the shell history
   --json         print the result as JSON, for programs (npm run --silent verify -- …)
   --help         print this help
@@ -32,6 +37,7 @@ const options = {
   proof: { type: 'string' },
   key: { type: 'string' },
   checkpoints: { type: 'string' },
+  passkeys: { type: 'string' },
   token: { type: 'string' },
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
@@ -53,6 +59,7 @@ async function verify(subjects: string[], values: Values): Promise<Report> {
     throw new CannotCheck(`Give one file, or the URL of the service.\n\n${HELP}`);
   const key = values.key && isLocalFile(values.key) ? resolveFromCaller(values.key) : values.key;
   const checkpoints = values.checkpoints && resolveFromCaller(values.checkpoints);
+  const passkeys = values.passkeys && resolveFromCaller(values.passkeys);
   if (isAddress(subject)) {
     if (values.proof)
       throw new CannotCheck('--proof is for files only; the proof of a whole log is fetched from the service');
@@ -63,16 +70,18 @@ async function verify(subjects: string[], values: Values): Promise<Report> {
       token,
       key,
       checkpoints,
+      passkeys,
       onProgress: (progress) => console.error(escapeControls(progress)),
     });
   }
-  if (!values.proof) throw new CannotCheck('Give the proof of the file with --proof');
-  return await verifyFile({
-    file: resolveFromCaller(subject),
-    proof: resolveFromCaller(values.proof),
-    key,
-    checkpoints,
-  });
+  const file = resolveFromCaller(subject);
+  if (values.proof) {
+    return await verifyFile({ file, proof: resolveFromCaller(values.proof), key, checkpoints, passkeys });
+  }
+  if (!passkeys) throw new CannotCheck('Give the proof of the file with --proof');
+  if (key || checkpoints)
+    throw new CannotCheck('--key and --checkpoints need the proof of the file: give it with --proof');
+  return await verifyWithoutProof({ file, passkeys });
 }
 
 function isAddress(text: string): boolean {

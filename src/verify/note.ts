@@ -83,3 +83,9 @@ export function decodeBase64(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : null;
 }
+
+/** Decodes canonical base64url without padding; null for any other text. */
+export function decodeBase64Url(text: string): Buffer | null {
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.toString('base64url') === text ? bytes : null;
+}

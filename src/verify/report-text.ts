@@ -17,17 +17,19 @@ export function describeReport(report: Report): string {
   const [proven, limits, unchecked] = [report.proven, report.limits, report.unchecked].map((texts) =>
     texts.map((text) => `  ${escapeControls(text)}`),
   ) as [string[], string[], string[]];
-  const head = [
-    `Log         ${escapeControls(report.log)}`,
-    `Checkpoint  ${formatEntries(checkpoint.tree_size)} on ${checkpoint.timestamp}, root ${checkpoint.root_hash}`,
-    `Signed by   ${escapeControls(report.key ?? 'not checked')}`,
-    '',
-  ];
+  const head = checkpoint
+    ? [
+        `Log         ${escapeControls(String(report.log))}`,
+        `Checkpoint  ${formatEntries(checkpoint.tree_size)} on ${checkpoint.timestamp}, root ${checkpoint.root_hash}`,
+        `Signed by   ${escapeControls(report.key ?? 'not checked')}`,
+        '',
+      ]
+    : ['Without proof', ''];
   if (faults.length > 0) return [...head, describeFaults(faults)].join('\n');
   const verdict = report.refused
     ? 'Not proven.'
     : unchecked.length > 0
-      ? 'Not proven. The file matches its proof, but not everything could be checked:'
+      ? `Not proven. ${checkpoint ? 'The file matches its proof, but not' : 'Not'} everything could be checked:`
       : 'Proven.';
   const condition = report.refused ? 'What holds nevertheless:' : 'If these are in order, then:';
   return [

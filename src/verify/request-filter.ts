@@ -1,6 +1,7 @@
 import type { Row } from './entry.ts';
 import { Fault } from './findings.ts';
 import type { ProofHeader } from './proof-file.ts';
+import { parseTime } from './time.ts';
 
 const DAY = 24 * 60 * 60 * 1_000;
 const DATE = /^\d{4}-\d\d-\d\d$/;
@@ -34,18 +35,12 @@ export class RequestFilter {
 }
 
 /**
- * Reads a date or date-time. Fractions of a millisecond are rounded up.
+ * Reads a date or date-time.
  * @param dayLength added to a bare date: a day if it is the end of a range, else 0
  */
 function readDate(text: string, dayLength: number): number {
-  if (DATE.test(text)) return requireDate(text, Date.parse(`${text}T00:00:00Z`) + dayLength);
-  const leap = /:60(?=[.Zz+-])/.test(text);
-  const plain = text
-    .toUpperCase()
-    .replace(' ', 'T')
-    .replace(/:60(\.\d+)?/, ':59');
-  const beyond = /\.\d{3}\d*[1-9]/.test(text) ? 1 : 0;
-  return requireDate(text, Date.parse(plain) + (leap ? 1_000 : beyond));
+  const time = DATE.test(text) ? Date.parse(`${text}T00:00:00Z`) + dayLength : parseTime(text);
+  return requireDate(text, time);
 }
 
 function requireDate(text: string, time: number): number {

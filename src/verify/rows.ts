@@ -1,7 +1,29 @@
+import { open } from 'node:fs/promises';
+import { readCsv } from './csv.ts';
 import { InvalidRow, type Row, readRow } from './entry.ts';
+import { CannotCheck } from './findings.ts';
 import { type Json, parseJson } from './json.ts';
 import { LineReader, readArrayMembers } from './lines.ts';
 import { readParquet } from './parquet.ts';
+
+export type ExportFormat = 'json' | 'csv' | 'parquet';
+
+const READERS = { json: readJson, csv: readCsv, parquet: readParquet };
+
+/**
+ * The format of an export file, by its first bytes.
+ * @throws CannotCheck if the file cannot be read, or is not an export
+ */
+export async function detectFormat(file: string): Promise<ExportFormat> {
+  const handle = await open(file).catch((error) => {
+    throw new CannotCheck(`${file} cannot be read: ${error.message}`);
+  });
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4).finally(() => handle.close());
+  const start = buffer.toString('latin1', 0, bytesRead);
+  if (start === 'PAR1') return 'parquet';
+  if (start.startsWith('{')) throw new CannotCheck(`${file} is not an export; one entry is checked with its --proof`);
+  return start.startsWith('[') ? 'json' : 'csv';
+}
 
 /**
  * Reads the rows of an export file, in the order of the file.
@@ -10,10 +32,10 @@ import { readParquet } from './parquet.ts';
  */
 export async function* readRows(
   file: string,
-  format: 'json' | 'parquet',
+  format: ExportFormat,
   groupTimeoutMs = 30_000,
 ): AsyncGenerator<Row, void> {
-  const values = format === 'json' ? readJson(file) : readParquet(file, groupTimeoutMs);
+  const values = READERS[format](file, groupTimeoutMs);
   try {
     for await (const value of values) yield readRow(value);
   } catch (error) {

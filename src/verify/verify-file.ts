@@ -10,11 +10,15 @@ import { type JsonObject, parseJson } from './json.ts';
 import { KeptCheckpoints } from './kept-checkpoints.ts';
 import { publishedKeysUrl, readKeys } from './keys.ts';
 import type { VerifierKey } from './note.ts';
+import { readPasskeys } from './passkeys.ts';
+import { VoteChecker } from './vote-checker.ts';
 
 export interface VerifyFileOptions {
   /** The paths of the file and its proof. */
   file: string;
   proof: string;
+  /** The path of the pinned passkeys (see `readPasskeys`). */
+  passkeys?: string | undefined;
   /** The source of the log's keys (see `readKeys`). By default the service in the log's name. */
   key?: string | undefined;
   /** The path of the kept checkpoints. */
@@ -32,15 +36,17 @@ const MAX_ENTRY_PROOF_BYTES = 2 ** 20;
  * @throws CannotCheck if a file or the given key cannot be read
  */
 export async function verifyFile(options: VerifyFileOptions): Promise<Report> {
-  const { file, proof, key, checkpoints, groupTimeoutMs } = options;
+  const { file, proof, key, checkpoints, passkeys, groupTimeoutMs } = options;
   const [{ size }] = (await Promise.all([proof, file].map(statFile))) as [{ size: number }];
   const entryProof = size <= MAX_ENTRY_PROOF_BYTES ? await readEntryProof(proof) : null;
   const kept = checkpoints === undefined ? [] : (await openKept(checkpoints)).all;
   const sizes = kept.map(({ size }) => size);
-  const check = entryProof ? null : await checkExport(file, proof, { sizes, groupTimeoutMs });
+  const votes = new VoteChecker(passkeys === undefined ? null : await readPasskeys(passkeys));
+  const check = entryProof ? null : await checkExport(file, proof, { sizes, votes, groupTimeoutMs });
   const { report, checkpoint } = check
     ? { report: reportExport(check, false), checkpoint: check.head.checkpoint }
-    : checkEntryProof(entryProof as JsonObject, await readEntry(file));
+    : checkEntryProof(entryProof as JsonObject, await readEntry(file), votes);
+  votes.addTo(report);
   const keys = await checkSignature(report, checkpoint, key);
   if (check && report.faults.length === 0) checkErasureRecords(report, check.head.erased, checkpoint, keys);
   if (report.faults.length === 0) {

@@ -14,7 +14,9 @@ import { KeptCheckpoints } from './kept-checkpoints.ts';
 import { readKeys } from './keys.ts';
 import { verifyConsistency } from './merkle.ts';
 import type { VerifierKey } from './note.ts';
+import { readPasskeys } from './passkeys.ts';
 import { checkRefusedLog } from './refused-log.ts';
+import { VoteChecker } from './vote-checker.ts';
 import { downloadFile, ServiceClient } from './web.ts';
 
 export interface VerifyServiceOptions {
@@ -25,6 +27,8 @@ export interface VerifyServiceOptions {
   key?: string | undefined;
   /** The path of the kept checkpoints, to which the newest is added. */
   checkpoints?: string | undefined;
+  /** The path of the pinned passkeys (see `readPasskeys`). */
+  passkeys?: string | undefined;
   /** Receives progress messages. */
   onProgress: (progress: string) => void;
 }
@@ -40,9 +44,10 @@ const MAX_WAIT = 30 * 60 * 1_000;
  * @throws CannotCheck if the service does not answer, or the keys or the kept checkpoints cannot be read
  */
 export async function verifyService(options: VerifyServiceOptions): Promise<Report> {
-  const { address, token, key, checkpoints, onProgress } = options;
+  const { address, token, key, checkpoints, passkeys, onProgress } = options;
   const service = new ServiceClient(address, token);
   const kept = checkpoints === undefined ? null : await KeptCheckpoints.open(checkpoints);
+  const votes = new VoteChecker(passkeys === undefined ? null : await readPasskeys(passkeys));
   const account = await service.get('/v1/me');
   const keys = await readKeys(key ?? `${service.origin}/.well-known/jwks.json`);
   const folder = await mkdtemp(join(tmpdir(), 'countersign-verify-'));
@@ -61,9 +66,10 @@ export async function verifyService(options: VerifyServiceOptions): Promise<Repo
     await downloadFile(proofUrl(order), files.proof);
     onProgress('Checking the export.');
     const sizes = [before.size, ...(kept?.all ?? []).map(({ size }) => size)];
-    const check = await checkExport(files.file, files.proof, { sizes, completeTo: before.size });
+    const check = await checkExport(files.file, files.proof, { sizes, completeTo: before.size, votes });
     report = reportExport(check, true);
     report.faults.push(...compareWithRequest(check, order));
+    votes.addTo(report);
     await checkHeads(report, check, { service, keys, before, kept });
     return report;
   } catch (error) {
@@ -189,11 +195,11 @@ function compareWithRequest({ head }: ExportCheck, order: JsonObject): Fault[] {
   return [new Fault('proof', 'The proof does not belong to the requested export', { evidence: { asked, answered } })];
 }
 
-function describeCompleteness(report: Report, { last, erased }: ExportCheck, { size }: Checkpoint): void {
+function describeCompleteness(report: Report, { head, last, erased }: ExportCheck, { size }: Checkpoint): void {
   const gone = erased.countUpTo(size);
   const exception = gone === 0 ? '' : `, but for ${formatEntries(gone)} recorded as erased`;
   report.proven.push(`Every entry from 1 to ${size} is in the file${exception}.`);
-  if ((last ?? 0) < report.checkpoint.tree_size && size < report.checkpoint.tree_size) {
+  if ((last ?? 0) < head.checkpoint.size && size < head.checkpoint.size) {
     report.limits.push(
       `Entries after ${Math.max(last ?? 0, size)}: they were added during this run. The next run covers them.`,
     );

@@ -54,6 +54,7 @@ describe('npm run verify on files', () => {
     writeFileSync(join(folder, 'export.json'), file);
     writeFileSync(join(folder, 'proof.json'), proof);
     writeFileSync(join(folder, 'jwks.json'), JSON.stringify({ keys: [KEY.jwk] }));
+    writeFileSync(join(folder, 'passkeys.json'), JSON.stringify({ origin: 'https://countersign.test', members: {} }));
   });
 
   it('proves an export, and prints a short report', async () => {
@@ -105,12 +106,23 @@ describe('npm run verify on files', () => {
     ['a missing file', ['nothing.json', '--proof', 'proof.json']],
     ['an invalid key', ['export.json', '--proof', 'proof.json', '--key', 'nothing.json']],
     ['missing kept checkpoints', ['export.json', '--proof', 'proof.json', '--checkpoints', 'nothing', ...key]],
+    ['missing passkeys', ['export.json', '--proof', 'proof.json', '--passkeys', 'nothing.json', ...key]],
+    ['malformed passkeys', ['export.json', '--proof', 'proof.json', '--passkeys', 'jwks.json', ...key]],
+    ['a key, but no proof', ['export.json', '--passkeys', 'passkeys.json', ...key]],
+    ['one entry without its proof', ['jwks.json', '--passkeys', 'passkeys.json']],
     ['no token', ['http://127.0.0.1:9']],
     ['a service that does not answer', ['http://127.0.0.1:9', '--token', TOKEN]],
   ])('exits with 2 and checks nothing with %s', async (_, args) => {
     const { code, stderr } = await run(args, { COUNTERSIGN_TOKEN: '' });
     expect(code).toBe(2);
     expect(stderr).toContain('Not checked: ');
+  });
+
+  it('says without a proof that only signatures are checked, and proves nothing if there are none', async () => {
+    const { code, stdout } = await run(['export.json', '--passkeys', 'passkeys.json']);
+    expect(code).toBe(2);
+    expect(stdout).toMatch(/^Without proof\n\nNot proven\. Not everything could be checked:\n {2}Anything: /);
+    expect(stdout).toContain('without --proof, only what a passkey signed is checked');
   });
 
   it('prints its help', async () => {

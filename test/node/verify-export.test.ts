@@ -5,16 +5,13 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { jsonFormat } from '../../src/audit/exports/json';
 import { ParquetEncoding } from '../../src/audit/exports/parquet';
-import type { ExportedEntry } from '../../src/audit/exports/source';
 import { TextFileEncoder } from '../../src/audit/exports/text';
 import type { JsonObject } from '../../src/lib/json';
-import type { Id } from '../../src/lib/typeid';
 import { Fault, type Report } from '../../src/verify/findings.ts';
 import { verifyFile } from '../../src/verify/verify-file.ts';
 import { depth } from '../support/depth.ts';
 import {
   cover,
-  type Entry,
   type Erasure,
   EVERYTHING,
   type ExportRequest,
@@ -26,6 +23,7 @@ import {
   SealedLog,
   saltOf,
   sha256,
+  toExported,
   toRow,
   USER,
   write,
@@ -48,27 +46,6 @@ const KEY = new LogKey();
 /** Time limit for a row group, in milliseconds: a damaged file can make the Parquet decoder loop. */
 const GROUP_TIMEOUT = 3_000;
 const sealed = (count: number) => new SealedLog(count, KEY);
-
-/** Converts an entry to the input of the service's own export encoders. */
-function toExported(entry: Entry): ExportedEntry {
-  const { id, sequence, agent_id, permission_request_id, event_type, details, ip_address, user_agent, created_at } =
-    entry;
-  return {
-    pos: sequence,
-    id: id as Id<'audit'>,
-    sequence,
-    agentId: agent_id as Id<'agent'>,
-    permission: permission_request_id as Id<'perm'>,
-    event: event_type as ExportedEntry['event'],
-    createdAt: Date.parse(created_at),
-    action: String(details.action),
-    resource: String(details.resource),
-    ipAddress: ip_address,
-    userAgent: user_agent,
-    details: JSON.stringify(details),
-    salt: '',
-  };
-}
 
 interface Given {
   key?: string;
@@ -137,7 +114,7 @@ describe('a sealed export', () => {
         const report = await verifyParts(parts);
         expectProven(report);
         expect(report.log).toBe(parts.head.checkpoint.origin);
-        expect(report.checkpoint.root_hash).toBe(parts.head.checkpoint.root_hash);
+        expect(report.checkpoint?.root_hash).toBe(parts.head.checkpoint.root_hash);
       }),
       { numRuns: depth.runs(8, 40) },
     );

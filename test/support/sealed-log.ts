@@ -2,7 +2,9 @@ import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import { zstdCompressSync } from 'node:zlib';
 import canonicalize from 'canonicalize';
 import { parquetWriteBuffer } from 'hyparquet-writer';
+import type { ExportedEntry } from '../../src/audit/exports/source';
 import type { Json, JsonObject } from '../../src/lib/json';
+import type { Id } from '../../src/lib/typeid';
 
 /** The account of the log. This file seals logs literally by RFC 9162, and shares no code with the verifier. */
 
@@ -272,6 +274,27 @@ export function cover(leaves: Buffer[], exported: Set<number>, first = 1): Json[
   if (leaves.length === 1) return [[first, saltOf(first), (leaves[0] as Buffer).toString('hex')]];
   const k = split(leaves.length);
   return [...cover(leaves.slice(0, k), exported, first), ...cover(leaves.slice(k), exported, first + k)];
+}
+
+/** Converts an entry to the input of the service's own export encoders. */
+export function toExported(entry: Entry): ExportedEntry {
+  const { id, sequence, agent_id, permission_request_id, event_type, details, ip_address, user_agent, created_at } =
+    entry;
+  return {
+    pos: sequence,
+    id: id as Id<'audit'>,
+    sequence,
+    agentId: agent_id as Id<'agent'>,
+    permission: permission_request_id as Id<'perm'>,
+    event: event_type as ExportedEntry['event'],
+    createdAt: Date.parse(created_at),
+    action: String(details.action),
+    resource: String(details.resource),
+    ipAddress: ip_address,
+    userAgent: user_agent,
+    details: JSON.stringify(details),
+    salt: '',
+  };
 }
 
 /** An entry as a line of an export. */

@@ -1,0 +1,221 @@
+import { findAssertionFault, readAssertion } from './assertion.ts';
+import { entryFault, type Fault, formatCount, type Report } from './findings.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import type { PinnedPasskey, PinnedPasskeys } from './passkeys.ts';
+import {
+  checkVotes,
+  isSettling,
+  type RequestedPermission,
+  readSettlement,
+  resolveScopes,
+  type Settlement,
+  WrongVote,
+} from './settlement.ts';
+import { challengeOf, rebuildStatement } from './statement.ts';
+import { parseTime } from './time.ts';
+import type { Vote, VoteSignature } from './vote.ts';
+
+/** An entry with its place in the log. */
+export interface PlacedEntry {
+  sequence: number;
+  id: string;
+  entry: JsonObject;
+}
+
+type SignedVote = Vote & { signature: VoteSignature };
+
+/** Checks the votes of the entries of a log, one entry after the other, until one is wrong. */
+export class VoteChecker {
+  /** The first wrong vote. */
+  fault: Fault | null = null;
+  private readonly passkeys: PinnedPasskeys | null;
+  /** The requests whose end has not come yet. */
+  private readonly requests = new Map<unknown, RequestedPermission>();
+  private signed = 0;
+  private unsigned = 0;
+  /** How many votes of each member were proven, and how many belong to members without pinned passkeys. */
+  private readonly proven = new Map<string, number>();
+  private readonly unpinned = new Map<string, number>();
+  /** How many votes need a request that the file does not have, and the first of them. */
+  private readonly withoutRequest = { count: 0, first: '' };
+
+  /** @param passkeys what the auditor pinned; null if nothing is, and signatures are only counted */
+  constructor(passkeys: PinnedPasskeys | null) {
+    this.passkeys = passkeys;
+  }
+
+  /** Whether any signature was verified. */
+  get hasProven(): boolean {
+    return this.proven.size > 0;
+  }
+
+  /** Takes the next entry, in the order of the log. */
+  take({ sequence, id, entry }: PlacedEntry): void {
+    const { event_type: event, permission_request_id: permission, agent_id: agent = null, details } = entry;
+    if (this.fault || !isJsonObject(details)) return;
+    if (event === 'request') this.requests.set(permission, { agent, details });
+    if (!isSettling(event)) return;
+    const request = this.requests.get(permission) ?? null;
+    this.requests.delete(permission);
+    try {
+      this.checkEntry(entry, details, request);
+    } catch (error) {
+      if (!(error instanceof WrongVote)) throw error;
+      this.fault = describeWrongVote(error, { sequence, id, entry });
+    }
+  }
+
+  private checkEntry(entry: JsonObject, details: JsonObject, request: RequestedPermission | null): void {
+    const settlement = readSettlement(entry);
+    if (!settlement) {
+      if (entry.event_type !== 'expire' && typeof details.policy_id !== 'string') this.unsigned++;
+      return;
+    }
+    const scopes = resolveScopes(settlement, request);
+    // A changed vote may also contradict another one, but only its own signature shows which of them is wrong.
+    for (const [index, vote] of settlement.votes.entries()) {
+      if (vote.signature)
+        this.checkSigned(settlement, vote as SignedVote, { index, scope: scopes[index] ?? null, request });
+      else this.unsigned++;
+    }
+    checkVotes(settlement, scopes, request);
+  }
+
+  private checkSigned(
+    settlement: Settlement,
+    vote: SignedVote,
+    { index, scope, request }: { index: number; scope: JsonObject | null; request: RequestedPermission | null },
+  ): void {
+    this.signed++;
+    if (!this.passkeys) return;
+    const { credential_id: credential, signed_at: signedAt } = vote.signature;
+    const passkey = this.passkeys.passkeys.get(credential);
+    if (!passkey && !this.passkeys.members.has(vote.by)) {
+      increment(this.unpinned, vote.by);
+      return;
+    }
+    if (passkey?.member !== vote.by) {
+      throw new WrongVote(index, 'it is signed with a passkey that is not among those pinned for the member', {
+        credential_id: credential,
+        pinned_for: passkey?.member ?? null,
+      });
+    }
+    checkValidity(index, passkey, vote.signature);
+    const assertion = attempt(index, () => readAssertion(vote.signature));
+    const origin = this.passkeys.origins.find((origin) => origin === assertion.clientData.origin);
+    if (origin === undefined) {
+      throw new WrongVote(index, 'its signature was made at an origin that is not pinned', {
+        found: String(assertion.clientData.origin),
+        pinned: this.passkeys.origins.join(', '),
+      });
+    }
+    const statement = scope && rebuildStatement(settlement, vote, { scope, request, origin });
+    const challenge = statement && attempt(index, () => challengeOf(statement));
+    const wrong = findAssertionFault(assertion, { challenge, origin, key: passkey.key });
+    if (wrong) {
+      throw new WrongVote(index, `its signature ${wrong}`, {
+        credential_id: credential,
+        signed_at: signedAt,
+        signed_challenge: String(assertion.clientData.challenge),
+        challenge_of_the_entry: challenge?.toString('base64url') ?? null,
+      });
+    }
+    if (!challenge) {
+      this.withoutRequest.first ||= `vote ${index + 1} on ${settlement.entry.permission_request_id}`;
+      this.withoutRequest.count++;
+      return;
+    }
+    increment(this.proven, vote.by);
+  }
+
+  /** Adds the results to a report on the entries. The wrong vote comes after a wrong entry, which is worse. */
+  addTo(report: Report): void {
+    if (this.fault) {
+      const isEntryWrong = report.faults[0]?.sequence !== undefined;
+      report.faults.splice(isEntryWrong ? 1 : 0, 0, this.fault);
+    }
+    if (!this.passkeys) {
+      if (this.signed > 0) {
+        report.limits.push(
+          `Who signed ${formatVotes(this.signed)}: keys from the service or from the export alone prove no identity, so no signature was checked. Give the passkeys that you pinned with --passkeys.`,
+        );
+      }
+      return;
+    }
+    if (this.hasProven) {
+      const total = [...this.proven.values()].reduce((sum, votes) => sum + votes);
+      report.proven.push(
+        `Passkeys that you pinned signed ${formatVotes(total)}, each for exactly what its entry says: ${formatMembers(this.proven)}.`,
+      );
+      report.limits.push('Whether enough people approved: the log does not have the rule of the policy.');
+    }
+    if (this.unsigned > 0) {
+      report.limits.push(
+        `Who made ${formatCount(this.unsigned, 'decision')} without a signature: only the service says so.`,
+      );
+    }
+    if (this.unpinned.size > 0) {
+      report.unchecked.push(
+        `Who signed the votes of members for whom you pinned no passkeys: ${formatMembers(this.unpinned)}.`,
+      );
+    }
+    const { count, first } = this.withoutRequest;
+    if (count > 0) {
+      report.unchecked.push(
+        `What was signed with ${formatVotes(count)}: the entry does not have all of it, and the entry of the request is not in the file. The first is ${first}.`,
+      );
+    }
+  }
+}
+
+/** @throws WrongVote if the member added the passkey after the signature, or removed it before */
+function checkValidity(index: number, { addedAt, removedAt }: PinnedPasskey, signature: VoteSignature): void {
+  const { credential_id, signed_at } = signature;
+  const time = parseTime(signed_at);
+  const evidence = { credential_id, signed_at };
+  if (addedAt !== null && time < addedAt) {
+    throw new WrongVote(index, 'it is signed with a passkey that was added later', {
+      ...evidence,
+      added_at: new Date(addedAt).toISOString(),
+    });
+  }
+  if (removedAt !== null && time > removedAt) {
+    throw new WrongVote(index, 'it is signed with a passkey that was removed before', {
+      ...evidence,
+      removed_at: new Date(removedAt).toISOString(),
+    });
+  }
+}
+
+function attempt<T>(index: number, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof SyntaxError ? new WrongVote(index, error.message) : error;
+  }
+}
+
+function describeWrongVote({ index, message, evidence }: WrongVote, { sequence, id, entry }: PlacedEntry): Fault {
+  const permission = String(entry.permission_request_id);
+  const { votes } = entry.details as JsonObject;
+  const vote = Array.isArray(votes) ? votes[index] : null;
+  const member = isJsonObject(vote) && typeof vote.by === 'string' ? vote.by : null;
+  const who = member === null ? '' : ` by ${member}`;
+  return entryFault('vote', `has a wrong vote, vote ${index + 1}${who} on ${permission}: ${message}`, {
+    sequence,
+    id,
+    evidence: { permission, vote: index + 1, member, ...evidence },
+  });
+}
+
+function increment(counts: Map<string, number>, member: string): void {
+  counts.set(member, (counts.get(member) ?? 0) + 1);
+}
+
+function formatMembers(counts: Map<string, number>): string {
+  return [...counts].map(([member, votes]) => `${member} (${votes})`).join(', ');
+}
+
+function formatVotes(votes: number): string {
+  return formatCount(votes, 'vote');
+}
