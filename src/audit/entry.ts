@@ -91,7 +91,10 @@ const AuditDetails = lazy(() =>
         .string()
         .nullable()
         .optional()
-        .meta({ description: 'The digest of the input; present in entries of requests, approvals and denials.' }),
+        .meta({
+          description:
+            'The digest of the input; in entries of requests, of their decisions, and of reviews that ended without one.',
+        }),
       preview_digest: z
         .string()
         .nullable()

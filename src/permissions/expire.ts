@@ -92,6 +92,8 @@ function findDue(reader: Reader, index: 'permissions_due' | 'tokens_due', due: S
       // Read as text, so that a damaged row does not stop the others.
       scope: sql<string>`coalesce(${permissions.grantedScope}, ${permissions.scope})`.as('scope_text'),
       policyId: permissions.policyId,
+      inputDigest: permissions.inputDigest,
+      previewDigest: permissions.previewDigest,
       reviewPolicyId: aliased(reviews.policyId, 'review_policy_id'),
       votes: sql<string>`iif(${reviews.policyId} is null, '[]', ${votesSql(sql`0`)})`.as('votes'),
       expired: sql<'request' | 'token'>`iif(${permissions.tokenStatus} is null, 'request', 'token')`.as('expired'),
@@ -118,7 +120,7 @@ function draftExpiry(runtime: Runtime, row: DueRow): Entry | null {
       ...(row.expired === 'token' && { token_id: withPrefix('token', row.id) }),
       expired: row.expired,
       // The entry of an expired token repeats no votes: they are in the entry of the approval.
-      ...(row.expired === 'request' && reviewDetails(JSON.parse(row.scope) as JsonObject, review)),
+      ...(row.expired === 'request' && reviewDetails({ ...row, scope: JSON.parse(row.scope) as JsonObject, review })),
     });
   } catch (error) {
     logFailure('permission_unreadable', error, { permission: row.id });

@@ -24,7 +24,7 @@ export function withdrawPermission(
 ): Promise<Permission> {
   return untilNoVoteComesFirst(context, permission, (permission) => {
     const row = requirePending(context, permission);
-    const details = { scope: row.scope, expired: 'withdrawn' as const, ...reviewDetails(row.scope, row.review) };
+    const details = { scope: row.scope, expired: 'withdrawn' as const, ...reviewDetails(row) };
     const entry = draftPermissionEntry(context, row, 'expire', details);
     return settlePermission(context, row, { entry, columns: { status: 'expired' } });
   });

@@ -167,9 +167,27 @@ export function entryVotes(requested: JsonObject, votes: readonly Vote[]): Entry
   });
 }
 
-/** The details about a review in the entry that ends its request; none without a review. */
-export function reviewDetails(requested: JsonObject, review: Pick<ReviewState, 'policyId' | 'votes'> | null) {
-  return review && { votes: entryVotes(requested, review.votes), review_policy_id: review.policyId };
+/** A request whose review ended without a decision. */
+interface Undecided {
+  scope: JsonObject;
+  inputDigest: string | null;
+  previewDigest: string | null;
+  review: Pick<ReviewState, 'policyId' | 'votes'> | null;
+}
+
+/**
+ * The details about a review in the entry that ends it without a decision; none without a review. The digests are part
+ * of what the votes signed.
+ */
+export function reviewDetails({ scope, inputDigest, previewDigest, review }: Undecided) {
+  return (
+    review && {
+      votes: entryVotes(scope, review.votes),
+      review_policy_id: review.policyId,
+      input_digest: inputDigest,
+      preview_digest: previewDigest,
+    }
+  );
 }
 
 /**

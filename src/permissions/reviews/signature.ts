@@ -8,7 +8,7 @@ import type { RequestContext, UserContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { readJson, readObject } from '../../http/input';
 import { AuthenticationResponse, verifyAuthentication } from '../../http/webauthn';
-import { fromBase64Url, sha256 } from '../../lib/bytes';
+import { fromBase64Url, sha256, toBase64Url } from '../../lib/bytes';
 import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { formatTime, MINUTE, parseDateTime } from '../../lib/time';
@@ -150,17 +150,22 @@ export function makeSigner(
     }
     const { authenticatorData, clientDataJSON, signature } = assertion.response;
     const stored = {
-      credential_id: assertion.id,
+      credential_id: canonical(assertion.id),
       signed_at: signedAt,
-      authenticator_data: authenticatorData,
-      client_data_json: clientDataJSON,
-      signature,
+      authenticator_data: canonical(authenticatorData),
+      client_data_json: canonical(clientDataJSON),
+      signature: canonical(signature),
     };
     if (JSON.stringify(stored).length > MAX_SIGNATURE_BYTES) {
       throw invalidAssertion('body.assertion', `must be at most ${MAX_SIGNATURE_BYTES} bytes`);
     }
     return stored satisfies VoteSignature;
   };
+}
+
+/** The only base64url of the same bytes whose last character has no stray bits, as a verifier expects it. */
+function canonical(text: string): string {
+  return toBase64Url(fromBase64Url(text) ?? new Uint8Array());
 }
 
 function invalidAssertion(path: string, message: string): Problem {

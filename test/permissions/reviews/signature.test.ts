@@ -218,6 +218,20 @@ describe('a signed decision', () => {
     expect(refusal(answer)).toEqual([403, 'person_required']);
   });
 
+  it('is kept in the one form of base64url that a verifier expects', async () => {
+    const scene = await makeReview(NEEDS_PASSKEY);
+    const { id } = await scene.agent.request();
+    const signed = await sign(scene, scene.people[0], id, { decision: 'approve' });
+    // 16 and 37 bytes leave four and two bits of the last character unused.
+    const [key, data] = [signed.assertion.id, signed.assertion.response.authenticatorData];
+    const stray = { id: withStrayBit(key), rawId: withStrayBit(key) };
+    const response = { ...signed.assertion.response, authenticatorData: withStrayBit(data) };
+    const sent = { ...signed, assertion: { ...signed.assertion, ...stray, response } };
+    expect((await approve(scene, scene.people[0], id, sent)).body.status).toBe('approved');
+    const { details } = (await scene.account.log()).at(-1);
+    expect(details.votes[0].signature).toMatchObject({ credential_id: key, authenticator_data: data });
+  });
+
   it('by a removed passkey is refused', async () => {
     const scene = await makeReview(NEEDS_PASSKEY);
     const { id } = await scene.agent.request();
@@ -238,4 +252,10 @@ function change(signed: Json, field: string): Json {
   bytes[middle] = (bytes[middle] ?? 0) ^ 1;
   const response = { ...signed.assertion.response, [field]: toBase64Url(bytes) };
   return { ...signed, assertion: { ...signed.assertion, response } };
+}
+
+/** The same bytes in base64url, with a bit set in the last character that belongs to no byte. */
+function withStrayBit(text: string): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  return text.slice(0, -1) + alphabet[alphabet.indexOf(text.at(-1) ?? '') | 1];
 }

@@ -264,7 +264,7 @@ describe('votes', () => {
     const scene = await makeReview({ approvals: 2 });
     const { account, agent, people, policy, world } = scene;
     for (const withdraws of [true, false]) {
-      const { id } = await agent.request();
+      const { id, input_digest } = await agent.request({ input: [1] });
       await approve(scene, people[0], id);
       if (withdraws) await agent.must(200, 'POST', `/v1/permissions/${id}/withdraw`, {});
       else {
@@ -274,7 +274,7 @@ describe('votes', () => {
       const { event_type, details } = await lastEntry(account);
       expect([event_type, details.expired]).toEqual(['expire', withdraws ? 'withdrawn' : 'request']);
       expect(details.votes).toMatchObject([{ by: people[0].id, decision: 'approve' }]);
-      expect(details.review_policy_id).toBe(policy.id);
+      expect(details).toMatchObject({ review_policy_id: policy.id, input_digest, preview_digest: null });
     }
   });
 
