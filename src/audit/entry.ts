@@ -87,14 +87,10 @@ const AuditDetails = lazy(() =>
         .meta({ description: 'How the decision came; present in entries of approvals, denials and revocations.' }),
       decision_reason: z.string().nullable(),
       policy_id: idField('policy').nullable().meta({ description: 'The policy that decided; null if none did.' }),
-      input_digest: z
-        .string()
-        .nullable()
-        .optional()
-        .meta({
-          description:
-            'The digest of the input; in entries of requests, of their decisions, and of reviews that ended without one.',
-        }),
+      input_digest: z.string().nullable().optional().meta({
+        description:
+          'The digest of the input; in entries of requests, of their decisions, and of reviews that ended without one.',
+      }),
       preview_digest: z
         .string()
         .nullable()
