@@ -31,7 +31,8 @@ CREATE TABLE `votes` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 ALTER TABLE `members` ADD `active_since` integer;--> statement-breakpoint
-ALTER TABLE `policies` ADD `review` text;
+ALTER TABLE `policies` ADD `review` text;--> statement-breakpoint
+CREATE INDEX `user_tokens_by_member` ON `user_tokens` (`account`,`member`);
 --> statement-breakpoint
 UPDATE `members` SET `active_since` = `updated_at` WHERE `status` = 1;
 --> statement-breakpoint

@@ -163,6 +163,7 @@ export const userTokens = sqliteTable(
   },
   (table) => [
     uniqueIndex('user_tokens_by_account').on(table.account, table.id),
+    index('user_tokens_by_member').on(table.account, table.member),
     index('user_tokens_by_expiry').on(table.expiresAt).where(sql`expires_at is not null`),
   ],
 );

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { makeMember } from '../support/members';
 import { type Json, World } from '../support/world';
 
 describe('a user token', () => {
@@ -138,6 +139,13 @@ describe('the user tokens of an account', () => {
     const admin = { token: account.world.env.ADMIN_TOKEN ?? '' };
     const byOperator = await account.world.call('POST', `/v1/admin/users/${account.id}/tokens`, admin);
     expect([byOperator.status, byOperator.body.code]).toEqual([409, 'conflict']);
+    // Members have tokens of their own, of which a member cannot take all.
+    const owner = await makeMember(account, 'owner');
+    const token = owner.token;
+    const own = () => account.world.call('POST', '/v1/me/tokens', { token, body: {} });
+    const statuses = (await Promise.all(Array.from({ length: 105 }, own))).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 201)).toHaveLength(99);
+    await makeMember(account, 'approver');
     await account.must(204, 'DELETE', `/v1/me/tokens/${made[0]?.body.id}`);
     expect((await create()).status).toBe(201);
   });

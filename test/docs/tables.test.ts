@@ -113,7 +113,7 @@ it('the guide API lists the limits', () => {
     ['agents of an account', number(MAX_AGENTS)],
     ['members of an account, without removed ones', number(MAX_MEMBERS)],
     ['passkeys of a member', number(MAX_PASSKEYS)],
-    ['user tokens of an account, with those of its members', number(MAX_USER_TOKENS)],
+    ['user tokens of an account itself, and of each member', number(MAX_USER_TOKENS)],
     ['policies of an account', number(MAX_POLICIES)],
     ['webhooks of an account', number(MAX_WEBHOOKS)],
     ['pending requests of an agent', number(MAX_PENDING_REQUESTS_OF_AGENT)],

@@ -15,7 +15,7 @@ import { lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 
-/** The greatest number of user tokens of an account that have not expired. */
+/** The greatest number of user tokens, without expired ones, of an account itself and of each member. */
 export const MAX_USER_TOKENS = 100;
 
 export const UserTokenCreation = lazy(() =>
@@ -151,12 +151,14 @@ export async function makeUserToken(
     lastUsedAt: null,
     createdAt: now,
   };
-  // NULL, which the column refuses, if the account is deleted or has the maximum number of tokens.
+  // NULL, which the column refuses, if the account is deleted, or it or the member has the maximum number of tokens.
   const owner = sql`(
     select ${accounts.number} from ${accounts} where ${accounts.id} = ${sql.param(account, accounts.id)}
       and (
         select count(*) from ${userTokens}
-        where ${userTokens.account} = ${accounts.number} and coalesce(${userTokens.expiresAt} > ${now}, 1)
+        where ${userTokens.account} = ${accounts.number}
+          and ${userTokens.member} is ${member && sql.param(member, userTokens.member)}
+          and coalesce(${userTokens.expiresAt} > ${now}, 1)
       ) < ${MAX_USER_TOKENS}
   )`;
   return {
@@ -167,11 +169,14 @@ export async function makeUserToken(
 
 /**
  * Handles the error of a change that stores a token.
- * @throws Problem `conflict` if the account has the maximum number of tokens; otherwise the same error
+ * @throws Problem `conflict` if the account, or the member, has the maximum number of tokens; otherwise the same error
  */
 export function refuseFullAccount(error: unknown): never {
   if (error instanceof ConstraintError && error.subject === 'user_tokens.account') {
-    throw new Problem('conflict', `The account has ${MAX_USER_TOKENS} user tokens, the maximum. Delete one first.`);
+    throw new Problem(
+      'conflict',
+      `An account itself, and each of its members, can have ${MAX_USER_TOKENS} user tokens. Delete one first.`,
+    );
   }
   throw error;
 }
