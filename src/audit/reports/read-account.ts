@@ -110,7 +110,7 @@ function byId(a: { id: string }, b: { id: string }): number {
 }
 
 const CONFIGURATION_ACTIONS = ACTIVITY_ACTIONS.filter(
-  (action) => action !== 'agent.key_rotated' && !/^(export|report|session)\./.test(action),
+  (action) => action !== 'agent.key_rotated' && !/^(export|report|session|permission)\./.test(action),
 );
 
 /**
