@@ -80,6 +80,10 @@ async function decideAll(scene: Scene): Promise<void> {
   await world.sweep();
 }
 
+function findingsOf({ controls }: Json, id: string): Json[] {
+  return controls.find((control: Json) => control.id === id).evidence;
+}
+
 describe('the deciders of a report', () => {
   it('are members with name and role, the account, and policies, with votes and signatures', async () => {
     const scene = await makeScene();
@@ -152,6 +156,111 @@ describe('the deciders of a report', () => {
     const id = await startReport(account, { format: 'pdf' });
     await world.work();
     expect(await readReport(account, id)).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('the segregation of duties', () => {
+  it('is described by what the entries show', async () => {
+    const scene = await makeScene();
+    await decideAll(scene);
+    const { account, bobsAgent } = scene;
+    const log = await account.log();
+    const decisions = (test: (entry: Json) => boolean) =>
+      log.filter((entry) => /approve|deny/.test(entry.event_type) && test(entry)).map(({ id }) => id);
+    const reviewed = decisions(({ details }) => details.review_policy_id);
+    const signed = decisions(({ details }) => details.votes?.some((vote: Json) => vote.signed));
+    const owned = decisions(({ agent_id }) => agent_id === bobsAgent.id);
+    const unreviewed = decisions(({ details }) => !details.review_policy_id && !details.policy_id);
+    expect([reviewed, signed, owned, unreviewed].map(({ length }) => length)).toEqual([3, 3, 2, 3]);
+    for (const [report_type, control] of [
+      ['soc2_type2', 'CC6.3'],
+      ['iso27001', 'A.5.3'],
+    ] as const) {
+      const report = await makeReport(account, { report_type });
+      const found = findingsOf(report, control);
+      const expected: [start: string, ids: string[]][] = [
+        [
+          '2 review policies are active: 1 with approval by two or more people, 1 with approvals signed with a passkey, 1 in which the agent’s owner may approve.',
+          [],
+        ],
+        [
+          '3 of 6 decisions of people were taken under a review policy: 2 approvals (1 by 1 person, 1 by 2 people) and 1 denial,',
+          reviewed,
+        ],
+        ['3 of 8 decisions and votes of members are signed with a passkey.', signed],
+        [
+          '2 requests were approved by the member who owned the agent when the report was made: 1 under a review policy, 1 without one.',
+          owned,
+        ],
+        [
+          '3 requests that people decided were routed by no review policy: 2 decided by one member each, 1 with the account’s own user tokens, which name no person. Policies took 1 decision without people. 2 review policies were active',
+          unreviewed,
+        ],
+      ];
+      for (const [start, ids] of expected) {
+        const finding = found.find(({ text }: Json) => text.startsWith(start));
+        expect([start, finding?.entries, finding?.entry_ids]).toEqual([start, ids.length, ids]);
+      }
+    }
+    const { exceptions } = await makeReport(account);
+    const found = exceptions.find(({ kind }: Json) => kind === 'approved_by_owner');
+    expect(found).toMatchObject({ severity: 'medium', entries: 2, entry_ids: owned });
+    expect(found.text).toContain('1 under a review policy, 1 without one');
+  });
+
+  it('names no self-approval if nobody owns the agents, or the owner denied', async () => {
+    const scene = await makeScene();
+    const { account, agent, bobsAgent, ada, bob } = scene;
+    await approve(scene, bob, await request(scene, agent, 'mail.send'));
+    await approve(scene, ada, await request(scene, bobsAgent, 'mail.send'));
+    await deny(scene, bob, await request(scene, bobsAgent, 'mail.send'));
+    const report = await makeReport(account);
+    expect(JSON.stringify(findingsOf(report, 'CC6.3'))).toContain('0 requests were approved by the member who owned');
+    expect(report.exceptions.map(({ kind }: Json) => kind)).not.toContain('approved_by_owner');
+  });
+});
+
+describe('the exception of one decider', () => {
+  const dominant = async (account: TestAccount) =>
+    (await makeReport(account)).exceptions.find(({ kind }: Json) => kind === 'one_decider');
+
+  it('names the member, with the role', async () => {
+    const scene = await makeScene();
+    const { account, agent, bob } = scene;
+    for (let i = 0; i < 10; i++) {
+      await approve(scene, bob, await request(scene, agent, 'mail.send', { resource: `mailbox:${i}` }));
+    }
+    const approvals = (await account.log('&event_type=approve')).map(({ id }) => id);
+    expect(await dominant(account)).toEqual({
+      kind: 'one_decider',
+      severity: 'medium',
+      text: `One member, “Bob” (${bob.id}), an approver, took 10 decisions of 10 (100 %) alone: nobody else voted on these requests.`,
+      entries: 10,
+      entry_ids: [approvals[0], approvals[9]],
+    });
+  });
+
+  it('is not made of decisions on which somebody else voted', async () => {
+    const scene = await makeScene();
+    const { account, agent, ada, bob } = scene;
+    for (let i = 0; i < 10; i++) {
+      const id = await request(scene, agent, 'pay.out', { resource: `mailbox:${i}` });
+      await approve(scene, ada, id);
+      await approve(scene, bob, id);
+    }
+    expect(await dominant(account)).toBeUndefined();
+  });
+
+  it('says that the account’s own user tokens name no person', async () => {
+    const scene = await makeScene();
+    const { account, agent } = scene;
+    for (let i = 0; i < 10; i++) {
+      const id = await request(scene, agent, 'mail.send', { resource: `mailbox:${i}` });
+      await account.must(200, 'POST', `/v1/permissions/${id}/approve`);
+    }
+    expect((await dominant(account)).text).toContain(
+      `10 decisions of 10 (100 %) were taken with the account’s own user tokens (${account.id}), which name no person`,
+    );
   });
 });
 
