@@ -7,6 +7,8 @@ const IN_PERMISSION = {
   decided_by: sql`decided_by`,
   policy_id: sql`policy_id`,
   expired: sql`iif(token_status is null, 'request', 'token')`,
+  // Details so deep are older than reviews.
+  review_policy_id: sql`null`,
 } as const;
 
 /**

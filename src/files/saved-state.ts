@@ -117,7 +117,7 @@ export class StateStore {
 }
 
 /** The version of the saved form. A state of another version is not read: its file starts over. */
-const VERSION = 2;
+const VERSION = 3;
 
 const LENGTH_BYTES = 4;
 

@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../../src/audit/entry';
-import type { Counts, ReportContent, ReportedActivity } from '../../src/audit/reports/content';
+import type { Counts, DeciderFigures, ReportContent, ReportedActivity } from '../../src/audit/reports/content';
+import { MEMBER_ROLES } from '../../src/db/schema';
 
 const NAMES = [
   'Invoice reader',
@@ -92,6 +93,22 @@ function exceptionText(at: number): string {
   return `“${name}” asked again for payments.transfer after it was denied, ${at} times within one hour.`;
 }
 
+/** A policy, a member or the account: also a deleted policy, and a member who was erased. */
+function deciderOf(at: number): Omit<DeciderFigures, 'approved' | 'denied'> {
+  const name = NAMES[at % NAMES.length] ?? '';
+  if (at % 3 === 1) {
+    const policy = { kind: 'policy' as const, role: null, voted: 0, signed: 0 };
+    return { decided_by: idOf('policy', at), name: at === 7 ? null : `Policy for ${name}`, ...policy };
+  }
+  if (at === 0) return { decided_by: idOf('user', 1), kind: 'person', name: null, role: null, voted: 0, signed: 0 };
+  const [voted, signed] = [Math.floor(90_000 / at), Math.floor(140_000 / at)];
+  const [known, erased] = [
+    { name, role: MEMBER_ROLES[at % MEMBER_ROLES.length] ?? null },
+    { name: null, role: null },
+  ];
+  return { decided_by: idOf('member', at), kind: 'person', ...(at === 3 ? erased : known), voted, signed };
+}
+
 /** The report of a large account: names in many scripts, long words, tables over many pages. */
 export function sampleReport(): ReportContent {
   const months = MONTHS.map((month, at) => ({ month, ...countsOf(42_000 + 9_731 * ((at * 7) % 12)) }));
@@ -144,10 +161,8 @@ export function sampleReport(): ReportContent {
       name: at < NAMES.length ? (NAMES[at] ?? '') : `Agent ${at} of ${NAMES[at % 6]}`,
       counts: countsOf(Math.floor(90_000 / (at + 1))),
     })),
-    deciders: Array.from({ length: 24 }, (_, at) => ({
-      decided_by: idOf(at % 3 === 0 ? 'user' : 'policy', at),
-      kind: at % 3 === 0 ? ('person' as const) : ('policy' as const),
-      name: at % 3 === 0 || at === 7 ? null : `Policy for ${NAMES[at % NAMES.length]}`,
+    deciders: Array.from({ length: 40 }, (_, at) => ({
+      ...deciderOf(at),
       approved: Math.floor(200_000 / (at + 1)),
       denied: Math.floor(31_000 / (at + 2)),
     })),

@@ -114,8 +114,8 @@ function describeScope(file: FileRow, { summary, sequences }: PeriodFacts): stri
     `${held} Entries of deleted agents are erased, and not counted.`,
     'It covers what agents asked for through the service, what was decided, and what tokens were used for. It does not cover the ' +
       'systems that agents act on, or access that does not go through the service.',
-    'Agents and policies are described as they stood when the report was made; what changed them before is in the account ' +
-      'activity.',
+    'Agents, policies and members are described as they stood when the report was made; what changed them before is in the ' +
+      'account activity. A removed member keeps name and role for seven days longer than the plan keeps entries.',
   ];
 }
 
@@ -127,8 +127,10 @@ function describeMethod(file: FileRow, { samplePopulation }: PeriodFacts, sample
     'A request is counted in the month in which it was made, a decision in the month in which it was taken. Tokens used are tokens ' +
       'with a use in the period, counted once, at the first use; requests that expired are those that nobody decided. An expiry ' +
       'is counted when the service recorded it.',
-    'Decisions by a policy are the policy’s. All others were taken with a user token and are called people’s, also where a program ' +
-      'holds the token; the log records them under the account. A quick decision came ' +
+    'Decisions by a policy are the policy’s. All others are called people’s, also where a program holds the credential: the log ' +
+      'records them under the member whose credential it was, or under the account if it was one of the account’s own user tokens. ' +
+      'Where several people voted, the decision is that of the last one; the other votes are counted separately, when the request ends.',
+    'A quick decision came ' +
       `within ${QUICK_DECISION_MS / 1_000} seconds of the request. A denial was retried if the same agent asked for the same action on the ` +
       `same resource among its next ${RETRY_WINDOW} requests for that action.`,
     `Key rotations and configuration changes are from the account activity: the newest ${MAX_LISTED_ACTIVITY} of each.`,

@@ -1,3 +1,4 @@
+import type { MemberRole } from '../../db/schema';
 import type { AuditEntry } from '../entry';
 import type { ReportType } from './report';
 
@@ -50,15 +51,23 @@ export interface AgentFigures {
   counts: Counts;
 }
 
-/** How many requests a decider decided: one policy, or all holders of the account's user tokens together. */
+/** How many requests a decider decided: a member, a policy, or all holders of the account's own user tokens together. */
 export interface DeciderFigures {
-  /** The id of the policy or of the account. */
+  /** The id of the member, the policy or the account. */
   decided_by: string;
+  /** `person` for members, and for the account's own user tokens, which name no person. */
   kind: 'person' | 'policy';
-  /** The policy's name; null for people and for deleted policies. */
+  /** The present name of the member or policy; null for the account, members who were erased, and deleted policies. */
   name: string | null;
+  /** The present role of the member, or the last one of a removed member; null for others and members who were erased. */
+  role: MemberRole | null;
+  /** Requests whose decision it was. Where several people had to approve, the last approval. */
   approved: number;
   denied: number;
+  /** The member's votes that did not settle the request, among those of requests that ended in the period. */
+  voted: number;
+  /** How many of its decisions and votes are signed with a passkey. */
+  signed: number;
 }
 
 /** A record of the account activity, in the form of reports. */

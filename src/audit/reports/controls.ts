@@ -31,19 +31,30 @@ const TRUST_SERVICES_CRITERIA: Criterion[] = [
     title:
       'Users are registered and authorized before credentials are issued, and removed when access is no longer authorized',
     design: ['agents', 'keys'],
-    operation: ['agentChanges', 'tokenChanges', 'rotations'],
+    operation: ['agentChanges', 'memberChanges', 'tokenChanges', 'rotations'],
     not_covered:
-      'Who in the organization approved that an agent be registered; the identity of the people behind user tokens, ' +
-      'and their joining and leaving; periodic review of who holds a token.',
+      'Who in the organization approved that an agent be registered; who the people are that joined as members, and that hold the ' +
+      'account’s own user tokens; periodic review of who holds a token.',
   },
   {
     id: 'CC6.3',
     title: 'Access is authorized, modified or removed by role, least privilege and segregation of duties',
-    design: ['gate', 'limits', 'policies'],
-    operation: ['approvals', 'denials', 'unused', 'revocations', 'policyChanges'],
+    design: ['gate', 'limits', 'policies', 'reviewPolicies'],
+    operation: [
+      'approvals',
+      'reviews',
+      'signatures',
+      'ownerApprovals',
+      'unreviewed',
+      'denials',
+      'unused',
+      'revocations',
+      'policyChanges',
+    ],
     not_covered:
-      'Segregation of duties among people: the log records their decisions under the account, not under a person. Whether ' +
-      'each grant was the least that the task needed is a judgement on the sample, not a figure.',
+      'Segregation of duties where the account’s own user tokens decided: they name no person. Whether two members are two people, and ' +
+      'who else could use their credentials. Whether each grant was the least that the task needed is a judgement on the sample, ' +
+      'not a figure.',
   },
   {
     id: 'CC6.6',
@@ -87,6 +98,14 @@ const SOC2_TYPE2 = TRUST_SERVICES_CRITERIA.map(({ design, operation, ...control 
 
 const ISO_27001: ControlDefinition[] = [
   {
+    id: 'A.5.3',
+    title: 'Segregation of duties',
+    evidence: ['reviewPolicies', 'reviews', 'signatures', 'ownerApprovals', 'unreviewed', 'policyChanges'],
+    not_covered:
+      'Which duties conflict is for the organization to say. Decisions with the account’s own user tokens name no person. Whether two ' +
+      'members are two people, and who else could use their credentials. The duties of the operator of the service.',
+  },
+  {
     id: 'A.5.15',
     title: 'Access control',
     evidence: ['gate', 'policies', 'requests', 'approvals', 'denials'],
@@ -97,10 +116,10 @@ const ISO_27001: ControlDefinition[] = [
   {
     id: 'A.5.16',
     title: 'Identity management',
-    evidence: ['agents', 'agentChanges'],
+    evidence: ['agents', 'agentChanges', 'memberChanges'],
     not_covered:
-      'The life cycle of people’s identities; who is accountable for each agent, unless it is written in the agent’s ' +
-      'description or metadata.',
+      'The life cycle of people’s identities outside of the account; who is accountable for agents without an owner, unless it is ' +
+      'written in the agent’s description or metadata.',
   },
   {
     id: 'A.5.17',
@@ -113,10 +132,10 @@ const ISO_27001: ControlDefinition[] = [
   {
     id: 'A.5.18',
     title: 'Access rights',
-    evidence: ['approvals', 'unused', 'revocations', 'policyChanges'],
+    evidence: ['approvals', 'unused', 'revocations', 'policyChanges', 'memberChanges'],
     not_covered:
       'The review of access rights at planned intervals: policies are standing rights, and the log shows what changed ' +
-      'them, not who reviewed them. Adjustment when somebody changes job or leaves.',
+      'them, not who reviewed them. Whether access was adjusted when somebody changed job or left.',
   },
   {
     id: 'A.8.2',
@@ -210,9 +229,9 @@ const EU_AI_ACT: ControlDefinition[] = [
   {
     id: 'Art. 14',
     title: 'Human oversight',
-    evidence: ['gate', 'limits', 'human', 'automatic', 'quick', 'denials', 'revocations'],
+    evidence: ['gate', 'limits', 'human', 'reviews', 'signatures', 'automatic', 'quick', 'denials', 'revocations'],
     not_covered:
-      'Whether it was a person who decided: a program can hold a user token. Whether the people who decided understood the ' +
+      'Whether it was a person who decided, where the decision is not signed: a program can hold a user token. Whether the people who decided understood the ' +
       'system, were aware of automation bias and could interpret its output: the log shows that it was decided, when and how fast. What a policy decided no person saw beforehand.',
   },
   {

@@ -1,7 +1,15 @@
-import type { ReportException } from './content';
-import { QUICK_DECISION_MS, RETRY_WINDOW } from './figures';
+import type { DeciderFigures, ReportException } from './content';
+import { isMemberId, QUICK_DECISION_MS, RETRY_WINDOW } from './figures';
 import type { PeriodFacts } from './gather-facts';
-import { formatCount, formatNumber, formatPercentage, listNames, quoteName, wasOrWere } from './wording';
+import {
+  formatCount,
+  formatNumber,
+  formatPercentage,
+  listNames,
+  quoteName,
+  roleWithArticle,
+  wasOrWere,
+} from './wording';
 
 /** Fewer decisions are too few to judge a share of them. */
 const MANY_DECISIONS = 10;
@@ -13,6 +21,7 @@ const FINDERS: ((facts: PeriodFacts) => ReportException[])[] = [
   findChangedPolicies,
   findQuickDecisions,
   findDominantDecider,
+  findOwnerApprovals,
   findStaleKeys,
   findUnusualOutcomes,
   findQuietAgents,
@@ -68,20 +77,39 @@ function findQuickDecisions({ entriesOf, summary }: PeriodFacts): ReportExceptio
   return [{ kind: 'quick_decision', severity, text, ...quick }];
 }
 
+/** Finds the decider that took nearly all decisions, without a vote of anybody else. */
 function findDominantDecider({ deciders, decisionsBy }: PeriodFacts): ReportException[] {
   const total = deciders.reduce((sum, { approved, denied }) => sum + approved + denied, 0);
   const [first] = deciders;
-  if (!first || total < MANY_DECISIONS || first.approved + first.denied < NEARLY_ALL * total) return [];
-  const { decided_by, kind, name } = first;
-  const decisions = decisionsBy(decided_by);
+  if (!first || total < MANY_DECISIONS) return [];
+  const decisions = decisionsBy(first.decided_by);
+  if (decisions.entries < NEARLY_ALL * total) return [];
   const part = `${formatCount(decisions.entries, 'decision')} of ${formatNumber(total)} (${formatPercentage(decisions.entries, total)})`;
+  const severity = first.kind === 'policy' ? 'low' : 'medium';
+  return [{ kind: 'one_decider', severity, text: describeDominance(first, part), ...decisions }];
+}
+
+function describeDominance({ decided_by: id, kind, name, role }: DeciderFigures, part: string): string {
+  const named = name === null ? id : nameWithId({ name, id });
+  if (kind === 'policy') return `One policy, ${named}, took ${part}: what it allows is in effect what is allowed.`;
+  if (isMemberId(id)) {
+    const who = role === null ? named : `${named}, ${roleWithArticle(role)}`;
+    return `One member, ${who}, took ${part} alone: nobody else voted on these requests.`;
+  }
+  return (
+    `${part} were taken with the account’s own user tokens (${id}), which name no person: the log cannot show whether one person took ` +
+    'them or several, nor that duties are separated. Only the addresses and clients in the entries can tell them apart.'
+  );
+}
+
+function findOwnerApprovals({ entriesOf }: PeriodFacts): ReportException[] {
+  const approvals = entriesOf('reviewedOwnerApproval', 'unreviewedOwnerApproval');
+  if (approvals.entries === 0) return [];
   const text =
-    kind === 'policy'
-      ? `One policy, ${name === null ? '' : `${quoteName(name)} `}(${decided_by}), took ${part}: what it allows is in effect what is allowed.`
-      : `One decider, the account ${decided_by}, took ${part}. The log records the decisions of all people of an account under ` +
-        'the account: it cannot show whether one person took them or several, nor that duties are separated. Only the ' +
-        'addresses and clients in the entries can tell them apart.';
-  return [{ kind: 'one_decider', severity: kind === 'policy' ? 'low' : 'medium', text, ...decisions }];
+    `${formatCount(approvals.entries, 'request')} ${wasOrWere(approvals.entries)} approved by the member who owned the agent when the report was ` +
+    `made: ${formatNumber(entriesOf('reviewedOwnerApproval').entries)} under a review policy, ${formatNumber(entriesOf('unreviewedOwnerApproval').entries)} without one. The entries do not say ` +
+    'who owned it when it asked.';
+  return [{ kind: 'approved_by_owner', severity: 'medium', text, ...approvals }];
 }
 
 function findStaleKeys({ agentsWithStaleKeys, asOf }: PeriodFacts): ReportException[] {

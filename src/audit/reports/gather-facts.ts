@@ -1,13 +1,21 @@
 import { sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
-import { auditEntries, EVENT_TYPES } from '../../db/schema';
+import { auditEntries, EVENT_TYPES, type MemberRole } from '../../db/schema';
 import type { FileRow } from '../../files/file-records';
 import { DAY } from '../../lib/time';
 import { logStart } from '../entry';
 import type { PositionRange } from '../find-file-range';
 import type { AgentFigures, DeciderFigures, EntryReferences, ReportContent } from './content';
-import { type CountWithExamples, emptyCounts, type Figures, isPolicyId, sumCounts, type Topic } from './figures';
-import { type AccountConfiguration, readActivity } from './read-account';
+import {
+  type CountWithExamples,
+  emptyCounts,
+  type Figures,
+  isMemberId,
+  isPolicyId,
+  sumCounts,
+  type Topic,
+} from './figures';
+import { type AccountConfiguration, type CurrentMember, readActivity, readMembers } from './read-account';
 import { coverageEnd, reportRequest } from './report';
 
 /** A key that is older counts as stale. */
@@ -30,13 +38,14 @@ export async function gatherFacts(
 ) {
   const { period, from, to } = reportRequest(file);
   const activity = await readActivity(reader, file);
+  const members = await readMembers(reader, file.account, Object.keys(figures.deciders).filter(isMemberId));
   const start = logStart({ number: file.account });
   // An agent created after the request can have entries if another server's clock was ahead.
   const registered = agents.filter(({ number, createdAt }) => createdAt <= file.createdAt || figures.agents[number]);
   const ends = figures.reach ? [...new Set([figures.reach.first, figures.reach.last])] : [];
   const ids = await readIds(reader, [
     ...Object.values(figures.topics).flatMap(({ positions }) => positions),
-    ...Object.values(figures.deciders).flatMap(({ first, last }) => [first, last]),
+    ...Object.values(figures.deciders).flatMap(({ alone }) => (alone ? [alone.first, alone.last] : [])),
     ...ends,
   ]);
   const refer = ({ count, positions }: CountWithExamples): EntryReferences => ({
@@ -44,10 +53,9 @@ export async function gatherFacts(
     entry_ids: positions.flatMap((position) => ids.get(position) ?? []),
   });
   const decisionsOf = (decider: string): CountWithExamples => {
-    const decisions = figures.deciders[decider];
-    if (!decisions) return { count: 0, positions: [] };
-    const { approved, denied, first, last } = decisions;
-    return { count: approved + denied, positions: [...new Set([first, last])] };
+    const alone = figures.deciders[decider]?.alone;
+    if (!alone) return { count: 0, positions: [] };
+    return { count: alone.count, positions: [...new Set([alone.first, alone.last])] };
   };
   const until = Math.min(to, file.createdAt);
   const active = registered.filter(({ isActive, createdAt }) => isActive && createdAt < coverageEnd(file));
@@ -60,12 +68,17 @@ export async function gatherFacts(
     summary,
     months: listMonths(period, figures),
     agents: listAgents(figures, registered),
-    deciders: listDeciders(figures, policies),
+    deciders: listDeciders(figures, policies, members),
+    /** The number of approvals under review policies, by the number of people who approved the request. */
+    approvalsByPeople: figures.approvalsByPeople,
     /** The entries of one or more topics together. */
     entriesOf: (...topics: Topic[]) => refer(sumCounts(topics.map((topic) => figures.topics[topic]))),
     /** All entries that the report covers; refers to the first and the last. */
     firstAndLast: refer({ count: summary.entries, positions: ends }),
-    /** The decisions of some accounts or policies together; refers to the first and the last of each, at most five. */
+    /**
+     * The decisions of some deciders on requests on which nobody else voted: all decisions of policies. Refers to the
+     * first and the last of each decider, at most five.
+     */
     decisionsBy: (...deciders: string[]) => refer(sumCounts(deciders.map(decisionsOf))),
     configuration: { policies, agents: registered },
     activity,
@@ -132,15 +145,27 @@ function listAgents(figures: Figures, agents: AccountConfiguration['agents']): A
     .sort((a, b) => b.counts.requests - a.counts.requests || (a.agent_id < b.agent_id ? -1 : 1));
 }
 
-function listDeciders({ deciders }: Figures, policies: AccountConfiguration['policies']): DeciderFigures[] {
-  const names = new Map<string, string>(policies.map(({ id, name }) => [id, name]));
+function listDeciders(
+  { deciders }: Figures,
+  policies: AccountConfiguration['policies'],
+  members: CurrentMember[],
+): DeciderFigures[] {
+  const named = new Map<string, { name: string | null; role?: MemberRole }>(
+    [...policies, ...members].map((one) => [one.id, one]),
+  );
   return Object.entries(deciders)
-    .map(([decider, { approved, denied }]) => ({
+    .map(([decider, { approved, denied, voted, signed }]) => ({
       decided_by: decider,
       kind: isPolicyId(decider) ? ('policy' as const) : ('person' as const),
-      name: names.get(decider) ?? null,
+      name: named.get(decider)?.name ?? null,
+      role: named.get(decider)?.role ?? null,
       approved,
       denied,
+      voted,
+      signed,
     }))
-    .sort((a, b) => b.approved + b.denied - a.approved - a.denied || (a.decided_by < b.decided_by ? -1 : 1));
+    .sort(
+      (a, b) =>
+        b.approved + b.denied - a.approved - a.denied || b.voted - a.voted || (a.decided_by < b.decided_by ? -1 : 1),
+    );
 }

@@ -4,7 +4,7 @@ import type { Reader } from '../../db/database';
 import { EVENT_TYPES, type EventType } from '../../db/schema';
 import type { PositionRange } from '../find-file-range';
 import { selectDetail } from '../select-detail';
-import { type EntryGroup, FLAGS, MAX_EXAMPLES, QUICK_DECISION_MS, RETRY_WINDOW } from './figures';
+import { type CountedVote, type EntryGroup, FLAGS, MAX_EXAMPLES, QUICK_DECISION_MS, RETRY_WINDOW } from './figures';
 
 /**
  * Reads the next entries of a period in groups that count alike, including entries of deleted agents.
@@ -27,16 +27,18 @@ export async function groupEntries(
         event: sql<number>`event`,
         decider: sql<string>`decider`,
         flags: sql<number>`flags`,
+        votes: sql<string>`votes`,
         positions: sql<string>`json_group_array(pos) as positions`,
       })
       .from(sql`(${selectEntries(range, low)} order by pos limit ${limit})`)
-      .groupBy(sql`agent, month, event, decider, flags`),
+      .groupBy(sql`agent, month, event, decider, flags, votes`),
   ]);
-  const groups = rows.map(({ event, positions: json, ...row }) => {
+  const groups = rows.map(({ event, votes, positions: json, ...row }) => {
     const positions = (JSON.parse(json) as number[]).sort((a, b) => a - b);
     return {
       ...row,
       event: EVENT_TYPES[event] as EventType,
+      votes: readVotes(votes),
       entries: positions.length,
       first: positions[0] as number,
       last: positions.at(-1) as number,
@@ -46,6 +48,11 @@ export async function groupEntries(
   const read = groups.reduce((sum, { entries }) => sum + entries, 0);
   const last = groups.reduce((max, group) => Math.max(max, group.last), low);
   return { groups, next: read < limit ? range.high : last + 1 };
+}
+
+function readVotes(json: string): CountedVote[] {
+  const votes: [CountedVote['by'], signed: number][] = JSON.parse(json);
+  return votes.map(([by, signed]) => ({ by, signed: signed === 1 }));
 }
 
 /** Selects the entries from a position to the end of the range, with what groups them. */
@@ -58,23 +65,39 @@ function selectEntries(range: PositionRange, low: number): SQL {
     where later.agent = entry.agent and later.action = entry.action and later.event = ${codeOf(EVENT_TYPES, 'request')}
       and later.pos > entry.pos and later.pos < ${range.high}
     order by later.pos limit ${inlineNumber(RETRY_WINDOW)})`;
+  const reviewed = sql`${selectDetail('review_policy_id', 'entry')} is not null`;
   const usedBefore = sql`exists (
     select 1 from audit_entries as earlier indexed by audit_by_permission
     where earlier.permission = entry.permission and earlier.event = ${codeOf(EVENT_TYPES, 'use')}
       and earlier.pos >= ${range.low} and earlier.pos < entry.pos)`;
+  // Details that are too deep for SQLite are older than votes.
+  const hasVotes = sql`event in (${inlineCodes('approve', 'deny', 'expire')})
+    and json_valid(entry.details) and entry.details ->> 'votes' is not null`;
+  const votes = sql`iif(${hasVotes}, (
+    select json_group_array(json_array(value ->> 'by', value ->> 'signed'))
+    from json_each(entry.details, '$.votes')
+  ), '[]')`;
   const flag = (condition: SQL, bit: number) => sql`iif(${condition}, ${inlineNumber(bit)}, 0)`;
   return sql`
     select pos, agent, event, strftime('%Y-%m', created_at / 1000, 'unixepoch') as month,
-      iif(event in (${codeOf(EVENT_TYPES, 'approve')}, ${codeOf(EVENT_TYPES, 'deny')}), ${selectDetail('decided_by', 'entry')}, '') as decider,
+      iif(event in (${inlineCodes('approve', 'deny')}), ${selectDetail('decided_by', 'entry')}, '') as decider, ${votes} as votes,
       case event
-        when ${codeOf(EVENT_TYPES, 'approve')} then ${flag(quick, FLAGS.quick)}
-        when ${codeOf(EVENT_TYPES, 'deny')} then ${flag(quick, FLAGS.quick)} + ${flag(retried, FLAGS.retried)}
+        when ${codeOf(EVENT_TYPES, 'approve')} then ${flag(quick, FLAGS.quick)} + ${flag(reviewed, FLAGS.reviewed)}
+        when ${codeOf(EVENT_TYPES, 'deny')} then
+          ${flag(quick, FLAGS.quick)} + ${flag(retried, FLAGS.retried)} + ${flag(reviewed, FLAGS.reviewed)}
         when ${codeOf(EVENT_TYPES, 'use')} then ${flag(sql`not ${usedBefore}`, FLAGS.firstUse)}
         when ${codeOf(EVENT_TYPES, 'expire')} then case ${selectDetail('expired', 'entry')}
           when 'token' then ${inlineNumber(FLAGS.unusedToken)} when 'withdrawn' then ${inlineNumber(FLAGS.withdrawn)} else 0 end
         else 0
       end as flags
     from audit_entries as entry not indexed where pos >= ${low} and pos < ${range.high}`;
+}
+
+function inlineCodes(...events: EventType[]): SQL {
+  return sql.join(
+    events.map((event) => codeOf(EVENT_TYPES, event)),
+    sql`, `,
+  );
 }
 
 /** A number written into the statement, because D1 binds numbers as REAL. */

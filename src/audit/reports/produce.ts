@@ -62,14 +62,15 @@ async function startReport(
 class ReportProducer implements Producer {
   /** The entries counted since this producer was opened. */
   rows = 0;
-  private readonly agents: Set<number>;
+  /** The owner of each agent that exists, by the agent's number. */
+  private readonly owners: Map<number, string | null>;
 
   constructor(
     private readonly input: ProducerInput,
     private readonly state: SavedState,
     private readonly configuration: AccountConfiguration,
   ) {
-    this.agents = new Set(configuration.agents.map(({ number }) => number));
+    this.owners = new Map(configuration.agents.map(({ number, owner }) => [number, owner]));
   }
 
   get reached(): number {
@@ -83,8 +84,10 @@ class ReportProducer implements Producer {
     if (reached >= span.high) return { chunks: [await this.makeFile()], ended: true };
     const { groups, next } = await groupEntries(input.reader, span, reached, input.batchRows * ENTRIES_PER_ROW);
     // Entries of deleted agents are not counted.
-    for (const group of groups.filter(({ agent }) => this.agents.has(agent))) {
-      addGroup(figures, group);
+    for (const group of groups) {
+      const owner = this.owners.get(group.agent);
+      if (owner === undefined) continue;
+      addGroup(figures, group, owner);
       this.rows += group.entries;
     }
     state.reached = next;

@@ -1,10 +1,11 @@
 import { and, desc, eq, gte, isNull, lt, lte, sql } from 'drizzle-orm';
 import { aliased } from '../../db/columns';
 import type { Reader } from '../../db/database';
-import { ACTIVITY_ACTIONS, type ActivityAction, activity, agentKeys, agents, policies } from '../../db/schema';
+import { ACTIVITY_ACTIONS, type ActivityAction, activity, agentKeys, agents, members, policies } from '../../db/schema';
 import type { FileRow } from '../../files/file-records';
+import { toHex } from '../../lib/bytes';
 import { formatTime } from '../../lib/time';
-import { smallestIdAt } from '../../lib/typeid';
+import { idBytes, parseId, smallestIdAt } from '../../lib/typeid';
 import type { ReportContent } from './content';
 import { coverageEnd, reportRequest } from './report';
 
@@ -12,7 +13,10 @@ import { coverageEnd, reportRequest } from './report';
 export const MAX_LISTED_ACTIVITY = 100;
 
 /** An agent as it is now, except for the age of its key. */
-export type RegisteredAgent = Pick<typeof agents.$inferSelect, 'number' | 'id' | 'name' | 'isActive' | 'createdAt'> & {
+export type RegisteredAgent = Pick<
+  typeof agents.$inferSelect,
+  'number' | 'id' | 'name' | 'isActive' | 'createdAt' | 'owner'
+> & {
   /**
    * When the key was made that was current at {@link coverageEnd}; if that is not known, the earliest possible time. Null
    * if the agent has no current key.
@@ -21,7 +25,7 @@ export type RegisteredAgent = Pick<typeof agents.$inferSelect, 'number' | 'id' |
 };
 
 /** A policy as it is now. */
-type CurrentPolicy = Pick<typeof policies.$inferSelect, 'id' | 'name' | 'effect' | 'isActive'> & {
+type CurrentPolicy = Pick<typeof policies.$inferSelect, 'id' | 'name' | 'effect' | 'isActive' | 'review'> & {
   /** Whether it is for all agents, actions and resources, without conditions. */
   isUnrestricted: boolean;
   /** When it was last changed, in milliseconds; 0 if it never was. */
@@ -47,6 +51,7 @@ export async function readConfiguration(reader: Reader, file: FileRow): Promise<
         name: agents.name,
         isActive: agents.isActive,
         createdAt: agents.createdAt,
+        owner: agents.owner,
         keyCreatedAt: aliased(agentKeys.createdAt, 'key_created_at'),
       })
       .from(agents)
@@ -59,8 +64,8 @@ export async function readConfiguration(reader: Reader, file: FileRow): Promise<
   ]);
   return {
     agents: (await withKeysAtCoverageEnd(reader, file, agentRows)).toSorted(byId),
-    policies: policyRows.toSorted(byId).map(({ id, name, effect, isActive, ...rules }) => ({
-      ...{ id, name, effect, isActive },
+    policies: policyRows.toSorted(byId).map(({ id, name, effect, isActive, review, ...rules }) => ({
+      ...{ id, name, effect, isActive, review },
       changedAt: rules.updatedAt > rules.createdAt ? rules.updatedAt : 0,
       isUnrestricted:
         rules.agentIds === null &&
@@ -69,6 +74,22 @@ export async function readConfiguration(reader: Reader, file: FileRow): Promise<
         rules.resources.some((pattern) => ANY_RESOURCE.test(pattern)),
     })),
   };
+}
+
+/** A member as it is now. */
+export type CurrentMember = Pick<typeof members.$inferSelect, 'id' | 'name' | 'role'>;
+
+/** Reads some members of an account, also removed ones. Members that were erased after their removal are missing. */
+export async function readMembers(reader: Reader, account: number, ids: string[]): Promise<CurrentMember[]> {
+  const wanted = ids.flatMap((id) => parseId('member', id) ?? []).map((id) => toHex(idBytes(id)));
+  const [rows] = await reader.load([
+    reader
+      .select({ id: members.id, name: members.name, role: members.role })
+      .from(sql`json_each(${JSON.stringify(wanted)}) as wanted`)
+      .crossJoin(members)
+      .where(and(eq(members.account, account), eq(members.id, sql`unhex(wanted.value)`))),
+  ]);
+  return rows;
 }
 
 /**
@@ -110,7 +131,7 @@ function byId(a: { id: string }, b: { id: string }): number {
 }
 
 const CONFIGURATION_ACTIONS = ACTIVITY_ACTIONS.filter(
-  (action) => action !== 'agent.key_rotated' && !/^(export|report|session)\./.test(action),
+  (action) => action !== 'agent.key_rotated' && !/^(export|report|session|permission)\./.test(action),
 );
 
 /**

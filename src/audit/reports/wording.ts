@@ -66,6 +66,11 @@ export function formatCodePoint(character: string): string {
   return `[U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`;
 }
 
+/** Names a role of members as part of a sentence: `an approver`. */
+export function roleWithArticle(role: string): string {
+  return `${/^[aeiou]/.test(role) ? 'an' : 'a'} ${role}`;
+}
+
 const LISTED_NAMES = 5;
 
 /** Lists the first five names, and says how many more there are. */

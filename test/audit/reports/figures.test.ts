@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { JOB_SIZES, type JobSizes } from '../../../src/files/job';
+import { makeMember, type TestMember } from '../../support/members';
 import { makeReport, openReport, startReport } from '../../support/reports';
+import { approve, deny, sign } from '../../support/reviews';
 import { type Json, type TestAccount, type TestAgent, World } from '../../support/world';
 
 const SECOND = 1_000;
@@ -21,18 +23,28 @@ async function makePolicy(account: TestAccount, fields: Json): Promise<string> {
   return (await account.must(201, 'POST', '/v1/policies', policy)).body.id;
 }
 
+/** Has one person approve with or without a signature, and often another one decide. */
+async function review(account: TestAccount, people: TestMember[], id: string, i: number): Promise<void> {
+  const [first, second] = [people[i % 3], people[(i + 1) % 3]] as [TestMember, TestMember];
+  const body = i % 20 < 10 ? await sign(account, first, id, { decision: 'approve' }) : {};
+  await approve(account, first, id, body);
+  if (i % 30 === 29) return;
+  await (i % 40 === 19 ? deny : approve)(account, second, id);
+}
+
 /** Makes requests for seven weeks, with all kinds of decisions and outcomes. */
-async function live(account: TestAccount, agents: TestAgent[]): Promise<void> {
+async function live(account: TestAccount, agents: TestAgent[], people: TestMember[]): Promise<void> {
   const { world } = account;
-  const fates = ['use', 'use twice', 'deny', 'expire', 'unused', 'revoke', 'policy', 'policy denial', 'use'];
-  for (let i = 0; i < 54; i++) {
+  const fates = ['use', 'use twice', 'deny', 'expire', 'unused', 'revoke', 'policy', 'policy denial', 'use', 'review'];
+  for (let i = 0; i < 60; i++) {
     const agent = agents[(i * i) % agents.length] as TestAgent;
     const fate = fates[i % fates.length] as string;
-    const action =
-      fate === 'policy' ? 'auto.run' : fate === 'policy denial' ? 'never.run' : `mail.${i % 2 ? 'send' : 'read'}`;
+    const actions: Record<string, string> = { policy: 'auto.run', 'policy denial': 'never.run', review: 'pay.out' };
+    const action = actions[fate] ?? `mail.${i % 2 ? 'send' : 'read'}`;
     const { id } = await agent.request({ action, resource: `mailbox:${i % 3}`, max_uses: 3 });
     world.advance(i % 4 === 0 ? 4 * SECOND : 40 * SECOND);
     if (fate === 'deny') await account.must(200, 'POST', `/v1/permissions/${id}/deny`);
+    if (fate === 'review') await review(account, people, id, i);
     if (/use|revoke/.test(fate)) await account.must(200, 'POST', `/v1/permissions/${id}/approve`);
     const { body } = await agent.must(200, 'GET', `/v1/permissions/${id}`);
     const token = body.token?.value;
@@ -70,6 +82,7 @@ function modelReport(log: Json[], { start, end }: Json): Json {
         entry.permission_request_id === use.permission_request_id,
     );
   const decisions = entries.filter(({ event_type }) => ['approve', 'deny'].includes(event_type));
+  const votes: Json[] = entries.flatMap(({ details }) => details.votes ?? []);
   const tally = (key: (entry: Json) => string, some: Json[]) => Object.groupBy(some, key) as Record<string, Json[]>;
   const by = (kind: 'person' | 'policy', type: string) =>
     decisions.filter((entry) => entry.event_type === type && (entry.details.policy_id === null) === (kind === 'person'))
@@ -124,6 +137,12 @@ function modelReport(log: Json[], { start, end }: Json): Json {
         { approved: count(some).approved, denied: count(some).denied },
       ]),
     ),
+    votes: Object.fromEntries(
+      Object.entries(tally(({ by }) => by, votes)).map(([member, some]) => [
+        member,
+        { votes: some.length, signed: some.filter(({ signed }) => signed).length },
+      ]),
+    ),
     exceptions: {
       quick_decision: show(decisions.filter(isQuick)),
       denied_action_retried: show(decisions.filter(({ event_type }) => event_type === 'deny').filter(isRetried)),
@@ -142,7 +161,11 @@ it('the figures of a report equal a count of the log entry by entry, for large a
   await makePolicy(account, { effect: 'deny', actions: ['never.*'], priority: 3 });
   const agents = [];
   for (const name of ['One', 'Δύο', '三', 'Quiet']) agents.push(await account.agent({ name }));
-  await live(account, agents.slice(0, 3));
+  const people: TestMember[] = [];
+  for (let i = 0; i < 3; i++) people.push(await makeMember(account, 'approver'));
+  await makePolicy(account, { effect: 'review', actions: ['pay.*'], review: { approvals: 2 } });
+  world.advance(SECOND);
+  await live(account, agents.slice(0, 3), people);
   const stranger = await world.account({ plan: 'enterprise' });
   await (await stranger.agent()).approved();
   const log = await account.log();
@@ -164,7 +187,15 @@ it('the figures of a report equal a count of the log entry by entry, for large a
       const requests = listed.map(({ counts }: Json) => counts.requests);
       expect(requests).toEqual(requests.toSorted((a: number, b: number) => b - a));
       const decided = deciders.map(({ decided_by, approved, denied }: Json) => [decided_by, { approved, denied }]);
-      expect(Object.fromEntries(decided)).toEqual(model.deciders);
+      const none = { approved: 0, denied: 0 };
+      const onlyVoted = Object.fromEntries(Object.keys(model.votes).map((member) => [member, none]));
+      expect(Object.fromEntries(decided)).toEqual({ ...onlyVoted, ...model.deciders });
+      const ofMembers = deciders.filter(({ decided_by }: Json) => decided_by.startsWith('member_'));
+      const voted = ofMembers.map(({ decided_by, approved, denied, voted, signed }: Json) => [
+        decided_by,
+        { votes: approved + denied + voted, signed },
+      ]);
+      expect(Object.fromEntries(voted)).toEqual(model.votes);
       for (const [kind, { entries, entry_ids }] of Object.entries<Json>(model.exceptions)) {
         const found = exceptions.find((exception: Json) => exception.kind === kind);
         expect([kind, found?.entries ?? 0, found?.entry_ids ?? []]).toEqual([kind, entries, entry_ids]);
@@ -195,9 +226,10 @@ it('a report names policies and agents, and deleted policies by id only', async 
   await agent.request({ action: 'auto.run' });
   await agent.approved();
   const { deciders, agents } = await makeReport(account);
+  const shared = { role: null, approved: 1, denied: 0, voted: 0, signed: 0 };
   expect(deciders.toSorted((a: Json, b: Json) => (a.kind < b.kind ? -1 : 1))).toEqual([
-    { decided_by: account.id, kind: 'person', name: null, approved: 1, denied: 0 },
-    { decided_by: policy, kind: 'policy', name: 'Automatic', approved: 1, denied: 0 },
+    { ...shared, decided_by: account.id, kind: 'person', name: null },
+    { ...shared, decided_by: policy, kind: 'policy', name: 'Automatic' },
   ]);
   expect(agents).toMatchObject([{ agent_id: agent.id, name: 'Ιός' }]);
   await account.must(204, 'DELETE', `/v1/policies/${policy}`);

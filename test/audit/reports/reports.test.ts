@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { ALWAYS, download, sha256 } from '../../support/exports';
 import { makeReport, openReport, PERIOD, REPORTS, readReport, startReport } from '../../support/reports';
+import { approve, makeReview } from '../../support/reviews';
 import { type Json, World } from '../../support/world';
 
 const SECOND = 1_000;
@@ -83,7 +84,7 @@ describe('the controls of a framework', () => {
   it.each([
     ['soc2_type1', ['CC6.1', 'CC6.2', 'CC6.3', 'CC6.6', 'CC7.2', 'CC7.3'], 'design'],
     ['soc2_type2', ['CC6.1', 'CC6.2', 'CC6.3', 'CC6.6', 'CC7.2', 'CC7.3'], 'throughout the period'],
-    ['iso27001', ['A.5.15', 'A.5.16', 'A.5.17', 'A.5.18', 'A.8.2', 'A.8.15'], ''],
+    ['iso27001', ['A.5.3', 'A.5.15', 'A.5.16', 'A.5.17', 'A.5.18', 'A.8.2', 'A.8.15'], ''],
     ['hipaa', ['164.308(a)(4)', '164.312(a)', '164.312(b)'], ''],
     ['gdpr', ['Art. 30', 'Art. 32'], ''],
     ['eu_ai_act', ['Art. 12', 'Art. 14', 'Art. 26'], ''],
@@ -352,6 +353,21 @@ it('a report lists the key rotations and configuration changes of the period', a
   for (const { id, action, changes } of activity.configuration_changes) {
     if (action === 'agent.updated') expect(listed.get(id)).toMatchObject({ changes });
   }
+});
+
+it('votes and escalations are counted in the activity, and are no configuration changes', async () => {
+  const escalation = { after: 60, roles: ['owner'] };
+  const { world, account, agent, people } = await makeReview({ approvals: 2, escalation }, ['approver', 'approver']);
+  const operator = { token: env.ADMIN_TOKEN, body: { plan: 'enterprise' } };
+  await world.must(200, 'PATCH', `/v1/admin/users/${account.id}`, operator);
+  await approve({ world }, people[0], (await agent.request()).id);
+  world.advance(2 * MINUTE);
+  await world.sweep();
+  const { activity } = await makeReport(account);
+  expect(activity.by_action).toMatchObject({ 'permission.voted': 1, 'permission.escalated': 1 });
+  const actions = activity.configuration_changes.map(({ action }: Json) => action);
+  expect(actions).toContain('member.joined');
+  expect(actions.filter((action: string) => action.startsWith('permission.'))).toEqual([]);
 });
 
 describe('the validation of a report request', () => {

@@ -1,5 +1,6 @@
 import type { Content } from 'pdfmake/js/Printer.js';
-import type { Counts, ReportContent } from '../content';
+import type { Counts, DeciderFigures, ReportContent } from '../content';
+import { isMemberId, isPolicyId } from '../figures';
 import { codeInWords, formatMonth, formatNumber, truncate } from '../wording';
 import { type Column, numberColumn, omittedNote, paragraph, ruledTable, sectionHeading, textColumn } from './blocks';
 import { monthlyChart } from './chart';
@@ -118,36 +119,44 @@ export function agentsSection({ agents }: ReportContent, number: number): Conten
   ];
 }
 
-/** The approvals and denials of each policy, and of the people of the account together. */
+/** The approvals, denials and votes of each member, of each policy, and with the account's own user tokens together. */
 export function decidersSection({ deciders }: ReportContent, number: number): Content[] {
   return [
     sectionHeading(number, 'Deciders'),
     paragraph(
-      'The policies and people that decided requests in the period. A person or program with a user token of the account counts as people.',
+      'Who decided requests in the period, most decisions first. A request that several people approve is approved by the last of them; for ' +
+        'the others it counts as voted, as do votes on requests that somebody then denied or that expired. Signed says how many of these ' +
+        'decisions and votes the member signed with a passkey. The account’s own user tokens name no person: people and programs can hold them.',
     ),
     ruledTable(
       [
         textColumn('Decided by', 10),
-        textColumn('Kind', 3),
-        numberColumn('Approved', 3),
-        numberColumn('Denied', 3),
-        numberColumn('Approved, %', 3),
+        textColumn('Role', 4.4),
+        numberColumn('Approved', 2.5),
+        numberColumn('Denied', 2.5),
+        numberColumn('Voted', 2.5),
+        numberColumn('Signed', 2.5),
       ],
-      deciders.slice(0, LISTED_ROWS).map(({ decided_by: id, kind, name, approved, denied }) => [
+      deciders.slice(0, LISTED_ROWS).map(({ decided_by: id, name, role, ...counts }) => [
         {
           stack: [
             ...(name === null ? [] : [{ text: truncate(name, NAME_CHARACTERS) }]),
             { text: id, style: name === null ? '' : 'small' },
           ],
         },
-        kind === 'person' ? 'Person' : 'Policy',
-        formatNumber(approved),
-        formatNumber(denied),
-        ((100 * approved) / (approved + denied)).toFixed(1),
+        roleInWords(id, role),
+        ...[counts.approved, counts.denied, counts.voted, counts.signed].map(formatNumber),
       ]),
     ),
     ...omittedNote(deciders.length, LISTED_ROWS, 'decider'),
   ];
+}
+
+/** What a decider is: a role of members if it is known. */
+function roleInWords(id: string, role: DeciderFigures['role']): string {
+  if (isPolicyId(id)) return 'Policy';
+  if (!isMemberId(id)) return 'Account’s own tokens';
+  return role === null ? 'Member' : codeInWords(role);
 }
 
 /** The columns of a table of counts, without the entries. */
