@@ -28,9 +28,10 @@ import { digestDetails, draftPermissionEntry, type EntrySubject } from './draft-
 import { Permission, type PermissionRow, presentPermission, type ReviewedPermission } from './permission';
 import { permissionFields } from './permission-fields';
 import { evaluatePolicies } from './policies/evaluate';
-import { type ActivePolicy, selectActivePolicies } from './policies/policy';
+import { type ActivePolicy, requireLoaded, selectActivePolicies } from './policies/policy';
 import type { ReviewState } from './reviews/review';
 import { ownerOfAgentSql } from './reviews/reviewers';
+import { MAX_APPROVALS } from './reviews/rule';
 import { newTokenColumns } from './tokens/new-token-columns';
 import { signActiveTokens } from './tokens/sign-active-tokens';
 
@@ -283,7 +284,7 @@ function reviewRow(
 
 /** A preload of the active policies, and of the agent's permission that already has the external id of the request. */
 async function policiesAndExistingPermission(c: RequestContext, reader: Reader, owner: SQL<number>, agentId: SQL) {
-  const policies = selectActivePolicies(reader, owner, agentId);
+  const policies = selectActivePolicies(reader, owner, agentId, MAX_APPROVALS);
   const { external_id: externalId } = (await readObject(c, readJson)) ?? {};
   if (typeof externalId !== 'string' || !EXTERNAL_ID.test(externalId)) return { policies, existing: null };
   const agent = sql<number>`(select number from ${agents} where account = ${owner} and id = ${agentId})`;
@@ -308,7 +309,7 @@ export const requestPermissionRoute = new Hono().post(
   async (c) => {
     const { loaded, reload } = c.var;
     const context = { ...c.var.context, findExisting: async () => (await reload()).existing?.[0] };
-    const input = { policies: loaded.policies ?? [], existing: loaded.existing?.[0], ...c.req.valid('json') };
+    const input = { policies: requireLoaded(loaded.policies), existing: loaded.existing?.[0], ...c.req.valid('json') };
     if (input.input !== undefined && hasInexactInteger(await readBodyText(c), 'input')) {
       throw invalidRequest([
         { path: 'body.input', message: 'has a whole number that a double cannot hold: send it as text' },

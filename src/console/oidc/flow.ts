@@ -51,7 +51,7 @@ export function clearFlow(c: HonoContext<AppEnv>): void {
   deleteCookie(c, COOKIE, { prefix: 'host', path: '/', secure: true });
 }
 
-/** The challenge that a flow answers: its state, so that each flow signs in once. */
-export function challengeOf({ state, expiresAt }: Flow): Challenge {
+/** The state of a flow as a single-use challenge, so that a flow signs in once. */
+export function flowChallenge({ state, expiresAt }: Flow): Challenge {
   return { bytes: fromBase64Url(state) ?? new Uint8Array(), expiresAt };
 }

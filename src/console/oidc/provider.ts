@@ -87,7 +87,7 @@ export async function exchangeCode(c: RequestContext, flow: Flow, parameters: UR
   const options = {
     signal,
     [oauth.customFetch]: (url: string, options: object) => fetchFromProvider(runtime, url, options),
-    // Such an issuer is on this machine.
+    // Only an issuer on this machine may use http.
     [oauth.allowInsecureRequests]: issuer.startsWith('http:'),
   };
 

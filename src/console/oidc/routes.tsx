@@ -9,7 +9,7 @@ import { requireInvitation } from '../invitation';
 import { sendPage } from '../page';
 import { setSessionCookie } from '../session';
 import { providerName } from './button';
-import { beginFlow, challengeOf, clearFlow, readFlow } from './flow';
+import { beginFlow, clearFlow, flowChallenge, readFlow } from './flow';
 import { joinWithIdentity } from './join';
 import { CALLBACK_PATH, exchangeCode, failSignIn, makeAuthorizationUrl, requireProvider } from './provider';
 import { signInWithIdentity } from './sign-in';
@@ -33,7 +33,7 @@ async function sendToProvider(c: HonoContext<AppEnv>, invitation: string | null)
   return c.newResponse(page.body, page);
 }
 
-/** A flow is for one answer: after it the browser forgets the flow. */
+/** Deletes the flow's cookie after the callback, whatever the outcome. */
 const endFlow = createMiddleware<AppEnv>(async (c, next) => {
   await next();
   clearFlow(c);
@@ -50,7 +50,7 @@ export const oidcRoutes = new Hono<AppEnv>()
     const flow = await readFlow(c);
     if (!flow) return failSignIn(c);
     const claims = await exchangeCode(c, flow, new URL(c.req.url).searchParams);
-    const challenge = challengeOf(flow);
+    const challenge = flowChallenge(flow);
     const secret =
       flow.invitation === null
         ? await signInWithIdentity(c, claims, challenge)

@@ -13,8 +13,8 @@ export interface EvaluatedRequest {
 }
 
 /**
- * The possible results. A request stays pending, and waits for people, for `review` and, if no policy applies, for
- * `pending`.
+ * The possible results. For `review` the reviewers of the policy decide; for `pending` no policy applies, and anybody who
+ * may decide does.
  */
 export const DECISIONS = ['approve', 'deny', 'review', 'pending'] as const;
 
@@ -83,7 +83,8 @@ function isCondition(value: unknown): value is PolicyCondition {
   );
 }
 
-/** Whether a value meets every part of a condition; null if it fails none, but has another type than one of them. */
+/** Whether a value meets every part of a condition; null if no part fails, but one cannot be compared, because the value
+ * has another type. */
 function holds(condition: PolicyCondition, value: Json): boolean | null {
   const answers: (boolean | null)[] = [];
   if (condition.min !== undefined) answers.push(typeof value === 'number' ? value >= condition.min : null);

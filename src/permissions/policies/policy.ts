@@ -17,7 +17,7 @@ import { DEFAULT_RULE, ReviewInput, ReviewRuleField } from '../reviews/rule';
 /** The greatest number of policies of an account. Every request evaluates all active ones. */
 export const MAX_POLICIES = 200;
 
-const MAX_MEMBERS = 100;
+const MAX_LIST_LENGTH = 100;
 /** The greatest size of one list of patterns, because every request is compared with every pattern. */
 const MAX_PATTERN_BYTES = 8 * 1024;
 const MAX_PRIORITY = 1_000_000;
@@ -32,7 +32,7 @@ export const PolicyCondition = lazy(() =>
       min: z.number().optional().meta({ description: 'The smallest number allowed; not above `max`.' }),
       max: z.number().optional().meta({ description: 'The greatest number allowed.' }),
       equals: z.unknown().optional().meta({ description: 'The only value allowed.' }),
-      in: listOf(z.unknown(), MAX_MEMBERS).optional().meta({ description: 'The values allowed.' }),
+      in: listOf(z.unknown(), MAX_LIST_LENGTH).optional().meta({ description: 'The values allowed.' }),
     })
     .refine(({ min, max }) => min === undefined || max === undefined || min <= max, {
       path: ['min'],
@@ -67,7 +67,7 @@ const conditions = lazy(() =>
 
 function patterns(max: number, examples: string[]) {
   const pattern = plainText(max).min(1, 'must not be empty');
-  return listOf(pattern, MAX_MEMBERS)
+  return listOf(pattern, MAX_LIST_LENGTH)
     .refine(
       (list) => jsonSize(list) <= MAX_PATTERN_BYTES,
       `must be at most ${MAX_PATTERN_BYTES} bytes of JSON together`,
@@ -88,18 +88,27 @@ export const policyFields = lazy(() => ({
   effect: PolicyEffect(),
   actions: patterns(MAX_ACTION_LENGTH, ['email.*']),
   resources: patterns(MAX_RESOURCE_LENGTH, ['mailbox:*']),
-  agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_MEMBERS)
+  agent_ids: listOf(idText('agent', 'must be the id of an agent'), MAX_LIST_LENGTH)
     .nullable()
     .meta({ description: 'The agents that it applies to; null for all.' }),
   conditions: conditions(),
-  token_ttl: permissionFields().token_ttl.nullable().meta({
-    description:
-      'The greatest lifetime of the tokens that it approves, in seconds; null for no limit beyond the request.',
-  }),
-  max_uses: permissionFields().max_uses.nullable().meta({
-    description: 'The greatest number of uses of the tokens that it approves; null for no limit beyond the request.',
-  }),
-  reason: permissionFields().reason.nullable().meta({ description: 'The reason given for its decisions.' }),
+  token_ttl: permissionFields()
+    .token_ttl.nullable()
+    .meta({
+      description:
+        'The greatest lifetime, in seconds, of the tokens of requests that it approves or sends to reviewers; null for no ' +
+        'limit beyond the request.',
+    }),
+  max_uses: permissionFields()
+    .max_uses.nullable()
+    .meta({
+      description:
+        'The greatest number of uses of the tokens of requests that it approves or sends to reviewers; null for no limit ' +
+        'beyond the request.',
+    }),
+  reason: permissionFields()
+    .reason.nullable()
+    .meta({ description: 'The reason given for its decisions. Reviewers give their own.' }),
   priority: wholeNumber(-MAX_PRIORITY, MAX_PRIORITY).meta({
     description:
       'If several approvals and reviews apply, the one of highest priority decides; of equal ones, a review before an ' +
@@ -214,7 +223,7 @@ export function ruleFor(effect: PolicyRow['effect'], review: ReviewRule | null):
 export function effectSql(account: number, effect: PolicyRow['effect'], rule: ReviewRule | null) {
   const stored = sql.param(effect, policies.effect);
   if (rule === null) return sql`${stored}`;
-  const reviewers = countReviewersByRuleSql(account, ruleSql(rule), sql`null`);
+  const reviewers = countReviewersByRuleSql(account, ruleSql(rule), { agentOwner: sql`null`, limit: rule.approvals });
   return sql`iif(${reviewers} >= ${rule.approvals}, ${stored}, null)`;
 }
 
@@ -229,10 +238,11 @@ export type ActivePolicy = PolicyRow & { reviewers: number };
 
 /**
  * Selects the active policies of an account. Of a policy for reviews it counts the reviewers who may approve requests of
- * one agent; other policies have none.
+ * one agent, up to a limit; other policies have none.
  */
-export function selectActivePolicies(reader: Reader, owner: SQL<number>, agentId: SQL) {
-  const reviewers = countReviewersByRuleSql(owner, sql`policies.review`, ownerOfAgentSql(owner, agentId));
+export function selectActivePolicies(reader: Reader, owner: SQL<number>, agentId: SQL, limit: number) {
+  const agentOwner = ownerOfAgentSql(owner, agentId);
+  const reviewers = countReviewersByRuleSql(owner, sql`policies.review`, { agentOwner, limit });
   const isActive = and(eq(policies.account, owner), eq(policies.isActive, true));
   return reader
     .select({
@@ -241,4 +251,10 @@ export function selectActivePolicies(reader: Reader, owner: SQL<number>, agentId
     })
     .from(policies)
     .where(isActive);
+}
+
+/** The policies that were loaded. A request without them must fail: a denial could be among them. */
+export function requireLoaded(policies: ActivePolicy[] | undefined): ActivePolicy[] {
+  if (!policies) throw new Error('the policies were not loaded');
+  return policies;
 }

@@ -13,7 +13,7 @@ import { idBytes, parseId } from '../../lib/typeid';
 import { permissionFields } from '../permission-fields';
 import { shortText } from '../tokens/token-input';
 import { DECISIONS, evaluatePolicies } from './evaluate';
-import { type ActivePolicy, selectActivePolicies } from './policy';
+import { type ActivePolicy, requireLoaded, selectActivePolicies } from './policy';
 
 const PolicySimulation = lazy(() =>
   z
@@ -43,7 +43,8 @@ export const Simulation = lazy(() =>
       policy_id: idField('policy').nullable().meta({ description: 'The policy that decides; null if none applies.' }),
       matched: z.array(idField('policy')).meta({ description: 'Every policy that applies; the first one decides.' }),
       reviewers: countField.optional().meta({
-        description: "How many people may approve, without the agent's owner. Only for the decision `review`.",
+        description:
+          "How many people may approve; the agent's owner counts only with `allow_self`. Only for the decision `review`.",
       }),
       approvals: countField.optional().meta({
         description: 'How many of them have to approve. Present as `reviewers` is.',
@@ -67,10 +68,13 @@ export function simulatePolicies(
   return { decision, policy_id: policy?.id ?? null, matched, ...review };
 }
 
+/** More members than an account can have: a simulation counts all reviewers. */
+const MAX_MEMBERS = 10_000;
+
 async function policiesForAgent(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const { agent_id: agentId } = (await readObject(c, readJson)) ?? {};
-  const id = parseId('agent', String(agentId ?? ''));
-  return { policies: selectActivePolicies(reader, owner, sql`${id && idBytes(id)}`) };
+  const id = typeof agentId === 'string' ? parseId('agent', agentId) : null;
+  return { policies: selectActivePolicies(reader, owner, sql`${id && idBytes(id)}`, MAX_MEMBERS) };
 }
 
 export const simulatePoliciesRoute = new Hono().post(
@@ -85,5 +89,5 @@ export const simulatePoliciesRoute = new Hono().post(
   userAccess('policies:read', policiesForAgent),
   noQuery(),
   body(PolicySimulation),
-  (c) => answer(c, simulatePolicies({ policies: c.var.loaded.policies ?? [], ...c.req.valid('json') })),
+  (c) => answer(c, simulatePolicies({ policies: requireLoaded(c.var.loaded.policies), ...c.req.valid('json') })),
 );

@@ -1,6 +1,14 @@
 import { type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { type ReviewRule, reviews, VOTE_CHANNELS, VOTE_DECISIONS, type VoteSignature } from '../../db/schema';
+import { codeOf } from '../../db/columns';
+import {
+  PERMISSION_STATUSES,
+  type ReviewRule,
+  reviews,
+  VOTE_CHANNELS,
+  VOTE_DECISIONS,
+  type VoteSignature,
+} from '../../db/schema';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { countField, idField, objectField, timeField } from '../../http/response-fields';
 import type { EntryVote } from '../../ledger/entry';
@@ -31,7 +39,7 @@ export interface Vote extends Limits {
   signature: VoteSignature | null;
   /** Milliseconds since the epoch. */
   at: number;
-  /** Whether the voter may still approve the permission. */
+  /** Whether the permission is pending and the voter may still approve it. */
   counts: boolean;
 }
 
@@ -43,7 +51,7 @@ export interface ReviewState {
   proposal: Limits;
   escalatesAt: number | null;
   escalatedAt: number | null;
-  /** How many people may approve it; at most the greatest number that a review can demand. */
+  /** How many people may approve it while it is pending, counted up to the greatest number that a review can demand. */
   reviewers: number;
   /** In the order in which they came. */
   votes: Vote[];
@@ -231,6 +239,9 @@ function wordOf<W extends string>(words: readonly W[], code: number): W {
   return word;
 }
 
+// Who may approve is of interest only until somebody has decided.
+const isPending = sql`permissions.status = ${codeOf(PERMISSION_STATUSES, 'pending')}`;
+
 /**
  * Selects the review of the row of `permissions`, whose agent is the row of `agents`, as it is at a time; null if no
  * review policy routed it.
@@ -243,7 +254,8 @@ export function reviewColumn(now: number) {
         'scope', json(reviews.proposed_scope), 'tokenTtl', reviews.proposed_token_ttl, 'maxUses', reviews.proposed_max_uses
       ),
       'escalatesAt', reviews.escalates_at, 'escalatedAt', reviews.escalated_at,
-      'reviewers', ${countReviewersSql(now)}, 'votes', json(${votesSql(isReviewer(now))})
+      'reviewers', iif(${isPending}, ${countReviewersSql(now)}, 0),
+      'votes', json(${votesSql(sql`iif(${isPending}, ${isReviewer(now)}, 0)`)})
     )
     from reviews where reviews.account = permissions.account and reviews.id = permissions.id
   )`

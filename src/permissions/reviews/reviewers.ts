@@ -114,11 +114,19 @@ export function countReviewersSql(now: number): SQL<number> {
  * How many members of an account are reviewers by the rule of a policy, as SQL, without counting an escalation.
  * @param rule the stored rule: a column or a parameter
  * @param agentOwner the id of the member who does not count unless the rule allows self-approval; NULL for nobody
+ * @param limit how far it counts
  */
-export function countReviewersByRuleSql(account: number | SQL<number>, rule: SQL, agentOwner: SQL): SQL<number> {
+export function countReviewersByRuleSql(
+  account: number | SQL<number>,
+  rule: SQL,
+  { agentOwner, limit }: { agentOwner: SQL; limit: number },
+): SQL<number> {
   return sql<number>`(
-    select count(*) from members where members.account = ${account} and ${isNamed(rule, sql`0`)}
-      and (${rule} ->> 'allow_self' or members.id is not ${agentOwner})
+    select count(*) from (
+      select 1 from members where members.account = ${account} and ${isNamed(rule, sql`0`)}
+        and (${rule} ->> 'allow_self' or members.id is not ${agentOwner})
+      limit ${sql.raw(String(limit))}
+    )
   )`;
 }
 

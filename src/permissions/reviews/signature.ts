@@ -9,7 +9,7 @@ import { EXAMPLE } from '../../http/examples';
 import { readJson, readObject } from '../../http/input';
 import { AuthenticationResponse, verifyAuthentication } from '../../http/webauthn';
 import { fromBase64Url, sha256, toBase64Url } from '../../lib/bytes';
-import type { JsonObject } from '../../lib/json';
+import { isJsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { formatTime, MINUTE, parseDateTime } from '../../lib/time';
 import { parseId } from '../../lib/typeid';
@@ -63,7 +63,8 @@ export async function decisionInPath(c: RequestContext, reader: Reader, owner: S
 }
 
 function selectPasskey(reader: Reader, owner: SQL<number>, member: SQL, assertion: unknown) {
-  const id = fromBase64Url(String((assertion as JsonObject | undefined)?.id ?? ''));
+  const named = isJsonObject(assertion) && typeof assertion.id === 'string' ? assertion.id : '';
+  const id = fromBase64Url(named);
   if (!id?.length) return null;
   return reader
     .select()
