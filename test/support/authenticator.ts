@@ -14,6 +14,8 @@ export interface Tampering {
   counter?: number;
   /** Changes the client data after it was signed. */
   alterAfterwards?: boolean;
+  /** The id of a new passkey. */
+  credentialId?: Uint8Array;
 }
 
 const USER_PRESENT = 0x01;
@@ -32,7 +34,7 @@ export class Authenticator {
       'sign',
       'verify',
     ])) as CryptoKeyPair;
-    const id = crypto.getRandomValues(new Uint8Array(16));
+    const id = tampering.credentialId ?? crypto.getRandomValues(new Uint8Array(16));
     const { x = '', y = '' } = (await crypto.subtle.exportKey('jwk', key.publicKey)) as JsonWebKey;
     const publicKey = concatBytes(
       Uint8Array.of(0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21),

@@ -1,7 +1,7 @@
-import { and, eq, isNotNull, lte, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, lte, type SQLWrapper, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
 import { ConstraintError, type Reader } from '../../db/database';
-import { MOVE_DIRECTIONS, PERMISSION_STATUSES, permissions, reviews } from '../../db/schema';
+import { agents, MOVE_DIRECTIONS, PERMISSION_STATUSES, permissions, reviews } from '../../db/schema';
 import type { Runtime } from '../../env';
 import { makeActivityRecord } from '../../http/activity';
 import { SERVICE_ORIGIN } from '../../ledger/entry';
@@ -13,11 +13,19 @@ const SLICE = 50;
 /**
  * Records the escalation of pending permissions whose reviewers took too long, the longest overdue first: each gets one
  * activity record, `permission.escalated`. (More people may vote from the time itself on, recorded or not.)
+ *
+ * Skips permissions that nobody can decide any more: those that have expired, and those of deleted agents.
  * @returns whether there may be more
  */
 export async function escalateReviews(context: { reader: Reader; ledger: Ledger; runtime: Runtime }): Promise<boolean> {
   const { reader, ledger, runtime } = context;
   const now = runtime.now();
+  // The account's number, as SQL: NULL for a permission that nobody can decide any more.
+  const decidable = (account: SQLWrapper, id: SQLWrapper) => sql<number>`(
+    select ${permissions.account} from ${permissions} join ${agents} on ${agents.number} = ${permissions.agent}
+    where ${permissions.account} = ${account} and ${permissions.id} = ${id}
+      and ${permissions.status} = ${codeOf(PERMISSION_STATUSES, 'pending')} and ${permissions.expiresAt} > ${now}
+  )`;
   const [due] = await reader.load([
     reader
       .select({ account: reviews.account, id: reviews.id })
@@ -26,6 +34,7 @@ export async function escalateReviews(context: { reader: Reader; ledger: Ledger;
         and(
           isNotNull(reviews.escalationDueAt),
           lte(reviews.escalationDueAt, now),
+          isNotNull(decidable(reviews.account, reviews.id)),
           // They escalate on the shard that they come from.
           sql`${reviews.account} not in (select account from moves where direction = ${codeOf(MOVE_DIRECTIONS, 'in')})`,
         ),
@@ -37,9 +46,7 @@ export async function escalateReviews(context: { reader: Reader; ledger: Ledger;
   for (const { account, id } of due) {
     const isDue = and(eq(reviews.account, account), eq(reviews.id, id), isNotNull(reviews.escalationDueAt));
     const number = sql<number>`(
-      select ${permissions.account} from ${permissions} join ${reviews} on ${isDue}
-      where ${permissions.account} = ${account} and ${permissions.id} = ${sql.param(id, permissions.id)}
-        and ${permissions.status} = ${codeOf(PERMISSION_STATUSES, 'pending')}
+      select ${decidable(reviews.account, reviews.id)} from ${reviews} where ${isDue}
     )`;
     const fields = { account: number, actor: null, action: 'permission.escalated' as const, target: id, changes: [] };
     await ledger
@@ -52,7 +59,7 @@ export async function escalateReviews(context: { reader: Reader; ledger: Ledger;
         escalated += 1;
       })
       .catch((error: unknown) => {
-        // It was decided or escalated meanwhile, or its account is deleted.
+        // It was decided or escalated meanwhile, or its agent or account is deleted.
         if (!(error instanceof ConstraintError)) throw error;
       });
   }
