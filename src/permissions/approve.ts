@@ -8,7 +8,7 @@ import { lazy } from '../lib/lazy';
 import { decidePermission } from './decide';
 import { Permission } from './permission';
 import { permissionFields } from './permission-fields';
-import { decisionInPath, decisionState, makeSigner, signatureFields } from './reviews/signature';
+import { decisionInPath, decisionState, makeSignatureVerifier, signatureFields } from './reviews/signature';
 
 const Approval = lazy(() => {
   const { reason, scope, token_ttl, max_uses } = permissionFields();
@@ -57,7 +57,7 @@ export const approvePermissionRoute = new Hono().post(
     };
     const context = {
       ...c.var.context,
-      sign: makeSigner(c.var.context, decision, signed),
+      verifySignature: makeSignatureVerifier(c.var.context, decision, signed),
       reload: async () => decisionState(await c.var.reload()),
     };
     return answer(c, await decidePermission(context, decisionState(c.var.loaded), decision));

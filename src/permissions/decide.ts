@@ -16,19 +16,19 @@ import {
   statusAt,
 } from './permission';
 import { entryVotes, type Limits, type Vote, type VoteChannel, type VoteDecision } from './reviews/review';
-import { isApprovedSql } from './reviews/reviewers';
+import { hasPasskeySql, isApprovedSql } from './reviews/reviewers';
 import {
   hasVotes,
   isLastVote,
   isReviewOf,
   makeVote,
-  nullIfVoteCameFirst,
+  nullIfReviewChanged,
   proposalColumns,
   storeVote,
   voteRow,
   withVote,
 } from './reviews/vote';
-import { requireVoter, type Voter } from './reviews/voter';
+import { refuseVoter, type Voter } from './reviews/voter';
 import { newTokenColumns } from './tokens/new-token-columns';
 
 /** What a person decides about a permission. */
@@ -52,47 +52,61 @@ export interface DecidingContext extends UserContext {
   /** Reads the state again, after authenticating the caller again. */
   reload: () => Promise<DecisionState>;
   /**
-   * Verifies the signature of the decision, whose limits depend on the votes before it; null for an unsigned decision.
+   * Verifies the passkey's signature over the decision. Takes the limits, because earlier votes may have narrowed them.
+   * Null if the decision is unsigned.
    * @throws Problem `invalid_assertion`
    */
-  sign: ((row: ReviewedPermission, limits: Limits, passkey: DecisionState['passkey']) => Promise<VoteSignature>) | null;
+  verifySignature:
+    | ((row: ReviewedPermission, limits: Limits, passkey: DecisionState['passkey']) => Promise<VoteSignature>)
+    | null;
 }
 
-/** How often a decision is tried again after another vote came first. Each time, the review has one vote more. */
+/** The number of attempts while the review changes between reading and writing. */
 const MAX_TRIES = 20;
 
 /**
  * Takes a person's decision on a permission. Without a review it decides at once. In a review it is a vote: a denial
  * decides at once, and so does the approval with which enough people have approved who are still reviewers.
  *
- * Of votes at the same time, one after the other is stored. No approval counts that was cast by a person who is no
- * reviewer at the moment of the last one: the transaction checks each of them.
+ * Concurrent votes are stored one after the other. The transaction that stores the deciding approval counts only approvals
+ * of people who are still reviewers.
  * @returns the permission, still pending if more approvals are needed
  * @throws Problem `not_found`, `not_pending`, `person_required`, `not_a_reviewer`, `self_approval`, `already_voted`,
- *   `passkey_required`, `scope_widened`, `invalid_assertion`, in this order
+ *   `passkey_required`, `scope_widened`, `invalid_assertion`, in this order; `conflict` for too many votes; `unavailable`
+ *   if the review keeps changing
  */
 export async function decidePermission(
   context: DecidingContext,
   state: DecisionState,
   decision: Decision,
 ): Promise<Permission> {
-  return untilNoVoteComesFirst(context, state, async (state) => {
-    const row = requirePending(context, state.permission);
-    requireVoter(context, row.review, state.voter, decision.decision, context.sign !== null);
+  return untilUnchanged(context, state, async (state) => {
+    const atReading = withTimeOf(context, state.permission);
+    const row = requirePending(atReading, state.permission);
+    refuseVoter(atReading, row.review, state.voter, decision.decision, context.verifySignature !== null);
     const limits = limitsOf(row, decision.decision, decision.narrowed);
-    const signature = (await context.sign?.(row, limits, state.passkey)) ?? null;
-    const vote = makeVote(context, state.voter, decision, limits, signature);
+    const signature = (await context.verifySignature?.(row, limits, state.passkey)) ?? null;
+    const vote = makeVote(atReading, state.voter, decision, limits, signature);
     return row.review && vote && !isLastVote(row.review, vote)
-      ? storeVote(context, row, row.review, vote)
-      : settleByDecision(context, row, decision, limits, vote);
+      ? storeVote(atReading, row, row.review, vote)
+      : settleByDecision(atReading, row, decision, limits, vote);
   });
 }
 
 /**
- * Tries a change of a pending permission until no vote comes between reading and writing.
- * @param attempt returns null if another vote came first
+ * The context at the time for which the review was read. Who is a reviewer depends on the time, so reading and writing
+ * must use the same one: else an escalation in between would let a vote wait that decides, or decide that waits.
  */
-export async function untilNoVoteComesFirst<S, R>(
+function withTimeOf<C extends Context>(context: C, permission: ReviewedPermission | undefined): C {
+  const readAt = permission?.review?.readAt;
+  return readAt === undefined ? context : { ...context, runtime: { ...context.runtime, now: () => readAt } };
+}
+
+/**
+ * Tries a change of a pending permission until its review does not change between reading and writing.
+ * @param attempt returns null if the review has changed
+ */
+export async function untilUnchanged<S, R>(
   { reload }: { reload: () => Promise<S> },
   state: S,
   attempt: (state: S) => Promise<R | null>,
@@ -125,7 +139,7 @@ export function deciderOf({ member, account }: UserPrincipal): string {
   return member?.id ?? account.id;
 }
 
-/** Stores a decision that ends the wait; null if a vote of another person came first. */
+/** Stores a decision that ends the wait; null if the review changed since it was read. */
 async function settleByDecision(
   context: UserContext,
   row: ReviewedPermission,
@@ -150,54 +164,56 @@ async function settleByDecision(
     ? { status: 'approved' as const, ...(await newTokenColumns(context, { scope, tokenTtl, maxUses })) }
     : { status: 'denied' as const };
   const columns = { ...outcome, decidedBy, decidedAt: context.runtime.now(), decisionReason: reason };
-  return settlePermission(context, row, { entry, columns, vote: row.review && vote });
+  return settlePermission(context, row, { entry, columns, vote });
 }
 
 /** The change of a pending permission that ends its wait. */
 interface Settlement {
   entry: Entry;
   columns: Partial<PermissionRow>;
-  /** The vote of a review that decides it. */
+  /** The decision as a vote; absent if no member decides. */
   vote?: Vote | null;
 }
 
 /**
  * Ends the wait of a pending permission: stores its new columns with the audit entry, and the vote that decided.
- * @returns the permission; null if a vote in its review came first, or a vote no longer counts
+ * @returns the permission; null if its review, or the passkey that signed, changed since it was read
  * @throws Problem `not_pending` if it has no review and was decided, expired or was deleted after it was read
  */
 export async function settlePermission(
   context: Context,
   row: ReviewedPermission,
-  { entry, columns, vote }: Settlement,
+  { entry, columns, vote = null }: Settlement,
 ): Promise<Permission | null> {
   const { runtime, ledger, principal } = context;
   const now = runtime.now();
   const settled = { ...columns, lastEntry: entry.id, updatedAt: now };
   const permission = presentPermission({ ...(vote ? withVote(row, vote) : row), ...settled }, now, principal);
-  const isApproval = vote?.decision === 'approve';
+  const reviewVote = row.review && vote;
+  const isApproval = reviewVote?.decision === 'approve';
   const isPending = and(
     isPermissionWithId(row.account, row.id),
     eq(permissions.status, 'pending'),
     gt(permissions.expiresAt, now),
     row.review && !vote ? hasVotes(row.review.votes.length) : undefined,
     isApproval ? isApprovedSql(row, now) : undefined,
+    vote?.signature ? hasPasskeySql(row.account, vote.by, vote.signature) : undefined,
   );
   const committed = await ledger
     .commit({
       changes: (write) => {
         const settling = write.update(permissions).set(settled).where(isPending);
-        if (!vote) return [settling];
-        const voting = write.insert(votes).values(voteRow(context, row, vote));
+        if (!reviewVote) return [settling];
+        const voting = write.insert(votes).values(voteRow(context, row, reviewVote));
         if (!isApproval) return [voting, settling];
-        return [voting, write.update(reviews).set(proposalColumns(vote)).where(isReviewOf(row)), settling];
+        return [voting, write.update(reviews).set(proposalColumns(reviewVote)).where(isReviewOf(row)), settling];
       },
       entries: [entry],
       answer: { value: permission, subject: row.agentId },
     })
-    .catch(nullIfVoteCameFirst);
+    .catch(nullIfReviewChanged);
   if (committed) return permission;
-  if (row.review) return null;
+  if (row.review || vote?.signature) return null;
   throw notPending('was decided at the same time; read it to see how');
 }
 

@@ -7,7 +7,7 @@ import { lazy } from '../lib/lazy';
 import { decidePermission } from './decide';
 import { Permission } from './permission';
 import { permissionFields } from './permission-fields';
-import { decisionInPath, decisionState, makeSigner, signatureFields } from './reviews/signature';
+import { decisionInPath, decisionState, makeSignatureVerifier, signatureFields } from './reviews/signature';
 
 const Denial = lazy(() =>
   z
@@ -34,7 +34,7 @@ export const denyPermissionRoute = new Hono().post(
     const decision = { decision: 'deny' as const, narrowed: {}, reason: reason || null, via: 'api' as const };
     const context = {
       ...c.var.context,
-      sign: makeSigner(c.var.context, decision, signed),
+      verifySignature: makeSignatureVerifier(c.var.context, decision, signed),
       reload: async () => decisionState(await c.var.reload()),
     };
     return answer(c, await decidePermission(context, decisionState(c.var.loaded), decision));

@@ -268,7 +268,7 @@ function startReview(
     maxUses: Math.min(input.max_uses, maxUses ?? input.max_uses),
   };
   const escalatesAt = rule.escalation && now + rule.escalation.after * SECOND;
-  return { policyId: id, rule, proposal, escalatesAt, escalatedAt: null, reviewers, votes: [] };
+  return { policyId: id, rule, proposal, escalatesAt, escalatedAt: null, readAt: now, reviewers, votes: [] };
 }
 
 function reviewRow(

@@ -3,7 +3,7 @@ import { agentAccess } from '../http/access';
 import type { AgentContext } from '../http/context';
 import { body, NoFields, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
-import { requirePending, settlePermission, untilNoVoteComesFirst } from './decide';
+import { requirePending, settlePermission, untilUnchanged } from './decide';
 import { draftPermissionEntry } from './draft-entry';
 import { Permission, permissionInPath, type ReviewedPermission } from './permission';
 import { reviewDetails } from './reviews/review';
@@ -22,7 +22,7 @@ export function withdrawPermission(
   context: WithdrawalContext,
   { permission }: { permission: ReviewedPermission | undefined },
 ): Promise<Permission> {
-  return untilNoVoteComesFirst(context, permission, (permission) => {
+  return untilUnchanged(context, permission, (permission) => {
     const row = requirePending(context, permission);
     const details = { scope: row.scope, expired: 'withdrawn' as const, ...reviewDetails(row) };
     const entry = draftPermissionEntry(context, row, 'expire', details);

@@ -51,6 +51,8 @@ export interface ReviewState {
   proposal: Limits;
   escalatesAt: number | null;
   escalatedAt: number | null;
+  /** The time for which it was read, in milliseconds since the epoch. */
+  readAt: number;
   /** How many people may approve it while it is pending, counted up to the greatest number that a review can demand. */
   reviewers: number;
   /** In the order in which they came. */
@@ -253,7 +255,7 @@ export function reviewColumn(now: number) {
       'proposal', json_object(
         'scope', json(reviews.proposed_scope), 'tokenTtl', reviews.proposed_token_ttl, 'maxUses', reviews.proposed_max_uses
       ),
-      'escalatesAt', reviews.escalates_at, 'escalatedAt', reviews.escalated_at,
+      'escalatesAt', reviews.escalates_at, 'escalatedAt', reviews.escalated_at, 'readAt', ${now},
       'reviewers', iif(${isPending}, ${countReviewersSql(now)}, 0),
       'votes', json(${votesSql(sql`iif(${isPending}, ${isReviewer(now)}, 0)`)})
     )

@@ -8,14 +8,16 @@ import {
   type ReviewRule,
   reviews,
   VOTE_DECISIONS,
+  type VoteSignature,
 } from '../../db/schema';
 import { ROLE_SCOPES } from '../../http/roles';
+import { fromBase64Url } from '../../lib/bytes';
 import { type Id, idBytes } from '../../lib/typeid';
 import { MAX_APPROVALS } from './rule';
 
 // Who is a reviewer is decided here alone, in SQL: the statement that stores a vote must check it, because people are
-// suspended and roles change while requests are under way. The conditions are on a row of `members`, which they name,
-// as they do the rows of `reviews`, `permissions` and `agents` that belong to it.
+// suspended and roles change while requests are under way. Each condition names the tables `members`, `reviews`,
+// `permissions` and `agents`; a query that uses it has joined them for one permission.
 
 const roleCodes = sql.join(
   MEMBER_ROLES.filter((role) => ROLE_SCOPES[role].includes('permissions:decide')).map((role) =>
@@ -78,14 +80,29 @@ function ofPermission(account: number, id: Id<'perm'>): SQL {
  */
 export function eligibleVoterSql(
   { account, id }: { account: number; id: Id<'perm'> },
-  member: Id<'member'>,
-  decision: (typeof VOTE_DECISIONS)[number],
+  { by, decision, signature }: Voting,
   now: number,
 ): SQL<Id<'member'>> {
   const mayVote = decision === 'approve' ? isReviewer(now) : sql`(${isNamedReviewer(now)} or ${isOwner})`;
   return sql`(
-    select members.id from ${ofPermission(account, id)} and members.id = ${idBytes(member)} and ${mayVote}
+    select members.id from ${ofPermission(account, id)} and members.id = ${idBytes(by)} and ${mayVote}
+      and ${signature ? hasPasskeySql(account, by, signature) : sql`1`}
       and permissions.status = ${codeOf(PERMISSION_STATUSES, 'pending')} and permissions.expires_at > ${now}
+  )`;
+}
+
+interface Voting {
+  by: Id<'member'>;
+  decision: (typeof VOTE_DECISIONS)[number];
+  signature: VoteSignature | null;
+}
+
+/** Whether the passkey that signed a decision still belongs to the member, as SQL. */
+export function hasPasskeySql(account: number, member: Id<'member'>, { credential_id: id }: VoteSignature): SQL {
+  return sql`exists (
+    select 1 from passkeys
+    where passkeys.account = ${account} and passkeys.id = ${fromBase64Url(id)} and passkeys.member = ${idBytes(member)}
+      and passkeys.removed_at is null
   )`;
 }
 

@@ -121,7 +121,7 @@ export function decisionStatement(
   };
 }
 
-export function challengeOf(statement: object): Promise<Uint8Array> {
+export function statementHash(statement: object): Promise<Uint8Array> {
   return sha256(canonicalize(statement) as string);
 }
 
@@ -129,11 +129,11 @@ export function challengeOf(statement: object): Promise<Uint8Array> {
  * Makes the function that verifies the signature of a decision; null for an unsigned one.
  * @throws Problem `invalid_request` if only one of `assertion` and `signed_at` is given
  */
-export function makeSigner(
+export function makeSignatureVerifier(
   context: UserContext,
   decision: Pick<Decision, 'decision' | 'reason'>,
   { assertion, signed_at: signedAt }: Signed,
-): DecidingContext['sign'] {
+): DecidingContext['verifySignature'] {
   if (!assertion && signedAt === undefined) return null;
   if (!assertion || signedAt === undefined) {
     const [path, other] = assertion ? ['body.signed_at', 'assertion'] : ['body.assertion', 'signed_at'];
@@ -145,17 +145,17 @@ export function makeSigner(
     if (away > SIGNING_TOLERANCE) throw invalidAssertion('body.signed_at', 'must be within 5 minutes of now');
     const isValid =
       passkey &&
-      (await verifyAuthentication(context.config, await challengeOf(statement), assertion, passkey)) !== null;
+      (await verifyAuthentication(context.config, await statementHash(statement), assertion, passkey)) !== null;
     if (!isValid) {
       throw invalidAssertion('body.assertion', 'is not a signature of this decision by a passkey of yours');
     }
     const { authenticatorData, clientDataJSON, signature } = assertion.response;
     const stored = {
-      credential_id: canonical(assertion.id),
+      credential_id: reencode(assertion.id),
       signed_at: signedAt,
-      authenticator_data: canonical(authenticatorData),
-      client_data_json: canonical(clientDataJSON),
-      signature: canonical(signature),
+      authenticator_data: reencode(authenticatorData),
+      client_data_json: reencode(clientDataJSON),
+      signature: reencode(signature),
     };
     if (JSON.stringify(stored).length > MAX_SIGNATURE_BYTES) {
       throw invalidAssertion('body.assertion', `must be at most ${MAX_SIGNATURE_BYTES} bytes`);
@@ -164,8 +164,8 @@ export function makeSigner(
   };
 }
 
-/** The only base64url of the same bytes whose last character has no stray bits, as a verifier expects it. */
-function canonical(text: string): string {
+/** Re-encodes base64url so that unused bits are zero, the only form that verifiers accept. */
+function reencode(text: string): string {
   return toBase64Url(fromBase64Url(text) ?? new Uint8Array());
 }
 

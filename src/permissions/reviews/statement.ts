@@ -18,8 +18,8 @@ import { MINUTE } from '../../lib/time';
 import { type Decision, type DecisionState, requirePending } from '../decide';
 import { limitsOf } from '../limits';
 import { permissionFields } from '../permission-fields';
-import { challengeOf, decisionInPath, decisionState, decisionStatement, signingTime } from './signature';
-import { personRequired, requireVoter } from './voter';
+import { decisionInPath, decisionState, decisionStatement, signingTime, statementHash } from './signature';
+import { refuseVoter } from './voter';
 
 const StatementRequest = lazy(() => {
   const { reason, scope, token_ttl, max_uses } = permissionFields();
@@ -125,8 +125,7 @@ export async function stateDecision(
   decision: Decision,
 ): Promise<Statement> {
   const row = requirePending(context, state.permission);
-  if (!context.principal.member) throw personRequired('Only a member can sign a decision.');
-  requireVoter(context, row.review, state.voter, decision.decision, true);
+  refuseVoter(context, row.review, state.voter, decision.decision, true);
   const statement = decisionStatement(
     context,
     row,
@@ -134,7 +133,7 @@ export async function stateDecision(
     limitsOf(row, decision.decision, decision.narrowed),
     signingTime(context),
   );
-  const challenge = toBase64Url(await challengeOf(statement));
+  const challenge = toBase64Url(await statementHash(statement));
   return {
     statement,
     challenge,

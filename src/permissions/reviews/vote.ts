@@ -34,7 +34,7 @@ export function isLastVote({ rule, votes }: ReviewState, vote: Vote): boolean {
   return approvals.length + 1 >= rule.approvals;
 }
 
-/** Stores a vote that does not decide yet; null if a vote of another person came first. */
+/** Stores a vote that does not decide yet; null if the review changed since it was read. */
 export async function storeVote(
   context: UserContext,
   row: ReviewedPermission,
@@ -55,7 +55,7 @@ export async function storeVote(
       answer: { value: permission, subject: row.agentId },
     });
   } catch (error) {
-    return nullIfVoteCameFirst(error);
+    return nullIfReviewChanged(error);
   }
   return permission;
 }
@@ -79,7 +79,7 @@ export function withVote(row: ReviewedPermission, vote: Vote): ReviewedPermissio
 
 /**
  * The row of a vote. Its insertion aborts the transaction if the permission is no longer pending, the voter no longer a
- * reviewer, or if another vote has the same number.
+ * reviewer, the passkey that signed it was removed, or if another vote has the same number.
  */
 export function voteRow({ runtime }: Context, row: ReviewedPermission, vote: Vote) {
   const { by, name: _, counts: __, at, ...columns } = vote;
@@ -88,7 +88,7 @@ export function voteRow({ runtime }: Context, row: ReviewedPermission, vote: Vot
     account: row.account,
     permission: row.id,
     ordinal: (row.review?.votes.length ?? 0) + 1,
-    member: eligibleVoterSql(row, by, vote.decision, runtime.now()),
+    member: eligibleVoterSql(row, vote, runtime.now()),
     createdAt: at,
   };
 }
@@ -109,7 +109,7 @@ export function hasVotes(count: number): SQL {
   ) = ${count}`;
 }
 
-export function nullIfVoteCameFirst(error: unknown): null {
+export function nullIfReviewChanged(error: unknown): null {
   if (error instanceof ConstraintError && error.subject.startsWith('votes.')) return null;
   throw error;
 }

@@ -12,16 +12,18 @@ export interface Voter {
 }
 
 /**
- * Refuses a caller who may not decide as the review says. The agent's owner may always deny.
+ * Refuses a caller who may not decide as the review says, or who signs without being a member. The agent's owner may
+ * always deny.
  * @throws Problem `person_required`, `not_a_reviewer`, `self_approval`, `already_voted`, `passkey_required`
  */
-export function requireVoter(
+export function refuseVoter(
   { principal: { member } }: UserContext,
   review: ReviewState | null,
   voter: Voter | undefined,
   decision: VoteDecision,
   isSigned: boolean,
 ): void {
+  if (isSigned && !member) throw personRequired('Only a member can sign a decision.');
   if (!review) return;
   if (!member || !voter) {
     throw personRequired('A review policy applies: only a member with their own credential can decide.');

@@ -242,6 +242,25 @@ describe('a settling vote during which', () => {
     await expectSound();
   });
 
+  it('the escalation begins counts the vote of a person who is a reviewer by it', async () => {
+    const admin = await makeMember(account, 'admin');
+    await account.must(201, 'POST', '/v1/policies', {
+      ...{ name: 'More people', effect: 'review', actions: ['need.more'], resources: ['*'] },
+      review: { approvals: 2, roles: ['approver'], escalation: { after: 60, roles: ['admin'] } },
+    });
+    world.advance(1);
+    const { id } = await agent.request({ action: 'need.more' });
+    world.advance(59_999);
+    database.before(2, () => {
+      world.advance(1);
+      elsewhere.now = world.now;
+      return approve({ world: elsewhere }, admin, id);
+    });
+    const { body, cost } = await approve({ world }, voter(0), id);
+    expect([body.status, cost.trips]).toEqual(['approved', 4]);
+    expect(body.review.votes.map(({ by }: Json) => by)).toEqual([admin.id, voter(0).id]);
+  });
+
   it('the policy is deleted, or its rule demands more, settles all the same', async () => {
     for (const method of ['DELETE', 'PUT']) {
       const { id, review } = await request(2);

@@ -232,6 +232,20 @@ describe('a signed decision', () => {
     expect(details.votes[0].signature).toMatchObject({ credential_id: key, authenticator_data: data });
   });
 
+  it('whose passkey has no text as its id is refused as malformed', async () => {
+    const scene = await makeReview();
+    const { id } = await scene.agent.request();
+    const assertion = { id: { toString: 1 } };
+    const { status, body } = await approve(scene, scene.people[0], id, {
+      assertion,
+      signed_at: '2026-01-31T12:00:00.001Z',
+    });
+    expect([status, body.errors[0].path]).toEqual([400, 'body.assertion.id']);
+    const simulation = { action: 'a.b', resource: 'c:d', agent_id: { toString: 1 } };
+    const simulated = await scene.account.call('POST', '/v1/policies/simulate', simulation);
+    expect([simulated.status, simulated.body.errors[0].path]).toEqual([400, 'body.agent_id']);
+  });
+
   it('by a removed passkey is refused', async () => {
     const scene = await makeReview(NEEDS_PASSKEY);
     const { id } = await scene.agent.request();
