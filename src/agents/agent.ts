@@ -75,7 +75,7 @@ export function isAgentWithId(account: number, id: Id<'agent'>) {
 }
 
 /** The account's number, as SQL that yields NULL, which NOT NULL columns refuse, if the account has no such agent. */
-export function agentOwnerSql(account: number, id: Id<'agent'>): SQL<number> {
+export function accountOfAgentSql(account: number, id: Id<'agent'>): SQL<number> {
   return sql<number>`(select ${agents.account} from ${agents} where ${isAgentWithId(account, id)})`;
 }
 

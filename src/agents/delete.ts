@@ -9,7 +9,7 @@ import { noQuery } from '../http/input';
 import { answer, noContent, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { type Id, idBytes } from '../lib/typeid';
-import { agentNumberSql, agentOwnerSql, isAgentWithId } from './agent';
+import { accountOfAgentSql, agentNumberSql, isAgentWithId } from './agent';
 
 /**
  * Deletes an agent and its keys, and revokes the exports and reports that may contain its entries.
@@ -22,7 +22,7 @@ export async function deleteAgent(context: UserContext, { id }: { id: Id<'agent'
   const account = context.principal.account.number;
   await context.ledger
     .change({
-      record: userActivity(context, 'agent.deleted', id, { account: agentOwnerSql(account, id) }),
+      record: userActivity(context, 'agent.deleted', id, { account: accountOfAgentSql(account, id) }),
       changes: (write) => [
         write.insert(erasures).values({ kind: 'agent', number: agentNumberSql(account, id), subject: idBytes(id) }),
         ...revokeAgentFiles(write, account, agentNumberSql(account, id), context.runtime.now()),

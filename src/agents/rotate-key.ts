@@ -15,7 +15,7 @@ import { displayPrefix } from '../lib/credential';
 import { lazy } from '../lib/lazy';
 import { formatTime, SECOND } from '../lib/time';
 import type { Id } from '../lib/typeid';
-import { agentNumberSql, agentOwnerSql, isAgentWithId } from './agent';
+import { accountOfAgentSql, agentNumberSql, isAgentWithId } from './agent';
 import { agentKeyField, makeAgentKey } from './agent-key';
 
 const KeyRotation = lazy(() =>
@@ -69,7 +69,7 @@ export async function rotateAgentKey(
   const rotated = { id, api_key: key, api_key_prefix: prefix, old_key_expires_at: formatTime(now + grace) };
   await context.ledger
     .change({
-      record: userActivity(context, 'agent.key_rotated', id, { account: agentOwnerSql(account, id) }),
+      record: userActivity(context, 'agent.key_rotated', id, { account: accountOfAgentSql(account, id) }),
       changes: (write) => [
         grace === 0
           ? write.delete(agentKeys).where(eq(agentKeys.agent, number))

@@ -13,7 +13,7 @@ import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
-import { Agent, agentFields, agentOwnerSql, isAgentWithId, presentAgent } from './agent';
+import { Agent, accountOfAgentSql, agentFields, isAgentWithId, presentAgent } from './agent';
 
 const AgentUpdate = lazy(() =>
   atLeastOneField(
@@ -47,7 +47,7 @@ export async function updateAgent(
     owner,
     updatedAt: context.runtime.now(),
   };
-  const changed = { account: agentOwnerSql(account, id), changes: Object.keys(fields) };
+  const changed = { account: accountOfAgentSql(account, id), changes: Object.keys(fields) };
   const [[row]] = await context.ledger
     .change({
       record: userActivity(context, 'agent.updated', id, changed),

@@ -3,6 +3,7 @@ import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } fro
 import type { JSONWebKeySet } from 'jose';
 import type { JsonObject } from '../lib/json';
 import { PLANS } from '../lib/plans';
+import type { Id } from '../lib/typeid';
 import { bytesColumn, codeColumn, idColumn } from './columns';
 import { reviewRuleColumn, type StoredReviewRule } from './review-rule';
 
@@ -361,11 +362,11 @@ export const reviews = sqliteTable(
     account: integer().notNull(),
     /** The id of the permission. */
     id: idColumn('perm')().notNull(),
-    policyId: text('policy_id').notNull(),
+    policyId: text('policy_id').notNull().$type<Id<'policy'>>(),
     rule: reviewRuleColumn(MEMBER_ROLES)().notNull(),
     /** The member who owned the agent when it made the request; null if nobody did. */
     owner: idColumn('member')(),
-    /** What the next approval may narrow and the last one grants: never more than at the vote before. */
+    /** The limits that the last approval will grant. A vote may only narrow them. */
     proposedScope: text('proposed_scope', { mode: 'json' }).notNull().$type<JsonObject>(),
     proposedTokenTtl: integer('proposed_token_ttl').notNull(),
     proposedMaxUses: integer('proposed_max_uses').notNull(),

@@ -57,7 +57,7 @@ export function claimedChallenge(clientDataJson: string): string | null {
 /**
  * Verifies the response of an authenticator that used a passkey.
  * @returns the new value of the signature counter; null if the signature, the challenge, the origin or the counter is
- *   wrong, or the user was not verified
+ *   wrong, the user was not verified, or the response comes from a frame of another site
  */
 export async function verifyAuthentication(
   config: Pick<Config, 'publicUrl'>,

@@ -31,7 +31,7 @@ export interface EntryDetails {
   /** Of the end of a request that a review policy routed, or that was decided with a signature. */
   votes?: EntryVote[];
   /** The policy that routed the request to reviewers. */
-  review_policy_id?: string;
+  review_policy_id?: Id<'policy'>;
 }
 
 /** A vote in the details of the entry that ends a request. */

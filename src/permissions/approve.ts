@@ -6,9 +6,10 @@ import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
 import { decidePermission } from './decide';
+import { decidingContext, decisionInPath, decisionState } from './decision-in-path';
 import { Permission } from './permission';
 import { permissionFields } from './permission-fields';
-import { decisionInPath, decisionState, makeSignatureVerifier, signatureFields } from './reviews/signature';
+import { signatureFields } from './reviews/signature';
 
 const Approval = lazy(() => {
   const { reason, scope, token_ttl, max_uses } = permissionFields();
@@ -55,11 +56,7 @@ export const approvePermissionRoute = new Hono().post(
       reason: reason || null,
       via: 'api' as const,
     };
-    const context = {
-      ...c.var.context,
-      verifySignature: makeSignatureVerifier(c.var.context, decision, signed),
-      reload: async () => decisionState(await c.var.reload()),
-    };
+    const context = decidingContext(c.var.context, c.var.reload, decision, signed);
     return answer(c, await decidePermission(context, decisionState(c.var.loaded), decision));
   },
 );

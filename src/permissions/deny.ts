@@ -5,9 +5,10 @@ import { body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
 import { decidePermission } from './decide';
+import { decidingContext, decisionInPath, decisionState } from './decision-in-path';
 import { Permission } from './permission';
 import { permissionFields } from './permission-fields';
-import { decisionInPath, decisionState, makeSignatureVerifier, signatureFields } from './reviews/signature';
+import { signatureFields } from './reviews/signature';
 
 const Denial = lazy(() =>
   z
@@ -21,7 +22,8 @@ export const denyPermissionRoute = new Hono().post(
     id: 'denyPermission',
     tag: 'Permissions',
     summary: 'Deny a permission',
-    description: "One denial is enough, also in a review. The agent's owner can deny without being a reviewer.",
+    description:
+      "One denial is enough, also in a review. The agent's owner can deny without being a reviewer, if the role may decide.",
     success: ok(Permission),
     pathId: 'perm',
     problems: ['not_pending', 'person_required', 'not_a_reviewer', 'invalid_assertion'],
@@ -32,11 +34,7 @@ export const denyPermissionRoute = new Hono().post(
   async (c) => {
     const { reason, ...signed } = c.req.valid('json');
     const decision = { decision: 'deny' as const, narrowed: {}, reason: reason || null, via: 'api' as const };
-    const context = {
-      ...c.var.context,
-      verifySignature: makeSignatureVerifier(c.var.context, decision, signed),
-      reload: async () => decisionState(await c.var.reload()),
-    };
+    const context = decidingContext(c.var.context, c.var.reload, decision, signed);
     return answer(c, await decidePermission(context, decisionState(c.var.loaded), decision));
   },
 );

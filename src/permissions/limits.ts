@@ -3,7 +3,7 @@ import { findWidenings } from './find-widenings';
 import type { ReviewedPermission } from './permission';
 import type { Limits, VoteDecision } from './reviews/review';
 
-/** The limits of an approval that are narrower than what is proposed, by their names in the API. */
+/** The limits that an approval names, as the API does. One that is left out stays as proposed. */
 export interface Narrowing {
   scope?: Limits['scope'] | undefined;
   token_ttl?: number | undefined;
@@ -11,12 +11,12 @@ export interface Narrowing {
 }
 
 /**
- * Returns the limits that a decision is about: those of an approval may narrow what the votes so far have left; a denial
- * is of what was requested.
+ * Returns the limits that a decision is about. An approval may narrow what the votes so far have left; a denial always has
+ * the requested limits.
  * @throws Problem `scope_widened`
  */
 export function limitsOf(row: ReviewedPermission, decision: VoteDecision, narrowed: Narrowing): Limits {
-  if (decision === 'deny') return row;
+  if (decision === 'deny') return { scope: row.scope, tokenTtl: row.tokenTtl, maxUses: row.maxUses };
   const base = row.review?.proposal ?? row;
   const source = row.review ? 'proposed' : 'requested';
   const errors: FieldError[] = narrowed.scope ? findWidenings(base.scope, narrowed.scope) : [];

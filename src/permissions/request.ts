@@ -29,7 +29,7 @@ import { Permission, type PermissionRow, presentPermission, type ReviewedPermiss
 import { permissionFields } from './permission-fields';
 import { evaluatePolicies } from './policies/evaluate';
 import { type ActivePolicy, requireLoaded, selectActivePolicies } from './policies/policy';
-import type { ReviewState } from './reviews/review';
+import type { Limits, ReviewState } from './reviews/review';
 import { ownerOfAgentSql } from './reviews/reviewers';
 import { MAX_APPROVALS } from './reviews/rule';
 import { newTokenColumns } from './tokens/new-token-columns';
@@ -217,6 +217,15 @@ const UNDECIDED = {
   tokenKeyId: null,
 } as const;
 
+/** The requested limits, capped by those of a policy. */
+function capLimits({ scope, token_ttl, max_uses }: RequestInput, { tokenTtl, maxUses }: ActivePolicy): Limits {
+  return {
+    scope,
+    tokenTtl: Math.min(token_ttl, tokenTtl ?? token_ttl),
+    maxUses: Math.min(max_uses, maxUses ?? max_uses),
+  };
+}
+
 /** Makes the audit entry of a policy's decision on a request, and the columns that the decision sets. */
 async function decideByPolicy(
   context: AgentContext,
@@ -245,30 +254,18 @@ async function decideByPolicy(
     const entry = draftPermissionEntry(context, subject, 'deny', { scope, ...decision });
     return { entry, columns: { status: 'denied', ...decided } };
   }
-  const token = await newTokenColumns(context, {
-    scope,
-    tokenTtl: Math.min(input.token_ttl, policy.tokenTtl ?? input.token_ttl),
-    maxUses: Math.min(input.max_uses, policy.maxUses ?? input.max_uses),
-  });
+  const token = await newTokenColumns(context, capLimits(input, policy));
   const token_id = withPrefix('token', subject.id);
   const entry = draftPermissionEntry(context, subject, 'approve', { scope, ...decision, token_id });
   return { entry, columns: { status: 'approved', ...decided, ...token } };
 }
 
 /** The review of a new request by the rule of a policy, whose limits cap what is asked. */
-function startReview(
-  { id, reviewers, tokenTtl, maxUses }: ActivePolicy,
-  rule: ReviewRule,
-  input: RequestInput,
-  now: number,
-): ReviewState {
-  const proposal = {
-    scope: input.scope,
-    tokenTtl: Math.min(input.token_ttl, tokenTtl ?? input.token_ttl),
-    maxUses: Math.min(input.max_uses, maxUses ?? input.max_uses),
-  };
+function startReview(policy: ActivePolicy, rule: ReviewRule, input: RequestInput, now: number): ReviewState {
+  const { id: policyId, reviewers } = policy;
+  const proposal = capLimits(input, policy);
   const escalatesAt = rule.escalation && now + rule.escalation.after * SECOND;
-  return { policyId: id, rule, proposal, escalatesAt, escalatedAt: null, readAt: now, reviewers, votes: [] };
+  return { policyId, rule, proposal, escalatesAt, escalatedAt: null, readAt: now, reviewers, votes: [] };
 }
 
 function reviewRow(

@@ -11,7 +11,7 @@ import { replayPolicyRoute } from './policies/replay';
 import { simulatePoliciesRoute } from './policies/simulate';
 import { updatePolicyRoute } from './policies/update';
 import { requestPermissionRoute } from './request';
-import { stateDecisionRoute } from './reviews/statement';
+import { getStatementRoute } from './reviews/statement';
 import { getKeysRoute } from './tokens/get-keys';
 import { getServerMetadataRoute } from './tokens/get-server-metadata';
 import { introspectTokenRoute } from './tokens/introspect';
@@ -26,7 +26,7 @@ export const permissionRoutes = new Hono()
   .route('/', getPermissionRoute)
   .route('/', approvePermissionRoute)
   .route('/', denyPermissionRoute)
-  .route('/', stateDecisionRoute)
+  .route('/', getStatementRoute)
   .route('/', withdrawPermissionRoute)
   .route('/', useTokenRoute)
   .route('/', revokeTokenRoute)

@@ -77,7 +77,7 @@ async function makeScene() {
  * hashed (docs.test.ts, downloads.test.ts), and only a member has sessions to end and decisions to sign
  * (sign-in.test.ts, signature.test.ts).
  */
-const WITHOUT_TARGET = ['getReferenceFile', 'downloadFile', 'endSession', 'stateDecision'];
+const WITHOUT_TARGET = ['getReferenceFile', 'downloadFile', 'endSession', 'getStatement'];
 
 /** Every example request of the document; an operation without a body has one request. */
 const requests = document.operations.flatMap((operation) => {

@@ -7,7 +7,7 @@ import { noQuery } from '../../http/input';
 import { answer, noContent, operation } from '../../http/operation';
 import { pathId } from '../../http/path-id';
 import type { Id } from '../../lib/typeid';
-import { isPolicyWithId, policyOwnerSql } from './policy';
+import { accountOfPolicySql, isPolicyWithId } from './policy';
 
 /**
  * Deletes a policy. The decisions that it made remain.
@@ -17,7 +17,7 @@ export async function deletePolicy(context: UserContext, { id }: { id: Id<'polic
   const account = context.principal.account.number;
   await context.ledger
     .change({
-      record: userActivity(context, 'policy.deleted', id, { account: policyOwnerSql(account, id) }),
+      record: userActivity(context, 'policy.deleted', id, { account: accountOfPolicySql(account, id) }),
       changes: (write) => [write.delete(policies).where(isPolicyWithId(account, id))],
       answer: null,
     })

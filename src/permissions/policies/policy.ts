@@ -202,7 +202,7 @@ export function isPolicyWithId(account: number | SQL<number>, id: Id<'policy'>) 
 }
 
 /** The account's number, as SQL that yields NULL if the account has no such policy. */
-export function policyOwnerSql(account: number, id: Id<'policy'>): SQL<number> {
+export function accountOfPolicySql(account: number, id: Id<'policy'>): SQL<number> {
   return sql<number>`(select account from ${policies} where ${isPolicyWithId(account, id)})`;
 }
 

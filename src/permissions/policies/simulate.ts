@@ -12,7 +12,7 @@ import { lazy } from '../../lib/lazy';
 import { idBytes, parseId } from '../../lib/typeid';
 import { permissionFields } from '../permission-fields';
 import { shortText } from '../tokens/token-input';
-import { DECISIONS, evaluatePolicies } from './evaluate';
+import { evaluatePolicies, OUTCOMES } from './evaluate';
 import { type ActivePolicy, requireLoaded, selectActivePolicies } from './policy';
 
 const PolicySimulation = lazy(() =>
@@ -39,7 +39,7 @@ const PolicySimulation = lazy(() =>
 export const Simulation = lazy(() =>
   z
     .object({
-      decision: z.enum(DECISIONS),
+      decision: z.enum(OUTCOMES),
       policy_id: idField('policy').nullable().meta({ description: 'The policy that decides; null if none applies.' }),
       matched: z.array(idField('policy')).meta({ description: 'Every policy that applies; the first one decides.' }),
       reviewers: countField.optional().meta({

@@ -12,12 +12,12 @@ import { answer, ok, operation } from '../../http/operation';
 import { lazy } from '../../lib/lazy';
 import { parseId } from '../../lib/typeid';
 import {
+  accountOfPolicySql,
   effectSql,
   isPolicyWithId,
   Policy,
   type PolicyRow,
   policyFields,
-  policyOwnerSql,
   presentPolicy,
   refuseShortRule,
   ruleFor,
@@ -59,7 +59,7 @@ export async function updatePolicy(
   const [[row]] = await context.ledger
     .change({
       record: userActivity(context, 'policy.updated', id, {
-        account: policyOwnerSql(account, id),
+        account: accountOfPolicySql(account, id),
         changes: Object.keys(fields),
       }),
       changes: (write) => [

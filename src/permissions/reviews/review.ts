@@ -16,7 +16,7 @@ import { equalJson, type JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../../lib/time';
 import { formatId, type Id } from '../../lib/typeid';
-import { countReviewersSql, isReviewer } from './reviewers';
+import { countReviewersSql, mayApprove } from './reviewers';
 import { ReviewRuleField } from './rule';
 
 /** What a token may do. The lifetime is in seconds. */
@@ -45,7 +45,7 @@ export interface Vote extends Limits {
 
 /** The review of a permission at one moment. */
 export interface ReviewState {
-  policyId: string;
+  policyId: Id<'policy'>;
   rule: ReviewRule;
   /** What the next approval may narrow, and the last one grants. */
   proposal: Limits;
@@ -135,7 +135,7 @@ export function presentReview(review: ReviewState, isPending: boolean, toAgent: 
   };
   if (toAgent) return shared;
   return {
-    policy_id: policyId as Id<'policy'>,
+    policy_id: policyId,
     ...shared,
     members: rule.members,
     roles: rule.roles,
@@ -257,7 +257,7 @@ export function reviewColumn(now: number) {
       ),
       'escalatesAt', reviews.escalates_at, 'escalatedAt', reviews.escalated_at, 'readAt', ${now},
       'reviewers', iif(${isPending}, ${countReviewersSql(now)}, 0),
-      'votes', json(${votesSql(sql`iif(${isPending}, ${isReviewer(now)}, 0)`)})
+      'votes', json(${votesSql(sql`iif(${isPending}, ${mayApprove(now)}, 0)`)})
     )
     from reviews where reviews.account = permissions.account and reviews.id = permissions.id
   )`

@@ -36,7 +36,7 @@ function isListed(rule: SQL, path: '$' | '$.escalation'): SQL {
 }
 
 /** Whether the member is active, may decide, and is a reviewer by the rule, whoever owns the agent. */
-function isNamed(rule: SQL, isEscalated: SQL): SQL {
+function matchesRule(rule: SQL, isEscalated: SQL): SQL {
   return sql`(
     members.status = ${codeOf(MEMBER_STATUSES, 'active')} and members.role in (${roleCodes}) and (
       coalesce(${rule} ->> 'members', ${rule} ->> 'roles') is null
@@ -49,10 +49,10 @@ function isNamed(rule: SQL, isEscalated: SQL): SQL {
  * Whether the member is a reviewer of the permission at a time, apart from the ban on self-approval. Where several people
  * have to approve, the member must have been active with the same role since before the request.
  */
-export function isNamedReviewer(now: number): SQL {
+export function isEligible(now: number): SQL {
   const isEscalated = sql`coalesce(reviews.escalates_at <= ${now}, 0)`;
   return sql`(
-    ${isNamed(sql`reviews.rule`, isEscalated)}
+    ${matchesRule(sql`reviews.rule`, isEscalated)}
     and (reviews.rule ->> 'approvals' = 1 or members.active_since < permissions.created_at)
   )`;
 }
@@ -61,8 +61,8 @@ export function isNamedReviewer(now: number): SQL {
 export const isOwner = sql`(members.id is reviews.owner or members.id is agents.owner)`;
 
 /** Whether the member may approve the permission at a time. */
-export function isReviewer(now: number): SQL {
-  return sql`(${isNamedReviewer(now)} and (reviews.rule ->> 'allow_self' or not ${isOwner}))`;
+export function mayApprove(now: number): SQL {
+  return sql`(${isEligible(now)} and (reviews.rule ->> 'allow_self' or not ${isOwner}))`;
 }
 
 /** The rows to which the conditions belong, for one permission. */
@@ -83,7 +83,7 @@ export function eligibleVoterSql(
   { by, decision, signature }: Voting,
   now: number,
 ): SQL<Id<'member'>> {
-  const mayVote = decision === 'approve' ? isReviewer(now) : sql`(${isNamedReviewer(now)} or ${isOwner})`;
+  const mayVote = decision === 'approve' ? mayApprove(now) : sql`(${isEligible(now)} or ${isOwner})`;
   return sql`(
     select members.id from ${ofPermission(account, id)} and members.id = ${idBytes(by)} and ${mayVote}
       and ${signature ? hasPasskeySql(account, by, signature) : sql`1`}
@@ -114,7 +114,7 @@ export function isApprovedSql({ account, id }: { account: number; id: Id<'perm'>
         select votes.member from votes
         where votes.account = permissions.account and votes.permission = permissions.id
           and votes.decision = ${codeOf(VOTE_DECISIONS, 'approve')}
-      ) and ${isReviewer(now)}
+      ) and ${mayApprove(now)}
   )`;
 }
 
@@ -122,7 +122,7 @@ export function isApprovedSql({ account, id }: { account: number; id: Id<'perm'>
 export function countReviewersSql(now: number): SQL<number> {
   return sql<number>`(
     select count(*) from (
-      select 1 from members where members.account = permissions.account and ${isReviewer(now)} limit ${sql.raw(String(MAX_APPROVALS))}
+      select 1 from members where members.account = permissions.account and ${mayApprove(now)} limit ${sql.raw(String(MAX_APPROVALS))}
     )
   )`;
 }
@@ -140,7 +140,7 @@ export function countReviewersByRuleSql(
 ): SQL<number> {
   return sql<number>`(
     select count(*) from (
-      select 1 from members where members.account = ${account} and ${isNamed(rule, sql`0`)}
+      select 1 from members where members.account = ${account} and ${matchesRule(rule, sql`0`)}
         and (${rule} ->> 'allow_self' or members.id is not ${agentOwner})
       limit ${sql.raw(String(limit))}
     )
@@ -159,7 +159,7 @@ export function ownerOfAgentSql(account: number | SQL<number>, agentId: SQL): SQ
 
 /** Selects what the caller of a decision may do as a voter; no row for a caller who is no member. */
 export const voterColumns = (now: number) => ({
-  isNamed: sql<number>`${isNamedReviewer(now)}`.mapWith(Boolean).as('is_named'),
+  isEligible: sql<number>`${isEligible(now)}`.mapWith(Boolean).as('is_eligible'),
   isOwner: isOwner.mapWith(Boolean).as('is_owner'),
   name: members.name,
 });

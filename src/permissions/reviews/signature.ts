@@ -1,26 +1,20 @@
 import canonicalize from 'canonicalize';
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Reader } from '../../db/database';
-import { agents, members, passkeys, permissions, reviews, type VoteSignature } from '../../db/schema';
+import type { VoteSignature } from '../../db/schema';
 import { invalidRequest, Problem } from '../../errors';
-import type { RequestContext, UserContext } from '../../http/context';
+import type { UserContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
-import { readJson, readObject } from '../../http/input';
 import { AuthenticationResponse, verifyAuthentication } from '../../http/webauthn';
 import { fromBase64Url, sha256, toBase64Url } from '../../lib/bytes';
-import { isJsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
-import { formatTime, MINUTE, parseDateTime } from '../../lib/time';
-import { parseId } from '../../lib/typeid';
-import type { DecidingContext, Decision, DecisionState } from '../decide';
-import { findReviewedPermission, type ReviewedPermission } from '../permission';
+import { MINUTE, parseDateTime } from '../../lib/time';
+import type { DecidingContext, Decision } from '../decide';
+import type { ReviewedPermission } from '../permission';
 import type { Limits } from './review';
-import { voterColumns } from './reviewers';
 import { personRequired } from './voter';
 
 /** How far the time of a signature may be from the clock of the service, in milliseconds. */
-const SIGNING_TOLERANCE = 5 * MINUTE;
+export const SIGNING_TOLERANCE = 5 * MINUTE;
 
 const MAX_SIGNATURE_BYTES = 2 * 1024;
 
@@ -36,56 +30,9 @@ export const signatureFields = lazy(() => ({
     .meta({ format: 'date-time', description: '`signed_at` of the statement.', examples: [EXAMPLE.time] }),
 }));
 
-interface Signed {
+export interface Signed {
   assertion?: AuthenticationResponse | undefined;
   signed_at?: string | undefined;
-}
-
-type PasskeyRow = typeof passkeys.$inferSelect;
-
-/** The preload of everything that a decision depends on: the permission in the path, the voter, and the passkey. */
-export async function decisionInPath(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
-  const id = parseId('perm', c.req.param('id') ?? '');
-  if (!id) return { permission: null, voter: null, passkey: null };
-  const { assertion } = (await readObject(c, readJson)) ?? {};
-  const now = c.var.runtime.now();
-  return {
-    permission: findReviewedPermission(reader, owner, id, now),
-    voter: reader
-      .select(voterColumns(now))
-      .from(permissions)
-      .innerJoin(reviews, and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)))
-      .innerJoin(agents, eq(agents.number, permissions.agent))
-      .innerJoin(members, and(eq(members.account, permissions.account), sql`${members.id} = ${callerId}`))
-      .where(and(eq(permissions.account, owner), eq(permissions.id, id))),
-    passkey: selectPasskey(reader, owner, callerId, assertion),
-  };
-}
-
-function selectPasskey(reader: Reader, owner: SQL<number>, member: SQL, assertion: unknown) {
-  const named = isJsonObject(assertion) && typeof assertion.id === 'string' ? assertion.id : '';
-  const id = fromBase64Url(named);
-  if (!id?.length) return null;
-  return reader
-    .select()
-    .from(passkeys)
-    .where(
-      and(
-        eq(passkeys.account, owner),
-        eq(passkeys.id, id),
-        sql`${passkeys.member} = ${member}`,
-        isNull(passkeys.removedAt),
-      ),
-    );
-}
-
-/** Takes the rows that {@link decisionInPath} found. */
-export function decisionState(loaded: {
-  permission?: ReviewedPermission[] | undefined;
-  voter?: NonNullable<DecisionState['voter']>[] | undefined;
-  passkey?: PasskeyRow[] | undefined;
-}): DecisionState {
-  return { permission: loaded.permission?.[0], voter: loaded.voter?.[0], passkey: loaded.passkey?.[0] };
 }
 
 /**
@@ -175,9 +122,4 @@ function invalidAssertion(path: string, message: string): Problem {
     'The signature is not accepted. Get the statement again, because other votes may have narrowed it, and sign it.',
     { errors: [{ path, message }] },
   );
-}
-
-/** The current time as `signed_at` of a new statement. */
-export function signingTime({ runtime }: UserContext): string {
-  return formatTime(runtime.now());
 }

@@ -14,11 +14,12 @@ import { countField, idField, objectField, timeField } from '../../http/response
 import { relyingParty } from '../../http/webauthn';
 import { toBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
-import { MINUTE } from '../../lib/time';
+import { formatTime } from '../../lib/time';
 import { type Decision, type DecisionState, requirePending } from '../decide';
+import { decisionInPath, decisionState } from '../decision-in-path';
 import { limitsOf } from '../limits';
 import { permissionFields } from '../permission-fields';
-import { decisionInPath, decisionState, decisionStatement, signingTime, statementHash } from './signature';
+import { decisionStatement, SIGNING_TOLERANCE, statementHash } from './signature';
 import { refuseVoter } from './voter';
 
 const StatementRequest = lazy(() => {
@@ -119,7 +120,7 @@ interface StatementState extends DecisionState {
  * nothing.
  * @throws Problem `person_required` for the account's own tokens; otherwise as `decidePermission` does
  */
-export async function stateDecision(
+export async function getStatement(
   context: UserContext,
   state: StatementState,
   decision: Decision,
@@ -131,7 +132,7 @@ export async function stateDecision(
     row,
     decision,
     limitsOf(row, decision.decision, decision.narrowed),
-    signingTime(context),
+    formatTime(context.runtime.now()),
   );
   const challenge = toBase64Url(await statementHash(statement));
   return {
@@ -142,7 +143,7 @@ export async function stateDecision(
       rpId: relyingParty(context.config),
       allowCredentials: state.passkeys.map((id) => ({ type: 'public-key' as const, id: toBase64Url(id) })),
       userVerification: 'required',
-      timeout: 5 * MINUTE,
+      timeout: SIGNING_TOLERANCE,
     },
   };
 }
@@ -153,10 +154,10 @@ async function decisionAndPasskeys(c: RequestContext, reader: Reader, owner: SQL
   return { permission, voter, passkeys: reader.select({ id: passkeys.id }).from(passkeys).where(ofCaller) };
 }
 
-export const stateDecisionRoute = new Hono().post(
+export const getStatementRoute = new Hono().post(
   '/v1/permissions/:id/statement',
   operation({
-    id: 'stateDecision',
+    id: 'getStatement',
     tag: 'Permissions',
     summary: 'Get the statement of a decision, to sign it',
     description:
@@ -178,6 +179,6 @@ export const stateDecisionRoute = new Hono().post(
     const { loaded, context } = c.var;
     const state = { ...decisionState(loaded), passkeys: (loaded.passkeys ?? []).map(({ id }) => id) };
     const input = { decision, narrowed, reason: reason || null, via: 'api' as const };
-    return answer(c, await stateDecision(context, state, input));
+    return answer(c, await getStatement(context, state, input));
   },
 );

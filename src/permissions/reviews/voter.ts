@@ -6,7 +6,7 @@ import type { ReviewState, VoteDecision } from './review';
 export interface Voter {
   name: string | null;
   /** Whether the member is a reviewer, apart from the ban on self-approval. */
-  isNamed: boolean;
+  isEligible: boolean;
   /** Whether the member owns the agent, or did when it asked. */
   isOwner: boolean;
 }
@@ -29,7 +29,7 @@ export function refuseVoter(
     throw personRequired('A review policy applies: only a member with their own credential can decide.');
   }
   const isApproval = decision === 'approve';
-  if (!voter.isNamed && (isApproval || !voter.isOwner)) {
+  if (!voter.isEligible && (isApproval || !voter.isOwner)) {
     throw new Problem('not_a_reviewer', 'You are not one of the reviewers of this permission.');
   }
   if (!isApproval) return;

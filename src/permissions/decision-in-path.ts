@@ -1,0 +1,74 @@
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import type { Reader } from '../db/database';
+import { agents, members, passkeys, permissions, reviews } from '../db/schema';
+import type { RequestContext, UserContext } from '../http/context';
+import { readJson, readObject } from '../http/input';
+import { fromBase64Url } from '../lib/bytes';
+import { isJsonObject } from '../lib/json';
+import { parseId } from '../lib/typeid';
+import type { DecidingContext, Decision, DecisionState } from './decide';
+import { findReviewedPermission } from './permission';
+import { voterColumns } from './reviews/reviewers';
+import { makeSignatureVerifier, type Signed } from './reviews/signature';
+
+/** The preload of everything that a decision depends on: the permission in the path, the voter, and the passkey. */
+export async function decisionInPath(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
+  const id = parseId('perm', c.req.param('id') ?? '');
+  if (!id) return { permission: null, voter: null, passkey: null };
+  const { assertion } = (await readObject(c, readJson)) ?? {};
+  const now = c.var.runtime.now();
+  return {
+    permission: findReviewedPermission(reader, owner, id, now),
+    voter: reader
+      .select(voterColumns(now))
+      .from(permissions)
+      .innerJoin(reviews, and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)))
+      .innerJoin(agents, eq(agents.number, permissions.agent))
+      .innerJoin(members, and(eq(members.account, permissions.account), sql`${members.id} = ${callerId}`))
+      .where(and(eq(permissions.account, owner), eq(permissions.id, id))),
+    passkey: selectPasskey(reader, owner, callerId, assertion),
+  };
+}
+
+function selectPasskey(reader: Reader, owner: SQL<number>, member: SQL, assertion: unknown) {
+  const named = isJsonObject(assertion) && typeof assertion.id === 'string' ? assertion.id : '';
+  const id = fromBase64Url(named);
+  if (!id?.length) return null;
+  return reader
+    .select()
+    .from(passkeys)
+    .where(
+      and(
+        eq(passkeys.account, owner),
+        eq(passkeys.id, id),
+        sql`${passkeys.member} = ${member}`,
+        isNull(passkeys.removedAt),
+      ),
+    );
+}
+
+/** The rows that {@link decisionInPath} found. */
+type LoadedDecision = { [N in keyof DecisionState]?: NonNullable<DecisionState[N]>[] | undefined };
+
+/** What a decision depends on, from the rows that {@link decisionInPath} found. */
+export function decisionState({ permission, voter, passkey }: LoadedDecision): DecisionState {
+  return { permission: permission?.[0], voter: voter?.[0], passkey: passkey?.[0] };
+}
+
+/**
+ * Makes the context in which a decision is taken.
+ * @param reload runs {@link decisionInPath} again
+ * @throws Problem `invalid_request` if only one of `assertion` and `signed_at` is given
+ */
+export function decidingContext(
+  context: UserContext,
+  reload: () => Promise<LoadedDecision>,
+  decision: Decision,
+  signed: Signed,
+): DecidingContext {
+  return {
+    ...context,
+    verifySignature: makeSignatureVerifier(context, decision, signed),
+    reload: async () => decisionState(await reload()),
+  };
+}
