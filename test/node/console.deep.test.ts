@@ -70,7 +70,7 @@ describe.skipIf(!CHROMIUM)('the console in Chromium', () => {
     const page = await openPage(false);
     await page.goto(await local.inviteOwner());
     await page.click('text=Make a passkey and join');
-    await page.waitForFunction("document.querySelector('#message').textContent !== ''");
+    await page.locator('#message:not(:empty)').waitFor();
     expect(await page.textContent('#message')).toContain('No passkey was used');
     await page.context().close();
   });
