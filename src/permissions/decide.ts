@@ -66,7 +66,7 @@ const MAX_TRIES = 20;
 
 /**
  * Takes a person's decision on a permission. Without a review it decides at once. In a review it is a vote: a denial
- * decides at once, and so does the approval with which enough people have approved who are still reviewers.
+ * decides at once, and so does the last approval that the rule demands.
  *
  * Concurrent votes are stored one after the other. The transaction that stores the deciding approval counts only approvals
  * of people who are still reviewers.
@@ -95,7 +95,7 @@ export async function decidePermission(
 
 /**
  * The context at the time for which the review was read. Who is a reviewer depends on the time, so reading and writing
- * must use the same one: else an escalation in between would let a vote wait that decides, or decide that waits.
+ * must use the same one. Otherwise an escalation in between would make the writing count other people than the reading.
  */
 function withTimeOf<C extends Context>(context: C, permission: ReviewedPermission | undefined): C {
   const readAt = permission?.review?.readAt;

@@ -12,6 +12,7 @@ import { logFailure } from '../lib/log';
 import { idBytes, withPrefix } from '../lib/typeid';
 import { draftPermissionEntry } from './draft-entry';
 import { readVotes, reviewDetails, votesSql } from './reviews/review';
+import { hasVotes } from './reviews/vote';
 
 /** The greatest number of requests, and of tokens, that one call of {@link expireOverdue} expires. */
 const SLICE = 100;
@@ -74,8 +75,8 @@ async function expire(ledger: Ledger, entries: Entry[], now: number): Promise<bo
   return committed !== null;
 }
 
-/** Excludes accounts that are moving to this shard: their permissions expire on the shard that they come from. */
-const isAtHome = sql`account not in (select account from moves where direction = ${codeOf(MOVE_DIRECTIONS, 'in')})`;
+/** Excludes accounts that are moving to this shard: their permissions are handled on the shard that they come from. */
+export const isAtHome = sql`account not in (select account from moves where direction = ${codeOf(MOVE_DIRECTIONS, 'in')})`;
 
 // Each condition names a partial index's own condition literally, or SQLite would not use the index.
 const isRequestDue = (now: number) => sql`status = 0 and expires_at <= ${now}`;
@@ -139,6 +140,4 @@ function expiryRows(entries: Entry[]) {
 const isOfExpiry = sql`${permissions.account} = expiry.value ->> 0 and ${permissions.id} = unhex(expiry.value ->> 1)`;
 
 /** Whether no vote came after those in the entry. */
-const hasVotesOfExpiry = sql`(
-  select count(*) from votes where votes.account = ${permissions.account} and votes.permission = ${permissions.id}
-) = expiry.value ->> 3`;
+const hasVotesOfExpiry = hasVotes(sql`expiry.value ->> 3`);

@@ -35,3 +35,22 @@ export function limitsOf(row: ReviewedPermission, decision: VoteDecision, narrow
     maxUses: narrowed.max_uses ?? base.maxUses,
   };
 }
+
+/** The limits that an agent asks for, by their names in the API. */
+export interface RequestedLimits {
+  scope: Limits['scope'];
+  token_ttl: number;
+  max_uses: number;
+}
+
+/** The requested limits, capped by those of a policy. */
+export function capLimits(
+  { scope, token_ttl, max_uses }: RequestedLimits,
+  { tokenTtl, maxUses }: { tokenTtl: number | null; maxUses: number | null },
+): Limits {
+  return {
+    scope,
+    tokenTtl: Math.min(token_ttl, tokenTtl ?? token_ttl),
+    maxUses: Math.min(max_uses, maxUses ?? max_uses),
+  };
+}

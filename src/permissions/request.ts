@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { ConstraintError, type Reader } from '../db/database';
-import { agents, pendingPermissions, permissionContents, permissions, type ReviewRule, reviews } from '../db/schema';
+import { agents, pendingPermissions, permissionContents, permissions, reviews } from '../db/schema';
 import { invalidRequest, Problem, unavailable } from '../errors';
 import { agentAccess } from '../http/access';
 import { type AgentContext, newId, type RequestContext } from '../http/context';
@@ -13,7 +13,7 @@ import type { Entry } from '../ledger/entry';
 import { equalJson, hasInexactInteger } from '../lib/json';
 import { lazy } from '../lib/lazy';
 import { SECOND } from '../lib/time';
-import { type Id, idBytes, withPrefix } from '../lib/typeid';
+import { withPrefix } from '../lib/typeid';
 import {
   actFields,
   contentsRow,
@@ -25,13 +25,13 @@ import {
   presentSent,
 } from './contents';
 import { digestDetails, draftPermissionEntry, type EntrySubject } from './draft-entry';
+import { capLimits } from './limits';
 import { Permission, type PermissionRow, presentPermission, type ReviewedPermission } from './permission';
 import { permissionFields } from './permission-fields';
 import { evaluatePolicies } from './policies/evaluate';
 import { type ActivePolicy, requireLoaded, selectActivePolicies } from './policies/policy';
-import type { Limits, ReviewState } from './reviews/review';
-import { ownerOfAgentSql } from './reviews/reviewers';
 import { MAX_APPROVALS } from './reviews/rule';
+import { reviewRow, startReview } from './reviews/start-review';
 import { newTokenColumns } from './tokens/new-token-columns';
 import { signActiveTokens } from './tokens/sign-active-tokens';
 
@@ -103,7 +103,7 @@ export async function requestPermission(
   const subject = { account: account.number, id: newId(runtime, 'perm'), action, resource };
   const request = draftPermissionEntry(context, subject, 'request', { scope, ...digestDetails(columns) });
   const { policy } = evaluatePolicies(policies, { agentId: agent.id, action, resource, scope });
-  const review = policy?.review ? startReview(policy, policy.review, input, now) : null;
+  const review = policy?.effect === 'review' ? startReview(policy, input, now) : null;
   const decision =
     policy && !review
       ? await decideByPolicy(context, { subject, policy, input, digests: digestDetails(columns) })
@@ -217,15 +217,6 @@ const UNDECIDED = {
   tokenKeyId: null,
 } as const;
 
-/** The requested limits, capped by those of a policy. */
-function capLimits({ scope, token_ttl, max_uses }: RequestInput, { tokenTtl, maxUses }: ActivePolicy): Limits {
-  return {
-    scope,
-    tokenTtl: Math.min(token_ttl, tokenTtl ?? token_ttl),
-    maxUses: Math.min(max_uses, maxUses ?? max_uses),
-  };
-}
-
 /** Makes the audit entry of a policy's decision on a request, and the columns that the decision sets. */
 async function decideByPolicy(
   context: AgentContext,
@@ -258,25 +249,6 @@ async function decideByPolicy(
   const token_id = withPrefix('token', subject.id);
   const entry = draftPermissionEntry(context, subject, 'approve', { scope, ...decision, token_id });
   return { entry, columns: { status: 'approved', ...decided, ...token } };
-}
-
-/** The review of a new request by the rule of a policy, whose limits cap what is asked. */
-function startReview(policy: ActivePolicy, rule: ReviewRule, input: RequestInput, now: number): ReviewState {
-  const { id: policyId, reviewers } = policy;
-  const proposal = capLimits(input, policy);
-  const escalatesAt = rule.escalation && now + rule.escalation.after * SECOND;
-  return { policyId, rule, proposal, escalatesAt, escalatedAt: null, readAt: now, reviewers, votes: [] };
-}
-
-function reviewRow(
-  { account, id, agentId }: PermissionRow,
-  { policyId, rule, proposal: { scope, tokenTtl, maxUses }, escalatesAt }: ReviewState,
-) {
-  return {
-    ...{ account, id, policyId, rule, escalatesAt, escalationDueAt: escalatesAt },
-    owner: sql<Id<'member'>>`${ownerOfAgentSql(account, sql`${idBytes(agentId)}`)}`,
-    ...{ proposedScope: scope, proposedTokenTtl: tokenTtl, proposedMaxUses: maxUses },
-  };
 }
 
 /** A preload of the active policies, and of the agent's permission that already has the external id of the request. */

@@ -139,7 +139,7 @@ describe('the user tokens of an account', () => {
     const admin = { token: account.world.env.ADMIN_TOKEN ?? '' };
     const byOperator = await account.world.call('POST', `/v1/admin/users/${account.id}/tokens`, admin);
     expect([byOperator.status, byOperator.body.code]).toEqual([409, 'conflict']);
-    // Members have tokens of their own, of which a member cannot take all.
+    // The tokens of a member count for that member only.
     const owner = await makeMember(account, 'owner');
     const token = owner.token;
     const own = () => account.world.call('POST', '/v1/me/tokens', { token, body: {} });

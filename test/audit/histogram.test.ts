@@ -26,7 +26,7 @@ async function counts(account: TestAccount, from: number, to: number, buckets: n
   return (await histogram(account, iso(from), iso(to), buckets)).map(({ entries }) => entries);
 }
 
-/** The start of a bucket in milliseconds: an exact fraction, of which a half is rounded up. */
+/** The start of a bucket in whole milliseconds. A half is rounded up. */
 function bucketStart(from: number, to: number, buckets: number, i: number): number {
   const [n, numerator] = [BigInt(buckets), BigInt(from) * BigInt(buckets) + BigInt(i) * BigInt(to - from)];
   return Number((2n * numerator + n) / (2n * n));

@@ -25,6 +25,12 @@ async function open(overrides: object = {}) {
 
 type Scene = Awaited<ReturnType<typeof open>>;
 
+/** A scene whose database can fail, or do something else before a call. */
+async function openFaulty() {
+  const database = new FaultyDatabase(env.DB);
+  return { database, scene: await open({ DB: database.binding }) };
+}
+
 const newPerson = (fields: Partial<Person> = {}): Person => ({ sub: crypto.randomUUID(), ...fields });
 const ada = (fields: Partial<Person> = {}) =>
   newPerson({ email: 'ada@example.com', email_verified: true, name: 'Ada', ...fields });
@@ -243,8 +249,7 @@ describe('a sign-in with the identity provider', () => {
   });
 
   it('is refused if the member is suspended while the answer is on its way', async () => {
-    const database = new FaultyDatabase(env.DB);
-    const scene = await open({ DB: database.binding });
+    const { database, scene } = await openFaulty();
     const account = await scene.world.account();
     const person = ada();
     const { id, path } = await invite(account);
@@ -554,8 +559,7 @@ describe('an invitation that is accepted with the identity provider', () => {
   });
 
   it('that is withdrawn while the answer is on its way lets nobody join, and the person can sign in at once', async () => {
-    const database = new FaultyDatabase(env.DB);
-    const scene = await open({ DB: database.binding });
+    const { database, scene } = await openFaulty();
     const account = await scene.world.account();
     const { id, path } = await invite(account);
     await mustSignIn({ ...scene, browser: new Browser(scene.world) }, newPerson());
@@ -713,8 +717,7 @@ describe('an invitation that is accepted with the identity provider', () => {
   });
 
   it('makes nobody an owner whose first sign-in is overtaken by a join that is never completed', async () => {
-    const database = new FaultyDatabase(env.DB);
-    const scene = await open({ DB: database.binding });
+    const { database, scene } = await openFaulty();
     const { world, browser, provider } = scene;
     const account = await world.account();
     const { path, url } = await invite(account);
@@ -745,8 +748,7 @@ describe('an invitation that is accepted with the identity provider', () => {
     ['is new', 4],
     ['leaves an own account', 6],
   ])('gives way to a sign-in at the same time of a person who %s', async (why, call) => {
-    const database = new FaultyDatabase(env.DB);
-    const scene = await open({ DB: database.binding });
+    const { database, scene } = await openFaulty();
     const { world, browser, provider } = scene;
     const person = ada();
     const account = await world.account();
@@ -774,8 +776,7 @@ describe('an invitation that is accepted with the identity provider', () => {
     ['is new', 5],
     ['was removed from the account before', 6],
   ])('makes nobody an owner who %s and signs in between its steps', async (why, call) => {
-    const database = new FaultyDatabase(env.DB);
-    const scene = await open({ DB: database.binding });
+    const { database, scene } = await openFaulty();
     const { world, browser, provider } = scene;
     const person = ada();
     const account = await world.account();

@@ -169,8 +169,8 @@ function describeDuties({ entriesOf, summary, deciders, approvalsByPeople, confi
     ),
     signatures: finding(
       `${formatNumber(signed)} of ${formatCount(votes, 'decision or vote', 'decisions and votes')} of members ${isOrAre(signed)} signed with a passkey. ` +
-        'Whoever has the public key can check the signature in the entry without the service. The others show that a credential of ' +
-        'the member was used, and not that the member was there.',
+        'The public key is enough to check the signature in the entry, without the service. An unsigned decision shows that a ' +
+        'credential of the member was used. It does not show that the member was there.',
       entriesOf('signedVote'),
     ),
     ownerApprovals: finding(

@@ -4,7 +4,7 @@ import type { OidcClient, OidcConfig } from '../../env';
 import { notFound, Problem } from '../../errors';
 import type { RequestContext } from '../../http/context';
 import { failAuthentication } from '../../http/credentials';
-import { DIRECTORY } from '../../http/oidc/identity';
+import { DIRECTORY } from '../../http/oidc/directory';
 import type { Claims } from '../../http/oidc/jwt';
 import { findProviderKeys, verifyIdentityToken } from '../../http/oidc/keys';
 import { fetchConfiguration, fetchFromProvider, readEndpoint } from '../../http/oidc/provider';

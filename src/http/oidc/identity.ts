@@ -1,4 +1,4 @@
-import { and, type Column, eq, gte, type SQL, sql } from 'drizzle-orm';
+import { type Column, eq, type SQL, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
 import { type Database, loadNonNull, type Reader } from '../../db/database';
 import { leastFullShard } from '../../db/least-full-shard';
@@ -8,8 +8,8 @@ import { unavailable } from '../../errors';
 import { SERVICE_AUTHORITY } from '../../ledger/authority';
 import { Ledger } from '../../ledger/ledger';
 import { sha256 } from '../../lib/bytes';
-import { MINUTE, SECOND } from '../../lib/time';
-import { type Id, timeOfId } from '../../lib/typeid';
+import { SECOND } from '../../lib/time';
+import type { Id } from '../../lib/typeid';
 import {
   type AccountRef,
   type MemberRef,
@@ -34,24 +34,17 @@ import {
 import { text } from '../fields';
 import { limitIdentity } from '../rate-limit';
 import { limitToRole } from '../roles';
+import {
+  DIRECTORY,
+  type DirectoryEntry,
+  isEntry,
+  JOINING_TIME,
+  openShardOf,
+  wasMadeByJoining,
+  wasRemovedSince,
+} from './directory';
 import { type Claims, readSubject } from './jwt';
 import { findProviderKeys, verifyIdentityToken } from './keys';
-
-/** The shard with the directory of people (table `identities`), which says on which shard each one's account is. */
-export const DIRECTORY = '00';
-
-/**
- * For how many milliseconds an entry of the directory is kept that leads to an account which the person is about to join.
- */
-export const JOINING_TIME = MINUTE;
-
-/** An entry of the directory: the account of a person, and its shard. */
-export interface DirectoryEntry {
-  account: Id<'user'>;
-  shard: string;
-  /** In milliseconds since the epoch. Later than the account if the person joined it: see {@link makeJoinedEntry}. */
-  createdAt: number;
-}
 
 /** The member as whom a person acts, and where. */
 export interface IdentityMember {
@@ -185,29 +178,6 @@ export async function createOwner(
   const owner = await findMember(c, identity.key, entry, queries);
   if (!owner) throw unavailable();
   return owner;
-}
-
-/**
- * The entry of the directory for a person who joins an account by an invitation. It is later than the account, by which
- * it differs from the entry for an account that was made for the person: its account never gets the person as its owner.
- */
-export function makeJoinedEntry({ account, shard }: Omit<DirectoryEntry, 'createdAt'>, now: number): DirectoryEntry {
-  return { account, shard, createdAt: Math.max(now, timeOfId(account) + 1) };
-}
-
-function wasMadeByJoining({ account, createdAt }: DirectoryEntry): boolean {
-  return timeOfId(account) < createdAt;
-}
-
-/** Finds an entry as it was read, unless it was replaced since. Its account may have moved to another shard. */
-export function isEntry(key: Uint8Array, { account, createdAt }: DirectoryEntry): SQL | undefined {
-  return and(eq(identities.key, key), eq(identities.account, account), eq(identities.createdAt, createdAt));
-}
-
-function openShardOf(c: RequestContext, { shard }: DirectoryEntry): Database {
-  const database = openShard(c.env, shard, c.var.cost);
-  if (!database) throw new Error(`shard ${shard} is in the directory and not bound`);
-  return database;
 }
 
 /** Selects the account of an identity as the directory has it; and the member, if that account is on the same shard. */
@@ -347,27 +317,6 @@ async function createAccount(
     ],
   });
   return home;
-}
-
-/** Whether the person was removed from the account of an entry since the entry was made. */
-async function wasRemovedSince(c: RequestContext, entry: DirectoryEntry, key: Uint8Array): Promise<boolean> {
-  const database = openShardOf(c, entry);
-  const [found] = await database.load([
-    database
-      .select({ id: members.id })
-      .from(members)
-      .innerJoin(accounts, eq(accounts.number, members.account))
-      .where(
-        and(
-          eq(accounts.id, entry.account),
-          eq(members.identity, key),
-          eq(members.status, 'removed'),
-          gte(members.updatedAt, entry.createdAt),
-        ),
-      )
-      .limit(1),
-  ]);
-  return found.length > 0;
 }
 
 /** The `email` claim if it looks like an address, else an empty text. */

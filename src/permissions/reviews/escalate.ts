@@ -1,11 +1,12 @@
 import { and, eq, isNotNull, lte, type SQLWrapper, sql } from 'drizzle-orm';
 import { codeOf } from '../../db/columns';
 import { ConstraintError, type Reader } from '../../db/database';
-import { agents, MOVE_DIRECTIONS, PERMISSION_STATUSES, permissions, reviews } from '../../db/schema';
+import { agents, PERMISSION_STATUSES, permissions, reviews } from '../../db/schema';
 import type { Runtime } from '../../env';
 import { makeActivityRecord } from '../../http/activity';
 import { SERVICE_ORIGIN } from '../../ledger/entry';
 import type { Ledger } from '../../ledger/ledger';
+import { isAtHome } from '../expire';
 
 /** The greatest number of reviews that one call of {@link escalateReviews} escalates. */
 const SLICE = 50;
@@ -35,8 +36,7 @@ export async function escalateReviews(context: { reader: Reader; ledger: Ledger;
           isNotNull(reviews.escalationDueAt),
           lte(reviews.escalationDueAt, now),
           isNotNull(decidable(reviews.account, reviews.id)),
-          // They escalate on the shard that they come from.
-          sql`${reviews.account} not in (select account from moves where direction = ${codeOf(MOVE_DIRECTIONS, 'in')})`,
+          isAtHome,
         ),
       )
       .orderBy(reviews.escalationDueAt)

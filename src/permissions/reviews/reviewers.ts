@@ -35,7 +35,7 @@ function isListed(rule: SQL, path: '$' | '$.escalation'): SQL {
   )`;
 }
 
-/** Whether the member is active, may decide, and is a reviewer by the rule, whoever owns the agent. */
+/** Whether the member is active, may decide, and is a reviewer by the rule. Does not look at the agent's owner. */
 function matchesRule(rule: SQL, isEscalated: SQL): SQL {
   return sql`(
     members.status = ${codeOf(MEMBER_STATUSES, 'active')} and members.role in (${roleCodes}) and (
@@ -106,7 +106,7 @@ export function hasPasskeySql(account: number, member: Id<'member'>, { credentia
   )`;
 }
 
-/** Whether as many people as the review demands have approved who are still reviewers, as SQL. */
+/** Whether the people who approved and are still reviewers are as many as the review demands, as SQL. */
 export function isApprovedSql({ account, id }: { account: number; id: Id<'perm'> }, now: number): SQL {
   return sql`(
     select count(*) >= reviews.rule ->> 'approvals' from ${ofPermission(account, id)}

@@ -27,7 +27,7 @@ export function makeVote(
   return { by: member.id, name, decision, ...limits, reason, via, signature, at: runtime.now(), counts: true };
 }
 
-/** Whether a vote ends the review: a denial, or the approval with which enough people have approved. */
+/** Whether a vote ends the review: a denial, or the last approval that the rule demands. */
 export function isLastVote({ rule, votes }: ReviewState, vote: Vote): boolean {
   if (vote.decision === 'deny') return true;
   const approvals = votes.filter(({ decision, counts }) => decision === 'approve' && counts);
@@ -102,13 +102,14 @@ export function isReviewOf({ account, id }: Pick<ReviewedPermission, 'account' |
   return and(eq(reviews.account, account), eq(reviews.id, id));
 }
 
-/** Whether the permission has as many votes as were read, as SQL. */
-export function hasVotes(count: number): SQL {
+/** Whether the row of `permissions` has as many votes as were read, as SQL. */
+export function hasVotes(count: number | SQL): SQL {
   return sql`(
     select count(*) from votes where votes.account = permissions.account and votes.permission = permissions.id
   ) = ${count}`;
 }
 
+/** Handles the error of a change that stores a vote: null if the review changed, otherwise the same error. */
 export function nullIfReviewChanged(error: unknown): null {
   if (error instanceof ConstraintError && error.subject.startsWith('votes.')) return null;
   throw error;

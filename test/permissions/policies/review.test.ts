@@ -1,5 +1,7 @@
+import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import guide from '../../../src/docs/guides/policies.md?raw';
+import { idBytes } from '../../../src/lib/typeid';
 import { makeMember } from '../../support/members';
 import { approve, makeReview } from '../../support/reviews';
 import { type Json, World } from '../../support/world';
@@ -128,6 +130,12 @@ describe('evaluation', () => {
     await account.must(201, 'POST', '/v1/policies', { ...APPROVAL, effect: 'deny', priority: -5 });
     expect((await decision()).decision).toBe('deny');
     expect((await agent.request()).status).toBe('denied');
+  });
+
+  it('sends to reviewers, and approves nothing, even if the stored rule is lost', async () => {
+    const { agent, policy } = await makeReview({ approvals: 2 });
+    await env.DB.prepare('update policies set review = null where id = ?').bind(idBytes(policy.id)).run();
+    expect(await agent.request()).toMatchObject({ status: 'pending', review: { approvals_required: 1 } });
   });
 
   it('sends to reviewers what it cannot judge', async () => {

@@ -175,7 +175,7 @@ describe('a signed vote', () => {
   });
 });
 
-describe('a sweep of which a call fails', () => {
+describe('a sweep with a failing call', () => {
   const escalated = async () =>
     (await scene.account.must(200, 'GET', '/v1/activity?action=permission.escalated')).body.data.map(
       ({ target }: Json) => target,

@@ -142,14 +142,21 @@ it('people who vote at once while the account moves are counted as often as the 
   await expectSound(scene);
 });
 
-it('a move between an approval and a suspension changes nothing: the vote counts no longer', async () => {
-  const scene = await makeScene(2);
+/** Has one person approve a request, and then moves the account for four slices. */
+async function approveAndBeginMove(scene: ReviewScene): Promise<string> {
   const { world, account, agent, people } = scene;
   const { id } = await agent.request();
   await approve(scene, people[0], id);
   await orderMove(world, account.id, '01');
   const mover = openMover();
   for (let n = 0; n < 4; n++) await mover.moveSlice(world.now);
+  return id;
+}
+
+it('a move between an approval and a suspension changes nothing: the vote counts no longer', async () => {
+  const scene = await makeScene(2);
+  const { world, account, people } = scene;
+  const id = await approveAndBeginMove(scene);
   await account.must(200, 'PUT', `/v1/members/${people[0].id}`, { status: 'suspended' });
   await settleMoves(world);
   expect((await approve(scene, people[1], id)).body.status).toBe('pending');
@@ -159,12 +166,8 @@ it('a move between an approval and a suspension changes nothing: the vote counts
 
 it('an escalation that becomes due during a move is recorded once', async () => {
   const scene = await makeScene(2);
-  const { world, account, agent, people } = scene;
-  const { id } = await agent.request();
-  await approve(scene, people[0], id);
-  await orderMove(world, account.id, '01');
-  const mover = openMover();
-  for (let n = 0; n < 4; n++) await mover.moveSlice(world.now);
+  const { world, account, people } = scene;
+  const id = await approveAndBeginMove(scene);
   world.advance(60_000);
   const target = new World({ DB: env.DB_01 });
   target.now = world.now;

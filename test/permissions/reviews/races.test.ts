@@ -69,20 +69,19 @@ const voter = (n: number) => voters[n] as TestMember;
 const change = (method: string, path: string, body?: unknown) =>
   elsewhere.call(method, path, { token: account.token, ...(body !== undefined && { body }) });
 
+/** Expects that every answer but 200 says that the permission is no longer pending. */
+function expectOthersTooLate(answers: Answer[]): void {
+  const refused = answers.filter(({ status }) => status !== 200);
+  expect(new Set(refused.map((answer) => String(refusal(answer))))).toEqual(new Set(['409,not_pending']));
+}
+
 describe.each(APPROVALS)('of many people who approve at once, where %d have to', (approvals) => {
   it('exactly as many are counted, one token is issued, and everybody else gets not_pending', async () => {
     const { id } = await request(approvals);
     const answers = await Promise.all(voters.map((voter) => approve({ world }, voter, id)));
     const votes = answers.filter(({ status }) => status === 200);
     expect(votes).toHaveLength(approvals);
-    expect(
-      new Set(
-        answers
-          .filter(({ status }) => status !== 200)
-          .map(refusal)
-          .map(String),
-      ),
-    ).toEqual(new Set(['409,not_pending']));
+    expectOthersTooLate(answers);
     const permission = await read(id);
     expect(permission.review.votes).toHaveLength(approvals);
     // The answer to each vote shows the votes up to it.
@@ -139,14 +138,7 @@ describe.each(APPROVALS)('of many people who approve at once, where %d have to',
     const answers = await Promise.all(
       voters.slice(0, 12).map((voter, i) => (i % 4 === 2 ? deny : approve)({ world }, voter, id)),
     );
-    expect(
-      new Set(
-        answers
-          .filter(({ status }) => status !== 200)
-          .map(refusal)
-          .map(String),
-      ),
-    ).toEqual(new Set(['409,not_pending']));
+    expectOthersTooLate(answers);
     const { status, review } = await read(id);
     expect(status).toBeOneOf(['approved', 'denied']);
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(review.votes.length);
