@@ -1,5 +1,4 @@
 import { Hono } from 'hono';
-import { methodNotAllowed } from 'hono/method-not-allowed';
 import { accountRoutes } from './accounts/routes';
 import { agentRoutes } from './agents/routes';
 import { auditRoutes } from './audit/routes';
@@ -9,6 +8,7 @@ import type { Runtime } from './env';
 import { Problem } from './errors';
 import type { AppEnv } from './http/context';
 import { health } from './http/health';
+import { refuseOtherMethods } from './http/method';
 import { answerError, problemResponse } from './http/problem';
 import { prepareRequest } from './http/request';
 import { permissionRoutes } from './permissions/routes';
@@ -18,18 +18,7 @@ import { webhookRoutes } from './webhooks/routes';
 export function createApp(runtime: Runtime) {
   const app = new Hono<AppEnv>();
   app.use(prepareRequest(runtime));
-  app.use(
-    methodNotAllowed({
-      app,
-      onMethodNotAllowed: (c, methods) => {
-        const headers = { Allow: methods.join(', ') };
-        return problemResponse(
-          new Problem('method_not_allowed', `This path accepts ${headers.Allow}.`, { headers }),
-          c,
-        );
-      },
-    }),
-  );
+  app.use(refuseOtherMethods(app));
   app.route('/', health);
   app.route('/', accountRoutes);
   app.route('/', agentRoutes);

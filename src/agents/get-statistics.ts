@@ -106,9 +106,9 @@ export async function getAgentStatistics(
     .groupBy(agents.number);
   const overdue = reader
     .select({ count: sql<number>`count(*)`.as('count') })
-    .from(sql`permissions indexed by permissions_overdue`)
+    .from(sql`permissions indexed by permissions_waiting`)
     .where(
-      sql`status = 0 and expires_at <= ${now} and agent = ${agentNumberSql(account, id)}
+      sql`account = ${account} and status = 0 and expires_at <= ${now} and agent = ${agentNumberSql(account, id)}
         and created_at >= ${from * unitLength}`,
     );
   const [[counts], [late]] = await reader.load([counters, overdue]);

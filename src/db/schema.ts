@@ -288,7 +288,9 @@ export const permissions = sqliteTable(
     index('permissions_by_action').on(table.account, table.action, table.status, table.id),
     index('permissions_by_agent_action').on(table.agent, table.action, table.status, table.id),
     index('permissions_due').on(table.expiresAt).where(sql`status = 0`),
-    index('permissions_overdue').on(table.agent, table.expiresAt, table.createdAt).where(sql`status = 0`),
+    index('permissions_waiting')
+      .on(table.account, table.expiresAt, table.id, table.agent, table.createdAt)
+      .where(sql`status = 0`),
     index('tokens_due').on(table.tokenExpiresAt).where(sql`token_status = 0 and token_uses = 0`),
   ],
 );

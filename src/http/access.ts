@@ -24,10 +24,10 @@ import { withDescription } from './operation';
 import { limitAccount, limitCredential, limitMember } from './rate-limit';
 
 /** Queries by name; null for one that is not needed. */
-type NamedQueries = Record<string, Query | null>;
+export type NamedQueries = Record<string, Query | null>;
 
 /** The rows of each query by its name; undefined for null. */
-type LoadedRows<Q extends NamedQueries> = { [N in keyof Q]: NonNullable<Q[N]>['_']['result'] | undefined };
+export type LoadedRows<Q extends NamedQueries> = { [N in keyof Q]: NonNullable<Q[N]>['_']['result'] | undefined };
 
 /**
  * Makes queries of account data that run in the same round trip as the authentication. The caller is not known yet:
@@ -144,18 +144,28 @@ async function authenticateRequest<Q extends NamedQueries>(
   }
   const key = await idempotencyKey(c);
   const now = c.var.runtime.now();
-  let names: string[] = [];
-  const queries: PreloadQueries = async (reader, { id, account }) => {
-    const stored = key && findStoredAnswer(reader, { principal: id, key, account }, now);
-    const wanted: NamedQueries = (await preload?.(c, reader, account, id)) ?? {};
-    names = Object.keys(wanted);
-    return [stored, ...Object.values(wanted)];
+  const named = nameQueries(c, preload);
+  const queries: PreloadQueries = async (reader, caller) => {
+    const stored = key && findStoredAnswer(reader, { principal: caller.id, key, account: caller.account }, now);
+    return [stored, ...(await named.queries(reader, caller))];
   };
   const authentication = await authenticate(c, credential, queries, mayCreateAccount);
   const [answers = [], ...rows] = authentication.loaded;
   const [stored] = answers as StoredAnswer[];
-  const loaded = Object.fromEntries(names.map((name, i) => [name, rows[i]])) as LoadedRows<Q>;
-  return { ...authentication, key, stored, loaded };
+  return { ...authentication, key, stored, loaded: named.rows(rows) };
+}
+
+/** Makes the queries of a preload, and gives their rows the names again. */
+export function nameQueries<Q extends NamedQueries>(c: RequestContext, preload: Preload<Q> | undefined) {
+  let names: string[] = [];
+  return {
+    queries: (async (reader, { id, account }) => {
+      const wanted: NamedQueries = (await preload?.(c, reader, account, id)) ?? {};
+      names = Object.keys(wanted);
+      return Object.values(wanted);
+    }) satisfies PreloadQueries,
+    rows: (rows: unknown[]) => Object.fromEntries(names.map((name, i) => [name, rows[i]])) as LoadedRows<Q>,
+  };
 }
 
 /** The idempotency key of a caller. The credentials of one member share their keys. */

@@ -12,6 +12,7 @@ import {
   activeAccount,
   activeMember,
   callerByHashes,
+  callerBySession,
   failAuthentication,
   findAgentKey,
   findMovedCredential,
@@ -137,19 +138,32 @@ export interface SessionAuthentication extends Authentication {
   principal: UserPrincipal & { member: MemberRef };
   /** The id of the session, and when the member signed in, in milliseconds since the epoch. */
   session: { id: Id<'sess'>; createdAt: number };
+  /** How the console names the member and the account. */
+  names: { member: string; account: string };
 }
 
 /**
  * Finds the member whose session a cookie names. Takes round trips as {@link authenticate} does.
  * @param secret the value of the cookie
+ * @param queries run in the same round trip
  * @returns null if the session is unknown, has expired or has ended
  * @throws Problem `account_inactive`, also for a suspended member; `unavailable` while the account moves
  */
-export async function authenticateSession(c: RequestContext, secret: string): Promise<SessionAuthentication | null> {
+export async function authenticateSession(
+  c: RequestContext,
+  secret: string,
+  queries: PreloadQueries = async () => [],
+): Promise<SessionAuthentication | null> {
   const form = parseCredential(secret, 'session');
   if (!form) return null;
   const hashes = await hashCredential(c.var.config.keyring, secret);
-  const found = await findCaller(c, form.shard, hashes, (reader) => findSession(reader, hashes));
+  const found = await findCaller(
+    c,
+    form.shard,
+    hashes,
+    (reader) => findSession(reader, hashes),
+    (database) => queries(database, callerBySession(hashes)),
+  );
   const now = c.var.runtime.now();
   if (!found) return null;
   const { database, shard, row, loaded } = found;
@@ -171,6 +185,7 @@ export async function authenticateSession(c: RequestContext, secret: string): Pr
     principal: { kind: 'user', shard, account, member, token: null, scopes, expiresAt: null },
     reference: { kind: 'session', account: account.number, hash: row.hash, member },
     session: { id: row.session, createdAt: row.createdAt },
+    names: { member: row.memberName ?? member.id, account: row.accountName ?? account.id },
     database,
     loaded,
   };

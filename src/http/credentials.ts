@@ -110,6 +110,8 @@ export function findSession(reader: Reader, hashes: Uint8Array[]) {
       session: aliased(sessions.id, 'session_id'),
       createdAt: sessions.createdAt,
       lastSeenAt: sessions.lastSeenAt,
+      memberName: sql<string | null>`coalesce(${members.name}, ${members.email})`.as('member_name'),
+      accountName: sql<string | null>`coalesce(${accounts.name}, ${accounts.email})`.as('account_name'),
     })
     .from(sessions)
     .innerJoin(accounts, eq(accounts.number, sessions.account))
@@ -146,6 +148,12 @@ export function callerByHashes(kind: 'user' | 'agent', hashes: Uint8Array[]): Ca
     account: find(userTokens.account) as SQL<number>,
     id: sql`coalesce(${find(userTokens.member)}, ${find(userTokens.id)})`,
   };
+}
+
+/** The member whose session has one of these hashes. */
+export function callerBySession(hashes: Uint8Array[]): CallerSql {
+  const find = (column: Column) => sql`(select ${column} from ${sessions} where ${inArray(sessions.hash, hashes)})`;
+  return { account: find(sessions.account) as SQL<number>, id: find(sessions.member) };
 }
 
 /** Makes queries that run in the same round trip as the authentication; null for one that is not needed. */

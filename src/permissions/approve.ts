@@ -11,7 +11,7 @@ import { Permission } from './permission';
 import { permissionFields } from './permission-fields';
 import { signatureFields } from './reviews/signature';
 
-const Approval = lazy(() => {
+export const Approval = lazy(() => {
   const { reason, scope, token_ttl, max_uses } = permissionFields();
   return z
     .strictObject({ reason, scope, token_ttl, max_uses, ...signatureFields() })

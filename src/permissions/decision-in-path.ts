@@ -5,7 +5,7 @@ import type { RequestContext, UserContext } from '../http/context';
 import { readJson, readObject } from '../http/input';
 import { fromBase64Url } from '../lib/bytes';
 import { isJsonObject } from '../lib/json';
-import { parseId } from '../lib/typeid';
+import { type Id, parseId } from '../lib/typeid';
 import type { DecidingContext, Decision, DecisionState } from './decide';
 import { findReviewedPermission } from './permission';
 import { voterColumns } from './reviews/reviewers';
@@ -14,9 +14,24 @@ import { makeSignatureVerifier, type Signed } from './reviews/signature';
 /** The preload of everything that a decision depends on: the permission in the path, the voter, and the passkey. */
 export async function decisionInPath(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
   const id = parseId('perm', c.req.param('id') ?? '');
+  const { assertion } = (id && (await readObject(c, readJson))) ?? {};
+  return selectDecision(reader, { owner, callerId, id, assertion, now: c.var.runtime.now() });
+}
+
+interface DecisionKey {
+  /** The number of the account. */
+  owner: SQL<number>;
+  /** The id of the member who decides. */
+  callerId: SQL;
+  id: Id<'perm'> | null;
+  /** The signature, which names the passkey. */
+  assertion: unknown;
+  now: number;
+}
+
+/** Selects what a decision depends on; nothing without an id. */
+export function selectDecision(reader: Reader, { owner, callerId, id, assertion, now }: DecisionKey) {
   if (!id) return { permission: null, voter: null, passkey: null };
-  const { assertion } = (await readObject(c, readJson)) ?? {};
-  const now = c.var.runtime.now();
   return {
     permission: findReviewedPermission(reader, owner, id, now),
     voter: reader

@@ -10,7 +10,7 @@ import { Permission } from './permission';
 import { permissionFields } from './permission-fields';
 import { signatureFields } from './reviews/signature';
 
-const Denial = lazy(() =>
+export const Denial = lazy(() =>
   z
     .strictObject({ reason: permissionFields().reason.optional(), ...signatureFields() })
     .meta({ id: 'Denial', examples: [{ reason: 'Not to this customer' }] }),

@@ -409,7 +409,7 @@ describe('a sign-in that goes wrong', () => {
     const before = await countChanges();
     const page = await comeBack(browser, query);
     expect([page.status, page.headers.get('Content-Type')]).toEqual([status, 'text/html; charset=utf-8']);
-    expect(page.text).toContain('Back to the console');
+    expect(page.text).toContain('Sign in');
     expect(page.text).not.toMatch(/<script>|<b>|alert\(/);
     expect([browser.cookie, browser.flow]).toEqual(['', '']);
     expect(await countChanges()).toEqual(before);

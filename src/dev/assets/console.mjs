@@ -1,19 +1,41 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { buildSync } from 'esbuild';
 import { write } from './write.mjs';
 
 /**
- * Copies the files that the pages of the console load: the script, the style sheet, and the library for passkeys.
+ * Makes the files that the pages of the console load: the script, the style sheet, and htmx with its extension for
+ * pages with a Content-Security-Policy.
  * @param {string} root the project's folder
  * @param {string} assets the folder of the assets
  */
 export function makeConsole(root, assets) {
   const target = join(assets, 'console/assets');
   mkdirSync(target, { recursive: true });
-  const own = ['console.css', 'console.js'].map((name) => join(root, 'src/console/assets', name));
-  for (const path of [...own, join(root, 'src/docs/page/favicon.svg')]) {
-    write(join(target, basename(path)), readFileSync(path));
-  }
-  const library = join(root, 'node_modules/@simplewebauthn/browser/dist/bundle/index.umd.min.js');
-  write(join(target, 'webauthn.js'), readFileSync(library));
+  const icon = join(root, 'src/docs/page/favicon.svg');
+  write(join(target, basename(icon)), readFileSync(icon));
+  write(join(target, 'console.js'), bundle(join(root, 'src/console/browser/main.ts')));
+  write(join(target, 'console.css'), bundle(join(root, 'src/console/styles/console.css')));
+  const htmx = ['dist/htmx.min.js', 'dist/ext/hx-csp.min.js'];
+  const parts = htmx.map((name) => readFileSync(join(root, 'node_modules/htmx.org', name), 'utf8'));
+  write(join(target, 'htmx.js'), Buffer.from(withoutSourceMap(parts.join(';\n'))));
+}
+
+/** @param {string} entry */
+function bundle(entry) {
+  const { outputFiles } = buildSync({
+    entryPoints: [entry],
+    bundle: true,
+    minify: true,
+    format: 'iife',
+    target: 'es2022',
+    legalComments: 'none',
+    write: false,
+  });
+  return outputFiles[0]?.contents ?? new Uint8Array();
+}
+
+/** @param {string} script */
+function withoutSourceMap(script) {
+  return script.replaceAll(/\/\/# sourceMappingURL=.*/g, '');
 }

@@ -150,8 +150,13 @@ export async function getStatement(
 
 async function decisionAndPasskeys(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
   const { permission, voter } = await decisionInPath(c, reader, owner, callerId);
-  const ofCaller = and(eq(passkeys.account, owner), sql`${passkeys.member} = ${callerId}`, isNull(passkeys.removedAt));
-  return { permission, voter, passkeys: reader.select({ id: passkeys.id }).from(passkeys).where(ofCaller) };
+  return { permission, voter, passkeys: selectPasskeys(reader, owner, callerId) };
+}
+
+/** Selects the ids of a member's passkeys. */
+export function selectPasskeys(reader: Reader, account: SQL<number>, member: SQL) {
+  const isOwn = and(eq(passkeys.account, account), sql`${passkeys.member} = ${member}`, isNull(passkeys.removedAt));
+  return reader.select({ id: passkeys.id }).from(passkeys).where(isOwn);
 }
 
 export const getStatementRoute = new Hono().post(

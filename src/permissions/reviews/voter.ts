@@ -1,5 +1,6 @@
 import { Problem } from '../../errors';
 import type { UserContext } from '../../http/context';
+import type { Id } from '../../lib/typeid';
 import type { ReviewState, VoteDecision } from './review';
 
 /** How a member stands to the review of a permission. */
@@ -9,6 +10,30 @@ export interface Voter {
   isEligible: boolean;
   /** Whether the member owns the agent, or did when it asked. */
   isOwner: boolean;
+}
+
+/** What a member whose role may decide can do about a pending permission. */
+export type Standing =
+  /** Approve or deny it: no review policy applies, or the member is a reviewer who has not approved yet. */
+  | 'decide'
+  /** Deny it: the member has approved, and it waits for more approvals. */
+  | 'approved'
+  /** Deny it: the member owns the agent, and the review does not let the owner approve. */
+  | 'owner'
+  /** Nothing: others review it. */
+  | 'others';
+
+/** What a member can do about a pending permission with this review; the decision itself checks it again. */
+export function standingOf(
+  review: ReviewState | null,
+  voter: Pick<Voter, 'isEligible' | 'isOwner'> | null | undefined,
+  member: Id<'member'> | undefined,
+): Standing {
+  if (!review) return 'decide';
+  if (voter?.isOwner && !review.rule.allow_self) return 'owner';
+  if (!voter?.isEligible) return 'others';
+  const hasApproved = review.votes.some(({ by, decision }) => by === member && decision === 'approve');
+  return hasApproved ? 'approved' : 'decide';
 }
 
 /**

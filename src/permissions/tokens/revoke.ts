@@ -12,6 +12,7 @@ import { deciderOf } from '../decide';
 import { draftPermissionEntry } from '../draft-entry';
 import { isPermissionWithId, type PermissionRow, tokenAt, visiblePermission } from '../permission';
 import { permissionFields } from '../permission-fields';
+import type { VoteChannel } from '../reviews/review';
 import { permissionOfToken, shortText, tokenText, tokenTypeHint } from './token-input';
 
 const TokenRevocation = lazy(() =>
@@ -38,11 +39,14 @@ const TokenRevocation = lazy(() =>
 /** The empty answer. It does not say whether there was such a token. */
 export const Revocation = lazy(() => z.strictObject({}).meta({ id: 'Revocation', examples: [{}] }));
 
+interface Revoking {
+  permission: PermissionRow | undefined;
+  reason?: string | undefined;
+  via: VoteChannel;
+}
+
 /** Revokes a token. Does nothing for a token that is unknown, not active or another agent's (RFC 7009 section 2.2). */
-export async function revokeToken(
-  context: Context,
-  { permission, reason }: { permission: PermissionRow | undefined } & z.output<ReturnType<typeof TokenRevocation>>,
-): Promise<void> {
+export async function revokeToken(context: Context, { permission, reason, via }: Revoking): Promise<void> {
   const { principal, runtime, ledger } = context;
   const row = visiblePermission(principal, permission);
   const now = runtime.now();
@@ -51,7 +55,7 @@ export async function revokeToken(
   const entry = draftPermissionEntry(context, row, 'revoke', {
     scope: token.scope,
     decided_by: principal.kind === 'agent' ? principal.agent.id : deciderOf(principal),
-    decided_via: 'api',
+    decided_via: via,
     decision_reason: reason || null,
     policy_id: row.policyId,
     token_id: token.id,
@@ -88,7 +92,8 @@ export const revokeTokenRoute = new Hono().post(
   noQuery(),
   oauthBody(TokenRevocation),
   async (c) => {
-    await revokeToken(c.var.context, { permission: c.var.loaded.permission?.[0], ...c.req.valid('json') });
+    const { reason } = c.req.valid('json');
+    await revokeToken(c.var.context, { permission: c.var.loaded.permission?.[0], reason, via: 'api' });
     return answer(c, {});
   },
 );

@@ -1,0 +1,20 @@
+/** Says when the parts of the page that update themselves no longer do, because the connection or the session is gone. */
+export function watchConnection(): void {
+  const status = document.querySelector('#connection');
+  if (!status) return;
+  const say = (text: string) => {
+    if (status.textContent !== text) status.textContent = text;
+  };
+  document.addEventListener('htmx:after:request', (event) => {
+    const response = (event as CustomEvent<{ ctx?: { response?: { status: number } } }>).detail?.ctx?.response;
+    if (!response) return;
+    if (response.status === 401) say('Your session has ended: sign in again on a new tab. What you typed stays here.');
+    else if (response.status === 429) say('Too many requests: this page updates itself again in a minute.');
+    else if (response.status >= 400) say('The service does not answer. Trying again…');
+    else say('');
+  });
+  const lost = () => say('There is no connection. Trying again…');
+  document.addEventListener('htmx:error', lost);
+  addEventListener('offline', lost);
+  addEventListener('online', () => say(''));
+}

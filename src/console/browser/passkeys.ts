@@ -1,0 +1,76 @@
+import {
+  type PublicKeyCredentialCreationOptionsJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  startAuthentication,
+  startRegistration,
+} from '@simplewebauthn/browser';
+import { run, send } from './send';
+
+/**
+ * Makes the buttons work that need a passkey. `data-passkey` is `make` or `use`, `data-action` the path to which the
+ * passkey's response is sent; `data-remove` is the path of what the button removes.
+ */
+export function startPasskeys(): void {
+  for (const button of document.querySelectorAll<HTMLButtonElement>('[data-passkey]')) {
+    button.addEventListener('click', () => run(button, () => usePasskey(button)));
+  }
+  for (const button of document.querySelectorAll<HTMLButtonElement>('[data-remove]')) {
+    button.addEventListener('click', () =>
+      run(button, async () => {
+        await send('DELETE', button.dataset.remove ?? '');
+        location.reload();
+      }),
+    );
+  }
+  for (const form of document.querySelectorAll<HTMLFormElement>('form[data-sign]')) {
+    form.addEventListener('submit', (event) => signDecision(event, form));
+  }
+}
+
+async function usePasskey(button: HTMLButtonElement): Promise<void> {
+  const action = button.dataset.action ?? '';
+  const input = (button.closest('section') ?? document).querySelector<HTMLInputElement>('input[name="name"]');
+  if (input && !input.reportValidity()) return;
+  const optionsJSON = await send('POST', `${action}/options`);
+  const response =
+    button.dataset.passkey === 'make'
+      ? await startRegistration({ optionsJSON: optionsJSON as PublicKeyCredentialCreationOptionsJSON })
+      : await startAuthentication({ optionsJSON: optionsJSON as PublicKeyCredentialRequestOptionsJSON });
+  const answer = await send<{ location?: string }>('POST', action, { response, ...(input && { name: input.value }) });
+  if (answer.location === undefined) location.reload();
+  else location.assign(answer.location);
+}
+
+/**
+ * Signs a decision with a passkey before its form is sent, if the button that sends it has `data-sign`. The service
+ * writes the statement from what the form says; the passkey signs it.
+ */
+function signDecision(event: SubmitEvent, form: HTMLFormElement): void {
+  const button = event.submitter as HTMLButtonElement | null;
+  const isSigned = form.querySelector<HTMLInputElement>('input[name="assertion"]')?.value !== '';
+  if (!button || button.dataset.sign === undefined || isSigned) return;
+  event.preventDefault();
+  run(button, async () => {
+    const fields = new URLSearchParams(new FormData(form, button) as unknown as Record<string, string>);
+    const { options, signed_at } = await send<SignatureRequest>(
+      'POST',
+      form.dataset.sign ?? '',
+      Object.fromEntries(fields),
+    );
+    const response = await startAuthentication({ optionsJSON: options });
+    setField(form, 'assertion', JSON.stringify(response));
+    setField(form, 'signed_at', signed_at);
+    button.disabled = false;
+    form.requestSubmit(button);
+  });
+}
+
+interface SignatureRequest {
+  options: PublicKeyCredentialRequestOptionsJSON;
+  signed_at: string;
+}
+
+function setField(form: HTMLFormElement, name: string, value: string): void {
+  const field = form.querySelector<HTMLInputElement>(`input[name="${name}"]`);
+  if (field) field.value = value;
+}

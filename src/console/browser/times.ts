@@ -1,0 +1,41 @@
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Shows the times of the page in the reader's zone, and how much time is left until now. */
+export function localizeTimes(root: ParentNode): void {
+  for (const time of root.querySelectorAll<HTMLTimeElement>('time[datetime]')) {
+    const at = new Date(time.dateTime);
+    if (Number.isNaN(at.getTime())) continue;
+    time.title = `${format(at)}, ${time.dateTime.slice(0, 16).replace('T', ' ')} UTC`;
+    time.textContent = textOf(time, at);
+  }
+}
+
+function textOf(time: HTMLTimeElement, at: Date): string {
+  const left = at.getTime() - Date.now();
+  if ('left' in time.dataset) {
+    time.classList.toggle('urgent', left < 10 * MINUTE);
+    return left > 0 ? `${duration(left)} left` : 'expired';
+  }
+  if ('since' in time.dataset) return `${duration(Math.max(0, -left))} ago`;
+  return format(at);
+}
+
+function format(at: Date): string {
+  return at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+/** A length of time for people. The pages' own `duration` writes the same. */
+function duration(milliseconds: number): string {
+  const minutes = Math.floor(milliseconds / MINUTE);
+  if (minutes < 1) return 'under 1 min';
+  if (milliseconds < HOUR) return `${minutes} min`;
+  if (milliseconds < DAY) {
+    const rest = minutes % 60;
+    return `${Math.floor(milliseconds / HOUR)} h${rest > 0 ? ` ${rest} min` : ''}`;
+  }
+  const hours = Math.floor((milliseconds % DAY) / HOUR);
+  const days = Math.floor(milliseconds / DAY);
+  return `${days} ${days === 1 ? 'day' : 'days'}${hours > 0 && days < 7 ? ` ${hours} h` : ''}`;
+}

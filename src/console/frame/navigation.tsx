@@ -1,0 +1,62 @@
+import type { Scope } from '../../http/context';
+
+interface Section {
+  path: string;
+  name: string;
+  /** Null if every member may see it. */
+  scope: Scope | null;
+}
+
+/** The sections of the console, in the groups in which the menu shows them. */
+const GROUPS: Section[][] = [
+  [{ path: '/console', name: 'Inbox', scope: 'permissions:read' }],
+  [
+    { path: '/console/agents', name: 'Agents', scope: 'agents:read' },
+    { path: '/console/policies', name: 'Policies', scope: 'policies:read' },
+  ],
+  [
+    { path: '/console/audit', name: 'Audit log', scope: 'audit:read' },
+    { path: '/console/exports', name: 'Exports', scope: 'audit:export' },
+    { path: '/console/reports', name: 'Reports', scope: 'audit:export' },
+  ],
+  [
+    { path: '/console/webhooks', name: 'Webhooks', scope: 'webhooks:read' },
+    { path: '/console/members', name: 'Members', scope: 'account:read' },
+    { path: '/console/activity', name: 'Activity', scope: 'account:read' },
+  ],
+];
+
+interface NavigationProps {
+  /** The path of the page. */
+  path: string;
+  scopes: readonly Scope[];
+}
+
+/** The menu of the sections that the member may see. */
+export function Navigation({ path, scopes }: NavigationProps) {
+  const current = sectionOf(path);
+  return (
+    <nav id="menu" popover="auto" aria-label="Sections">
+      {GROUPS.map((group) => group.filter(({ scope }) => scope === null || scopes.includes(scope))).map(
+        (group) =>
+          group.length > 0 && (
+            <ul>
+              {group.map(({ path, name }) => (
+                <li>
+                  <a href={path} aria-current={path === current ? 'page' : undefined}>
+                    {name}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          ),
+      )}
+    </nav>
+  );
+}
+
+/** The path of the section to which a page belongs. A decision belongs to the inbox. */
+function sectionOf(path: string): string {
+  const [, , section] = path.split('/');
+  return section === undefined || section === 'permissions' ? '/console' : `/console/${section}`;
+}

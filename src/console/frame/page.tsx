@@ -1,0 +1,175 @@
+import type { Child } from 'hono/jsx';
+import { createContext, useContext } from 'hono/jsx';
+import type { AppEnv } from '../../http/context';
+import { toBase64Url } from '../../lib/bytes';
+import type { SignedIn } from '../session/access';
+import { Navigation } from './navigation';
+
+interface PageContent {
+  /** The title of the document, and the heading of the page unless `heading` says otherwise. */
+  title: string;
+  heading?: Child;
+  children: Child;
+  /** Whether the page is one narrow column, such as a form to sign in. */
+  isNarrow?: boolean;
+}
+
+/** What a page needs to know of the request. */
+export interface PageRequest {
+  req: { path: string };
+  var: Pick<AppEnv['Variables'], 'runtime'> & { signedIn?: SignedIn };
+}
+
+const Nonce = createContext('');
+const Csrf = createContext('');
+
+/** Answers with a page of the console. */
+export function sendPage(c: PageRequest, content: PageContent, status = 200): Response {
+  return sendHtml(c, <Page signedIn={c.var.signedIn} path={c.req.path} {...content} />, status);
+}
+
+/** Answers with a part of a page, which replaces or extends the part that the reader sees. */
+export function sendPart(c: PageRequest, part: Child): Response {
+  return sendHtml(c, part, 200, '');
+}
+
+function sendHtml(
+  { var: { runtime, signedIn } }: PageRequest,
+  content: Child,
+  status: number,
+  start = '<!doctype html>',
+) {
+  const nonce = toBase64Url(runtime.random(16));
+  const html = (
+    <Nonce.Provider value={nonce}>
+      <Csrf.Provider value={signedIn?.csrf ?? ''}>{content}</Csrf.Provider>
+    </Nonce.Provider>
+  ).toString();
+  return new Response(start + html, {
+    status,
+    headers: {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Cache-Control': 'no-store',
+      'Content-Security-Policy': contentSecurityPolicy(nonce),
+      // Not no-referrer: with it, browsers send the forms of these pages with the origin null.
+      'Referrer-Policy': 'same-origin',
+    },
+  });
+}
+
+/** The nonce also marks the attributes that htmx may follow, so that it would ignore attributes which somebody injected. */
+function contentSecurityPolicy(nonce: string): string {
+  return [
+    "default-src 'none'",
+    `script-src 'self' 'nonce-${nonce}'`,
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types htmx',
+  ].join('; ');
+}
+
+/** The field that every form needs: the CSRF token of the session. */
+export function CsrfField() {
+  return <input type="hidden" name="csrf" value={useContext(Csrf)} />;
+}
+
+interface LiveProps {
+  id: string;
+  /** The address of the part. */
+  address: string;
+  /** How often it is loaded again, in seconds. */
+  seconds: number;
+  /** The title that the document then has. */
+  title: string;
+  children: Child;
+}
+
+/** A part of the page that keeps itself up to date. Without JavaScript it stays as it was loaded. */
+export function Live({ id, address, seconds, title, children }: LiveProps) {
+  const attributes = {
+    'hx-nonce': useContext(Nonce),
+    'hx-get': address,
+    'hx-trigger': `every ${seconds}s`,
+    'hx-swap': 'outerMorph',
+    'data-title': `${title} · Countersign`,
+  };
+  return (
+    <div id={id} {...attributes}>
+      {children}
+    </div>
+  );
+}
+
+function Page({
+  title,
+  heading = title,
+  children,
+  isNarrow,
+  signedIn,
+  path,
+}: PageContent & { signedIn?: SignedIn | undefined; path: string }) {
+  const nonce = useContext(Nonce);
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="description" content="Countersign: the console for the people who decide what AI agents may do." />
+        <meta
+          name="htmx-config"
+          content='{"extensions":"hx-csp","includeIndicatorCSS":false,"history":false,"noSwap":[204,304,"4xx","5xx"]}'
+        />
+        {signedIn && <meta name="csrf-token" content={signedIn.csrf} />}
+        <title>{`${title} · Countersign`}</title>
+        <link rel="icon" href="/console/assets/favicon.svg" />
+        <link rel="stylesheet" href="/console/assets/console.css" />
+        {signedIn && <script nonce={nonce} src="/console/assets/htmx.js" defer></script>}
+        <script nonce={nonce} src="/console/assets/console.js" defer></script>
+      </head>
+      <body class={signedIn ? 'app' : 'plain'}>
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        <header class="top">
+          <a class="brand" href="/console">
+            Countersign
+          </a>
+          {signedIn && (
+            <>
+              <button type="button" class="quiet menu" popovertarget="menu">
+                Menu
+              </button>
+              <div class="who">
+                <a href="/console/me">
+                  <bdi>{signedIn.names.member}</bdi>
+                  <small>
+                    {signedIn.context.principal.member.role} · <bdi>{signedIn.names.account}</bdi>
+                  </small>
+                </a>
+                <form method="post" action="/console/sign-out">
+                  <CsrfField />
+                  <button type="submit" class="quiet small">
+                    Sign out
+                  </button>
+                </form>
+              </div>
+            </>
+          )}
+        </header>
+        {signedIn && <Navigation path={path} scopes={signedIn.context.principal.scopes} />}
+        <main id="main" class={isNarrow ? 'narrow' : undefined} tabindex={-1}>
+          <h1>{heading}</h1>
+          {children}
+          <p id="message" role="alert"></p>
+        </main>
+        <p id="connection" role="status"></p>
+      </body>
+    </html>
+  );
+}

@@ -1,0 +1,220 @@
+import { PERMISSION_STATUSES, type PermissionStatus } from '../../db/schema';
+import { listPermissions } from '../../permissions/list';
+import { listWaiting } from '../../permissions/list-waiting';
+import type { Permission } from '../../permissions/permission';
+import { batchReads } from '../frame/batched-reader';
+import { loadNames, type Names } from '../frame/names';
+import { Live, sendPage, sendPart } from '../frame/page';
+import { Badge } from '../parts/badge';
+import { Empty, NextPage, withParameters } from '../parts/list';
+import { Code, Named, Written } from '../parts/text';
+import { Time } from '../parts/time';
+import type { ConsoleContext } from '../session/access';
+import { FirstSteps } from './first-steps';
+import { Keys } from './keys';
+import { WaitingList } from './waiting-list';
+
+/** How many requests a page of the inbox has. */
+const LIMIT = 50;
+/** How often the inbox looks for new requests, in seconds. */
+const INTERVAL = 10;
+
+const VIEWS: readonly [status: PermissionStatus, label: string][] = [
+  ['pending', 'Waiting'],
+  ['approved', 'Approved'],
+  ['denied', 'Denied'],
+  ['expired', 'Expired'],
+];
+
+/** Shows the requests that wait, the most urgent first; with a `status`, those that have ended, the newest first. */
+export async function showInbox(c: ConsoleContext): Promise<Response> {
+  const status = PERMISSION_STATUSES.find((status) => status === c.req.query('status')) ?? 'pending';
+  return status === 'pending' ? showWaiting(c) : showDecided(c, status);
+}
+
+/** The filters in the address of the page. Empty ones, which an untouched form sends, count as absent. */
+function readFilters(c: ConsoleContext) {
+  const read = (name: string) => c.req.query(name) || undefined;
+  return { agent_id: read('agent_id'), cursor: read('cursor') };
+}
+
+async function showWaiting(c: ConsoleContext): Promise<Response> {
+  const { context: signedIn } = c.var.signedIn;
+  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const filters = readFilters(c);
+  const [page, names] = await Promise.all([
+    listWaiting(context, { limit: LIMIT, ...filters }),
+    loadNames(context, ['people', 'agents', 'policies']),
+  ]);
+  const address = new URL(c.req.url);
+  const mine = page.data.filter(({ standing }) => standing === 'decide').length;
+  const count = `${mine}${page.has_more ? '+' : ''}`;
+  const isFiltered = filters.agent_id !== undefined || filters.cursor !== undefined;
+  const list = (
+    <Live id="waiting" address={withParameters(address, { part: 'list' })} seconds={INTERVAL} title={inboxTitle(count)}>
+      {page.data.length === 0 ? (
+        <Nothing isFiltered={isFiltered} isNew={!isFiltered && !hasAgents(names)} context={c.var.signedIn.context} />
+      ) : (
+        <>
+          <p class="soft">
+            {mine === 0 ? 'None of these waits for you.' : `${count} ${mine === 1 ? 'waits' : 'wait'} for you.`} The one
+            that expires first is at the top.
+          </p>
+          <WaitingList
+            requests={page.data}
+            names={names}
+            now={context.runtime.now()}
+            member={context.principal.member.id}
+          />
+        </>
+      )}
+    </Live>
+  );
+  if (c.req.query('part') === 'list') return sendPart(c, list);
+  return sendPage(c, {
+    title: inboxTitle(count),
+    heading: 'Inbox',
+    children: (
+      <>
+        <Views current="pending" address={address} />
+        <AgentFilter address={address} names={names} current={filters.agent_id} />
+        {list}
+        <NextPage page={page} address={address} label="More urgent ones are above: show the next" />
+        <Keys />
+      </>
+    ),
+  });
+}
+
+function inboxTitle(count: string): string {
+  return count === '0' ? 'Inbox' : `(${count}) Inbox`;
+}
+
+function hasAgents(names: Names): boolean {
+  return [...names.keys()].some((id) => id.startsWith('agent_'));
+}
+
+async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise<Response> {
+  const { context: signedIn } = c.var.signedIn;
+  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const filters = readFilters(c);
+  const [page, names] = await Promise.all([
+    listPermissions(context, { limit: LIMIT, status, ...filters }),
+    loadNames(context, ['people', 'agents', 'policies']),
+  ]);
+  const address = new URL(c.req.url);
+  return sendPage(c, {
+    title: `Inbox: ${status}`,
+    heading: 'Inbox',
+    children: (
+      <>
+        <Views current={status} address={address} />
+        <AgentFilter address={address} names={names} current={filters.agent_id} />
+        {page.data.length === 0 ? (
+          <Empty title={`No request is ${status}.`} />
+        ) : (
+          <ul class="requests">
+            {page.data.map((permission) => (
+              <DecidedRow permission={permission} names={names} />
+            ))}
+          </ul>
+        )}
+        <NextPage page={page} address={address} />
+        <Keys />
+      </>
+    ),
+  });
+}
+
+/** A request that has ended: what it was, who decided, and when. */
+export function DecidedRow({ permission, names }: { permission: Permission; names: Names }) {
+  const { id, title, agent_id, action, resource, status, decided_by, policy_id, decided_at, expires_at } = permission;
+  const by = policy_id ?? decided_by;
+  return (
+    <li class="request" data-row>
+      <div class="what">
+        <a href={`/console/permissions/${id}`}>
+          <Written text={title ?? action} />
+        </a>
+        <p class="soft">
+          <Named id={agent_id} names={names} /> · <Code text={action} /> on <Written text={resource} />
+        </p>
+      </div>
+      <div class="side">
+        <Badge state={status} />
+        <p class="soft">
+          {by && (
+            <>
+              by <Named id={by} names={names} />,{' '}
+            </>
+          )}
+          <Time at={decided_at ?? expires_at} />
+        </p>
+      </div>
+    </li>
+  );
+}
+
+function Views({ current, address }: { current: PermissionStatus; address: URL }) {
+  return (
+    <nav class="tabs" aria-label="Requests by state">
+      {VIEWS.map(([status, label]) => (
+        <a
+          href={withParameters(address, { status: status === 'pending' ? null : status, cursor: null })}
+          aria-current={status === current ? 'page' : undefined}
+        >
+          {label}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+interface AgentFilterProps {
+  address: URL;
+  names: Names;
+  current: string | undefined;
+}
+
+/** Limits the list to one agent. */
+function AgentFilter({ address, names, current }: AgentFilterProps) {
+  const agents = [...names].filter(([id]) => id.startsWith('agent_'));
+  if (agents.length < 2 && current === undefined) return null;
+  const status = address.searchParams.get('status');
+  return (
+    <form method="get" action="/console" class="filters">
+      {status && <input type="hidden" name="status" value={status} />}
+      <div class="field">
+        <label for="agent">Agent</label>
+        <select id="agent" name="agent_id">
+          <option value="">All agents</option>
+          {agents.map(([id, name]) => (
+            <option value={id} selected={id === current}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </div>
+      <button type="submit" class="quiet">
+        Show
+      </button>
+    </form>
+  );
+}
+
+interface NothingProps {
+  isFiltered: boolean;
+  /** Whether the account has no agent yet. */
+  isNew: boolean;
+  context: ConsoleContext['var']['signedIn']['context'];
+}
+
+function Nothing({ isFiltered, isNew, context }: NothingProps) {
+  if (isFiltered) return <Empty title="Nothing waits here." />;
+  if (isNew) return <FirstSteps context={context} />;
+  return (
+    <Empty title="Nothing waits for a decision.">
+      <p class="soft">New requests appear here by themselves.</p>
+    </Empty>
+  );
+}

@@ -1,0 +1,50 @@
+import type { Child } from 'hono/jsx';
+
+/**
+ * Characters that one cannot see, or that change how the text around them looks: control and format characters, such as
+ * the bidirectional ones (UAX #9), and those that are ignored in display. Left alone are line feeds, tabs, and the
+ * selectors of emoji.
+ */
+const UNSEEN = /(?!\t|\n|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]/gu;
+
+/** A text that an agent or a person wrote: plain text in its own direction, with the characters marked that one cannot see. */
+export function Written({ text }: { text: string }) {
+  return <bdi>{showUnseen(text)}</bdi>;
+}
+
+/** The parts of a text, in which each unseen character is its code point. */
+export function showUnseen(text: string): Child[] {
+  const parts: Child[] = [];
+  let end = 0;
+  for (const { 0: character, index } of text.matchAll(UNSEEN)) {
+    if (index > end) parts.push(text.slice(end, index));
+    parts.push(<span class="unseen">{nameOf(character)}</span>);
+    end = index + character.length;
+  }
+  if (end < text.length) parts.push(text.slice(end));
+  return parts;
+}
+
+function nameOf(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
+/** An id or another text for programs, in a font with characters of one width. */
+export function Code({ text }: { text: string }) {
+  return <code>{showUnseen(text)}</code>;
+}
+
+/** A JSON value as indented text. */
+export function JsonText({ value, label }: { value: unknown; label: string }) {
+  return (
+    <section class="scrolls" tabindex={0} aria-label={label}>
+      <pre>{showUnseen(JSON.stringify(value, null, 2))}</pre>
+    </section>
+  );
+}
+
+/** A name that people gave, with the id as its tooltip; the id alone if there is no name. */
+export function Named({ id, names }: { id: string; names: ReadonlyMap<string, string> }) {
+  const name = names.get(id);
+  return name === undefined ? <Code text={id} /> : <bdi title={id}>{showUnseen(name)}</bdi>;
+}

@@ -1,0 +1,49 @@
+import { DAY, HOUR, MINUTE } from '../../lib/time';
+
+/** A time to the minute. The script shows it in the reader's zone; the tooltip and the page without script have UTC. */
+export function Time({ at }: { at: string }) {
+  const utc = `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
+  return (
+    <time datetime={at} title={utc}>
+      {utc}
+    </time>
+  );
+}
+
+/** How long until a time, in words of two units at most. The script counts down. */
+export function TimeLeft({ until, now }: { until: string; now: number }) {
+  const left = Date.parse(until) - now;
+  return (
+    <time
+      datetime={until}
+      title={`${until.slice(0, 16).replace('T', ' ')} UTC`}
+      data-left
+      class={left < 10 * MINUTE ? 'urgent' : undefined}
+    >
+      {left > 0 ? `${duration(left)} left` : 'expired'}
+    </time>
+  );
+}
+
+/** How long ago a time was. */
+export function TimeSince({ at, now }: { at: string; now: number }) {
+  return (
+    <time datetime={at} title={`${at.slice(0, 16).replace('T', ' ')} UTC`} data-since>
+      {`${duration(Math.max(0, now - Date.parse(at)))} ago`}
+    </time>
+  );
+}
+
+/** A length of time for people, such as `1 h 20 min`. */
+export function duration(milliseconds: number): string {
+  const minutes = Math.floor(milliseconds / MINUTE);
+  if (minutes < 1) return 'under 1 min';
+  if (milliseconds < HOUR) return `${minutes} min`;
+  if (milliseconds < DAY) {
+    const rest = minutes % 60;
+    return `${Math.floor(milliseconds / HOUR)} h${rest > 0 ? ` ${rest} min` : ''}`;
+  }
+  const hours = Math.floor((milliseconds % DAY) / HOUR);
+  const days = Math.floor(milliseconds / DAY);
+  return `${days} ${days === 1 ? 'day' : 'days'}${hours > 0 && days < 7 ? ` ${hours} h` : ''}`;
+}

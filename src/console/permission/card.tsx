@@ -1,0 +1,207 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { listAuditEntries } from '../../audit/list';
+import { loadNonNull, type Reader } from '../../db/database';
+import type { RequestContext } from '../../http/context';
+import { idBytes, parseId } from '../../lib/typeid';
+import { permissionWithContentsInPath, presentContents } from '../../permissions/contents';
+import { selectDecision } from '../../permissions/decision-in-path';
+import { listPermissions } from '../../permissions/list';
+import { listWaiting } from '../../permissions/list-waiting';
+import { presentPermission, requirePermission } from '../../permissions/permission';
+import { evaluatePolicies } from '../../permissions/policies/evaluate';
+import { MAX_POLICIES, selectActivePolicies } from '../../permissions/policies/policy';
+import { selectPasskeys } from '../../permissions/reviews/statement';
+import { standingOf } from '../../permissions/reviews/voter';
+import { batchReads } from '../frame/batched-reader';
+import type { Refusal, Typed } from '../frame/form';
+import { loadNames } from '../frame/names';
+import { sendPage } from '../frame/page';
+import { Keys } from '../inbox/keys';
+import { Badge } from '../parts/badge';
+import { Facts } from '../parts/list';
+import { Code, JsonText, Written } from '../parts/text';
+import { Time, TimeLeft, TimeSince } from '../parts/time';
+import type { ConsoleContext, SignedInRequest } from '../session/access';
+import { DecisionForm } from './decision-form';
+import { LimitsTable } from './limits-table';
+import { Outcome } from './outcome';
+import { PolicyWeighing } from './policy-weighing';
+import { PreviewCard } from './preview';
+import { SimilarRequests } from './similar-requests';
+import { Story } from './story';
+import { Votes } from './votes';
+
+/** The preload of a decision card: the permission in the path, how the member stands to its review, and their passkeys. */
+export async function cardInPath(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
+  const id = parseId('perm', c.req.param('id') ?? '');
+  const { voter } = selectDecision(reader, { owner, callerId, id, assertion: undefined, now: c.var.runtime.now() });
+  return {
+    ...(await permissionWithContentsInPath(c, reader, owner)),
+    voter,
+    passkeys: selectPasskeys(reader, owner, callerId),
+  };
+}
+
+export type CardContext = ConsoleContext<Awaited<ReturnType<typeof cardInPath>>>;
+
+/** Loads what the preload of a card loads, to show the card again after a decision was refused. */
+export async function loadCard(c: SignedInRequest): Promise<CardContext['var']['loaded']> {
+  const { principal, reader } = c.var.signedIn.context;
+  const member = sql`${idBytes(principal.member.id)}`;
+  const { permission, voter, passkeys } = await cardInPath(c, reader, sql`${principal.account.number}`, member);
+  const [found, standing, keys] = await loadNonNull(reader, [permission, voter, passkeys]);
+  return { permission: found, voter: standing, passkeys: keys };
+}
+
+/** How many similar requests a card shows. */
+const SIMILAR = 5;
+/** A permission has few entries: its request, the decision, and the uses and the end of its token. */
+const STORY = 100;
+
+/** Shows a request with everything that one needs to decide it, or how it was decided. */
+export function showCard(c: CardContext): Promise<Response> {
+  return sendCard(c, c.var.loaded);
+}
+
+/**
+ * Answers with the card of a permission.
+ * @param refused why the decision was refused that was just sent, and what was typed
+ */
+export async function sendCard(
+  c: SignedInRequest,
+  loaded: CardContext['var']['loaded'],
+  refused?: { refusal: Refusal; typed: Typed },
+): Promise<Response> {
+  const { context: signedIn } = c.var.signedIn;
+  const { principal, runtime } = signedIn;
+  const row = requirePermission(principal, loaded.permission?.[0]);
+  const now = runtime.now();
+  const permission = presentPermission(row, now, principal);
+  const { input, preview } = presentContents(row);
+  const { action, resource, scope, agent_id } = permission;
+
+  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const account = sql<number>`${principal.account.number}`;
+  const isPending = permission.status === 'pending';
+  const maySeePolicies = principal.scopes.includes('policies:read');
+  const [names, similar, story, next, [policies]] = await Promise.all([
+    loadNames(context, ['people', 'agents', 'policies']),
+    listPermissions(context, { agent_id, action, limit: SIMILAR + 1 }),
+    principal.scopes.includes('audit:read')
+      ? listAuditEntries(context, { permission_id: row.id, order: 'asc', limit: STORY })
+      : { data: [] },
+    isPending ? { data: [] } : listWaiting(context, { limit: 1 }),
+    maySeePolicies
+      ? context.reader.load([selectActivePolicies(context.reader, account, sql`${idBytes(row.agentId)}`, MAX_POLICIES)])
+      : [[]],
+  ]);
+  const agentName = names.get(agent_id) ?? agent_id;
+  const mayDecide = principal.scopes.includes('permissions:decide');
+  const standing = standingOf(row.review, loaded.voter?.[0], principal.member.id);
+  const title = permission.title ?? `${action} on ${resource}`;
+
+  return sendPage(
+    c,
+    {
+      title,
+      heading: <Written text={title} />,
+      children: (
+        <>
+          <div class="card-top">
+            <p>
+              <strong>
+                <a href={`/console/agents/${agent_id}`}>
+                  <Written text={agentName} />
+                </a>
+              </strong>{' '}
+              asks for <Code text={action} /> on{' '}
+              <strong>
+                <Written text={resource} />
+              </strong>
+            </p>
+            <p class="actions">
+              <Badge state={permission.status} />
+              {isPending && <TimeLeft until={permission.expires_at} now={now} />}
+              <span class="soft">
+                asked <TimeSince at={permission.created_at} now={now} />
+              </span>
+            </p>
+          </div>
+          <div class="decision">
+            <div class="about">
+              {permission.reason && (
+                <blockquote class="card">
+                  <p class="hint">Why, in the agent’s own words</p>
+                  <p class="written">
+                    <Written text={permission.reason} />
+                  </p>
+                </blockquote>
+              )}
+              {preview && <PreviewCard preview={preview} />}
+              <section class="card" aria-labelledby="limits-title">
+                <h2 id="limits-title">Limits</h2>
+                <LimitsTable row={row} />
+              </section>
+              <section class="card" aria-labelledby="input-title">
+                <h2 id="input-title">Arguments</h2>
+                {input !== null ? (
+                  <>
+                    <p class="hint">Exactly these are approved: with others, the token cannot be used.</p>
+                    <JsonText value={input} label="Arguments" />
+                  </>
+                ) : (
+                  <p class="soft">
+                    {permission.input_digest
+                      ? 'Arguments not shown: the agent sent only their digest.'
+                      : 'The agent sent none.'}
+                  </p>
+                )}
+              </section>
+            </div>
+            <div class="deciding">
+              {isPending ? (
+                <DecisionForm
+                  {...{ row, standing, mayDecide, names, ...refused }}
+                  hasPasskey={(loaded.passkeys ?? []).length > 0}
+                  mayMakeRule={principal.scopes.includes('policies:write')}
+                />
+              ) : (
+                <Outcome
+                  {...{ permission, names, refusal: refused?.refusal, next: mayDecide ? next.data[0] : undefined }}
+                />
+              )}
+              {permission.review && <Votes review={permission.review} row={row} names={names} />}
+              {maySeePolicies && (
+                <PolicyWeighing
+                  {...evaluatePolicies(policies, { agentId: agent_id, action, resource, scope })}
+                  policies={policies}
+                />
+              )}
+            </div>
+          </div>
+          <SimilarRequests
+            permissions={similar.data.filter(({ id }) => id !== row.id).slice(0, SIMILAR)}
+            names={names}
+          />
+          <Story entries={story.data} names={names} />
+          <details class="card">
+            <summary>For programs</summary>
+            <Facts
+              facts={[
+                ['Permission', <Code text={row.id} />],
+                ['Agent', <Code text={agent_id} />],
+                ['External id', permission.external_id ? <Code text={permission.external_id} /> : '–'],
+                ['Digest of the arguments', permission.input_digest ? <Code text={permission.input_digest} /> : '–'],
+                ['Digest of the preview', permission.preview_digest ? <Code text={permission.preview_digest} /> : '–'],
+                ['Asked', <Time at={permission.created_at} />],
+                ['Expires undecided', <Time at={permission.expires_at} />],
+              ]}
+            />
+          </details>
+          <Keys />
+        </>
+      ),
+    },
+    refused?.refusal.status ?? 200,
+  );
+}

@@ -1,0 +1,95 @@
+import type { SQL } from 'drizzle-orm';
+import type { Reader } from '../../db/database';
+import { invalidRequest } from '../../errors';
+import type { RequestContext } from '../../http/context';
+import { parseId } from '../../lib/typeid';
+import { Approval } from '../../permissions/approve';
+import { type Decision, decidePermission } from '../../permissions/decide';
+import { decidingContext, decisionState, selectDecision } from '../../permissions/decision-in-path';
+import { Denial } from '../../permissions/deny';
+import { type permissionInPath, type ReviewedPermission, requirePermission } from '../../permissions/permission';
+import { getStatement, selectPasskeys } from '../../permissions/reviews/statement';
+import { revokeToken } from '../../permissions/tokens/revoke';
+import { type Form, readForm, refusalOf, validate } from '../frame/form';
+import type { ConsoleContext } from '../session/access';
+import { loadCard, sendCard } from './card';
+import { readLimits } from './limits-form';
+
+/** The preload of a decision that a form sends: as `decisionInPath`, for a form instead of a JSON body. */
+export async function decisionInForm(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
+  const form = await readForm(c);
+  const key = { owner, callerId, id: parseId('perm', c.req.param('id') ?? ''), now: c.var.runtime.now() };
+  return selectDecision(reader, { ...key, assertion: readAssertion(form) });
+}
+
+/** The preload of a statement: the same, and the member's passkeys. */
+export async function statementInForm(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
+  const state = await decisionInForm(c, reader, owner, callerId);
+  return { ...state, passkeys: selectPasskeys(reader, owner, callerId) };
+}
+
+type DecisionContext = ConsoleContext<Awaited<ReturnType<typeof decisionInForm>>>;
+type StatementContext = ConsoleContext<Awaited<ReturnType<typeof statementInForm>>>;
+
+/** Approves or denies as the form of the decision card says. If that is refused, shows the card again and why. */
+export async function decide(c: DecisionContext): Promise<Response> {
+  const { context } = c.var.signedIn;
+  const { loaded, reload } = c.var;
+  const form = await readForm(c);
+  const row = requirePermission(context.principal, loaded.permission?.[0]);
+  try {
+    const { decision, signed } = readDecision(form, row);
+    await decidePermission(decidingContext(context, reload, decision, signed), decisionState(loaded), decision);
+  } catch (error) {
+    const refused = { refusal: refusalOf(error), typed: form.typed };
+    return sendCard(c, await loadCard(c), refused);
+  }
+  return c.redirect(`/console/permissions/${row.id}`, 303);
+}
+
+/** Revokes the token of the permission in the path. */
+export async function revoke(c: ConsoleContext<Awaited<ReturnType<typeof permissionInPath>>>): Promise<Response> {
+  const { context } = c.var.signedIn;
+  const row = requirePermission(context.principal, c.var.loaded.permission?.[0]);
+  await revokeToken(context, { permission: row, via: 'console' });
+  return c.redirect(`/console/permissions/${row.id}`, 303);
+}
+
+/** Answers the page's script with what the passkey has to sign for the decision that the form says. Writes nothing. */
+export async function sendStatement(c: StatementContext): Promise<Response> {
+  const { context } = c.var.signedIn;
+  const { loaded } = c.var;
+  const { decision } = readDecision(await readForm(c), requirePermission(context.principal, loaded.permission?.[0]));
+  const passkeys = (loaded.passkeys ?? []).map(({ id }) => id);
+  const { statement, options } = await getStatement(context, { ...decisionState(loaded), passkeys }, decision);
+  return c.json({ options, signed_at: statement.signed_at });
+}
+
+/** Reads a decision with the schemas of the API. */
+function readDecision(form: Form, row: ReviewedPermission) {
+  const kind = form.text('decision');
+  if (kind !== 'approve' && kind !== 'deny') {
+    throw invalidRequest([{ path: 'body.decision', message: 'must be approve or deny' }]);
+  }
+  const signature = form.text('assertion') !== '' && {
+    assertion: readAssertion(form),
+    signed_at: form.text('signed_at'),
+  };
+  const shared = { reason: form.text('reason'), ...signature };
+  const isApproval = kind === 'approve';
+  const limits = isApproval ? readLimits(form, row.review?.proposal ?? row) : {};
+  const { reason, assertion, signed_at, ...narrowed } = validate(isApproval ? Approval() : Denial(), {
+    ...shared,
+    ...limits,
+  });
+  const decision: Decision = { decision: kind, narrowed, reason: reason || null, via: 'console' };
+  return { decision, signed: { assertion, signed_at } };
+}
+
+function readAssertion(form: Form): unknown {
+  try {
+    return JSON.parse(form.text('assertion'));
+  } catch {
+    return undefined;
+  }
+}

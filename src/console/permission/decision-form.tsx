@@ -1,0 +1,241 @@
+import type { Child } from 'hono/jsx';
+import { SECOND } from '../../lib/time';
+import type { ReviewedPermission } from '../../permissions/permission';
+import type { Standing } from '../../permissions/reviews/voter';
+import type { Refusal, Typed } from '../frame/form';
+import type { Names } from '../frame/names';
+import { CsrfField } from '../frame/page';
+import { TextField } from '../parts/form';
+import { valueText } from '../parts/limits';
+import { Written } from '../parts/text';
+import { duration } from '../parts/time';
+import { type LimitField, limitFields } from './limits-form';
+
+const REASONS = [
+  'Looks right',
+  'As agreed',
+  'Not needed',
+  'Too much',
+  'Wrong recipient or target',
+  'Ask again with more details',
+];
+
+interface DecisionFormProps {
+  row: ReviewedPermission;
+  standing: Standing;
+  /** Whether the member's role may decide. */
+  mayDecide: boolean;
+  mayMakeRule: boolean;
+  hasPasskey: boolean;
+  names: Names;
+  refusal?: Refusal;
+  typed?: Typed;
+}
+
+/** The form with which a person decides: approve as asked or with narrower limits, or deny. */
+export function DecisionForm(props: DecisionFormProps) {
+  const { row, standing, mayDecide, mayMakeRule, hasPasskey, refusal, typed } = props;
+  if (!mayDecide) {
+    return (
+      <Panel>
+        <p>It waits for a decision. Your role cannot decide: an approver, admin or owner can.</p>
+      </Panel>
+    );
+  }
+  if (standing === 'others') {
+    return (
+      <Panel>
+        <p>It waits for its reviewers. You are not one of them, so you can neither approve nor deny it.</p>
+      </Panel>
+    );
+  }
+  const mayApprove = standing === 'decide';
+  const needsPasskey = row.review?.rule.passkey === true;
+  const path = `/console/permissions/${row.id}`;
+  return (
+    <Panel>
+      {standing === 'approved' && <p>You have approved it. It waits for others; you can still deny it.</p>}
+      {standing === 'owner' && <p>You own this agent, so others approve. You can deny it.</p>}
+      <form method="post" action={`${path}/decide`} data-sign={`${path}/statement`} id="decide">
+        <CsrfField />
+        <input type="hidden" name="assertion" value="" />
+        <input type="hidden" name="signed_at" value="" />
+        {/* The first button is the one that Enter presses: in a field, Enter must neither approve nor deny. */}
+        <button type="submit" disabled hidden>
+          Nothing
+        </button>
+        {refusal && <RefusalNotice refusal={refusal} />}
+        {mayApprove && <LimitsFields row={row} refusal={refusal} typed={typed} />}
+        <TextField
+          label="Reason"
+          name="reason"
+          hint="The agent and the log get it."
+          maxlength={1000}
+          list="reasons"
+          autocomplete="off"
+          value={typed?.reason}
+          refusal={refusal}
+        />
+        <datalist id="reasons">
+          {REASONS.map((reason) => (
+            <option value={reason} />
+          ))}
+        </datalist>
+        <div class="actions">
+          {mayApprove && !needsPasskey && (
+            <button type="submit" name="decision" value="approve" id="approve" data-key="approve" class="approve">
+              Approve
+            </button>
+          )}
+          {mayApprove && needsPasskey && (
+            <button
+              type="submit"
+              name="decision"
+              value="approve"
+              id="approve"
+              data-key="approve"
+              data-sign
+              class="approve"
+              disabled={!hasPasskey}
+            >
+              Approve with passkey
+            </button>
+          )}
+          <button type="submit" name="decision" value="deny" id="deny" data-key="deny" class="danger">
+            Deny
+          </button>
+        </div>
+        {mayApprove && needsPasskey && !hasPasskey && (
+          <p class="hint">
+            Approvals must be signed with a passkey. <a href="/console/me">Add one to your sign-in</a> first.
+          </p>
+        )}
+        {mayApprove && !needsPasskey && hasPasskey && (
+          <div class="actions">
+            <button type="submit" name="decision" value="approve" data-sign class="quiet small">
+              Sign with passkey and approve
+            </button>
+            <button type="submit" name="decision" value="deny" data-sign class="quiet small">
+              Sign with passkey and deny
+            </button>
+          </div>
+        )}
+      </form>
+      {mayApprove && mayMakeRule && (
+        <p>
+          <a href={`/console/policies/new?permission=${row.id}`}>Approve, and make a rule for requests like this</a>
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+function Panel({ children }: { children: Child }) {
+  return (
+    <section class="card decide" aria-labelledby="decide-title">
+      <h2 id="decide-title">Decide</h2>
+      {children}
+    </section>
+  );
+}
+
+/** What was refused. Limits that were typed too high are marked at their fields. */
+function RefusalNotice({ refusal }: { refusal: Refusal }) {
+  return (
+    <div class="notice bad" role="alert">
+      <p>{refusal.detail}</p>
+      {refusal.faults.size > 0 && (
+        <ul>
+          {[...refusal.faults].map(([path, message]) => (
+            <li>
+              <Written text={`${path} ${message}`} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+interface LimitsFieldsProps {
+  row: ReviewedPermission;
+  refusal: Refusal | undefined;
+  typed: Typed | undefined;
+}
+
+/** The limits, made from the scope's own values: a number may be lowered, a list may lose members. */
+function LimitsFields({ row, refusal, typed }: LimitsFieldsProps) {
+  const { scope, tokenTtl, maxUses } = row.review?.proposal ?? row;
+  return (
+    <details data-key="edit" id="limits" open={refusal !== undefined}>
+      <summary>Narrow the limits</summary>
+      <div class="limits">
+        {limitFields(scope).map((field) => (
+          <LimitInput field={field} typed={typed} />
+        ))}
+        <TextField
+          label="Token valid for, in seconds"
+          name="token_ttl"
+          type="number"
+          min={30}
+          max={tokenTtl}
+          value={typed?.token_ttl ?? String(tokenTtl)}
+          hint={`At most ${tokenTtl} (${duration(tokenTtl * SECOND)})`}
+          refusal={refusal}
+        />
+        <TextField
+          label="Uses"
+          name="max_uses"
+          type="number"
+          min={1}
+          max={maxUses}
+          value={typed?.max_uses ?? String(maxUses)}
+          hint={`At most ${maxUses}`}
+          refusal={refusal}
+        />
+      </div>
+    </details>
+  );
+}
+
+function LimitInput({ field, typed }: { field: LimitField; typed: Typed | undefined }) {
+  const label = <Written text={field.label} />;
+  if (field.kind === 'number') {
+    const id = `field-${field.name}`;
+    return (
+      <div class="field">
+        <label for={id}>{label}</label>
+        <input
+          {...{ id, name: field.name, type: 'number', step: 'any', max: field.value }}
+          value={typed?.[field.name] ?? String(field.value)}
+          aria-describedby={`${id}-hint`}
+        />
+        <p class="hint" id={`${id}-hint`}>
+          At most {valueText(field.value)}
+        </p>
+      </div>
+    );
+  }
+  if (field.kind === 'list') {
+    return (
+      <fieldset>
+        <legend>{label}</legend>
+        <input type="hidden" name={`${field.name}-shown`} value="1" />
+        {field.value.map((member, index) => (
+          <label class="check">
+            <input type="checkbox" name={field.name} value={String(index)} checked />
+            <Written text={valueText(member)} />
+          </label>
+        ))}
+      </fieldset>
+    );
+  }
+  return (
+    <div class="field">
+      <span class="label">{label}</span>
+      <span>
+        <Written text={valueText(field.value)} /> <small>cannot be narrowed</small>
+      </span>
+    </div>
+  );
+}

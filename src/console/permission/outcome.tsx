@@ -1,0 +1,67 @@
+import type { WaitingRequest } from '../../permissions/list-waiting';
+import type { Permission } from '../../permissions/permission';
+import type { Refusal } from '../frame/form';
+import type { Names } from '../frame/names';
+import { Action } from '../parts/form';
+import { Named, Written } from '../parts/text';
+import { Time } from '../parts/time';
+
+interface OutcomeProps {
+  permission: Permission;
+  names: Names;
+  refusal: Refusal | undefined;
+  /** The request that waits most urgently. */
+  next: WaitingRequest | undefined;
+}
+
+const WORDS: Record<Permission['status'], string> = {
+  pending: 'Waiting',
+  approved: 'Approved',
+  denied: 'Denied',
+  expired: 'Expired: nobody decided in time, or the agent withdrew it',
+};
+
+/** How a request ended: what was decided, by whom and when, and what became of the token. */
+export function Outcome({ permission, names, refusal, next }: OutcomeProps) {
+  const { status, decided_by, policy_id, decided_at, decision_reason, token } = permission;
+  const by = policy_id ?? decided_by;
+  return (
+    <section class="card decide" aria-labelledby="outcome-title">
+      <h2 id="outcome-title">{WORDS[status]}</h2>
+      {refusal && (
+        <p class="notice bad" role="alert">
+          {refusal.detail} Your decision was not taken.
+        </p>
+      )}
+      {by && decided_at && (
+        <p>
+          By {policy_id && 'the policy '}
+          <strong>
+            <Named id={by} names={names} />
+          </strong>
+          , <Time at={decided_at} />
+        </p>
+      )}
+      {decision_reason && (
+        <p class="written">
+          “<Written text={decision_reason} />”
+        </p>
+      )}
+      {token && (
+        <p class="soft">
+          Token {token.status}: used {token.uses} of {token.max_uses} times, valid until <Time at={token.expires_at} />
+        </p>
+      )}
+      {token?.status === 'active' && (
+        <Action action={`/console/permissions/${permission.id}/revoke`} label="Revoke the token" kind="danger" />
+      )}
+      {next && (
+        <p class="actions">
+          <a class="button" href={`/console/permissions/${next.permission.id}`} data-next autofocus>
+            Next: <Written text={next.permission.title ?? next.permission.action} />
+          </a>
+        </p>
+      )}
+    </section>
+  );
+}

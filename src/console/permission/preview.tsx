@@ -1,0 +1,69 @@
+import type { Preview } from '../../permissions/preview';
+import { Written } from '../parts/text';
+
+type Block = NonNullable<Preview['blocks']>[number];
+
+/** What the agent wrote for the person who decides, labelled as the agent's words. */
+export function PreviewCard({ preview }: { preview: Preview }) {
+  const { summary, fields = [], blocks = [] } = preview;
+  return (
+    <section class="card" aria-labelledby="preview-title">
+      <div class="bar">
+        <h2 id="preview-title">What the agent says it will do</h2>
+        <span class="badge neutral">The agent’s own words</span>
+      </div>
+      {summary && (
+        <p class="written">
+          <Written text={summary} />
+        </p>
+      )}
+      {fields.length > 0 && (
+        <dl class="preview-fields">
+          {fields.map(({ label, value, kind = 'text' }) => (
+            <>
+              <dt>
+                <Written text={label} />
+              </dt>
+              <dd class={kind}>
+                <Written text={value} />
+              </dd>
+            </>
+          ))}
+        </dl>
+      )}
+      {blocks.map((block, index) => (
+        <PreviewBlock block={block} label={block.title ?? `Text ${index + 1}`} />
+      ))}
+    </section>
+  );
+}
+
+function PreviewBlock({ block, label }: { block: Block; label: string }) {
+  return (
+    <div class="block">
+      {block.title && (
+        <h3>
+          <Written text={block.title} />
+        </h3>
+      )}
+      <section class="scrolls" tabindex={0} aria-label={label}>
+        <pre class={block.kind}>
+          {block.kind === 'diff' ? <Diff text={block.text} /> : <Written text={block.text} />}
+        </pre>
+      </section>
+    </div>
+  );
+}
+
+/** The lines of a diff. The sign at the start says what changed; the colour only repeats it. */
+function Diff({ text }: { text: string }) {
+  return (
+    <>
+      {text.split('\n').map((line) => (
+        <span class={line.startsWith('+') ? 'line good' : line.startsWith('-') ? 'line bad' : 'line'}>
+          <Written text={line} />
+        </span>
+      ))}
+    </>
+  );
+}

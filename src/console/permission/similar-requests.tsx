@@ -1,0 +1,58 @@
+import type { Permission } from '../../permissions/permission';
+import type { Names } from '../frame/names';
+import { Badge } from '../parts/badge';
+import { limitTexts } from '../parts/limits';
+import { Table } from '../parts/list';
+import { Named, Written } from '../parts/text';
+import { Time } from '../parts/time';
+
+interface SimilarRequestsProps {
+  permissions: Permission[];
+  names: Names;
+}
+
+/** What was decided about earlier requests of the same agent for the same action. */
+export function SimilarRequests({ permissions, names }: SimilarRequestsProps) {
+  return (
+    <section aria-labelledby="similar-title" class="part">
+      <h2 id="similar-title">The same agent and action before</h2>
+      {permissions.length === 0 ? (
+        <p class="soft">This is the first request of this agent for this action.</p>
+      ) : (
+        <Table
+          caption="The same agent and action before"
+          columns={['Request', 'Limits', 'Outcome', 'Decided by', 'Asked']}
+        >
+          {permissions.map(
+            ({ id, title, resource, scope, granted_scope, status, decided_by, policy_id, created_at }) => {
+              const by = policy_id ?? decided_by;
+              return (
+                <tr>
+                  <th scope="row">
+                    <a href={`/console/permissions/${id}`}>
+                      <Written text={title ?? resource} />
+                    </a>
+                  </th>
+                  <td>
+                    <Written
+                      text={limitTexts(granted_scope ?? scope)
+                        .map(([name, value]) => `${name} ${value}`)
+                        .join(', ')}
+                    />
+                  </td>
+                  <td>
+                    <Badge state={status} />
+                  </td>
+                  <td>{by ? <Named id={by} names={names} /> : '–'}</td>
+                  <td>
+                    <Time at={created_at} />
+                  </td>
+                </tr>
+              );
+            },
+          )}
+        </Table>
+      )}
+    </section>
+  );
+}

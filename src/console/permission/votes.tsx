@@ -1,0 +1,88 @@
+import type { ReviewedPermission } from '../../permissions/permission';
+import type { Review } from '../../permissions/reviews/review';
+import type { Names } from '../frame/names';
+import { Badge } from '../parts/badge';
+import { Named, Written } from '../parts/text';
+import { Time } from '../parts/time';
+
+interface VotesProps {
+  review: Review;
+  row: ReviewedPermission;
+  names: Names;
+}
+
+/** Who has voted, how many approvals it needs, and who may give them. */
+export function Votes({ review, row, names }: VotesProps) {
+  const votes = review.votes ?? [];
+  const approvals = votes.filter(({ decision }) => decision === 'approve').length;
+  return (
+    <section class="card" aria-labelledby="votes-title">
+      <h2 id="votes-title">
+        Review: {approvals} of {review.approvals_required} {review.approvals_required === 1 ? 'approval' : 'approvals'}
+      </h2>
+      <p class="soft">
+        {review.policy_id && (
+          <>
+            Policy <Named id={review.policy_id} names={names} />.{' '}
+          </>
+        )}
+        Reviewers: <Reviewers review={review} names={names} />.
+        {review.passkey && ' Every approval is signed with a passkey.'}
+        {!review.allow_self && ' The agent’s owner does not count.'}
+      </p>
+      {review.escalates_at && !review.escalated_at && row.status === 'pending' && (
+        <p class="soft">
+          More people become reviewers: <Time at={review.escalates_at} />.
+        </p>
+      )}
+      {review.short_of_reviewers && (
+        <p class="notice waiting">
+          Fewer reviewers are left than it needs. It cannot be approved unless more people get a role that reviews.
+        </p>
+      )}
+      {votes.length > 0 && (
+        <ul class="lines">
+          {votes.map(({ by, name, decision, reason, signed, at, via }) => (
+            <li>
+              <span>
+                <strong>{name === null ? <Named id={by} names={names} /> : <Written text={name} />}</strong>{' '}
+                <Badge state={decision} label={decision === 'approve' ? 'approved' : 'denied'} />
+                {signed && (
+                  <>
+                    {' '}
+                    <span class="badge neutral">signed with a passkey</span>
+                  </>
+                )}
+                <small>
+                  <Time at={at} />, by {via}
+                  {reason && (
+                    <>
+                      : “<Written text={reason} />”
+                    </>
+                  )}
+                </small>
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Reviewers({ review: { members, roles }, names }: Pick<VotesProps, 'review' | 'names'>) {
+  const named = (members ?? []).map((id) => <Named id={id} names={names} />);
+  const ofRole = (roles ?? []).map((role) => <>every {role}</>);
+  const all = [...named, ...ofRole];
+  if (all.length === 0) return <>everybody who may decide</>;
+  return (
+    <>
+      {all.map((one, index) => (
+        <>
+          {index > 0 && ', '}
+          {one}
+        </>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,151 @@
+import type { Context as HonoContext, MiddlewareHandler } from 'hono';
+import { createMiddleware } from 'hono/factory';
+import { routePath } from 'hono/route';
+import type { MemberRole } from '../../db/schema';
+import { Problem } from '../../errors';
+import { type LoadedRows, type NamedQueries, nameQueries, type Preload } from '../../http/access';
+import { authenticateSession } from '../../http/authentication';
+import {
+  type AppEnv,
+  type MemberRef,
+  type RequestContext,
+  type Scope,
+  type UserContext,
+  withFixedClock,
+} from '../../http/context';
+import { limitAccount, limitCredential, limitMember } from '../../http/rate-limit';
+import { ROLE_SCOPES } from '../../http/roles';
+import { Ledger } from '../../ledger/ledger';
+import type { Id } from '../../lib/typeid';
+import { enqueueWebhook } from '../../outbox/enqueue';
+import { csrfToken, isCsrfToken, sessionCookie } from './session';
+
+/** A member who is signed in to the console. */
+export interface SignedIn {
+  context: UserContext & { principal: { member: MemberRef } };
+  session: { id: Id<'sess'>; createdAt: number };
+  /** How the pages name the member and the account. */
+  names: { member: string; account: string };
+  /** The CSRF token that changes of the page have to send back. */
+  csrf: string;
+}
+
+/** The environment of a page for people who are signed in. */
+export interface ConsoleEnv<Q extends NamedQueries = NamedQueries> {
+  Bindings: AppEnv['Bindings'];
+  Variables: AppEnv['Variables'] & {
+    signedIn: SignedIn;
+    /** The rows that the preload found. */
+    loaded: LoadedRows<Q>;
+    /** Authenticates the member again and runs the preload again. */
+    reload: () => Promise<LoadedRows<Q>>;
+  };
+}
+
+/** What the handler of a page gets. */
+export type ConsoleContext<Q extends NamedQueries = NamedQueries> = HonoContext<ConsoleEnv<Q>>;
+
+/** The parts of {@link ConsoleContext} that do not depend on what the page preloads. */
+export type SignedInRequest = RequestContext & { var: { signedIn: SignedIn } };
+
+const METHODS_THAT_READ = ['GET', 'HEAD'];
+
+/** Names the route in the log, and refuses a change that a page of another origin sends. */
+export const consoleRoute = createMiddleware<AppEnv>(async (c, next) => {
+  c.set('route', routePath(c));
+  if (!METHODS_THAT_READ.includes(c.req.method) && c.req.header('Origin') !== c.var.config.publicUrl) {
+    throw new Problem('wrong_credential', 'The request does not come from a page of the console.');
+  }
+  await next();
+});
+
+/**
+ * Admits members who are signed in and whose role has the scope, and sets `c.var.signedIn`. A page sends everybody else
+ * to the sign-in page; a change is refused, also without the CSRF token of the session.
+ * @param scope null for pages that every member may use
+ * @param preload makes queries that run in the same round trip as the authentication
+ */
+export function consoleAccess<Q extends NamedQueries>(
+  scope: Scope | null,
+  preload?: Preload<Q>,
+): MiddlewareHandler<ConsoleEnv<Q>> {
+  return createMiddleware<ConsoleEnv<Q>>(async (c, next) => {
+    const { config, runtime, origin } = c.var;
+    const secret = sessionCookie(c);
+    if (secret !== undefined) await limitCredential(c, secret);
+    const authenticate = async () => {
+      const named = nameQueries(c, preload);
+      const found = secret === undefined ? null : await authenticateSession(c, secret, named.queries);
+      return found && { ...found, loaded: named.rows(found.loaded) };
+    };
+    const found = await authenticate();
+    if (!found || secret === undefined) return refuse(c);
+    const { principal, reference, database, session, names, loaded } = found;
+    c.set('database', database);
+    c.set('caller', {
+      credential: 'session',
+      shard: principal.shard,
+      account: principal.account.id,
+      member: principal.member.id,
+    });
+    const notifyWebhooks = (account: number) => {
+      c.executionCtx.waitUntil(enqueueWebhook(config.webhooks, { shard: principal.shard, account }));
+    };
+    const fixed = withFixedClock(runtime);
+    const ledger = new Ledger(database, { ...reference, now: fixed.now }, null, notifyWebhooks);
+    const context = { principal, config, runtime: fixed, origin, reader: database, ledger };
+    c.set('signedIn', { context, session, names, csrf: await csrfToken(config.keyring, secret) });
+    const isSafe = METHODS_THAT_READ.includes(c.req.method);
+    if (!isSafe && !(await isCsrfToken(config.keyring, secret, await readCsrfToken(c)))) {
+      throw new Problem(
+        'wrong_credential',
+        'The CSRF token is missing or belongs to another session. Load the page again.',
+      );
+    }
+    await limitMember(c, principal);
+    await limitAccount(c, principal);
+    const requireSession = async () => {
+      const again = await authenticate();
+      if (!again) throw sessionEnded();
+      requireScope(again.principal, scope);
+      return again;
+    };
+    c.set('authenticateAgain', async () => {
+      await requireSession();
+    });
+    c.set('loaded', loaded);
+    c.set('reload', async () => (await requireSession()).loaded);
+    requireScope(principal, scope);
+    return next();
+  });
+}
+
+/** @throws Problem `insufficient_scope`, which says who could give the member a role that has the scope */
+function requireScope({ member, scopes }: SignedIn['context']['principal'], scope: Scope | null): void {
+  if (scope === null || scopes.includes(scope)) return;
+  const roles = (Object.keys(ROLE_SCOPES) as MemberRole[]).filter((role) => ROLE_SCOPES[role].includes(scope));
+  throw new Problem(
+    'insufficient_scope',
+    `Your role is ${member.role}. This needs one of the roles ${roles.join(', ')}: an owner or admin of the account can give it to you.`,
+  );
+}
+
+/** The token of a script is in a header, that of a form in a field. */
+async function readCsrfToken(c: HonoContext): Promise<string> {
+  const header = c.req.header('X-CSRF-Token');
+  if (header !== undefined) return header;
+  const isForm = c.req.header('Content-Type')?.startsWith('application/x-www-form-urlencoded');
+  const field = isForm ? (await c.req.parseBody()).csrf : undefined;
+  return typeof field === 'string' ? field : '';
+}
+
+function refuse(c: HonoContext): Response {
+  if (METHODS_THAT_READ.includes(c.req.method)) return c.redirect('/console/sign-in');
+  throw sessionEnded();
+}
+
+function sessionEnded(): Problem {
+  return new Problem('unauthorized', 'You are not signed in, or your session has ended. Sign in again.', {
+    headers: { 'WWW-Authenticate': 'Cookie' },
+  });
+}

@@ -1,0 +1,235 @@
+import { and, eq, gt, inArray, sql } from 'drizzle-orm';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { aliased } from '../../db/columns';
+import { ConstraintError, type Reader } from '../../db/database';
+import { accounts, members, passkeys } from '../../db/schema';
+import type { OidcConfig } from '../../env';
+import { notFound } from '../../errors';
+import { makeActivityRecord } from '../../http/activity';
+import { findCaller } from '../../http/authentication';
+import type { AppEnv, RequestContext } from '../../http/context';
+import { accountColumns, activeAccount, hashCredential } from '../../http/credentials';
+import { body, noQuery } from '../../http/input';
+import { limitAddress } from '../../http/rate-limit';
+import { SERVICE_AUTHORITY } from '../../ledger/authority';
+import { Ledger } from '../../ledger/ledger';
+import { toHex } from '../../lib/bytes';
+import { parseCredential } from '../../lib/credential';
+import { lazy } from '../../lib/lazy';
+import { formatTime } from '../../lib/time';
+import { sendPage } from '../frame/page';
+import { Time } from '../parts/time';
+import { consoleRoute } from '../session/access';
+import { type Challenge, useChallenge } from '../session/challenge';
+import { makeSession, setSessionCookie } from '../session/session';
+import { OidcButton, providerName } from './oidc/button';
+import { creationOptions, passkeyName, RegistrationResponse, verifyRegistration } from './passkey';
+import { redirectToOwnHost } from './sign-in';
+
+const Joining = lazy(() =>
+  z.strictObject({ name: passkeyName().default('Passkey'), response: RegistrationResponse() }),
+);
+
+export type FoundInvitation = NonNullable<Awaited<ReturnType<typeof findInvitation>>>;
+
+/** Finds the invited member whose invitation has a secret; null if it was used, replaced or withdrawn, or has expired. */
+async function findInvitation(c: RequestContext, secret = c.req.param('secret') ?? '') {
+  const form = parseCredential(secret, 'invitation');
+  if (!form) return null;
+  const hashes = await hashCredential(c.var.config.keyring, secret);
+  const found = await findCaller(c, form.shard, hashes, (reader) => selectInvitation(reader, hashes));
+  return found && (found.row.expiresAt ?? 0) > c.var.runtime.now() ? found : null;
+}
+
+function selectInvitation(reader: Reader, hashes: Uint8Array[]) {
+  return reader
+    .select({
+      ...accountColumns,
+      id: aliased(members.id, 'member_id'),
+      email: aliased(members.email, 'member_email'),
+      name: aliased(members.name, 'member_name'),
+      role: members.role,
+      hash: members.invitationHash,
+      expiresAt: members.invitationExpiresAt,
+      accountName: aliased(accounts.name, 'account_name'),
+      accountEmail: aliased(accounts.email, 'account_email'),
+    })
+    .from(members)
+    .innerJoin(accounts, eq(accounts.number, members.account))
+    .where(and(inArray(members.invitationHash, hashes), eq(members.status, 'invited')));
+}
+
+/** @throws Problem `not_found`; `account_inactive` */
+export async function requireInvitation(c: RequestContext, secret?: string): Promise<FoundInvitation> {
+  const found = await findInvitation(c, secret);
+  if (!found) {
+    await limitAddress(c);
+    throw notFound('invitation');
+  }
+  activeAccount(found.row);
+  return found;
+}
+
+/** What a challenge of an invitation is for: it answers no other invitation. */
+function purposeOf({ row: { hash } }: FoundInvitation): string {
+  return `join ${toHex(hash ?? new Uint8Array())}`;
+}
+
+/** A way to sign in that an invited member has proven to have. */
+interface WayToSignIn {
+  /** Can be used once. */
+  challenge: Challenge;
+  /** The member's key in `identities`; null without an identity. */
+  identity: Uint8Array | null;
+  /** The passkey to store. */
+  passkey?: Omit<typeof passkeys.$inferInsert, 'account' | 'member' | 'addedAt'>;
+}
+
+/**
+ * Accepts an invitation: the member becomes active and is signed in. Happens once, however often and concurrently the
+ * request is sent.
+ * @returns the secret of the session's cookie
+ * @throws Problem `not_found` for an invitation that is used or over; nothing was written
+ */
+export async function acceptInvitation(
+  c: RequestContext,
+  { database, shard, row }: FoundInvitation,
+  { challenge, identity, passkey }: WayToSignIn,
+): Promise<string> {
+  const { runtime } = c.var;
+  const now = runtime.now();
+  const account = row.accountNumber;
+  const session = await makeSession(c, shard, { account, member: row.id });
+  const isInvited = and(
+    eq(members.account, account),
+    eq(members.id, row.id),
+    eq(members.status, 'invited'),
+    row.hash ? eq(members.invitationHash, row.hash) : sql`false`,
+    gt(members.invitationExpiresAt, now),
+  );
+  // NULL, which the column refuses, if the invitation was used, replaced or withdrawn meanwhile.
+  const number = sql<number>`(select ${members.account} from ${members} where ${isInvited})`;
+  const record = (action: 'member.joined' | 'passkey.added' | 'session.created', target: string) =>
+    makeActivityRecord(c.var, {
+      account: action === 'member.joined' ? number : sql<number>`${account}`,
+      actor: row.id,
+      action,
+      target,
+      changes: [],
+    });
+  const joined = {
+    status: 'active' as const,
+    identity,
+    invitationHash: null,
+    invitationExpiresAt: null,
+    activeSince: now,
+    updatedAt: now,
+  };
+  await new Ledger(database, SERVICE_AUTHORITY)
+    .change({
+      record: record('member.joined', row.id),
+      furtherRecords: [...(passkey ? [record('passkey.added', row.id)] : []), record('session.created', session.id)],
+      changes: (write) => [
+        useChallenge(write, account, challenge),
+        write.update(members).set(joined).where(isInvited),
+        ...(passkey ? [write.insert(passkeys).values({ ...passkey, account, member: row.id, addedAt: now })] : []),
+        session.store(write),
+      ],
+      answer: null,
+    })
+    .catch((error: unknown) => {
+      throw error instanceof ConstraintError ? notFound('invitation') : error;
+    });
+  return session.secret;
+}
+
+/**
+ * Accepts an invitation with a new passkey.
+ * @throws Problem as {@link acceptInvitation}; `invalid_request` for a passkey that is not accepted
+ */
+async function joinWithPasskey(c: RequestContext, { name, response }: z.output<ReturnType<typeof Joining>>) {
+  const invitation = await requireInvitation(c);
+  const { challenge, passkey } = await verifyRegistration(c.var, purposeOf(invitation), response);
+  return acceptInvitation(c, invitation, { challenge, identity: null, passkey: { name, ...passkey } });
+}
+
+interface JoinWithProviderProps {
+  oidc: OidcConfig | null;
+  email: string | null;
+  action: string;
+}
+
+function JoinWithProvider({ oidc, email, action }: JoinWithProviderProps) {
+  if (!oidc?.client) return null;
+  return (
+    <>
+      <p>
+        Or join with {providerName(oidc)}. Sign in there as <strong>{email}</strong>.
+      </p>
+      <OidcButton oidc={oidc} action={action} verb="Join" />
+      <p class="hint">
+        If you have an account of your own with {providerName(oidc)}, you leave it. That is possible only while it has
+        no agents and no other members.
+      </p>
+    </>
+  );
+}
+
+const PATH = '/console/invitations/:secret';
+
+export const invitationRoutes = new Hono<AppEnv>()
+  .get(PATH, consoleRoute, async (c) => {
+    const elsewhere = redirectToOwnHost(c);
+    if (elsewhere) return elsewhere;
+    const found = await findInvitation(c);
+    if (!found) {
+      await limitAddress(c);
+      const children = (
+        <p>
+          It was used already, has been replaced, or has expired. Ask an owner or admin of the account for a new one.
+        </p>
+      );
+      return sendPage(c, { title: 'This invitation is over', isNarrow: true, children }, 404);
+    }
+    const { row } = found;
+    activeAccount(row);
+    const action = c.req.path;
+    const children = (
+      <>
+        <dl>
+          <dt>Account</dt>
+          <dd>{row.accountName ?? row.accountEmail}</dd>
+          <dt>Invited</dt>
+          <dd>{row.name ? `${row.name}, ${row.email}` : row.email}</dd>
+          <dt>Role</dt>
+          <dd>{row.role}</dd>
+          <dt>Valid until</dt>
+          <dd>
+            <Time at={formatTime(row.expiresAt ?? 0)} />
+          </dd>
+        </dl>
+        <p>To join, make a passkey on this device. From then on it is how you sign in.</p>
+        <label>
+          Name of the passkey
+          <input name="name" value="Passkey" maxlength={100} required />
+        </label>
+        <button type="button" data-passkey="make" data-action={action}>
+          Make a passkey and join
+        </button>
+        <JoinWithProvider oidc={c.var.config.oidc} email={row.email} action={`${action}/oidc`} />
+      </>
+    );
+    return sendPage(c, { title: 'Join the account', isNarrow: true, children });
+  })
+  .post(`${PATH}/options`, consoleRoute, noQuery(), async (c) => {
+    const invitation = await requireInvitation(c);
+    const { row, shard } = invitation;
+    const user = { shard, account: row.accountId, member: row.id, existing: [] };
+    const names = { name: row.email ?? row.id, displayName: row.name ?? row.email ?? row.id };
+    return c.json(await creationOptions(c.var, purposeOf(invitation), { ...user, ...names }));
+  })
+  .post(PATH, consoleRoute, noQuery(), body(Joining), async (c) => {
+    setSessionCookie(c, await joinWithPasskey(c, c.req.valid('json')));
+    return c.json({ location: '/console' }, 201);
+  });

@@ -1,0 +1,145 @@
+import { and, eq, sql } from 'drizzle-orm';
+import { removeMemberStatements } from '../../../accounts/members/remove';
+import { codeOf } from '../../../db/columns';
+import { ConstraintError } from '../../../db/database';
+import { accounts, agents, identities, MEMBER_STATUSES, members } from '../../../db/schema';
+import { Problem, unavailable } from '../../../errors';
+import { makeActivityRecord } from '../../../http/activity';
+import type { RequestContext } from '../../../http/context';
+import { type DirectoryEntry, isEntry, JOINING_TIME, makeJoinedEntry } from '../../../http/oidc/directory';
+import { type Identity, type IdentityMember, readEmail, readIdentity } from '../../../http/oidc/identity';
+import type { Claims } from '../../../http/oidc/jwt';
+import { SERVICE_AUTHORITY } from '../../../ledger/authority';
+import { Ledger } from '../../../ledger/ledger';
+import type { Challenge } from '../../session/challenge';
+import { acceptInvitation, type FoundInvitation } from '../invitation';
+
+/**
+ * Accepts an invitation as the person whom the identity provider names, and links that identity to the member.
+ *
+ * The identity, the person's own account and the invitation may be in three databases. In this order no crash leaves a
+ * member active without a way to sign in, or the identity in two accounts:
+ * 1. The person leaves the own account, if there is one. After a crash the identity is in no account; the next sign-in
+ *    makes a new one, and the invitation can still be accepted.
+ * 2. The directory leads to the new account, by an entry that never makes the person its owner. After a crash sign-ins
+ *    are refused for {@link JOINING_TIME}; then the next one makes an account of the person's own. The invitation can
+ *    be accepted all the time.
+ * 3. The member becomes active with the identity, and is signed in: one transaction.
+ * @returns the secret of the session's cookie
+ * @throws Problem `wrong_credential` unless the provider has verified the invited e-mail address; `conflict` if the identity
+ *   belongs to another account that the person cannot leave; `account_inactive`; `not_found`; `unavailable`
+ */
+export async function joinWithIdentity(
+  c: RequestContext,
+  invitation: FoundInvitation,
+  claims: Claims,
+  challenge: Challenge,
+): Promise<string> {
+  requireInvitedEmail(invitation, claims);
+  const identity = await readIdentity(c, claims);
+  const { row, shard } = invitation;
+  if (identity.member?.account.id === row.accountId) {
+    throw new Problem('conflict', 'You are a member of this account already. Go back to the console and sign in.');
+  }
+  if (identity.member) await leaveOwnAccount(c, identity.member, identity.key);
+  const entry = makeJoinedEntry({ account: row.accountId, shard }, c.var.runtime.now());
+  await redirectIdentity(identity, entry);
+  // Well before the entry may be given up.
+  if (c.var.runtime.now() >= entry.createdAt + JOINING_TIME / 2) throw unavailable();
+  try {
+    return await acceptInvitation(c, invitation, { challenge, identity: identity.key });
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'not_found') await forgetEntry(identity, entry);
+    throw error;
+  }
+}
+
+/** @throws Problem `wrong_credential` unless the provider says that the person has the invited e-mail address */
+function requireInvitedEmail({ row }: FoundInvitation, claims: Claims): void {
+  const email = readEmail(claims);
+  if (claims.email_verified === true && row.email !== null && email !== '' && lower(email) === lower(row.email)) return;
+  const unverified = claims.email_verified === true ? '' : ', which it has not verified';
+  const isShown = email !== '' && !/\p{C}/u.test(email);
+  const named = isShown ? `the address ${email}${unverified}` : 'no e-mail address';
+  throw new Problem(
+    'wrong_credential',
+    `The invitation is for ${row.email}, but the identity provider names ${named}. ` +
+      'Open the invitation again, and sign in there with the invited address, or join with a passkey.',
+  );
+}
+
+/** Only A to Z, as the database compares addresses: other letters that look alike may belong to somebody else. */
+function lower(text: string): string {
+  return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+/**
+ * Removes a person from an account that nobody else uses.
+ * @throws Problem `conflict` if the account has agents or other members
+ */
+async function leaveOwnAccount(
+  c: RequestContext,
+  { account, member, database }: IdentityMember,
+  key: Uint8Array,
+): Promise<void> {
+  const found = and(
+    eq(members.account, account.number),
+    eq(members.id, member.id),
+    eq(members.identity, key),
+    eq(members.status, 'active'),
+  );
+  // NULL, which the column refuses, if the member may not leave.
+  const number = sql<number>`(
+    select ${members.account} from ${members} join ${accounts} on ${accounts.number} = ${members.account}
+    where ${found} and ${accounts.isActive}
+      and not exists (select 1 from ${agents} where ${agents.account} = ${account.number})
+      and not exists (
+        select 1 from ${members} as other
+        where other.account = ${account.number} and other.status <> ${codeOf(MEMBER_STATUSES, 'removed')}
+          and other.id <> ${sql.param(member.id, members.id)}
+      )
+  )`;
+  const activity = { actor: member.id, action: 'member.removed' as const, target: member.id, changes: [] };
+  const now = c.var.runtime.now();
+  await new Ledger(database, SERVICE_AUTHORITY)
+    .change({
+      record: makeActivityRecord(c.var, { account: number, ...activity }),
+      changes: (write) => removeMemberStatements(write, account, { id: member.id, found, status: 'removed', now }),
+      answer: null,
+    })
+    .catch((error: unknown) => {
+      if (!(error instanceof ConstraintError)) throw error;
+      throw new Problem(
+        'conflict',
+        'Your identity belongs to another account, which has agents or other members, and it can belong to only one. ' +
+          'Join with a passkey, or ask to be removed from the other account.',
+      );
+    });
+}
+
+/**
+ * Makes the directory lead to another account.
+ * @throws Problem `conflict` if the entry was changed since it was read
+ */
+async function redirectIdentity({ key, directory, entry }: Identity, next: DirectoryEntry): Promise<void> {
+  const [changed] = await new Ledger(directory, SERVICE_AUTHORITY).write({
+    changes: (write) => [
+      entry
+        ? write.update(identities).set(next).where(isEntry(key, entry)).returning({ key: identities.key })
+        : write
+            .insert(identities)
+            .values({ key, ...next })
+            .onConflictDoNothing()
+            .returning({ key: identities.key }),
+    ],
+  });
+  if (changed.length > 0) return;
+  throw new Problem('conflict', 'You signed in elsewhere at the same time. Open the invitation again.');
+}
+
+/** Removes the entry after the invitation was withdrawn, so that the person can sign in again at once. */
+async function forgetEntry({ key, directory }: Identity, entry: DirectoryEntry): Promise<void> {
+  await new Ledger(directory, SERVICE_AUTHORITY).write({
+    changes: (write) => [write.delete(identities).where(isEntry(key, entry))],
+  });
+}

@@ -1,0 +1,114 @@
+import type {
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
+} from '@simplewebauthn/server';
+import * as z from 'zod';
+import type { Config, Runtime } from '../../env';
+import { Problem } from '../../errors';
+import { text } from '../../http/fields';
+import { bytesField, claimedChallenge, credentialFields, relyingParty } from '../../http/webauthn';
+import { fromBase64Url, toBase64Url } from '../../lib/bytes';
+import { lazy } from '../../lib/lazy';
+import { type Challenge, makeChallenge, readChallenge } from '../session/challenge';
+import { encodeUserHandle, type UserHandle } from './user-handle';
+
+/** The signature algorithms of passkeys, the preferred first (RFC 9053): EdDSA, ES256 and RS256. */
+const ALGORITHMS = [-8, -7, -257];
+
+/** A registration: what `navigator.credentials.create` gave. */
+export const RegistrationResponse = lazy(() =>
+  z.looseObject({
+    ...credentialFields,
+    response: z.looseObject({ clientDataJSON: bytesField, attestationObject: bytesField }),
+    clientExtensionResults: z.looseObject({}).default({}),
+  }),
+);
+
+export const passkeyName = lazy(() => text(1, 100));
+
+type Settings = Pick<Config, 'keyring' | 'publicUrl'>;
+
+/** Options for `navigator.credentials.create`: a discoverable passkey with user verification, without attestation. */
+export async function creationOptions(
+  { config, runtime }: { config: Settings; runtime: Runtime },
+  purpose: string,
+  user: UserHandle & { name: string; displayName: string; existing: Uint8Array[] },
+): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  return {
+    rp: { id: relyingParty(config), name: 'Countersign' },
+    user: { id: toBase64Url(encodeUserHandle(user)), name: user.name, displayName: user.displayName },
+    challenge: await makeChallenge(config.keyring, runtime, purpose),
+    pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
+    timeout: 300_000,
+    excludeCredentials: user.existing.map((id) => ({ type: 'public-key', id: toBase64Url(id) })),
+    authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+    attestation: 'none',
+  };
+}
+
+/** Options for `navigator.credentials.get`: any passkey of this service, with user verification. */
+export async function requestOptions(
+  { config, runtime }: { config: Settings; runtime: Runtime },
+  purpose: string,
+): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  return {
+    rpId: relyingParty(config),
+    challenge: await makeChallenge(config.keyring, runtime, purpose),
+    timeout: 300_000,
+    userVerification: 'required',
+  };
+}
+
+/** A new passkey, as the authenticator made it, and the challenge that it answered. */
+export interface Registration {
+  challenge: Challenge;
+  passkey: { id: Uint8Array; publicKey: Uint8Array; counter: number };
+}
+
+/**
+ * Verifies the response of an authenticator that made a passkey.
+ * @throws Problem `invalid_request` if it does not answer a challenge for this purpose, or comes from another origin, or
+ *   the user was not verified
+ */
+export async function verifyRegistration(
+  { config, runtime }: { config: Settings; runtime: Runtime },
+  purpose: string,
+  response: z.output<ReturnType<typeof RegistrationResponse>>,
+): Promise<Registration> {
+  const challenge = await findChallenge(config, runtime, purpose, response.response.clientDataJSON);
+  if (!challenge) throw invalidPasskey();
+  const { verifyRegistrationResponse } = await import('../../http/verify-passkey');
+  const { registrationInfo } = await verifyRegistrationResponse({
+    response: response as unknown as RegistrationResponseJSON,
+    expectedChallenge: toBase64Url(challenge.bytes),
+    expectedOrigin: config.publicUrl,
+    expectedRPID: relyingParty(config),
+    supportedAlgorithmIDs: ALGORITHMS,
+    requireUserVerification: true,
+  }).catch(() => ({ registrationInfo: undefined }));
+  const id = fromBase64Url(registrationInfo?.credential.id ?? '');
+  if (!registrationInfo || !id) throw invalidPasskey();
+  const { publicKey, counter } = registrationInfo.credential;
+  return { challenge, passkey: { id, publicKey: Uint8Array.from(publicKey), counter } };
+}
+
+/**
+ * The challenge that an authenticator's response says it answers, before anything else of the response is verified.
+ * @returns null if it is no challenge for this purpose, or comes from a frame of another site
+ */
+export async function findChallenge(
+  { keyring }: Settings,
+  { now }: Runtime,
+  purpose: string,
+  clientDataJson: string,
+): Promise<Challenge | null> {
+  const challenge = claimedChallenge(clientDataJson);
+  return challenge === null ? null : readChallenge(keyring, purpose, challenge, now());
+}
+
+function invalidPasskey(): Problem {
+  return new Problem('invalid_request', 'The passkey was not accepted. Load the page again and repeat the step.', {
+    errors: [{ path: 'body.response', message: 'does not answer a current challenge of this service' }],
+  });
+}

@@ -1,0 +1,133 @@
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import type { Context as HonoContext } from 'hono';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { aliased } from '../../db/columns';
+import { ConstraintError, type Database } from '../../db/database';
+import { accounts, members, movedAccounts, passkeys } from '../../db/schema';
+import { listShards, openShard } from '../../db/shards';
+import type { AppEnv, RequestContext } from '../../http/context';
+import { accountColumns, activeAccount, activeMember, failAuthentication, memberColumns } from '../../http/credentials';
+import { body, noQuery } from '../../http/input';
+import { AuthenticationResponse, verifyAuthentication } from '../../http/webauthn';
+import { fromBase64Url } from '../../lib/bytes';
+import { lazy } from '../../lib/lazy';
+import { sendPage } from '../frame/page';
+import { consoleRoute } from '../session/access';
+import { beginSession, setSessionCookie } from '../session/session';
+import { OidcButton } from './oidc/button';
+import { findChallenge, requestOptions } from './passkey';
+import { decodeUserHandle, type UserHandle } from './user-handle';
+
+const PURPOSE = 'sign in';
+
+const SignIn = lazy(() => z.strictObject({ response: AuthenticationResponse() }));
+
+/**
+ * Signs a member in with a passkey: stores a session and returns the secret of its cookie.
+ * @throws Problem `unauthorized` for a response that does not come from a passkey of an active member, or that was sent
+ *   before; `account_inactive`, also for a suspended member
+ */
+export async function signIn(c: RequestContext, { response }: z.output<ReturnType<typeof SignIn>>): Promise<string> {
+  const { config, runtime } = c.var;
+  const refuse = () => failAuthentication(c, 'This passkey cannot sign in here. It may belong to a removed member.');
+  // Neither asks the database, so that made-up responses cost little.
+  const challenge = await findChallenge(config, runtime, PURPOSE, response.response.clientDataJSON);
+  const handle = decodeUserHandle(fromBase64Url(response.response.userHandle ?? ''));
+  const id = fromBase64Url(response.id);
+  if (!challenge || !handle || !id) return refuse();
+  const found = await findPasskey(c, handle, id);
+  if (!found) return refuse();
+  const { database, shard, row } = found;
+  const counter = await verifyAuthentication(config, challenge.bytes, response, row);
+  if (counter === null) return refuse();
+  const account = activeAccount(row);
+  const member = activeMember(row);
+  if (!member) return refuse();
+  const isPasskey = and(eq(passkeys.account, account.number), eq(passkeys.id, id));
+  // NULL, which the column refuses, if the member or the passkey was removed meanwhile.
+  const accountIfAllowed = sql<number>`(
+    select ${members.account} from ${members} join ${passkeys} on ${isPasskey}
+    where ${members.account} = ${account.number} and ${eq(members.id, member.id)} and ${eq(members.status, 'active')}
+      and ${isNull(passkeys.removedAt)}
+  )`;
+  return beginSession(c, {
+    ...{ database, shard, account: account.number, member: member.id, accountIfAllowed, challenge },
+    changes: (write) => [write.update(passkeys).set({ counter }).where(isPasskey)],
+  }).catch((error: unknown) => {
+    if (error instanceof ConstraintError) return refuse();
+    throw error;
+  });
+}
+
+/**
+ * Finds a passkey of a member on the shard that its user handle names, or on the shard to which the account was moved;
+ * null if there is none, or it was removed.
+ */
+async function findPasskey(c: RequestContext, { shard: home, account, member }: UserHandle, id: Uint8Array) {
+  let shard = home;
+  for (const _ of listShards(c.env)) {
+    const database = openShard(c.env, shard, c.var.cost);
+    if (!database) return null;
+    const [[row], [moved]] = await database.load([
+      selectPasskey(database, { account, member, id }),
+      database.select({ shard: movedAccounts.shard }).from(movedAccounts).where(eq(movedAccounts.id, account)),
+    ]);
+    if (row) return { database, shard, row };
+    if (!moved) return null;
+    shard = moved.shard;
+  }
+  return null;
+}
+
+function selectPasskey(
+  database: Database,
+  { account, member, id }: Pick<UserHandle, 'account' | 'member'> & { id: Uint8Array },
+) {
+  return database
+    .select({
+      ...accountColumns,
+      ...memberColumns,
+      id: aliased(passkeys.id, 'passkey_id'),
+      publicKey: passkeys.publicKey,
+      counter: passkeys.counter,
+    })
+    .from(accounts)
+    .innerJoin(members, and(eq(members.account, accounts.number), eq(members.id, member)))
+    .innerJoin(
+      passkeys,
+      and(
+        eq(passkeys.account, accounts.number),
+        eq(passkeys.id, id),
+        eq(passkeys.member, member),
+        isNull(passkeys.removedAt),
+      ),
+    )
+    .where(eq(accounts.id, account));
+}
+
+/** Sends a page on another host, where no passkey works, to the same page on the host of the deployment. */
+export function redirectToOwnHost(c: HonoContext<AppEnv>): Response | null {
+  const { publicUrl } = c.var.config;
+  return new URL(c.req.url).origin === publicUrl ? null : c.redirect(publicUrl + c.req.path);
+}
+
+export const signInRoutes = new Hono<AppEnv>()
+  .get('/console/sign-in', consoleRoute, (c) => {
+    const content = (
+      <>
+        <p>Sign in with the passkey that you made when you joined.</p>
+        <button type="button" data-passkey="use" data-action="/console/sign-in">
+          Sign in with a passkey
+        </button>
+        <OidcButton oidc={c.var.config.oidc} action="/console/oidc/sign-in" verb="Sign in" />
+        <p class="hint">No passkey yet? Ask an owner or admin of your account for an invitation, and open its link.</p>
+      </>
+    );
+    return redirectToOwnHost(c) ?? sendPage(c, { title: 'Sign in', isNarrow: true, children: content });
+  })
+  .post('/console/sign-in/options', consoleRoute, noQuery(), async (c) => c.json(await requestOptions(c.var, PURPOSE)))
+  .post('/console/sign-in', consoleRoute, noQuery(), body(SignIn), async (c) => {
+    setSessionCookie(c, await signIn(c, c.req.valid('json')));
+    return c.json({ location: '/console' }, 201);
+  });

@@ -1,0 +1,98 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { aliased } from '../db/columns';
+import { agents, permissionContents, permissions, reviews } from '../db/schema';
+import type { UserContext } from '../http/context';
+import { openPage, type Page } from '../http/page';
+import { type Id, idBytes, parseId } from '../lib/typeid';
+import { type Permission, presentPermission, type ReviewedPermission, reviewedColumns } from './permission';
+import type { Preview } from './preview';
+import { isEligible, isOwner } from './reviews/reviewers';
+import { type Standing, standingOf, type Voter } from './reviews/voter';
+
+/** A request that waits for a decision, with what a person needs to see how urgent it is. */
+export interface WaitingRequest {
+  permission: Permission;
+  agentName: string;
+  preview: Preview | null;
+  standing: Standing;
+}
+
+interface WaitingInput {
+  limit: number;
+  cursor?: string | undefined;
+  agent_id?: string | undefined;
+}
+
+/** Lists the requests of the account that wait for a decision: the one that expires first is the first one. */
+export async function listWaiting(context: UserContext, input: WaitingInput): Promise<Page<WaitingRequest>> {
+  const { principal, reader, runtime } = context;
+  const { account, member } = principal;
+  const now = runtime.now();
+  const page = await openPage<Position>(context, { list: 'waiting', owner: account.id }, { ...input });
+  const waiting = selectWaiting(account.number, input.agent_id, page.after, now);
+  const [rows] = await reader.load([
+    reader
+      .select({
+        ...reviewedColumns(now),
+        agentName: aliased(agents.name, 'agent_name'),
+        preview: permissionContents.preview,
+        voter: voterSql(member?.id ?? null, now),
+      })
+      .from(sql`(${waiting} limit ${page.rowLimit}) as page`)
+      // A cross join keeps this order. With a plain join SQLite starts with every permission of the account.
+      .crossJoin(permissions)
+      .innerJoin(agents, eq(agents.number, permissions.agent))
+      .leftJoin(reviews, and(eq(reviews.account, permissions.account), eq(reviews.id, permissions.id)))
+      .leftJoin(
+        permissionContents,
+        and(eq(permissionContents.account, permissions.account), eq(permissionContents.id, permissions.id)),
+      )
+      .where(and(eq(permissions.account, account.number), sql`${permissions.id} = page.id`)),
+  ]);
+  const found = rows as WaitingRow[];
+  found.sort((a, b) => a.expiresAt - b.expiresAt || (a.id < b.id ? -1 : 1));
+  const present = ({ agentName, preview, ...row }: WaitingRow): WaitingRequest => ({
+    permission: presentPermission(row, now, principal),
+    agentName,
+    preview: preview === null ? null : (JSON.parse(preview) as Preview),
+    standing: standingOf(row.review, row.voter, member?.id),
+  });
+  return page.make(found, present, { position: ({ expiresAt, id }): Position => `${expiresAt}.${id}` });
+}
+
+type Position = `${number}.${Id<'perm'>}`;
+
+type WaitingRow = ReviewedPermission & {
+  agentName: string;
+  preview: string | null;
+  voter: Pick<Voter, 'isEligible' | 'isOwner'> | null;
+};
+
+type VoterState = Record<'isEligible' | 'isOwner', 0 | 1>;
+
+/** Selects the ids of the waiting requests that expire after a position, the first one first, from the index alone. */
+function selectWaiting(account: number, agentId: string | undefined, after: Position | undefined, now: number): SQL {
+  const [time, id] = after?.split('.') ?? [];
+  const last = parseId('perm', id ?? '');
+  const isAfter = last ? sql`and (expires_at, id) > (${Number(time)}, ${idBytes(last)})` : sql``;
+  const agent = agentId === undefined ? null : parseId('agent', agentId);
+  const isAgent =
+    agentId === undefined
+      ? sql``
+      : sql`and agent = (select number from agents where account = ${account} and id = ${agent && idBytes(agent)})`;
+  return sql`select id from permissions indexed by permissions_waiting
+    where account = ${account} and status = 0 and expires_at > ${now} ${isAfter} ${isAgent} order by expires_at, id`;
+}
+
+/** How the member stands to the review of the row, as SQL; null without a review. */
+function voterSql(member: Id<'member'> | null, now: number) {
+  return sql<Pick<Voter, 'isEligible' | 'isOwner'> | null>`(
+    select json_object('isEligible', ${isEligible(now)}, 'isOwner', ${isOwner}) from members
+    where reviews.id is not null and members.account = permissions.account and members.id = ${member && idBytes(member)}
+  )`
+    .mapWith((text: string) => {
+      const { isEligible, isOwner } = JSON.parse(text) as VoterState;
+      return { isEligible: isEligible === 1, isOwner: isOwner === 1 };
+    })
+    .as('voter');
+}
