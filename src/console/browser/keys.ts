@@ -2,9 +2,24 @@
 export function startKeys(): void {
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    if (event.key !== '?' && !isOn()) return;
     const action = ACTIONS[event.key.toLowerCase()];
     if (action?.()) event.preventDefault();
   });
+  const box = document.querySelector<HTMLInputElement>('[data-single-keys]');
+  if (box) {
+    box.checked = isOn();
+    box.addEventListener('change', () => localStorage.setItem(SETTING, box.checked ? 'on' : 'off'));
+  }
+  // The key E of the inbox leads to the limits of a request.
+  if (location.hash === '#limits') press('edit');
+}
+
+/** Keys of one letter can be switched off, because programs for speech input may type them (WCAG 2.1.4). */
+const SETTING = 'countersign-keys';
+
+function isOn(): boolean {
+  return localStorage.getItem(SETTING) !== 'off';
 }
 
 /** Each returns whether the page has something for the key. */
@@ -48,10 +63,8 @@ function press(name: string): boolean {
   if (target instanceof HTMLDetailsElement) {
     target.open = true;
     target.querySelector<HTMLElement>('input, select, textarea')?.focus();
-  } else if (target instanceof HTMLAnchorElement) {
-    target.click();
   } else {
-    target.focus();
+    target.click();
   }
   return true;
 }

@@ -9,6 +9,8 @@ interface PageContent {
   /** The title of the document, and the heading of the page unless `heading` says otherwise. */
   title: string;
   heading?: Child;
+  /** The page above this one in the console. */
+  above?: { path: string; name: string };
   children: Child;
   /** Whether the page is one narrow column, such as a form to sign in. */
   isNarrow?: boolean;
@@ -106,6 +108,7 @@ export function Live({ id, address, seconds, title, children }: LiveProps) {
 }
 
 function Page({
+  above,
   title,
   heading = title,
   children,
@@ -164,7 +167,14 @@ function Page({
         </header>
         {signedIn && <Navigation path={path} scopes={signedIn.context.principal.scopes} />}
         <main id="main" class={isNarrow ? 'narrow' : undefined} tabindex={-1}>
-          <h1>{heading}</h1>
+          <div class="title">
+            {above && (
+              <a href={above.path} data-key="up">
+                {above.name}
+              </a>
+            )}
+            <h1>{heading}</h1>
+          </div>
           {children}
           <p id="message" role="alert"></p>
         </main>

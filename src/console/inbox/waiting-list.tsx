@@ -55,7 +55,7 @@ function WaitingRow({ request, names, now, member }: WaitingRowProps) {
   const address = `/console/permissions/${id}`;
   const amounts = (preview?.fields ?? []).filter(({ kind }) => kind !== undefined && kind !== 'text').slice(0, 3);
   return (
-    <li class={`request ${standing === 'decide' ? '' : 'aside'}`} data-row>
+    <li id={id} class={`request ${standing === 'decide' ? '' : 'aside'}`} data-row>
       {standing === 'others' ? null : (
         <input type="checkbox" name="id" value={id} aria-label={`Check to deny: ${title ?? action} of ${agentName}`} />
       )}

@@ -12,6 +12,24 @@ export function Written({ text }: { text: string }) {
   return <bdi>{showUnseen(text)}</bdi>;
 }
 
+/** Longer texts scroll in a box of their own. */
+const MAX_UNBOXED = 600;
+
+/** A text of several lines that an agent or a person wrote. */
+export function WrittenText({ text, label }: { text: string; label: string }) {
+  const content = (
+    <p class="written">
+      <Written text={text} />
+    </p>
+  );
+  if (text.length <= MAX_UNBOXED) return content;
+  return (
+    <section class="scrolls" tabindex={0} aria-label={label}>
+      {content}
+    </section>
+  );
+}
+
 /** The parts of a text, in which each unseen character is its code point. */
 export function showUnseen(text: string): Child[] {
   const parts: Child[] = [];

@@ -19,7 +19,7 @@ import { sendPage } from '../frame/page';
 import { Keys } from '../inbox/keys';
 import { Badge } from '../parts/badge';
 import { Facts } from '../parts/list';
-import { Code, JsonText, Written } from '../parts/text';
+import { Code, JsonText, Written, WrittenText } from '../parts/text';
 import { Time, TimeLeft, TimeSince } from '../parts/time';
 import type { ConsoleContext, SignedInRequest } from '../session/access';
 import { DecisionForm } from './decision-form';
@@ -105,6 +105,7 @@ export async function sendCard(
     {
       title,
       heading: <Written text={title} />,
+      above: { path: '/console', name: 'Inbox' },
       children: (
         <>
           <div class="card-top">
@@ -132,9 +133,7 @@ export async function sendCard(
               {permission.reason && (
                 <blockquote class="card">
                   <p class="hint">Why, in the agent’s own words</p>
-                  <p class="written">
-                    <Written text={permission.reason} />
-                  </p>
+                  <WrittenText text={permission.reason} label="Why" />
                 </blockquote>
               )}
               {preview && <PreviewCard preview={preview} />}

@@ -1,5 +1,5 @@
 import type { Preview } from '../../permissions/preview';
-import { Written } from '../parts/text';
+import { Written, WrittenText } from '../parts/text';
 
 type Block = NonNullable<Preview['blocks']>[number];
 
@@ -12,11 +12,7 @@ export function PreviewCard({ preview }: { preview: Preview }) {
         <h2 id="preview-title">What the agent says it will do</h2>
         <span class="badge neutral">The agent’s own words</span>
       </div>
-      {summary && (
-        <p class="written">
-          <Written text={summary} />
-        </p>
-      )}
+      {summary && <WrittenText text={summary} label="Summary" />}
       {fields.length > 0 && (
         <dl class="preview-fields">
           {fields.map(({ label, value, kind = 'text' }) => (
@@ -25,7 +21,7 @@ export function PreviewCard({ preview }: { preview: Preview }) {
                 <Written text={label} />
               </dt>
               <dd class={kind}>
-                <Written text={value} />
+                <WrittenText text={value} label={label} />
               </dd>
             </>
           ))}

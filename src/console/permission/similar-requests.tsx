@@ -11,16 +11,16 @@ interface SimilarRequestsProps {
   names: Names;
 }
 
-/** What was decided about earlier requests of the same agent for the same action. */
+/** What was decided about other requests of the same agent for the same action. */
 export function SimilarRequests({ permissions, names }: SimilarRequestsProps) {
   return (
     <section aria-labelledby="similar-title" class="part">
-      <h2 id="similar-title">The same agent and action before</h2>
+      <h2 id="similar-title">Other requests of this agent for this action</h2>
       {permissions.length === 0 ? (
-        <p class="soft">This is the first request of this agent for this action.</p>
+        <p class="soft">There is no other request of this agent for this action.</p>
       ) : (
         <Table
-          caption="The same agent and action before"
+          caption="Other requests of this agent for this action"
           columns={['Request', 'Limits', 'Outcome', 'Decided by', 'Asked']}
         >
           {permissions.map(
