@@ -47,7 +47,8 @@ async function showWaiting(c: ConsoleContext): Promise<Response> {
     loadNames(context, ['people', 'agents', 'policies']),
   ]);
   const address = new URL(c.req.url);
-  const mine = page.data.filter(({ standing }) => standing === 'decide').length;
+  const mayDecide = context.principal.scopes.includes('permissions:decide');
+  const mine = mayDecide ? page.data.filter(({ standing }) => standing === 'decide').length : 0;
   const count = `${mine}${page.has_more ? '+' : ''}`;
   const isFiltered = filters.agent_id !== undefined || filters.cursor !== undefined;
   const list = (
@@ -65,6 +66,7 @@ async function showWaiting(c: ConsoleContext): Promise<Response> {
             names={names}
             now={context.runtime.now()}
             member={context.principal.member.id}
+            mayDecide={mayDecide}
           />
         </>
       )}

@@ -3,7 +3,7 @@ import type { WaitingRequest } from '../../permissions/list-waiting';
 import type { Names } from '../frame/names';
 import { CsrfField } from '../frame/page';
 import { limitTexts } from '../parts/limits';
-import { Code, Named, Written } from '../parts/text';
+import { Code, Named, plainText, Written } from '../parts/text';
 import { TimeLeft } from '../parts/time';
 
 interface WaitingListProps {
@@ -11,17 +11,19 @@ interface WaitingListProps {
   names: Names;
   now: number;
   member: Id<'member'>;
+  /** Whether the member's role may decide. */
+  mayDecide: boolean;
 }
 
 /** The requests that wait, with what one needs to judge them. Several can be denied at once; approving is one by one. */
-export function WaitingList({ requests, names, now, member }: WaitingListProps) {
-  const isDecider = requests.some(({ standing }) => standing !== 'others');
+export function WaitingList({ requests, names, now, member, mayDecide }: WaitingListProps) {
+  const isDecider = mayDecide && requests.some(({ standing }) => standing !== 'others');
   return (
     <form method="post" action="/console/deny">
       <CsrfField />
       <ul class="requests">
         {requests.map((request) => (
-          <WaitingRow request={request} names={names} now={now} member={member} />
+          <WaitingRow {...{ request, names, now, member, mayDecide }} />
         ))}
       </ul>
       {isDecider && (
@@ -42,22 +44,22 @@ export function WaitingList({ requests, names, now, member }: WaitingListProps) 
   );
 }
 
-interface WaitingRowProps {
-  request: WaitingRequest;
-  names: Names;
-  now: number;
-  member: Id<'member'>;
-}
+type WaitingRowProps = Omit<WaitingListProps, 'requests'> & { request: WaitingRequest };
 
-function WaitingRow({ request, names, now, member }: WaitingRowProps) {
+function WaitingRow({ request, names, now, member, mayDecide }: WaitingRowProps) {
   const { permission, agentName, preview, standing } = request;
   const { id, action, resource, title, scope, expires_at } = permission;
   const address = `/console/permissions/${id}`;
   const amounts = (preview?.fields ?? []).filter(({ kind }) => kind !== undefined && kind !== 'text').slice(0, 3);
   return (
     <li id={id} class={`request ${standing === 'decide' ? '' : 'aside'}`} data-row>
-      {standing === 'others' ? null : (
-        <input type="checkbox" name="id" value={id} aria-label={`Check to deny: ${title ?? action} of ${agentName}`} />
+      {mayDecide && standing !== 'others' && (
+        <input
+          type="checkbox"
+          name="id"
+          value={id}
+          aria-label={plainText(`Check to deny: ${title ?? action} of ${agentName}`)}
+        />
       )}
       <div class="what">
         <a href={address}>
@@ -97,21 +99,29 @@ function WaitingRow({ request, names, now, member }: WaitingRowProps) {
           <Why request={request} names={names} member={member} />
         </p>
       </div>
-      <a data-key="approve" href={`${address}#approve`} hidden>
-        Approve
-      </a>
-      <a data-key="deny" href={`${address}#deny`} hidden>
-        Deny
-      </a>
-      <a data-key="edit" href={`${address}#limits`} hidden>
-        Edit the limits
-      </a>
+      {mayDecide && (
+        <>
+          <a data-key="approve" href={`${address}#approve`} hidden>
+            Approve
+          </a>
+          <a data-key="deny" href={`${address}#deny`} hidden>
+            Deny
+          </a>
+          <a data-key="edit" href={`${address}#limits`} hidden>
+            Edit the limits
+          </a>
+        </>
+      )}
     </li>
   );
 }
 
 /** Why the request is in the reader's inbox, and how far its review is. */
-function Why({ request: { permission, standing }, names, member }: Omit<WaitingRowProps, 'now'>) {
+function Why({
+  request: { permission, standing },
+  names,
+  member,
+}: Pick<WaitingRowProps, 'request' | 'names' | 'member'>) {
   const { review } = permission;
   if (!review) return <>Anybody who may decide</>;
   const approvals = (review.votes ?? []).filter(({ decision }) => decision === 'approve').length;

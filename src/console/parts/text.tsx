@@ -43,6 +43,11 @@ export function showUnseen(text: string): Child[] {
   return parts;
 }
 
+/** A text for places without markup, such as the title of the page: each unseen character is its code point. */
+export function plainText(text: string): string {
+  return text.replaceAll(UNSEEN, (character) => ` ${nameOf(character)} `);
+}
+
 function nameOf(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }

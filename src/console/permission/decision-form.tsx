@@ -37,14 +37,14 @@ export function DecisionForm(props: DecisionFormProps) {
   const { row, standing, mayDecide, mayMakeRule, hasPasskey, refusal, typed } = props;
   if (!mayDecide) {
     return (
-      <Panel>
+      <Panel refusal={refusal}>
         <p>It waits for a decision. Your role cannot decide: an approver, admin or owner can.</p>
       </Panel>
     );
   }
   if (standing === 'others') {
     return (
-      <Panel>
+      <Panel refusal={refusal}>
         <p>It waits for its reviewers. You are not one of them, so you can neither approve nor deny it.</p>
       </Panel>
     );
@@ -53,7 +53,7 @@ export function DecisionForm(props: DecisionFormProps) {
   const needsPasskey = row.review?.rule.passkey === true;
   const path = `/console/permissions/${row.id}`;
   return (
-    <Panel>
+    <Panel refusal={refusal}>
       {standing === 'approved' && <p>You have approved it. It waits for others; you can still deny it.</p>}
       {standing === 'owner' && <p>You own this agent, so others approve. You can deny it.</p>}
       <form method="post" action={`${path}/decide`} data-sign={`${path}/statement`} id="decide">
@@ -64,7 +64,6 @@ export function DecisionForm(props: DecisionFormProps) {
         <button type="submit" disabled hidden>
           Nothing
         </button>
-        {refusal && <RefusalNotice refusal={refusal} />}
         {mayApprove && <LimitsFields row={row} refusal={refusal} typed={typed} />}
         <TextField
           label="Reason"
@@ -130,10 +129,11 @@ export function DecisionForm(props: DecisionFormProps) {
   );
 }
 
-function Panel({ children }: { children: Child }) {
+function Panel({ refusal, children }: { refusal: Refusal | undefined; children: Child }) {
   return (
     <section class="card decide" aria-labelledby="decide-title">
       <h2 id="decide-title">Decide</h2>
+      {refusal && <RefusalNotice refusal={refusal} />}
       {children}
     </section>
   );

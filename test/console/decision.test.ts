@@ -1,0 +1,311 @@
+import { describe, expect, it } from 'vitest';
+import { readText } from '../support/html';
+import { makeMember } from '../support/members';
+import { makeReview } from '../support/reviews';
+import { type Json, ORIGIN, World } from '../support/world';
+
+const SCOPE = {
+  max_amount: 250,
+  currency: 'EUR',
+  recipients: ['ada@example.com', 'grace@example.com', 'bob@example.com'],
+  nested: { rows: 10 },
+};
+
+/** An account with an agent, a request of it, and a member of a role. */
+async function open(role = 'approver', request: Json = { scope: SCOPE, max_uses: 3, token_ttl: 3_600 }) {
+  const account = await new World().account();
+  const member = await makeMember(account, role);
+  const agent = await account.agent({ name: 'Mail assistant' });
+  const { id } = await agent.request({ action: 'mail.send', resource: 'mail:support', ...request });
+  const path = `/console/permissions/${id}`;
+  const read = async () => (await account.must(200, 'GET', `/v1/permissions/${id}`)).body;
+  return { account, world: account.world, agent, id, path, read, member: member.id, browser: member.browser };
+}
+
+describe('the decision card', () => {
+  it('shows who asks for what, the limits, the arguments, policies, other requests and the log', async () => {
+    const { account, agent, browser, path } = await open('approver', {
+      scope: SCOPE,
+      reason: 'The customer asked for it',
+      input: { to: 'ada@example.com' },
+      preview: {
+        title: 'Send invoice 118',
+        summary: 'Sends it as PDF',
+        fields: [{ label: 'Amount', value: '240 EUR', kind: 'money' }],
+        blocks: [{ title: 'Letter', kind: 'text', text: 'Dear Ada' }],
+      },
+    });
+    const before = await agent.request({ action: 'mail.send', resource: 'mail:before' });
+    await account.must(200, 'POST', `/v1/permissions/${before.id}/deny`, {});
+    const policy = { name: 'Mails are reviewed', effect: 'review', actions: ['mail.*'], resources: ['*'] };
+    await account.must(201, 'POST', '/v1/policies', policy);
+    const page = await browser.get(path);
+    const text = readText(page.text);
+    for (const part of [
+      ...['Send invoice 118', 'Mail assistant asks for mail.send on mail:support', 'The customer asked for it'],
+      ...['Sends it as PDF', 'Amount 240 EUR', 'Letter', 'Dear Ada', '"to": "ada@example.com"'],
+      ...['max_amount 250', 'recipients ada@example.com, grace@example.com, bob@example.com', 'nested › rows 10'],
+      ...['Token valid for 15 min', 'Uses 1', 'Mails are reviewed', 'mail:before', 'denied', 'The agent asked entry 1'],
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(page.cost.trips).toBeLessThanOrEqual(2);
+  });
+
+  it('shows texts of an agent as text, with the characters that one cannot see marked', async () => {
+    const evil = '<script>alert(1)</script>"><img src=x onerror=alert(1)> \u202Egnp.exe\u2066';
+    const { agent, browser } = await open();
+    const { id } = await agent.request({
+      ...{ action: 'mail.send', resource: `mail:${evil}`, reason: evil, scope: { [evil]: evil, list: [evil, 'b'] } },
+      input: { [evil]: evil },
+      preview: {
+        ...{ title: evil, summary: `${evil}${'W'.repeat(10_000)}` },
+        fields: [{ label: evil, value: `javascript:${evil}`, kind: 'url' }],
+        blocks: [
+          { title: evil, kind: 'diff', text: `+${evil}\n-${evil}` },
+          { kind: 'json', text: evil },
+        ],
+      },
+    });
+    for (const path of ['/console', `/console/permissions/${id}`]) {
+      const { text } = await browser.get(path);
+      expect(text).not.toMatch(/<script>alert|<img|onerror=alert\(1\)>[^&]*<\/|\u202e|\u2066/u);
+      expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+      expect(text).toContain('U+202E');
+      expect(text).not.toMatch(/href="javascript/);
+    }
+  });
+
+  it.each([
+    ['auditor', 'Your role cannot decide'],
+    ['developer', 'Your role cannot decide'],
+  ])('offers an %s no decision, and refuses one', async (role, words) => {
+    const { browser, path, read } = await open(role);
+    const page = await browser.get(path);
+    expect(readText(page.text)).toContain(words);
+    expect(page.text).not.toContain('value="approve"');
+    const answer = await browser.submit(`${path}/decide`, { decision: 'approve' });
+    expect([answer.status, readText(answer.text)]).toEqual([
+      403,
+      expect.stringContaining('an owner or admin of the account can'),
+    ]);
+    expect((await read()).status).toBe('pending');
+  });
+
+  it('finds no request of another account', async () => {
+    const { path } = await open();
+    const { browser } = await open();
+    for (const answer of [await browser.get(path), await browser.submit(`${path}/decide`, { decision: 'deny' })]) {
+      expect(answer.status).toBe(404);
+    }
+  });
+});
+
+describe('a decision', () => {
+  it('approves as asked, under the member’s name, and the card says so', async () => {
+    const { account, browser, id, path, read, member } = await open();
+    const answer = await browser.submit(`${path}/decide`, { decision: 'approve', reason: 'As agreed' });
+    expect([answer.status, answer.headers.get('Location'), answer.cost.trips]).toEqual([303, path, 2]);
+    const permission = await read();
+    expect(permission).toMatchObject({
+      status: 'approved',
+      decided_by: member,
+      granted_scope: SCOPE,
+      decision_reason: 'As agreed',
+    });
+    const [entry] = (await account.must(200, 'GET', `/v1/audit?permission_id=${id}`)).body.data as Json[];
+    expect(entry?.details).toMatchObject({ decided_by: member, decided_via: 'console', decision_reason: 'As agreed' });
+    const text = readText((await browser.get(path)).text);
+    expect(text).toMatch(/Approved By .*@example\.com, .* “As agreed” Token active: used 0 of 3 times/);
+  });
+
+  it('grants the narrower limits that the form says, in the form of the scope', async () => {
+    const { browser, path, read } = await open();
+    const form = (await browser.get(path)).text;
+    expect(form).toMatch(/name="limit-0"[^>]*max="250"/);
+    const fields = {
+      'limit-0': '100',
+      'limit-2-shown': '1',
+      'limit-2': ['0', '2'],
+      'limit-3': '2',
+      max_uses: '1',
+      token_ttl: '60',
+    };
+    await browser.submit(`${path}/decide`, { decision: 'approve', ...fields });
+    const permission = await read();
+    expect(permission.granted_scope).toEqual({
+      ...SCOPE,
+      max_amount: 100,
+      recipients: ['ada@example.com', 'bob@example.com'],
+      nested: { rows: 2 },
+    });
+    expect(permission.token.max_uses).toBe(1);
+    const text = readText((await browser.get(path)).text);
+    expect(text).toContain('max_amount 250 100');
+    expect(text).toContain('currency EUR the same');
+  });
+
+  it.each([
+    ['a higher number', { 'limit-0': '251' }, 'scope.max_amount must be a number of at most the requested 250'],
+    ['a text', { 'limit-0': 'much' }, 'scope.max_amount must be a number'],
+    ['an empty list', { 'limit-2-shown': '1' }, 'scope.recipients must be a list of some of the requested members'],
+    ['more uses', { max_uses: '4' }, 'max_uses must be at most the requested 3'],
+    ['no number of uses', { max_uses: '' }, 'max_uses must be a whole number'],
+    ['a long reason', { reason: 'x'.repeat(1_001) }, 'reason must be 0 to 1000 characters long'],
+    ['another decision', { decision: 'maybe' }, 'decision must be approve or deny'],
+    ['half a signature', { assertion: '{}', signed_at: '' }, 'must be'],
+  ])('is refused with %s, and the form keeps what was typed', async (_, fields, words) => {
+    const { browser, path, read } = await open();
+    const answer = await browser.submit(`${path}/decide`, {
+      decision: 'approve',
+      reason: 'Typed',
+      'limit-0': '200',
+      ...fields,
+    });
+    expect([answer.status, readText(answer.text)]).toEqual([400, expect.stringContaining(words)]);
+    if (!('reason' in fields)) expect(answer.text).toContain('value="Typed"');
+    expect((await read()).status).toBe('pending');
+  });
+
+  it('that comes from a stale page is not taken, and the card says who decided meanwhile', async () => {
+    const { account, browser, path, read } = await open();
+    const grace = await makeMember(account, 'approver', 'grace@example.com');
+    await grace.browser.submit(`${path}/decide`, { decision: 'deny', reason: 'Not today' });
+    const answer = await browser.submit(`${path}/decide`, { decision: 'approve' });
+    expect(answer.status).toBe(409);
+    expect(readText(answer.text)).toMatch(/Denied .*Your decision was not taken\. By grace@example\.com, .*“Not today”/);
+    expect((await read()).status).toBe('denied');
+  });
+
+  it('on an expired request is not taken', async () => {
+    const { browser, path, read, world } = await open('approver', { expires_in: 60 });
+    world.advance(60_000);
+    const answer = await browser.submit(`${path}/decide`, { decision: 'approve' });
+    expect([answer.status, readText(answer.text)]).toEqual([
+      409,
+      expect.stringContaining('Your decision was not taken'),
+    ]);
+    expect((await read()).status).toBe('expired');
+  });
+
+  it('ends with the next request that waits', async () => {
+    const { agent, browser, path } = await open();
+    const next = await agent.request({ preview: { title: 'The next one' } });
+    await browser.submit(`${path}/decide`, { decision: 'deny' });
+    const { text } = await browser.get(path);
+    expect(text).toContain(`href="/console/permissions/${next.id}"`);
+    expect(readText(text)).toContain('Next: The next one');
+  });
+
+  it('revokes the token of an approved request', async () => {
+    const { account, browser, id, path } = await open();
+    await browser.submit(`${path}/decide`, { decision: 'approve' });
+    expect((await browser.submit(`${path}/revoke`)).status).toBe(303);
+    const [entry] = (await account.must(200, 'GET', `/v1/audit?permission_id=${id}`)).body.data as Json[];
+    expect([entry?.event_type, entry?.details.decided_via]).toEqual(['revoke', 'console']);
+    expect(readText((await browser.get(path)).text)).toContain('Token revoked');
+  });
+});
+
+describe('a review', () => {
+  it('collects approvals on the card, and shows the limits that they leave', async () => {
+    const { agent, people } = await makeReview({ approvals: 2 });
+    const [ada, grace] = people;
+    const { id } = await agent.request({ scope: { max: 10 } });
+    const path = `/console/permissions/${id}`;
+    await ada.browser.submit(`${path}/decide`, { decision: 'approve', 'limit-0': '7', reason: 'Seven are enough' });
+    const own = readText((await ada.browser.get(path)).text);
+    expect(own).toContain('You have approved it. It waits for others');
+    const other = await grace.browser.get(path);
+    expect(readText(other.text)).toMatch(/Review: 1 of 2 approvals .*“Seven are enough”/);
+    expect(readText(other.text)).toContain('max 10 7');
+    expect(other.text).toMatch(/name="limit-0"[^>]*max="7"/);
+    const wide = await grace.browser.submit(`${path}/decide`, { decision: 'approve', 'limit-0': '8' });
+    expect([wide.status, readText(wide.text)]).toEqual([400, expect.stringContaining('never widen')]);
+    await grace.browser.submit(`${path}/decide`, { decision: 'approve' });
+    const done = readText((await ada.browser.get(path)).text);
+    expect(done).toContain('Review: 2 of 2 approvals');
+    expect(done).toContain('max 10 7');
+  });
+
+  it('shows those who may not approve why, and what they can do', async () => {
+    const { account, agent, people } = await makeReview({ roles: ['admin'] }, ['approver', 'admin']);
+    const [other, owner] = people;
+    await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { owner_id: owner.id });
+    const { id } = await agent.request();
+    const path = `/console/permissions/${id}`;
+    expect(readText((await other.browser.get(path)).text)).toContain('You are not one of them');
+    const card = (await owner.browser.get(path)).text;
+    expect(readText(card)).toContain('You own this agent, so others approve. You can deny it.');
+    expect(card).not.toContain('value="approve"');
+    const refused = await other.browser.submit(`${path}/decide`, { decision: 'approve' });
+    expect([refused.status, readText(refused.text)]).toEqual([
+      403,
+      expect.stringContaining('not one of the reviewers'),
+    ]);
+    expect((await owner.browser.submit(`${path}/decide`, { decision: 'deny' })).status).toBe(303);
+  });
+
+  it('with signatures takes an approval only with the passkey of the member', async () => {
+    const { account, agent, people } = await makeReview({ passkey: true });
+    const [ada] = people;
+    const { id } = await agent.request({ scope: { max: 10 } });
+    const path = `/console/permissions/${id}`;
+    expect((await ada.browser.get(path)).text).toContain('Approve with passkey');
+    const fields = { decision: 'approve', 'limit-0': '5', reason: 'Signed' };
+    const unsigned = await ada.browser.submit(`${path}/decide`, fields);
+    expect([unsigned.status, readText(unsigned.text)]).toEqual([403, expect.stringContaining('have to be signed')]);
+    const { body, cost } = await ada.browser.submit(`${path}/statement`, fields);
+    expect(cost.trips).toBeLessThanOrEqual(2);
+    const assertion = JSON.stringify(await ada.browser.authenticator.get(body.options));
+    const signature = { assertion, signed_at: body.signed_at };
+    const other = await ada.browser.submit(`${path}/decide`, { ...fields, ...signature, 'limit-0': '6' });
+    expect([other.status, readText(other.text)]).toEqual([
+      400,
+      expect.stringContaining('The signature is not accepted'),
+    ]);
+    expect((await ada.browser.submit(`${path}/decide`, { ...fields, ...signature })).status).toBe(303);
+    const [entry] = (await account.must(200, 'GET', `/v1/audit?permission_id=${id}`)).body.data as Json[];
+    expect(entry?.details.votes).toMatchObject([{ by: ada.id, via: 'console', signed: true, scope: { max: 5 } }]);
+  });
+});
+
+describe('what was typed', () => {
+  const send = async (browser: Json, path: string, fields: Record<string, string>) =>
+    browser.send('POST', path, {
+      raw: new URLSearchParams(fields).toString(),
+      headers: { Origin: ORIGIN, Accept: 'text/html', 'Content-Type': 'application/x-www-form-urlencoded' },
+    });
+
+  it('is kept when the session has ended, and can be sent again after the sign-in', async () => {
+    const { browser, path, read } = await open();
+    const csrf = await browser.csrf();
+    const fields = { decision: 'deny', reason: 'Typed with care', csrf };
+    browser.cookie = '';
+    const refused = await send(browser, `${path}/decide`, fields);
+    expect([refused.status, readText(refused.text)]).toEqual([401, expect.stringContaining('Typed with care')]);
+    expect((await read()).status).toBe('pending');
+    await browser.signIn();
+    // The form that was kept has no CSRF token of the new session: the next page has, and keeps the fields once more.
+    const asked = await send(browser, `${path}/decide`, { decision: 'deny', reason: 'Typed with care', csrf: '' });
+    expect([asked.status, readText(asked.text)]).toEqual([403, expect.stringContaining('Typed with care')]);
+    const token = /name="csrf" value="([^"]+)"/.exec(asked.text)?.[1] ?? '';
+    expect(
+      (await send(browser, `${path}/decide`, { decision: 'deny', reason: 'Typed with care', csrf: token })).status,
+    ).toBe(303);
+    expect((await read()).decision_reason).toBe('Typed with care');
+  });
+
+  it('is not taken from a page of another site', async () => {
+    const { browser, path, read } = await open();
+    const raw = new URLSearchParams({ decision: 'approve', csrf: await browser.csrf() }).toString();
+    const headers = {
+      Origin: 'https://evil.example.com',
+      Accept: 'text/html',
+      'Content-Type': 'application/x-www-form-urlencoded',
+    };
+    const answer = await browser.send('POST', `${path}/decide`, { raw, headers });
+    expect([answer.status, answer.text.includes('Send it again')]).toEqual([403, false]);
+    expect((await read()).status).toBe('pending');
+  });
+});

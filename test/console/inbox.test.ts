@@ -1,0 +1,177 @@
+import { env } from 'cloudflare:test';
+import { expect, it } from 'vitest';
+import { idBytes } from '../../src/lib/typeid';
+import { readLinks, readText } from '../support/html';
+import { makeMember } from '../support/members';
+import { makeReview } from '../support/reviews';
+import { type Json, World } from '../support/world';
+
+const HOUR = 3_600;
+
+/** An account with an agent and a member of a role. */
+async function open(role = 'approver') {
+  const account = await new World().account();
+  const member = await makeMember(account, role);
+  return { account, world: account.world, agent: await account.agent({ name: 'Mail assistant' }), ...member };
+}
+
+/** The ids of the requests that a page lists, in its order. */
+function listed(html: string): string[] {
+  return [...html.matchAll(/<li id="(perm_[0-9a-z]+)"/g)].map(([, id = '']) => id);
+}
+
+it('lists what waits, the request that expires first at the top, with agent, action, target and amount', async () => {
+  const { agent, browser } = await open();
+  const slow = await agent.request({
+    action: 'mail.send',
+    resource: 'mail:a',
+    expires_in: 2 * HOUR,
+    scope: { max_amount: 2500 },
+  });
+  const urgent = await agent.request({
+    ...{ action: 'payout.send', resource: 'account:supplier', expires_in: HOUR, scope: { max_amount: 1 } },
+    preview: { title: 'Pay invoice 118', fields: [{ label: 'Amount', value: '240 EUR', kind: 'money' }] },
+  });
+  const page = await browser.get('/console');
+  expect([page.status, listed(page.text)]).toEqual([200, [urgent.id, slow.id]]);
+  const text = readText(page.text);
+  for (const part of [
+    'Pay invoice 118',
+    'Mail assistant',
+    'payout.send',
+    'account:supplier',
+    'Amount',
+    '240 EUR',
+    '1 h left',
+  ]) {
+    expect(text).toContain(part);
+  }
+  // Without a preview, the limits say how much.
+  expect(text).toContain('max_amount 2,500');
+  expect(page.text).toContain('<title>(2) Inbox');
+  expect(readLinks(page.text)).toContain(`/console/permissions/${urgent.id}`);
+  expect(page.cost.trips).toBeLessThanOrEqual(2);
+});
+
+it('says why a request is in the inbox, and counts only what the reader may decide', async () => {
+  const { agent, people } = await makeReview({ approvals: 2, roles: ['approver'] }, ['approver', 'approver', 'admin']);
+  const [ada, grace, admin] = people;
+  const { id } = await agent.request();
+  expect(readText((await ada.browser.get('/console')).text)).toContain(
+    'Your role reviews for People decide 0 of 2 approvals',
+  );
+  await ada.browser.submit(`/console/permissions/${id}/decide`, { decision: 'approve' });
+  const after = await ada.browser.get('/console');
+  expect(readText(after.text)).toContain('You approved. Policy People decide 1 of 2 approvals');
+  expect(after.text).toContain('<title>Inbox');
+  expect((await grace.browser.get('/console')).text).toContain('<title>(1) Inbox');
+  const others = readText((await admin.browser.get('/console')).text);
+  expect(others).toContain('None of these waits for you.');
+  expect(others).toContain('Others review. Policy People decide');
+});
+
+it('shows the ended requests by state, with who decided, and filters by agent', async () => {
+  const { account, agent, browser, world } = await open();
+  const other = await account.agent({ name: 'Other' });
+  const { id } = await agent.request();
+  await agent.request({ expires_in: 60 });
+  await other.request();
+  await browser.submit(`/console/permissions/${id}/decide`, { decision: 'deny', reason: 'Not today' });
+  const denied = readText((await browser.get('/console?status=denied')).text);
+  expect(denied).toMatch(/Mail assistant .* denied by .*@example\.com/);
+  expect(readText((await browser.get('/console?status=approved')).text)).toContain('No request is approved.');
+  world.advance(61_000);
+  expect((await browser.get('/console?status=expired')).text.match(/class="request"/g)?.length).toBe(1);
+  expect(listed((await browser.get(`/console?agent_id=${other.id}`)).text).length).toBe(1);
+  expect(readText((await browser.get(`/console?agent_id=${agent.id}`)).text)).toContain('Nothing waits here.');
+});
+
+it('answers the script with the list alone', async () => {
+  const { agent, browser } = await open();
+  const { id } = await agent.request();
+  const { text } = await browser.get('/console?part=list');
+  expect(text).toMatch(/^<div id="waiting"/);
+  expect(listed(text)).toEqual([id]);
+});
+
+it('costs the same whether 60 or 3,000 requests wait, and has a next page', async () => {
+  const { agent, browser } = await open();
+  const { id } = await agent.request();
+  const copy = (count: number) =>
+    env.DB.prepare(
+      `with recursive n (i) as (values (1) union all select i + 1 from n where i < ?1)
+       insert into permissions (account, id, agent, action, resource, scope, token_ttl, max_uses, status, last_entry,
+         expires_at, created_at, updated_at)
+       select account, randomblob(16), agent, action, resource, scope, token_ttl, max_uses, status, last_entry,
+         expires_at + i, created_at, updated_at
+       from permissions, n where id = ?2`,
+    )
+      .bind(count, idBytes(id))
+      .run();
+  await copy(60);
+  const few = await browser.get('/console');
+  await copy(3_000);
+  const many = await browser.get('/console');
+  expect([listed(few.text)[0], listed(few.text).length]).toEqual([id, 50]);
+  expect(many.cost.read).toBeLessThanOrEqual(few.cost.read + 5);
+  const next = readLinks(many.text).find((address) => address.includes('cursor='));
+  const second = await browser.get(next ?? '');
+  console.log('SECOND', next, second.text.slice(1500, 4000));
+  expect(listed(second.text).length).toBe(50);
+  expect(listed(second.text).filter((id) => listed(many.text).includes(id))).toEqual([]);
+});
+
+it('denies several at once, and names those that were decided meanwhile', async () => {
+  const { account, agent, browser } = await open();
+  const ids: string[] = [];
+  for (let i = 0; i < 3; i++) ids.push((await agent.request()).id);
+  const [first = '', second = '', third = ''] = ids;
+  await account.must(200, 'POST', `/v1/permissions/${second}/approve`, {});
+  const page = await browser.submit('/console/deny', { id: ids, reason: 'Not today' });
+  expect(readText(page.text)).toContain('2 of 3 denied');
+  expect(readLinks(page.text)).toContain(`/console/permissions/${second}`);
+  for (const [id, status, reason] of [
+    [first, 'denied', 'Not today'],
+    [second, 'approved', null],
+    [third, 'denied', 'Not today'],
+  ]) {
+    const { body } = await account.must(200, 'GET', `/v1/permissions/${id}`);
+    expect([body.status, body.decision_reason]).toEqual([status, reason]);
+  }
+  const [newest] = (await account.must(200, 'GET', '/v1/audit?limit=1')).body.data as Json[];
+  expect(newest?.details.decided_via).toBe('console');
+  const { id } = await agent.request();
+  const all = await browser.submit('/console/deny', { id });
+  expect([all.status, all.headers.get('Location')]).toEqual([303, '/console']);
+  const none = await browser.submit('/console/deny', {});
+  expect([none.status, readText(none.text)]).toEqual([400, expect.stringContaining('1 to 25 checked requests')]);
+});
+
+it.each([
+  ['owner', true, true],
+  ['admin', true, true],
+  ['approver', true, false],
+  ['developer', false, true],
+  ['auditor', false, false],
+] as const)('offers %s what the role may do', async (role, mayDecide, mayRegister) => {
+  const account = await new World().account();
+  const { browser } = await makeMember(account, role);
+  const first = (await browser.get('/console')).text;
+  expect(first.includes('Connect your first agent')).toBe(mayRegister);
+  const { id } = await (await account.agent()).request();
+  const page = (await browser.get('/console')).text;
+  expect(page.includes('name="id"')).toBe(mayDecide);
+  expect(page.includes('data-key="approve"')).toBe(mayDecide);
+  const denied = await browser.submit('/console/deny', { id });
+  expect(denied.status).toBe(mayDecide ? 303 : 403);
+  if (!mayDecide) expect(readText(denied.text)).toContain('owner, admin, approver');
+});
+
+it('shows nothing of another account', async () => {
+  const { agent } = await open();
+  await agent.request({ preview: { title: 'Secret of another account' } });
+  const { browser } = await open();
+  for (const path of ['/console', '/console?status=denied', `/console?agent_id=${agent.id}`]) {
+    expect((await browser.get(path)).text).not.toContain('Secret');
+  }
+});
