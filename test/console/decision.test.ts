@@ -173,7 +173,9 @@ describe('a decision', () => {
     await grace.browser.submit(`${path}/decide`, { decision: 'deny', reason: 'Not today' });
     const answer = await browser.submit(`${path}/decide`, { decision: 'approve' });
     expect(answer.status).toBe(409);
-    expect(readText(answer.text)).toMatch(/Denied .*Your decision was not taken\. By grace@example\.com, .*“Not today”/);
+    expect(readText(answer.text)).toMatch(
+      /Denied .*Your decision was not taken\. By grace@example\.com, .*“Not today”/,
+    );
     expect((await read()).status).toBe('denied');
   });
 

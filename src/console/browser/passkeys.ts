@@ -50,13 +50,10 @@ function signDecision(event: SubmitEvent, form: HTMLFormElement): void {
   const isSigned = form.querySelector<HTMLInputElement>('input[name="assertion"]')?.value !== '';
   if (!button || button.dataset.sign === undefined || isSigned) return;
   event.preventDefault();
+  // Before the button is disabled: then its value would be left out.
+  const fields = new URLSearchParams(new FormData(form, button) as unknown as Record<string, string>);
   run(button, async () => {
-    const fields = new URLSearchParams(new FormData(form, button) as unknown as Record<string, string>);
-    const { options, signed_at } = await send<SignatureRequest>(
-      'POST',
-      form.dataset.sign ?? '',
-      Object.fromEntries(fields),
-    );
+    const { options, signed_at } = await send<SignatureRequest>('POST', form.dataset.sign ?? '', fields);
     const response = await startAuthentication({ optionsJSON: options });
     setField(form, 'assertion', JSON.stringify(response));
     setField(form, 'signed_at', signed_at);

@@ -51,7 +51,7 @@ interface TableProps {
 /** A table that scrolls by itself where the window is narrow. */
 export function Table({ caption, columns, children }: TableProps) {
   return (
-    <section class="table" aria-label={caption} tabindex={0}>
+    <section class="table" aria-label={`Table: ${caption}`} tabindex={0}>
       <table>
         <caption class="hidden">{caption}</caption>
         <thead>

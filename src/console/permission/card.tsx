@@ -146,7 +146,7 @@ export async function sendCard(
                 {input !== null ? (
                   <>
                     <p class="hint">Exactly these are approved: with others, the token cannot be used.</p>
-                    <JsonText value={input} label="Arguments" />
+                    <JsonText value={input} label="The arguments as JSON" />
                   </>
                 ) : (
                   <p class="soft">

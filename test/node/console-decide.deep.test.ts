@@ -1,0 +1,298 @@
+import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM, type LocalConsole, startConsole } from '../support/local/console';
+
+const AXE = readFileSync(`${import.meta.dirname}/../../node_modules/axe-core/axe.min.js`, { encoding: 'utf8' });
+
+interface Json {
+  // biome-ignore lint/suspicious/noExplicitAny: answers of the API and results of axe
+  [name: string]: any;
+}
+
+describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
+  let local: LocalConsole;
+  /** A user token of the owner. */
+  let token: string;
+  let agentKey: string;
+  let cookies: Parameters<ReturnType<Page['context']>['addCookies']>[0];
+
+  async function call(method: string, path: string, body?: object, credential = token): Promise<Json> {
+    const answer = await fetch(local.origin + path, {
+      method,
+      headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return (await answer.json()) as Json;
+  }
+
+  function ask(request: object = {}): Promise<Json> {
+    const scope = { max_amount: 250, recipients: ['ada@example.com', 'grace@example.com'] };
+    return call(
+      'POST',
+      '/v1/permissions',
+      { action: 'mail.send', resource: 'mail:support', scope, ...request },
+      agentKey,
+    );
+  }
+
+  beforeAll(async () => {
+    local = await startConsole();
+    const context = await local.browser.newContext();
+    const page = await context.newPage();
+    await addAuthenticator(page);
+    await page.goto(await local.inviteOwner());
+    await page.click('text=Make a passkey and join');
+    await page.waitForURL('**/console');
+    token = await makeToken(page);
+    cookies = await context.cookies();
+    agentKey = (await call('POST', '/v1/agents', { name: 'Mail assistant' })).api_key;
+  }, 150_000);
+
+  afterAll(() => local.stop());
+
+  /** Opens a page of the owner, who is signed in; faults that the browser reports are collected. */
+  async function open(options: Parameters<LocalConsole['browser']['newContext']>[0] = {}) {
+    const context = await local.browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    await context.addCookies(cookies);
+    const page = await context.newPage();
+    const faults: string[] = [];
+    page.on('pageerror', ({ message }) => faults.push(message));
+    page.on('console', (line) => line.type() === 'error' && faults.push(line.text()));
+    return { context, page, faults };
+  }
+
+  async function addAuthenticator(page: Page): Promise<void> {
+    const client = await page.context().newCDPSession(page);
+    await client.send('WebAuthn.enable');
+    await client.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true },
+        ...{ isUserVerified: true, automaticPresenceSimulation: true },
+      },
+    });
+  }
+
+  /** Makes a user token on the page of the person who is signed in. */
+  async function makeToken(page: Page): Promise<string> {
+    await page.goto(`${local.origin}/console/me`);
+    await page.locator('form[action="/console/me/tokens"] input[name=name]').fill('Test');
+    await page.locator('form[action="/console/me/tokens"] button[type=submit]').click();
+    return /csu_[0-9A-Za-z]{40}/.exec(await page.content())?.[0] ?? '';
+  }
+
+  const read = (id: string) => call('GET', `/v1/permissions/${id}`);
+
+  it.each([true, false])('approves with narrower limits and denies (JavaScript: %s)', async (javaScriptEnabled) => {
+    const { context, page, faults } = await open({ javaScriptEnabled });
+    const first = await ask({ preview: { title: 'Send invoice 118' } });
+    const second = await ask({ preview: { title: 'Send invoice 119' } });
+    await page.goto(`${local.origin}/console`);
+    await page.getByRole('link', { name: 'Send invoice 118' }).click();
+    await page.getByText('Narrow the limits').click();
+    await page.getByLabel('max_amount').fill('100');
+    await page.getByLabel('grace@example.com').uncheck();
+    await page.getByLabel('Reason').fill('One hundred is enough');
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByRole('heading', { name: 'Approved' }).waitFor();
+    expect(await read(first.id)).toMatchObject({
+      status: 'approved',
+      granted_scope: { max_amount: 100, recipients: ['ada@example.com'] },
+      decision_reason: 'One hundred is enough',
+    });
+    await page.goto(`${local.origin}/console/permissions/${second.id}`);
+    await page.getByRole('button', { name: 'Deny', exact: true }).click();
+    await page.getByRole('heading', { name: 'Denied' }).waitFor();
+    expect((await read(second.id)).status).toBe('denied');
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  it('decides 20 requests by keyboard alone', async () => {
+    const { context, page, faults } = await open();
+    const asked: Json[] = [];
+    for (let i = 0; i < 20; i++) asked.push(await ask({ preview: { title: `Request ${i}` } }));
+    await page.goto(`${local.origin}/console`);
+    for (let i = 0; i < 20; i++) {
+      // To the first request of the inbox, and into it.
+      await page.keyboard.press('j');
+      await page.keyboard.press('Enter');
+      await page.waitForURL('**/console/permissions/*');
+      await page.keyboard.press(i % 2 === 0 ? 'a' : 'd');
+      await page.getByRole('heading', { name: i % 2 === 0 ? 'Approved' : 'Denied', exact: true }).waitFor();
+      await page.waitForLoadState();
+      await page.keyboard.press('u');
+      await page.waitForURL('**/console');
+    }
+    const decided = await Promise.all(asked.map(({ id }) => read(id)));
+    expect(decided.filter(({ status }) => status === 'approved').length).toBe(10);
+    expect(decided.filter(({ status }) => status === 'denied').length).toBe(10);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  it('does not approve when Enter is pressed in the field for the reason', async () => {
+    const { context, page } = await open();
+    const { id } = await ask();
+    await page.goto(`${local.origin}/console/permissions/${id}`);
+    await page.getByLabel('Reason').fill('Still thinking');
+    await page.keyboard.press('Enter');
+    await page.getByText('Narrow the limits').click();
+    await page.getByLabel('Uses').press('Enter');
+    expect((await read(id)).status).toBe('pending');
+    await context.close();
+  });
+
+  it('leaves keys alone while one types, and when they are switched off', async () => {
+    const { context, page } = await open();
+    const { id } = await ask();
+    await page.goto(`${local.origin}/console/permissions/${id}`);
+    await page.getByLabel('Reason').pressSequentially('a bad idea');
+    await page.locator('h1').click();
+    await page.keyboard.press('?');
+    await page.getByText('Use these keys in this browser').click();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.keyboard.press('a');
+    await page.reload();
+    await page.keyboard.press('d');
+    expect((await read(id)).status).toBe('pending');
+    await context.close();
+  });
+
+  it('shows new requests by themselves, keeps what is checked, and the title has the count', async () => {
+    const { context, page, faults } = await open();
+    const first = await ask({ preview: { title: 'Already here' } });
+    await page.goto(`${local.origin}/console`);
+    await page.locator(`#${first.id} input[type=checkbox]`).check();
+    const before = Number(/\((\d+)/.exec(await page.title())?.[1]);
+    await ask({ preview: { title: 'Comes later' } });
+    await page.getByRole('link', { name: 'Comes later' }).waitFor({ timeout: 15_000 });
+    expect(Number(/\((\d+)/.exec(await page.title())?.[1])).toBe(before + 1);
+    expect(await page.locator(`#${first.id} input[type=checkbox]`).isChecked()).toBe(true);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  it('says that the connection is lost, and goes on when it is back', async () => {
+    const { context, page } = await open();
+    await page.goto(`${local.origin}/console`);
+    await context.setOffline(true);
+    await page.locator('#connection:not(:empty)').waitFor({ timeout: 15_000 });
+    expect(await page.locator('#connection').textContent()).toContain('no connection');
+    await context.setOffline(false);
+    await page.locator('#connection:empty').waitFor({ state: 'attached', timeout: 15_000 });
+    await context.close();
+  });
+
+  it('signs an approval with a passkey', async () => {
+    const context = await local.browser.newContext();
+    const page = await context.newPage();
+    await addAuthenticator(page);
+    await page.goto(await local.inviteOwner('signer@example.com'));
+    await page.click('text=Make a passkey and join');
+    await page.waitForURL('**/console');
+    const { api_key: key } = await call('POST', '/v1/agents', { name: 'Mailer' }, await makeToken(page));
+    const { id } = await call('POST', '/v1/permissions', { action: 'a.b', resource: 'x:y', scope: { max: 5 } }, key);
+    await page.goto(`${local.origin}/console/permissions/${id}`);
+    await page.getByText('Narrow the limits').click();
+    await page.getByLabel('max', { exact: true }).fill('3');
+    await page.getByRole('button', { name: 'Sign with passkey and approve' }).click();
+    await page.getByRole('heading', { name: 'Approved' }).waitFor();
+    expect(await page.textContent('main')).toContain('max53');
+    await context.close();
+  });
+
+  it('shows a page that was signed out only after a new sign-in, also with the back button', async () => {
+    const { context, page } = await open();
+    const { id } = await ask({ preview: { title: 'Secret request' } });
+    await page.goto(`${local.origin}/console/permissions/${id}`);
+    await context.clearCookies();
+    await page.goto(`${local.origin}/console/sign-in`);
+    await page.goBack();
+    expect(await page.textContent('body')).not.toContain('Secret request');
+    await context.close();
+  });
+
+  const HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>\u202Eevil';
+
+  it('has no fault of accessibility and no sideways scrolling, whatever the texts, the width and the colours', async () => {
+    const states = [
+      await ask({
+        preview: { title: 'Send invoice 118', fields: [{ label: 'Amount', value: '240 EUR', kind: 'money' }] },
+      }),
+      await ask({
+        ...{
+          resource: `mail:${HOSTILE}`,
+          reason: HOSTILE,
+          scope: { [HOSTILE]: 5, list: [HOSTILE, 'b'] },
+          input: HOSTILE,
+        },
+        preview: {
+          ...{ title: HOSTILE, summary: 'W'.repeat(10_000) },
+          fields: [{ label: HOSTILE, value: 'V'.repeat(2_000) }],
+          blocks: [{ kind: 'diff', text: `+${HOSTILE}\n-gone` }],
+        },
+      }),
+      await ask({ preview: { title: 'إرسال الفاتورة إلى العميل', summary: 'مرحبا' } }),
+    ];
+    const [approved, denied] = [await ask(), await ask()];
+    await call('POST', `/v1/permissions/${approved.id}/approve`, { reason: 'Fine' });
+    await call('POST', `/v1/permissions/${denied.id}/deny`, {});
+    const cards = [...states, approved, denied].map(({ id }) => `/console/permissions/${id}`);
+    const lists = ['/console', '/console?status=approved', '/console?status=expired'];
+    const paths = [...lists, ...cards, '/console/me', '/console/sign-in', '/console/nothing-here'];
+    for (const [width, colorScheme] of [
+      [320, 'light'],
+      [375, 'dark'],
+      [768, 'light'],
+      [1280, 'dark'],
+    ] as const) {
+      const { context, page, faults } = await open({ viewport: { width, height: 800 }, colorScheme, bypassCSP: true });
+      const dialogs: string[] = [];
+      page.on('dialog', (dialog) => dialogs.push(dialog.message()));
+      for (const path of paths) {
+        await page.goto(local.origin + path);
+        await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true; })`);
+        const overflow = await page.evaluate('document.documentElement.scrollWidth');
+        expect([path, overflow]).toEqual([path, width]);
+        await page.evaluate(AXE);
+        const { violations } = (await page.evaluate('axe.run()')) as { violations: Json[] };
+        const found = violations.map(({ id, nodes }) => [id, nodes.map((node: Json) => node.html)]);
+        expect([path, width, found]).toEqual([path, width, []]);
+      }
+      expect(dialogs).toEqual([]);
+      expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]);
+      await context.close();
+    }
+  });
+
+  it('scrolls nothing sideways with text of 200 %', async () => {
+    const { context, page } = await open({ viewport: { width: 640, height: 800 } });
+    const { id } = await ask();
+    for (const path of ['/console', `/console/permissions/${id}`]) {
+      await page.goto(local.origin + path);
+      await page.addStyleTag({ content: ':root { font-size: 200%; }' }).catch(() => {});
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(640);
+    }
+    await context.close();
+  });
+
+  it('loads at most 100 KB at first, and 30 KB for a page after it', async () => {
+    const { context, page } = await open();
+    await ask();
+    const client = await context.newCDPSession(page);
+    await client.send('Network.enable');
+    let bytes = 0;
+    client.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      bytes += encodedDataLength;
+    });
+    await page.goto(`${local.origin}/console`, { waitUntil: 'networkidle' });
+    const first = bytes;
+    bytes = 0;
+    await page.goto(`${local.origin}/console/me`, { waitUntil: 'networkidle' });
+    console.log(`first load ${first} bytes, later page ${bytes} bytes`);
+    expect(first).toBeLessThan(100 * 1024);
+    expect(bytes).toBeLessThan(30 * 1024);
+    await context.close();
+  });
+});
