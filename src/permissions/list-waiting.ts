@@ -21,15 +21,20 @@ interface WaitingInput {
   limit: number;
   cursor?: string | undefined;
   agent_id?: string | undefined;
+  /** By default the one that expires first is the first one. */
+  order?: WaitingOrder;
 }
 
-/** Lists the requests of the account that wait for a decision: the one that expires first is the first one. */
+export type WaitingOrder = 'urgent' | 'newest';
+
+/** Lists the requests of the account that wait for a decision. */
 export async function listWaiting(context: UserContext, input: WaitingInput): Promise<Page<WaitingRequest>> {
   const { principal, reader, runtime } = context;
   const { account, member } = principal;
   const now = runtime.now();
   const page = await openPage<Position>(context, { list: 'waiting', owner: account.id }, { ...input });
-  const waiting = selectWaiting(account.number, input.agent_id, page.after, now);
+  const { order = 'urgent' } = input;
+  const waiting = selectWaiting(account.number, input, page.after, now);
   const [rows] = await reader.load([
     reader
       .select({
@@ -50,7 +55,8 @@ export async function listWaiting(context: UserContext, input: WaitingInput): Pr
       .where(and(eq(permissions.account, account.number), sql`${permissions.id} = page.id`)),
   ]);
   const found = rows as WaitingRow[];
-  found.sort((a, b) => a.expiresAt - b.expiresAt || (a.id < b.id ? -1 : 1));
+  const byId = (a: WaitingRow, b: WaitingRow) => (a.id < b.id ? -1 : 1);
+  found.sort((a, b) => (order === 'newest' ? byId(b, a) : a.expiresAt - b.expiresAt || byId(a, b)));
   const present = ({ agentName, preview, ...row }: WaitingRow): WaitingRequest => ({
     permission: presentPermission(row, now, principal),
     agentName,
@@ -70,18 +76,28 @@ type WaitingRow = ReviewedPermission & {
 
 type VoterState = Record<'isEligible' | 'isOwner', 0 | 1>;
 
-/** Selects the ids of the waiting requests that expire after a position, the first one first, from the index alone. */
-function selectWaiting(account: number, agentId: string | undefined, after: Position | undefined, now: number): SQL {
+/** Selects the ids of the waiting requests after a position, in their order, which is that of an index. */
+function selectWaiting(
+  account: number,
+  { agent_id, order }: Pick<WaitingInput, 'agent_id' | 'order'>,
+  after: Position | undefined,
+  now: number,
+): SQL {
   const [time, id] = after?.split('.') ?? [];
   const last = parseId('perm', id ?? '');
-  const isAfter = last ? sql`and (expires_at, id) > (${Number(time)}, ${idBytes(last)})` : sql``;
-  const agent = agentId === undefined ? null : parseId('agent', agentId);
-  const isAgent =
-    agentId === undefined
+  const agent = agent_id === undefined ? null : parseId('agent', agent_id);
+  const ofAgent =
+    agent_id === undefined
       ? sql``
       : sql`and agent = (select number from agents where account = ${account} and id = ${agent && idBytes(agent)})`;
+  const isWaiting = sql`account = ${account} and status = 0 and expires_at > ${now} ${ofAgent}`;
+  if (order === 'newest') {
+    return sql`select id from permissions indexed by permissions_by_status
+      where ${isWaiting} ${last ? sql`and id < ${idBytes(last)}` : sql``} order by id desc`;
+  }
   return sql`select id from permissions indexed by permissions_waiting
-    where account = ${account} and status = 0 and expires_at > ${now} ${isAfter} ${isAgent} order by expires_at, id`;
+    where ${isWaiting} ${last ? sql`and (expires_at, id) > (${Number(time)}, ${idBytes(last)})` : sql``}
+    order by expires_at, id`;
 }
 
 /** How the member stands to the review of the row, as SQL; null without a review. */

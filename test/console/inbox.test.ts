@@ -21,13 +21,14 @@ function listed(html: string): string[] {
 }
 
 it('lists what waits, the request that expires first at the top, with agent, action, target and amount', async () => {
-  const { agent, browser } = await open();
+  const { agent, browser, world } = await open();
   const slow = await agent.request({
     action: 'mail.send',
     resource: 'mail:a',
     expires_in: 2 * HOUR,
     scope: { max_amount: 2500 },
   });
+  world.advance(1);
   const urgent = await agent.request({
     ...{ action: 'payout.send', resource: 'account:supplier', expires_in: HOUR, scope: { max_amount: 1 } },
     preview: { title: 'Pay invoice 118', fields: [{ label: 'Amount', value: '240 EUR', kind: 'money' }] },
@@ -51,6 +52,11 @@ it('lists what waits, the request that expires first at the top, with agent, act
   expect(page.text).toContain('<title>(2) Inbox');
   expect(readLinks(page.text)).toContain(`/console/permissions/${urgent.id}`);
   expect(page.cost.trips).toBeLessThanOrEqual(2);
+  expect(listed((await browser.get('/console?order=newest')).text)).toEqual([urgent.id, slow.id]);
+  world.advance(1);
+  const newest = await agent.request({ expires_in: 3 * HOUR });
+  expect(listed((await browser.get('/console')).text)).toEqual([urgent.id, slow.id, newest.id]);
+  expect(listed((await browser.get('/console?order=newest')).text)).toEqual([newest.id, urgent.id, slow.id]);
 });
 
 it('says why a request is in the inbox, and counts only what the reader may decide', async () => {
@@ -119,6 +125,8 @@ it('costs the same whether 60 or 3,000 requests wait, and has a next page', asyn
   console.log('SECOND', next, second.text.slice(1500, 4000));
   expect(listed(second.text).length).toBe(50);
   expect(listed(second.text).filter((id) => listed(many.text).includes(id))).toEqual([]);
+  const newest = await browser.get('/console?order=newest');
+  expect(newest.cost.read).toBeLessThanOrEqual(few.cost.read + 5);
 });
 
 it('denies several at once, and names those that were decided meanwhile', async () => {

@@ -1,6 +1,6 @@
 import { PERMISSION_STATUSES, type PermissionStatus } from '../../db/schema';
 import { listPermissions } from '../../permissions/list';
-import { listWaiting } from '../../permissions/list-waiting';
+import { listWaiting, type WaitingOrder } from '../../permissions/list-waiting';
 import type { Permission } from '../../permissions/permission';
 import { batchReads } from '../frame/batched-reader';
 import { loadNames, type Names } from '../frame/names';
@@ -42,8 +42,9 @@ async function showWaiting(c: ConsoleContext): Promise<Response> {
   const { context: signedIn } = c.var.signedIn;
   const context = { ...signedIn, reader: batchReads(signedIn.reader) };
   const filters = readFilters(c);
+  const order = c.req.query('order') === 'newest' ? 'newest' : 'urgent';
   const [page, names] = await Promise.all([
-    listWaiting(context, { limit: LIMIT, ...filters }),
+    listWaiting(context, { limit: LIMIT, ...filters, order }),
     loadNames(context, ['people', 'agents', 'policies']),
   ]);
   const address = new URL(c.req.url);
@@ -58,8 +59,8 @@ async function showWaiting(c: ConsoleContext): Promise<Response> {
       ) : (
         <>
           <p class="soft">
-            {mine === 0 ? 'None of these waits for you.' : `${count} ${mine === 1 ? 'waits' : 'wait'} for you.`} The one
-            that expires first is at the top.
+            {mine === 0 ? 'None of these waits for you.' : `${count} ${mine === 1 ? 'waits' : 'wait'} for you.`}{' '}
+            <Order order={order} address={address} />
           </p>
           <WaitingList
             requests={page.data}
@@ -81,11 +82,25 @@ async function showWaiting(c: ConsoleContext): Promise<Response> {
         <Views current="pending" address={address} />
         <AgentFilter address={address} names={names} current={filters.agent_id} />
         {list}
-        <NextPage page={page} address={address} label="More urgent ones are above: show the next" />
+        <NextPage page={page} address={address} label="Next requests" />
         <Keys />
       </>
     ),
   });
+}
+
+/** Says in which order the requests are, with a link to the other one. */
+function Order({ order, address }: { order: WaitingOrder; address: URL }) {
+  const other = (order: string | null) => withParameters(address, { order, cursor: null, part: null });
+  return order === 'newest' ? (
+    <>
+      The newest is at the top. <a href={other(null)}>Show the most urgent first</a>
+    </>
+  ) : (
+    <>
+      The one that expires first is at the top. <a href={other('newest')}>Show the newest first</a>
+    </>
+  );
 }
 
 function inboxTitle(count: string): string {
