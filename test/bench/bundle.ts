@@ -10,7 +10,7 @@ const RUNS = 5;
 
 /**
  * Builds the bundle that would be deployed, and measures the part of it that runs at the start. Both parts are in one
- * file, so the size of the first is computed from its share. The rest runs only for a Parquet file, a PDF or a sign-in.
+ * file, so the size of the first is computed from its share. The rest runs only for the console, a Parquet file or a PDF.
  */
 export async function measureBundle(report: Report, state: string): Promise<void> {
   report.heading('The bundle');
