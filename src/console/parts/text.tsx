@@ -25,6 +25,11 @@ export function showUnseen(text: string): Child[] {
   return parts;
 }
 
+/** A text in one line of plain text as pages show it: each unseen character is its code point. */
+export function visibleText(text: string): string {
+  return text.replace(UNSEEN, nameOf).replace(/\s+/g, ' ').trim().normalize();
+}
+
 function nameOf(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }

@@ -1,0 +1,27 @@
+import { Secret } from './secret';
+
+/** A request that needs no preparation, as JSON without quotes that a shell would interpret. */
+const REQUEST = { action: 'demo.greet', resource: 'demo:first', reason: 'My first request' };
+
+/** Three lines of code that send a first request with the key of a new agent. */
+export function FirstRequest({ apiKey, origin }: { apiKey: string; origin: string }) {
+  const address = `${origin}/v1/permissions`;
+  const body = JSON.stringify(REQUEST);
+  const curl = `curl ${address} \\
+  -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' \\
+  -d '${body}'`;
+  const script = `const headers = { Authorization: 'Bearer ${apiKey}', 'Content-Type': 'application/json' };
+const body = JSON.stringify(${body});
+console.log(await (await fetch('${address}', { method: 'POST', headers, body })).json());`;
+  return (
+    <section class="card" aria-labelledby="first-title">
+      <h2 id="first-title">Its first request</h2>
+      <p>Run these lines in a terminal. The request then waits in the inbox, unless a policy decides it at once.</p>
+      <Secret text={curl} label="First request with curl" />
+      <details>
+        <summary>The same in JavaScript</summary>
+        <Secret text={script} label="First request in JavaScript" />
+      </details>
+    </section>
+  );
+}
