@@ -1,4 +1,4 @@
-import { Secret } from './secret';
+import { ToCopy } from './to-copy';
 
 /** A request that needs no preparation, as JSON without quotes that a shell would interpret. */
 const REQUEST = { action: 'demo.greet', resource: 'demo:first', reason: 'My first request' };
@@ -7,8 +7,8 @@ const REQUEST = { action: 'demo.greet', resource: 'demo:first', reason: 'My firs
 export function FirstRequest({ apiKey, origin }: { apiKey: string; origin: string }) {
   const address = `${origin}/v1/permissions`;
   const body = JSON.stringify(REQUEST);
-  const curl = `curl ${address} \\
-  -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' \\
+  const curl = `curl ${address} -H 'Content-Type: application/json' \\
+  -H 'Authorization: Bearer ${apiKey}' \\
   -d '${body}'`;
   const script = `const headers = { Authorization: 'Bearer ${apiKey}', 'Content-Type': 'application/json' };
 const body = JSON.stringify(${body});
@@ -17,10 +17,10 @@ console.log(await (await fetch('${address}', { method: 'POST', headers, body }))
     <section class="card" aria-labelledby="first-title">
       <h2 id="first-title">Its first request</h2>
       <p>Run these lines in a terminal. The request then waits in the inbox, unless a policy decides it at once.</p>
-      <Secret text={curl} label="First request with curl" />
+      <ToCopy id="curl" text={curl} label="First request with curl" />
       <details>
         <summary>The same in JavaScript</summary>
-        <Secret text={script} label="First request in JavaScript" />
+        <ToCopy id="javascript" text={script} label="First request in JavaScript" />
       </details>
     </section>
   );

@@ -6,7 +6,7 @@ import { visibleText, Written } from '../parts/text';
 import type { ConsoleContext } from '../session/access';
 import { AgentFields, loadOwners } from './fields';
 import { FirstRequest } from './first-request';
-import { Secret } from './secret';
+import { ToCopy } from './to-copy';
 
 /** Shows the form that registers an agent. */
 export function showRegistration(c: ConsoleContext): Promise<Response> {
@@ -32,13 +32,12 @@ export async function registerAgent(c: ConsoleContext): Promise<Response> {
             <Written text={agent.name} /> is registered
           </>
         ),
-        isNarrow: true,
         children: (
           <>
             <section class="card" aria-labelledby="key-title">
               <h2 id="key-title">Its key</h2>
               <p>Copy it now: it is shown only this once. With it a program asks for permission as this agent.</p>
-              <Secret text={agent.api_key} label="Key" />
+              <ToCopy id="key" text={agent.api_key} label="Key" />
             </section>
             <FirstRequest apiKey={agent.api_key} origin={c.var.config.publicUrl} />
             <p class="actions">

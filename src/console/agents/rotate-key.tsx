@@ -4,7 +4,7 @@ import { sendPage } from '../frame/page';
 import { visibleText, Written } from '../parts/text';
 import { Time } from '../parts/time';
 import { type AgentContext, requireAgent } from './agent';
-import { Secret } from './secret';
+import { ToCopy } from './to-copy';
 
 /** Gives an agent a new key, and shows it this once, with what becomes of the old one. */
 export async function rotateKey(c: AgentContext): Promise<Response> {
@@ -25,7 +25,7 @@ export async function rotateKey(c: AgentContext): Promise<Response> {
       <>
         <section class="card" aria-label="The new key">
           <p>Copy it now: it is shown only this once.</p>
-          <Secret text={api_key} label="Key" />
+          <ToCopy id="key" text={api_key} label="Key" />
           {input.grace_period === 0 ? (
             <p>All older keys have ended. The agent is refused until it has the new one.</p>
           ) : (

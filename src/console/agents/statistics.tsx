@@ -75,7 +75,7 @@ export function Statistics({ id, statistics, scopes, now }: StatisticsProps) {
         />
       </div>
       {scopes.includes('permissions:read') && (
-        <p class="hint">An outcome opens all requests of the agent that have it, older ones too.</p>
+        <p class="hint">Each outcome links to all such requests of the agent, also to those before this time.</p>
       )}
     </section>
   );
