@@ -190,12 +190,13 @@ describe('the page of an agent', () => {
     await agent.request();
     const { text } = await load(browser, path);
     const [requests = '', tokens = ''] = text.split('<figure class="chart">').slice(1);
-    const bars = (chart: string) => [...chart.matchAll(/aria-label="(\w[^"]*: [^"]*)"/g)].map(([, label]) => label);
+    const bars = (chart: string) =>
+      [...chart.matchAll(/<span>([^<]*)<\/span> <span>([^<]*)<\/span>/g)].map(([, label, text]) => `${label}: ${text}`);
     const rows = (chart: string) =>
       [...chart.matchAll(/<th scope="row"><a[^>]*>(.*?)<\/a><\/th><td>(\d+)/g)].map(([, ...row]) => row.join(' '));
     expect(bars(requests)).toEqual(['Approved: 2 (50%)', 'Denied: 1 (25%)', 'Waiting: 1 (25%)', 'Expired: 0 (0%)']);
     expect(rows(requests)).toEqual(['Approved 2', 'Denied 1', 'Waiting 1', 'Expired 0']);
-    expect([...requests.matchAll(/class="length"[^>]* width="([\d.]+)%"/g)].map(([, width]) => width)).toEqual([
+    expect([...requests.matchAll(/<rect width="([\d.]+)%"/g)].map(([, width]) => width)).toEqual([
       '100',
       '50',
       '50',
@@ -208,7 +209,7 @@ describe('the page of an agent', () => {
     expect(links(tokens)[1]).toBe(`/console/audit?agent_id=${agent.id}&event_type=use&start_date=2026-02-11`);
     expect((await load(browser, inbox('status=denied&'))).text).toContain(id);
     const longer = await load(browser, `${path}?period=60d`);
-    expect(longer.text).toContain('Approved: 3 (60%)');
+    expect(longer.text).toContain('<span>Approved</span> <span>3 (60%)</span>');
     expect(longer.text).toMatch(/aria-current="page">60 days/);
     expect((await load(browser, `${path}?period=7h`)).text).toContain('start_date=2026-03-12T05%3A00%3A00.000Z');
     world.advance(2 * DAY);

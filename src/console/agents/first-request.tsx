@@ -1,6 +1,6 @@
 import { ToCopy } from './to-copy';
 
-/** A request that needs no preparation, as JSON without quotes that a shell would interpret. */
+/** A request that needs no preparation. Its JSON has no single quote, which would end the text in the shell. */
 const REQUEST = { action: 'demo.greet', resource: 'demo:first', reason: 'My first request' };
 
 /** Three lines of code that send a first request with the key of a new agent. */
@@ -10,9 +10,15 @@ export function FirstRequest({ apiKey, origin }: { apiKey: string; origin: strin
   const curl = `curl ${address} -H 'Content-Type: application/json' \\
   -H 'Authorization: Bearer ${apiKey}' \\
   -d '${body}'`;
-  const script = `const headers = { Authorization: 'Bearer ${apiKey}', 'Content-Type': 'application/json' };
-const body = JSON.stringify(${body});
-console.log(await (await fetch('${address}', { method: 'POST', headers, body })).json());`;
+  const script = `const response = await fetch('${address}', {
+  method: 'POST',
+  headers: {
+    Authorization: 'Bearer ${apiKey}',
+    'Content-Type': 'application/json',
+  },
+  body: JSON.stringify(${body}),
+});
+console.log(await response.json());`;
   return (
     <section class="card" aria-labelledby="first-title">
       <h2 id="first-title">Its first request</h2>

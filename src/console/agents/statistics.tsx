@@ -42,15 +42,17 @@ export function Statistics({ id, statistics, scopes, now }: StatisticsProps) {
           </a>
         ))}
       </nav>
-      <p>
-        It made <strong>{total.toLocaleString('en')}</strong> {total === 1 ? 'request' : 'requests'}.
-        {approved_requests > 0 && (
-          <>
-            {' '}
-            Those that were approved waited <strong>{duration(avg_approval_time_ms)}</strong> on average.
-          </>
-        )}
-      </p>
+      {total > 0 && (
+        <p>
+          It made <strong>{total.toLocaleString('en')}</strong> {total === 1 ? 'request' : 'requests'}.
+          {approved_requests > 0 && (
+            <>
+              {' '}
+              Those that were approved waited <strong>{duration(avg_approval_time_ms)}</strong> on average.
+            </>
+          )}
+        </p>
+      )}
       <div class="charts">
         <BarChart
           title="What became of its requests"
@@ -74,7 +76,7 @@ export function Statistics({ id, statistics, scopes, now }: StatisticsProps) {
           ]}
         />
       </div>
-      {scopes.includes('permissions:read') && (
+      {total > 0 && scopes.includes('permissions:read') && (
         <p class="hint">Each outcome links to all such requests of the agent, also to those before this time.</p>
       )}
     </section>

@@ -20,13 +20,7 @@ interface BarChartProps {
   nothing: string;
 }
 
-// Lengths in the size of the text, so that the chart grows with it.
-const ROW = 2.75;
-const BASELINE = 1.1;
-const TOP = 1.6;
-const THICKNESS = 0.625;
-
-/** Horizontal bars, each with its label and value above it and leading to what it counts. The same numbers follow as a table. */
+/** Horizontal bars, each below its label and value, which lead to what it counts. The same numbers follow as a table. */
 export function BarChart({ title, columns, bars, nothing }: BarChartProps) {
   const greatest = Math.max(0, ...bars.map(({ value }) => value));
   const percent = scaleLinear([0, greatest], [0, 100]);
@@ -39,29 +33,20 @@ export function BarChart({ title, columns, bars, nothing }: BarChartProps) {
         <p class="soft">{nothing}</p>
       ) : (
         <>
-          <svg aria-label={title} width="100%" height={`${bars.length * ROW}em`}>
-            {bars.map(({ label, value, text = value.toLocaleString('en'), href }, index) => {
-              const y = index * ROW;
+          <ul>
+            {bars.map(({ label, value, text = value.toLocaleString('en'), href }) => {
               const row = (
                 <>
-                  <rect class="row" y={`${y}em`} width="100%" height={`${ROW - 0.25}em`} />
-                  <text y={`${y + BASELINE}em`}>{label}</text>
-                  <text x="100%" y={`${y + BASELINE}em`} text-anchor="end">
-                    {text}
-                  </text>
-                  <rect class="track" y={`${y + TOP}em`} width="100%" height={`${THICKNESS}em`} />
-                  <rect class="length" y={`${y + TOP}em`} width={`${percent(value)}%`} height={`${THICKNESS}em`} />
+                  <span>{label}</span> <span>{text}</span>
+                  <svg width="100%" height="0.625em" aria-hidden="true">
+                    <rect class="track" width="100%" height="100%" />
+                    <rect width={`${percent(value)}%`} height="100%" />
+                  </svg>
                 </>
               );
-              return href ? (
-                <a href={href} aria-label={`${label}: ${text}`}>
-                  {row}
-                </a>
-              ) : (
-                <g>{row}</g>
-              );
+              return <li>{href ? <a href={href}>{row}</a> : row}</li>;
             })}
-          </svg>
+          </ul>
           <details>
             <summary>As a table</summary>
             <Table caption={title} columns={columns}>
