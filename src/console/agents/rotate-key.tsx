@@ -11,7 +11,8 @@ export async function rotateKey(c: AgentContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const { id, name } = requireAgent(c);
   const form = await readForm(c);
-  const input = validate(KeyRotation(), { grace_period: Number(form.text('grace_period')) });
+  const seconds = form.text('grace_period');
+  const input = validate(KeyRotation(), { grace_period: seconds === '' ? undefined : Number(seconds) });
   const { api_key, old_key_expires_at } = await rotateAgentKey(context, { id, ...input });
   return sendPage(c, {
     title: `A new key for ${visibleText(name)}`,
