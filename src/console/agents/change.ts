@@ -12,11 +12,9 @@ export async function editAgent(c: AgentContext): Promise<Response> {
   const { id, name, description = '', owner_id, updated_at } = requireAgent(c);
   const form = await readForm(c);
   const present = { name, description, owner_id: owner_id ?? '' };
-  const differing = Object.entries(present)
-    .map(([field, value]) => [field, form.text(field), value] as const)
-    .filter(([, typed, value]) => typed !== value)
-    .map(([field, typed]) => [field, typed] as const);
+  const differing = Object.entries(present).filter(([field, value]) => form.text(field) !== value);
   if (differing.length > 0) {
+    const fields = Object.fromEntries(differing.map(([field]) => [field, form.text(field)]));
     try {
       if (form.text('updated_at') !== updated_at) {
         throw new Problem(
@@ -24,7 +22,7 @@ export async function editAgent(c: AgentContext): Promise<Response> {
           'The agent was changed since you opened the page. Check your changes and save again.',
         );
       }
-      await updateAgent(c.var.signedIn.context, { id, ...validate(AgentUpdate(), Object.fromEntries(differing)) });
+      await updateAgent(c.var.signedIn.context, { id, ...validate(AgentUpdate(), fields) });
     } catch (error) {
       return sendAgent(c, { form: 'edit', refusal: refusalOf(error), typed: form.typed });
     }

@@ -10,7 +10,7 @@ import { ToCopy } from './to-copy';
 
 /** Shows the form that registers an agent. */
 export function showRegistration(c: ConsoleContext): Promise<Response> {
-  return sendForm(c, { owner_id: c.var.signedIn.context.principal.member.id });
+  return sendForm(c, {});
 }
 
 /** Registers an agent, and shows its key this once, with the code that sends a first request. */
@@ -18,11 +18,12 @@ export async function registerAgent(c: ConsoleContext): Promise<Response> {
   const { context } = c.var.signedIn;
   const form = await readForm(c);
   try {
-    const { csrf: _, ...fields } = form.typed;
-    const agent = await createAgent(
-      context,
-      validate(AgentCreation(), { ...fields, owner_id: fields.owner_id || undefined }),
-    );
+    const fields = {
+      name: form.text('name'),
+      description: form.text('description'),
+      owner_id: form.text('owner_id') || undefined,
+    };
+    const agent = await createAgent(context, validate(AgentCreation(), fields));
     return sendPage(
       c,
       {
