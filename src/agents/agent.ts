@@ -1,13 +1,16 @@
 import { and, eq, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { agents } from '../db/schema';
+import { ConstraintError, type Reader } from '../db/database';
+import { agents, members } from '../db/schema';
+import { invalidRequest } from '../errors';
+import type { RequestContext } from '../http/context';
 import { EXAMPLE, exampleId } from '../http/examples';
-import { jsonObject, text } from '../http/fields';
+import { idText, jsonObject, text } from '../http/fields';
 import { idField, objectField, timeField } from '../http/response-fields';
 import { displayPrefix } from '../lib/credential';
 import { lazy } from '../lib/lazy';
 import { formatTime, formatTimeOrNull } from '../lib/time';
-import type { Id } from '../lib/typeid';
+import { type Id, parseId } from '../lib/typeid';
 
 type AgentRow = Omit<InferSelectModel<typeof agents>, 'number' | 'account'>;
 
@@ -52,6 +55,7 @@ export const agentFields = lazy(() => ({
   name: text(1, 255),
   description: text(0, 2_000),
   metadata: jsonObject('Free-form data, returned unchanged.', 16 * 1024),
+  owner_id: idText('member', 'must be the id of a member'),
 }));
 
 export function presentAgent(row: AgentRow): Agent {
@@ -69,8 +73,14 @@ export function presentAgent(row: AgentRow): Agent {
   };
 }
 
+/** The preload of the agent in the path. */
+export async function agentInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
+  const id = parseId('agent', c.req.param('id') ?? '');
+  return { agent: id && reader.select().from(agents).where(isAgentWithId(owner, id)) };
+}
+
 /** The condition that finds an agent of an account. */
-export function isAgentWithId(account: number, id: Id<'agent'>) {
+export function isAgentWithId(account: number | SQL<number>, id: Id<'agent'>) {
   return and(eq(agents.account, account), eq(agents.id, id));
 }
 
@@ -82,4 +92,23 @@ export function accountOfAgentSql(account: number, id: Id<'agent'>): SQL<number>
 /** The agent's number, as SQL that yields NULL in the same case. */
 export function agentNumberSql(account: number, id: Id<'agent'>): SQL<number> {
   return sql<number>`(select ${agents.number} from ${agents} where ${isAgentWithId(account, id)})`;
+}
+
+/**
+ * The name of an agent as SQL: NULL, which the column refuses, unless the member who is to own the agent is active.
+ * @param name the present name, if it does not change
+ */
+export function nameIfActiveOwner(
+  account: number,
+  owner: Id<'member'>,
+  name: string | typeof agents.name,
+): SQL<string> {
+  const isActive = and(eq(members.account, account), eq(members.id, owner), eq(members.status, 'active'));
+  return sql<string>`iif(exists (select 1 from ${members} where ${isActive}), ${name}, null)`;
+}
+
+/** Throws `invalid_request` if a change failed because {@link nameIfActiveOwner} was NULL. */
+export function refuseInactiveOwner(error: unknown): void {
+  if (!(error instanceof ConstraintError) || error.subject !== 'agents.name') return;
+  throw invalidRequest([{ path: 'body.owner_id', message: 'must be the id of an active member of the account' }]);
 }

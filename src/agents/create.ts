@@ -11,18 +11,29 @@ import { EXAMPLE } from '../http/examples';
 import { body, noQuery } from '../http/input';
 import { answer, created, operation } from '../http/operation';
 import { lazy } from '../lib/lazy';
-import { Agent, agentFields, agentNumberSql, exampleAgent, presentAgent } from './agent';
+import {
+  Agent,
+  agentFields,
+  agentNumberSql,
+  exampleAgent,
+  nameIfActiveOwner,
+  presentAgent,
+  refuseInactiveOwner,
+} from './agent';
 import { agentKeyField, makeAgentKey } from './agent-key';
 
 /** The greatest number of agents of an account. */
 export const MAX_AGENTS = 10_000;
 
-const AgentCreation = lazy(() =>
+export const AgentCreation = lazy(() =>
   z
     .strictObject({
       name: agentFields().name,
       description: agentFields().description.optional(),
       metadata: agentFields().metadata.default({}),
+      owner_id: agentFields().owner_id.optional().meta({
+        description: 'The active member who is responsible for it; by default the one who registers it.',
+      }),
     })
     .meta({
       id: 'AgentCreation',
@@ -44,7 +55,8 @@ export type CreatedAgent = z.output<ReturnType<typeof CreatedAgent>>;
 
 /**
  * Creates an agent, and returns it with its first key.
- * @throws Problem `conflict` if the account has the maximum number of agents
+ * @throws Problem `conflict` if the account has the maximum number of agents; `invalid_request` for an owner who is not an
+ *   active member
  */
 export async function createAgent(
   context: UserContext,
@@ -60,28 +72,30 @@ export async function createAgent(
     keyPrefix: prefix,
     metadata: input.metadata,
     isActive: true,
-    owner: member?.id ?? null,
+    owner: input.owner_id ?? member?.id ?? null,
     lastActivityAt: null,
     createdAt: now,
     updatedAt: now,
   };
   // NULL, which the column refuses, if the account is deleted or has the maximum number of agents.
-  const owner = sql`(
+  const number = sql`(
     select number from ${accounts} where number = ${account.number}
       and not exists (select 1 from ${agents} where account = ${account.number} limit 1 offset ${MAX_AGENTS - 1})
   )`;
+  const name = input.owner_id ? nameIfActiveOwner(account.number, input.owner_id, row.name) : row.name;
   const { last_activity_at: _, ...agent } = presentAgent(row);
   const created = { ...agent, api_key: key };
   try {
     await context.ledger.change({
       record: userActivity(context, 'agent.created', row.id),
       changes: (write) => [
-        write.insert(agents).values({ ...row, account: owner }),
+        write.insert(agents).values({ ...row, account: number, name }),
         write.insert(agentKeys).values({ hash, agent: agentNumberSql(account.number, row.id), createdAt: now }),
       ],
       answer: { value: created, subject: row.id },
     });
   } catch (error) {
+    refuseInactiveOwner(error);
     if (!(error instanceof ConstraintError)) throw error;
     throw new Problem('conflict', `The account has ${MAX_AGENTS} agents, the maximum. Delete one first.`);
   }

@@ -18,7 +18,7 @@ import { agentNumberSql, isAgentWithId } from './agent';
 const MAX_DAYS = 365;
 const MAX_HOURS = 720;
 
-const AgentStatisticsQuery = lazy(() =>
+export const AgentStatisticsQuery = lazy(() =>
   z.strictObject({
     period: z
       .string()
@@ -132,7 +132,7 @@ export async function getAgentStatistics(
  * Parses a period: its unit, the milliseconds of one unit, and the number of its first day or hour, counted from the
  * epoch. The last day is today; the last hour is the one before the current hour.
  */
-function parsePeriod(period: string, now: number) {
+export function parsePeriod(period: string, now: number) {
   const count = Number.parseInt(period, 10);
   return period.endsWith('d')
     ? ({ unit: 'day', unitLength: DAY, from: Math.floor(now / DAY) - count + 1 } as const)

@@ -18,7 +18,7 @@ import type { Id } from '../lib/typeid';
 import { accountOfAgentSql, agentNumberSql, isAgentWithId } from './agent';
 import { agentKeyField, makeAgentKey } from './agent-key';
 
-const KeyRotation = lazy(() =>
+export const KeyRotation = lazy(() =>
   z
     .strictObject({
       grace_period: wholeNumber(0, 2_592_000)

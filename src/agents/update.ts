@@ -1,30 +1,35 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { ConstraintError } from '../db/database';
-import { agents, members } from '../db/schema';
-import { invalidRequest, notFound } from '../errors';
+import { agents } from '../db/schema';
+import { notFound } from '../errors';
 import { userAccess } from '../http/access';
 import { asNotFound, userActivity } from '../http/activity';
 import type { UserContext } from '../http/context';
-import { idText } from '../http/fields';
 import { atLeastOneField, body, noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
 import { lazy } from '../lib/lazy';
 import type { Id } from '../lib/typeid';
-import { Agent, accountOfAgentSql, agentFields, isAgentWithId, presentAgent } from './agent';
+import {
+  Agent,
+  accountOfAgentSql,
+  agentFields,
+  isAgentWithId,
+  nameIfActiveOwner,
+  presentAgent,
+  refuseInactiveOwner,
+} from './agent';
 
-const AgentUpdate = lazy(() =>
+export const AgentUpdate = lazy(() =>
   atLeastOneField(
     z.strictObject({
       name: agentFields().name.optional(),
       description: agentFields().description.nullish(),
       metadata: agentFields().metadata.optional(),
       is_active: z.boolean().optional(),
-      owner_id: idText('member', 'must be the id of a member').optional().meta({
-        description: 'The active member who is responsible for it from now on.',
-      }),
+      owner_id: agentFields()
+        .owner_id.optional()
+        .meta({ description: 'The active member who is responsible for it from now on.' }),
     }),
   ).meta({ id: 'AgentUpdate', examples: [{ description: null, metadata: { team: 'sales' } }] }),
 );
@@ -40,7 +45,7 @@ export async function updateAgent(
   const account = context.principal.account.number;
   const owner = fields.owner_id;
   const columns = {
-    name: owner ? ifActiveMember(account, owner, fields.name) : fields.name,
+    name: owner ? nameIfActiveOwner(account, owner, fields.name ?? agents.name) : fields.name,
     description: fields.description === '' ? null : fields.description,
     metadata: fields.metadata,
     isActive: fields.is_active,
@@ -55,22 +60,11 @@ export async function updateAgent(
       answer: null,
     })
     .catch((error: unknown) => {
-      if (error instanceof ConstraintError && error.subject === 'agents.name') {
-        throw invalidRequest([{ path: 'body.owner_id', message: 'must be the id of an active member of the account' }]);
-      }
+      refuseInactiveOwner(error);
       return asNotFound('agent')(error);
     });
   if (!row) throw notFound('agent');
   return presentAgent(row);
-}
-
-/**
- * The new name of an agent, or its present one, as SQL: NULL, which the column refuses, unless the member who is to own
- * the agent is active.
- */
-function ifActiveMember(account: number, owner: Id<'member'>, name: string | undefined): SQL {
-  const isActive = and(eq(members.account, account), eq(members.id, owner), eq(members.status, 'active'));
-  return sql`iif(exists (select 1 from ${members} where ${isActive}), ${name ?? agents.name}, null)`;
 }
 
 export const updateAgentRoute = new Hono().put(

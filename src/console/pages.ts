@@ -1,7 +1,13 @@
 import { Hono } from 'hono';
+import { agentInPath } from '../agents/agent';
 import { sendAsset } from '../http/asset';
 import type { AppEnv } from '../http/context';
 import { permissionInPath } from '../permissions/permission';
+import { showAgent } from './agents/agent';
+import { showAgents } from './agents/agent-list';
+import { editAgent, removeAgent, switchAgent } from './agents/change';
+import { registerAgent, showRegistration } from './agents/register';
+import { rotateKey } from './agents/rotate-key';
 import { answerConsoleError } from './frame/error-page';
 import { denySeveral } from './inbox/deny-several';
 import { showInbox } from './inbox/inbox';
@@ -34,5 +40,13 @@ export const pages = new Hono<AppEnv>()
     sendStatement,
   )
   .post('/console/permissions/:id/revoke', consoleRoute, consoleAccess('permissions:decide', permissionInPath), revoke)
+  .get('/console/agents', consoleRoute, consoleAccess('agents:read'), showAgents)
+  .post('/console/agents', consoleRoute, consoleAccess('agents:write'), registerAgent)
+  .get('/console/agents/new', consoleRoute, consoleAccess('agents:write'), showRegistration)
+  .get('/console/agents/:id', consoleRoute, consoleAccess('agents:read', agentInPath), showAgent)
+  .post('/console/agents/:id', consoleRoute, consoleAccess('agents:write', agentInPath), editAgent)
+  .post('/console/agents/:id/switch', consoleRoute, consoleAccess('agents:write'), switchAgent)
+  .post('/console/agents/:id/rotate-key', consoleRoute, consoleAccess('agents:write', agentInPath), rotateKey)
+  .post('/console/agents/:id/delete', consoleRoute, consoleAccess('agents:write', agentInPath), removeAgent)
   .get('/console/assets/:file', consoleRoute, (c) => sendAsset(c, new URL(c.req.url), ASSET_HEADERS))
   .onError(answerConsoleError);

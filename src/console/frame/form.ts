@@ -19,7 +19,9 @@ export interface Form {
 /** Reads the form of a request. */
 export async function readForm(c: Pick<ConsoleContext, 'req'>): Promise<Form> {
   const body = await c.req.parseBody({ all: true });
-  const all = (name: string) => [body[name] ?? []].flat().filter((value) => typeof value === 'string');
+  // Browsers send each line break as CR LF.
+  const all = (name: string) =>
+    [body[name] ?? []].flat().flatMap((value) => (typeof value === 'string' ? value.replaceAll('\r\n', '\n') : []));
   return {
     text: (name) => all(name)[0] ?? '',
     list: all,

@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import { createContext, useContext } from 'hono/jsx';
 import type { AppEnv } from '../../http/context';
 import { toBase64Url } from '../../lib/bytes';
-import { plainText } from '../parts/text';
+import { visibleText } from '../parts/text';
 import type { SignedIn } from '../session/access';
 import { Navigation } from './navigation';
 
@@ -130,7 +130,7 @@ function Page({
           content='{"extensions":"hx-csp","includeIndicatorCSS":false,"history":false,"noSwap":[204,304,"4xx","5xx"]}'
         />
         {signedIn && <meta name="csrf-token" content={signedIn.csrf} />}
-        <title>{`${plainText(title)} · Countersign`}</title>
+        <title>{`${visibleText(title)} · Countersign`}</title>
         <link rel="icon" href="/console/assets/favicon.svg" />
         <link rel="stylesheet" href="/console/assets/console.css" />
         {signedIn && <script nonce={nonce} src="/console/assets/htmx.js" defer></script>}

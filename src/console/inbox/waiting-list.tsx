@@ -3,7 +3,7 @@ import type { WaitingRequest } from '../../permissions/list-waiting';
 import type { Names } from '../frame/names';
 import { CsrfField } from '../frame/page';
 import { limitTexts } from '../parts/limits';
-import { Code, Named, plainText, Written } from '../parts/text';
+import { Code, Named, visibleText, Written } from '../parts/text';
 import { TimeLeft } from '../parts/time';
 
 interface WaitingListProps {
@@ -58,7 +58,7 @@ function WaitingRow({ request, names, now, member, mayDecide }: WaitingRowProps)
           type="checkbox"
           name="id"
           value={id}
-          aria-label={plainText(`Check to deny: ${title ?? action} of ${agentName}`)}
+          aria-label={visibleText(`Check to deny: ${title ?? action} of ${agentName}`)}
         />
       )}
       <div class="what">

@@ -11,13 +11,13 @@ interface FormProps {
   id?: string;
 }
 
-/** A form that changes something, with the CSRF token. After a refusal it says why. */
+/** A form that changes something, with the CSRF token. After a refusal it says why, where the reader then is. */
 export function Form({ action, children, refusal, class: className, id }: FormProps) {
   return (
     <form method="post" action={action} class={className} id={id}>
       <CsrfField />
       {refusal && (
-        <p class="notice bad" role="alert">
+        <p class="notice bad" role="alert" tabindex={-1} autofocus>
           {refusal.detail}
         </p>
       )}

@@ -43,9 +43,9 @@ export function showUnseen(text: string): Child[] {
   return parts;
 }
 
-/** A text for places without markup, such as the title of the page: each unseen character is its code point. */
-export function plainText(text: string): string {
-  return text.replaceAll(UNSEEN, (character) => ` ${nameOf(character)} `);
+/** A text in one line of plain text as pages show it: each unseen character is its code point. */
+export function visibleText(text: string): string {
+  return text.replace(UNSEEN, nameOf).replace(/\s+/g, ' ').trim().normalize();
 }
 
 function nameOf(character: string): string {

@@ -1,5 +1,5 @@
 import type { Preview } from '../../permissions/preview';
-import { plainText, Written, WrittenText } from '../parts/text';
+import { visibleText, Written, WrittenText } from '../parts/text';
 
 type Block = NonNullable<Preview['blocks']>[number];
 
@@ -21,14 +21,14 @@ export function PreviewCard({ preview }: { preview: Preview }) {
                 <Written text={label} />
               </dt>
               <dd class={kind}>
-                <WrittenText text={value} label={plainText(label)} />
+                <WrittenText text={value} label={visibleText(label)} />
               </dd>
             </>
           ))}
         </dl>
       )}
       {blocks.map((block, index) => (
-        <PreviewBlock block={block} label={plainText(block.title ?? `Text ${index + 1}`)} />
+        <PreviewBlock block={block} label={visibleText(block.title ?? `Text ${index + 1}`)} />
       ))}
     </section>
   );

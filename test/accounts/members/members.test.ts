@@ -265,12 +265,14 @@ describe('a member', () => {
     expect((await by(account, made.token)('DELETE', `/v1/me/tokens/${made.id}`)).status).toBe(204);
   });
 
-  it('registers agents as their owner, and can hand them over to another active member', async () => {
+  it('registers agents as their owner or for another active member, and can hand them over', async () => {
     const account = await new World().account();
     const [developer, other] = [await makeMember(account, 'developer'), await makeMember(account, 'auditor')];
     const as = by(account, developer.token);
     const { body: agent } = await as('POST', '/v1/agents', { name: 'Robot' });
     expect(agent.owner_id).toBe(developer.id);
+    const given = await as('POST', '/v1/agents', { name: 'Gift', owner_id: other.id });
+    expect([given.status, given.body.owner_id]).toEqual([201, other.id]);
     const path = `/v1/agents/${agent.id}`;
     expect((await as('PUT', path, { owner_id: other.id })).body.owner_id).toBe(other.id);
     expect((await as('PUT', path, { name: 'Droid' })).body.owner_id).toBe(other.id);
@@ -281,9 +283,14 @@ describe('a member', () => {
     const stranger = await makeMember(await account.world.account(), 'auditor');
     const unknown = 'member_01h455vb4pex5vsknk084sn02q';
     for (const owner_id of [invited.id, stranger.id, unknown, agent.id, null]) {
-      const answer = await as('PUT', path, { owner_id });
-      expect([...code(answer), answer.body.errors?.[0].path]).toEqual([400, 'invalid_request', 'body.owner_id']);
+      for (const answer of [
+        await as('PUT', path, { owner_id }),
+        await as('POST', '/v1/agents', { name: 'Lost', owner_id }),
+      ]) {
+        expect([...code(answer), answer.body.errors?.[0].path]).toEqual([400, 'invalid_request', 'body.owner_id']);
+      }
     }
+    expect((await as('GET', '/v1/agents')).body.data).toHaveLength(2);
     const missing = await as('PUT', '/v1/agents/agent_01h455vb4pex5vsknk084sn02q', { owner_id: other.id });
     expect(code(missing)).toEqual([404, 'not_found']);
     await account.must(204, 'DELETE', `/v1/members/${other.id}`);

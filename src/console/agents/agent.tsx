@@ -1,0 +1,107 @@
+import { type Agent, type agentInPath, presentAgent } from '../../agents/agent';
+import { AgentStatisticsQuery, getAgentStatistics } from '../../agents/get-statistics';
+import { notFound } from '../../errors';
+import { listPermissions } from '../../permissions/list';
+import { batchReads } from '../frame/batched-reader';
+import { validate } from '../frame/form';
+import { loadNames } from '../frame/names';
+import { sendPage } from '../frame/page';
+import { Badge } from '../parts/badge';
+import { Facts } from '../parts/list';
+import { Code, JsonText, Named, visibleText, Written } from '../parts/text';
+import { Time, TimeSince } from '../parts/time';
+import type { ConsoleContext } from '../session/access';
+import { loadOwners } from './fields';
+import { Manage, type RefusedForm } from './manage';
+import { RecentRequests } from './recent-requests';
+import { Statistics } from './statistics';
+
+export type AgentContext = ConsoleContext<Awaited<ReturnType<typeof agentInPath>>>;
+
+/** How many of its requests the page of an agent shows. */
+const RECENT = 5;
+
+/**
+ * The agent in the path.
+ * @throws Problem `not_found`
+ */
+export function requireAgent({ var: { loaded } }: AgentContext): Agent {
+  const row = loaded.agent?.[0];
+  if (!row) throw notFound('agent');
+  return presentAgent(row);
+}
+
+/** Shows an agent, with its statistics and what can be changed. */
+export function showAgent(c: AgentContext): Promise<Response> {
+  return sendAgent(c);
+}
+
+/** Answers with the page of the agent in the path, in which a form says why it was refused. */
+export async function sendAgent(c: AgentContext, refused?: RefusedForm): Promise<Response> {
+  const { context: signedIn } = c.var.signedIn;
+  const agent = requireAgent(c);
+  const { id, name, description, is_active, owner_id, last_activity_at, metadata } = agent;
+  const { period } = validate(AgentStatisticsQuery(), { period: c.req.query('period') || undefined });
+  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const { scopes } = signedIn.principal;
+  const now = signedIn.runtime.now();
+  const mayChange = scopes.includes('agents:write');
+  const [statistics, names, recent, owners] = await Promise.all([
+    getAgentStatistics(context, { id, period }),
+    loadNames(context, ['people']),
+    scopes.includes('permissions:read') ? listPermissions(context, { agent_id: id, limit: RECENT }) : null,
+    mayChange ? loadOwners(context) : [],
+  ]);
+  return sendPage(
+    c,
+    {
+      title: visibleText(name),
+      heading: <Written text={name} />,
+      children: (
+        <>
+          {description !== undefined && (
+            <p class="written">
+              <Written text={description} />
+            </p>
+          )}
+          <section class="card" aria-label="About the agent">
+            <Facts
+              facts={[
+                ['State', <Badge state={is_active ? 'on' : 'off'} />],
+                ['Owner', owner_id ? <Named id={owner_id} names={names} /> : 'Nobody'],
+                ['Last active', last_activity_at ? <TimeSince at={last_activity_at} now={now} /> : 'Never'],
+                ['Key begins with', <Code text={agent.api_key_prefix} />],
+              ]}
+            />
+          </section>
+          <div class={mayChange ? 'agent' : 'part'}>
+            <div class="about">
+              <Statistics {...{ id, statistics, scopes, now }} />
+              {recent && (
+                <RecentRequests
+                  agent={id}
+                  permissions={recent.data}
+                  now={now}
+                  maySeeLog={scopes.includes('audit:read')}
+                />
+              )}
+            </div>
+            {mayChange && <Manage {...{ agent, names, owners, refused }} />}
+          </div>
+          <details class="card">
+            <summary>For programs</summary>
+            <Facts
+              facts={[
+                ['Agent', <Code text={id} />],
+                ['Registered', <Time at={agent.created_at} />],
+                ['Changed', <Time at={agent.updated_at} />],
+              ]}
+            />
+            {Object.keys(metadata).length > 0 && <JsonText value={metadata} label="Metadata" />}
+          </details>
+        </>
+      ),
+    },
+    refused?.refusal.status,
+  );
+}

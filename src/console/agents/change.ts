@@ -1,0 +1,54 @@
+import { deleteAgent } from '../../agents/delete';
+import { AgentUpdate, updateAgent } from '../../agents/update';
+import { invalidRequest, Problem } from '../../errors';
+import { pathId } from '../../http/path-id';
+import { readForm, refusalOf, validate } from '../frame/form';
+import { visibleText } from '../parts/text';
+import type { ConsoleContext } from '../session/access';
+import { type AgentContext, requireAgent, sendAgent } from './agent';
+
+/** Changes what the form says differently about an agent, unless somebody changed the agent since the form was shown. */
+export async function editAgent(c: AgentContext): Promise<Response> {
+  const { id, name, description = '', owner_id, updated_at } = requireAgent(c);
+  const form = await readForm(c);
+  const present = { name, description, owner_id: owner_id ?? '' };
+  const differing = Object.entries(present).filter(([field, value]) => form.text(field) !== value);
+  if (differing.length > 0) {
+    const fields = Object.fromEntries(differing.map(([field]) => [field, form.text(field)]));
+    try {
+      if (form.text('updated_at') !== updated_at) {
+        throw new Problem(
+          'conflict',
+          'The agent was changed since you opened the page. Check your changes and save again.',
+        );
+      }
+      await updateAgent(c.var.signedIn.context, { id, ...validate(AgentUpdate(), fields) });
+    } catch (error) {
+      return sendAgent(c, { form: 'edit', refusal: refusalOf(error), typed: form.typed });
+    }
+  }
+  return c.redirect(`/console/agents/${id}`, 303);
+}
+
+/** Switches an agent on or off. */
+export async function switchAgent(c: ConsoleContext): Promise<Response> {
+  const id = pathId(c, 'agent');
+  const form = await readForm(c);
+  await updateAgent(c.var.signedIn.context, { id, is_active: form.text('is_active') === 'true' });
+  return c.redirect(`/console/agents/${id}`, 303);
+}
+
+/** Deletes an agent whose name was typed to confirm that. */
+export async function removeAgent(c: AgentContext): Promise<Response> {
+  const { id, name } = requireAgent(c);
+  const form = await readForm(c);
+  try {
+    if (visibleText(form.text('confirmation')) !== visibleText(name)) {
+      throw invalidRequest([{ path: 'body.confirmation', message: 'is not the name of the agent' }]);
+    }
+    await deleteAgent(c.var.signedIn.context, { id });
+  } catch (error) {
+    return sendAgent(c, { form: 'delete', refusal: refusalOf(error), typed: form.typed });
+  }
+  return c.redirect('/console/agents', 303);
+}

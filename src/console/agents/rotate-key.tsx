@@ -1,0 +1,46 @@
+import { KeyRotation, rotateAgentKey } from '../../agents/rotate-key';
+import { readForm, validate } from '../frame/form';
+import { sendPage } from '../frame/page';
+import { visibleText, Written } from '../parts/text';
+import { Time } from '../parts/time';
+import { type AgentContext, requireAgent } from './agent';
+import { ToCopy } from './to-copy';
+
+/** Gives an agent a new key, and shows it this once, with what becomes of the old one. */
+export async function rotateKey(c: AgentContext): Promise<Response> {
+  const { context } = c.var.signedIn;
+  const { id, name } = requireAgent(c);
+  const form = await readForm(c);
+  const seconds = form.text('grace_period');
+  const input = validate(KeyRotation(), { grace_period: seconds === '' ? undefined : Number(seconds) });
+  const { api_key, old_key_expires_at } = await rotateAgentKey(context, { id, ...input });
+  return sendPage(c, {
+    title: `A new key for ${visibleText(name)}`,
+    heading: (
+      <>
+        A new key for <Written text={name} />
+      </>
+    ),
+    isNarrow: true,
+    children: (
+      <>
+        <section class="card" aria-label="The new key">
+          <p>Copy it now: it is shown only this once.</p>
+          <ToCopy id="key" text={api_key} label="Key" />
+          {input.grace_period === 0 ? (
+            <p>All older keys have ended. The agent is refused until it has the new one.</p>
+          ) : (
+            <p>
+              The old key works until <Time at={old_key_expires_at} />. Give the agent the new one before that.
+            </p>
+          )}
+        </section>
+        <p class="actions">
+          <a class="button" href={`/console/agents/${id}`}>
+            Back to the agent
+          </a>
+        </p>
+      </>
+    ),
+  });
+}

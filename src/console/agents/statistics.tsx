@@ -1,0 +1,91 @@
+import { type AgentStatistics, parsePeriod } from '../../agents/get-statistics';
+import type { Scope } from '../../http/context';
+import { formatTime } from '../../lib/time';
+import type { Id } from '../../lib/typeid';
+import { BarChart } from '../parts/chart';
+import { duration } from '../parts/time';
+
+const PERIODS = ['24h', '7d', '30d', '90d', '365d'];
+
+interface StatisticsProps {
+  id: Id<'agent'>;
+  statistics: AgentStatistics;
+  scopes: readonly Scope[];
+  now: number;
+}
+
+/** What an agent asked for in a period and what became of it. Each bar leads to what it counts. */
+export function Statistics({ id, statistics, scopes, now }: StatisticsProps) {
+  const { period, total_requests: total, approved_requests, avg_approval_time_ms } = statistics;
+  const share = (count: number) => `${count.toLocaleString('en')} (${Math.round((100 * count) / total)}%)`;
+  const request = (label: string, status: string, value: number) => ({
+    ...{ label, value, text: share(value) },
+    href: scopes.includes('permissions:read')
+      ? `/console?${new URLSearchParams({ ...(status !== 'pending' && { status }), agent_id: id })}`
+      : undefined,
+  });
+  const { unitLength, from } = parsePeriod(period, now);
+  const start = formatTime(from * unitLength);
+  const token = (label: string, event: string, value: number) => ({
+    ...{ label, value },
+    href: scopes.includes('audit:read')
+      ? `/console/audit?${new URLSearchParams({ agent_id: id, event_type: event, start_date: period.endsWith('d') ? start.slice(0, 10) : start })}`
+      : undefined,
+  });
+  return (
+    <section class="card" aria-labelledby="statistics-title">
+      <h2 id="statistics-title">Statistics: {periodName(period)}</h2>
+      <nav class="tabs" aria-label="Period">
+        {(PERIODS.includes(period) ? PERIODS : [...PERIODS, period]).map((other) => (
+          <a href={`/console/agents/${id}?period=${other}`} aria-current={other === period ? 'page' : undefined}>
+            {periodName(other)}
+          </a>
+        ))}
+      </nav>
+      {total > 0 && (
+        <p>
+          It made <strong>{total.toLocaleString('en')}</strong> {total === 1 ? 'request' : 'requests'}.
+          {approved_requests > 0 && (
+            <>
+              {' '}
+              Those that were approved waited <strong>{duration(avg_approval_time_ms)}</strong> on average.
+            </>
+          )}
+        </p>
+      )}
+      <div class="charts">
+        <BarChart
+          title="What became of its requests"
+          columns={['Outcome', 'Requests']}
+          nothing="It made no request in this time."
+          bars={[
+            request('Approved', 'approved', statistics.approved_requests),
+            request('Denied', 'denied', statistics.denied_requests),
+            request('Waiting', 'pending', statistics.pending_requests),
+            request('Expired', 'expired', statistics.expired_requests),
+          ]}
+        />
+        <BarChart
+          title="What happened to its tokens"
+          columns={['Event', 'Tokens']}
+          nothing="None of its tokens was issued, used or revoked in this time."
+          bars={[
+            token('Issued', 'approve', statistics.tokens_issued),
+            token('First used', 'use', statistics.tokens_used),
+            token('Revoked', 'revoke', statistics.tokens_revoked),
+          ]}
+        />
+      </div>
+      {total > 0 && scopes.includes('permissions:read') && (
+        <p class="hint">Each outcome links to all such requests of the agent, also to those before this time.</p>
+      )}
+    </section>
+  );
+}
+
+/** A period for people, such as `30 days`. */
+function periodName(period: string): string {
+  const count = Number.parseInt(period, 10);
+  const unit = period.endsWith('d') ? 'day' : 'hour';
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+}
