@@ -122,12 +122,13 @@ function HowToVerify() {
     <section class="card" aria-labelledby="verify-title">
       <h2 id="verify-title">How to verify a report</h2>
       <p>
-        A report is evidence, not attestation: it names the entries behind each finding. That the file is the one that
-        the service made, its SHA-256 shows:
+        A report is evidence, not attestation: it names the entries behind each finding. Compare the SHA-256 of the file
+        with the one in the list:
       </p>
       <pre>sha256sum report_….pdf</pre>
       <p>
-        That these entries are unchanged, <a href="/docs/guides/verifying">an export of the same period proves</a>.
+        An export of the same period proves that the entries are unchanged:{' '}
+        <a href="/docs/guides/verifying">the guide to verifying</a> says how.
       </p>
     </section>
   );

@@ -85,7 +85,7 @@ function Progress({ delivery, webhookMessageId }: { delivery: DeliveryDetail; we
           ['Created', <Time at={created_at} />],
           completed_at !== null && [status === 'failed' ? 'Given up' : 'Delivered', <Time at={completed_at} />],
           next_attempt_at !== null && ['Next attempt', <Time at={next_attempt_at} />],
-          ['The receiver’s webhook-id', <Code text={webhookMessageId} />],
+          ['Header webhook-id', <Code text={webhookMessageId} />],
         ]}
       />
       {hasOtherEnd && <p class="fault">{last_error}</p>}
@@ -102,12 +102,12 @@ function Progress({ delivery, webhookMessageId }: { delivery: DeliveryDetail; we
                 </th>
                 <td>{status_code ?? 'none'}</td>
                 <td>{error ?? 'Delivered'}</td>
-                <td class="number">{duration_ms.toLocaleString('en')} ms</td>
+                <td>{duration_ms.toLocaleString('en')} ms</td>
               </tr>
             ))}
           </Table>
         )}
-        <p class="hint">Of an answer, only the status is kept.</p>
+        <p class="hint">Countersign keeps the status of an answer, not its text.</p>
       </section>
     </>
   );

@@ -83,7 +83,7 @@ export function WebhookForm({ action, fields, names, submit, back, refusal }: We
             }
           />
         ))}
-        <Fault id="events-fault" text={faultOf(refusal, 'events')} />
+        <Fault id="events-fault" text={faultOf(refusal, 'events') && 'Check at least one event.'} />
       </fieldset>
       {agents.length + unnamed.length > 0 && (
         <fieldset aria-describedby={faultOf(refusal, 'agent_ids') && 'agents-fault'}>

@@ -111,33 +111,35 @@ function Changes({ webhook: { id, is_active } }: { webhook: Webhook }) {
         />
       </div>
       {!is_active && <p class="hint">While it is off, nothing is sent, and what happens now is never sent.</p>}
-      <details>
-        <summary>Make a new secret</summary>
-        <form method="post" action={`${path}/rotate-secret`} class="asking">
-          <CsrfField />
-          <p>
-            For 24 hours both secrets sign every message, so that you can change the receiver. If you do this twice
-            within that time, the older secret ends at once.
-          </p>
-          <p>
-            <button type="submit" class="small">
-              Make a new secret
-            </button>
-          </p>
-        </form>
-      </details>
-      <details>
-        <summary>Delete the webhook</summary>
-        <form method="post" action={`${path}/delete`} class="asking">
-          <CsrfField />
-          <p>Nothing more is sent to it, and its deliveries are deleted too. This cannot be undone.</p>
-          <p>
-            <button type="submit" class="danger small">
-              Delete the webhook
-            </button>
-          </p>
-        </form>
-      </details>
+      <div class="part">
+        <details>
+          <summary>Make a new secret</summary>
+          <form method="post" action={`${path}/rotate-secret`} class="asking">
+            <CsrfField />
+            <p>
+              For 24 hours both secrets sign every message, so that you can change the receiver. If you do this twice
+              within that time, the older secret ends at once.
+            </p>
+            <p>
+              <button type="submit" class="small">
+                Make a new secret
+              </button>
+            </p>
+          </form>
+        </details>
+        <details>
+          <summary>Delete the webhook</summary>
+          <form method="post" action={`${path}/delete`} class="asking">
+            <CsrfField />
+            <p>Nothing more is sent to it, and its deliveries are deleted too. This cannot be undone.</p>
+            <p>
+              <button type="submit" class="danger small">
+                Delete the webhook
+              </button>
+            </p>
+          </form>
+        </details>
+      </div>
     </>
   );
 }
