@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Browser } from '../support/browser';
 import { download, startExport } from '../support/exports';
+import { answers } from '../support/internet';
 import { makeMember } from '../support/members';
 import { PERIOD, startReport } from '../support/reports';
 import { makeWebhook, readDelivery, readWebhook } from '../support/webhooks';
@@ -265,6 +266,11 @@ describe('the webhooks of the console', () => {
     expect((await browser.get(`${delivery}?part=progress`)).text).toMatch(/^<section id="delivery">/);
 
     world.advance(1);
+    const slow = await makeWebhook(account);
+    world.internet.on(slow.host, answers(503));
+    await send(browser, `/console/webhooks/${slow.id}/test`);
+    await world.deliver();
+    expect((await browser.get('/console/webhooks')).text).toContain('1 delivery is tried again');
     world.internet.on(webhook.host, () => new Response(HOSTILE, { status: 410 }));
     const again = (await send(browser, `${delivery}/redeliver`)).headers.get('Location') ?? '';
     expect(again).not.toBe(delivery);
@@ -280,7 +286,7 @@ describe('the webhooks of the console', () => {
     expect((await only('failed')).includes(delivery)).toBe(false);
     expect(await only('pending')).toContain('No delivery is pending.');
     const all = await browser.get('/console/webhooks');
-    expect(all.text).toContain('1 of 2 deliveries failed');
+    expect(all.text).toContain('1 of the last 2 deliveries failed');
     expect(all.text).toMatch(/badge bad">disabled</);
     expect(all.cost.trips).toBe(2);
     const refused = await send(browser, `${again}/redeliver`);

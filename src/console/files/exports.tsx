@@ -51,7 +51,10 @@ export async function showExports(c: ConsoleContext): Promise<Response> {
         </Empty>
       ) : (
         <>
-          <p class="soft">Files with entries of the audit log. Each can be downloaded for 24 hours.</p>
+          <p class="soft">
+            Files with entries of the audit log. Each can be downloaded for 24 hours, unless an agent in it is deleted
+            before.
+          </p>
           {start}
           {list}
           <NextPage page={page} address={address} />

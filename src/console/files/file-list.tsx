@@ -31,7 +31,7 @@ export interface ListedFile {
   /** Only for an export: where its proof is. */
   proof_url?: string | null | undefined;
   proof_error?: string | null | undefined;
-  /** The address of the form that starts the same again; null if the reader may not. */
+  /** The address of the form that starts the same again. */
   again: string;
 }
 
@@ -116,7 +116,7 @@ function Result({ file }: { file: ListedFile }) {
         )}
         {sha256 && (
           <details>
-            <summary class="small-text">SHA-256</summary>
+            <summary>SHA-256</summary>
             <Code text={sha256} />
           </details>
         )}

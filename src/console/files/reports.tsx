@@ -43,7 +43,8 @@ export async function showReports(c: ConsoleContext): Promise<Response> {
       ) : (
         <>
           <p class="soft">
-            Evidence for an auditor, for the controls of a framework. Each can be downloaded for 24 hours.
+            Evidence for an auditor, for the controls of a framework. Each can be downloaded for 24 hours, unless an
+            agent in it is deleted before.
           </p>
           {start}
           {list}

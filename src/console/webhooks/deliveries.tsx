@@ -17,8 +17,8 @@ interface DeliveriesProps {
 /** The deliveries of a webhook, the newest first, all or those of one status. */
 export function Deliveries({ webhook, page, status, address }: DeliveriesProps) {
   return (
-    <section class="part" aria-labelledby="deliveries-title">
-      <h2 id="deliveries-title">Deliveries</h2>
+    <div class="part">
+      <h2>Deliveries</h2>
       <nav class="tabs" aria-label="Deliveries by state">
         {[undefined, ...DELIVERY_STATUSES].map((each) => (
           <a
@@ -40,7 +40,7 @@ export function Deliveries({ webhook, page, status, address }: DeliveriesProps) 
       )}
       <NextPage page={page} address={address} />
       <p class="hint">Deliveries are kept for 30 days.</p>
-    </section>
+    </div>
   );
 }
 

@@ -89,8 +89,8 @@ function Progress({ delivery, webhookMessageId }: { delivery: DeliveryDetail; we
         ]}
       />
       {hasOtherEnd && <p class="fault">{last_error}</p>}
-      <section class="part" aria-labelledby="attempts-title">
-        <h2 id="attempts-title">Attempts</h2>
+      <div class="part">
+        <h2>Attempts</h2>
         {attempts === 0 ? (
           <p role="status">There was no attempt yet.</p>
         ) : (
@@ -108,20 +108,20 @@ function Progress({ delivery, webhookMessageId }: { delivery: DeliveryDetail; we
           </Table>
         )}
         <p class="hint">Countersign keeps the status of an answer, not its text.</p>
-      </section>
+      </div>
     </>
   );
 }
 
 function Payload({ delivery: { payload } }: { delivery: DeliveryDetail }) {
   return (
-    <section class="part" aria-labelledby="payload-title">
-      <h2 id="payload-title">What is sent</h2>
+    <div class="part">
+      <h2>What is sent</h2>
       {payload === null ? (
         <p>Not shown: your role may not read this data, or its audit entry is no longer kept.</p>
       ) : (
         <JsonText value={payload} label="What is sent" />
       )}
-    </section>
+    </div>
   );
 }

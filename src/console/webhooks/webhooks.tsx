@@ -1,4 +1,4 @@
-import { countRecentDeliveries, RECENT, type RecentDeliveries } from '../../webhooks/deliveries/count-recent';
+import { countRecentDeliveries, type RecentDeliveries } from '../../webhooks/deliveries/count-recent';
 import { listWebhooks } from '../../webhooks/list';
 import { MAX_WEBHOOKS, type Webhook } from '../../webhooks/webhook';
 import { batchReads } from '../frame/batched-reader';
@@ -52,13 +52,13 @@ function WebhookRow({ webhook, recent }: { webhook: Webhook; recent: RecentDeliv
   return (
     <li>
       <div class="what">
-        <h2>
+        <h2 class="first-lines">
           <a href={`/console/webhooks/${id}`}>
             <Written text={url} />
           </a>
         </h2>
         {description && (
-          <p>
+          <p class="first-lines">
             <Written text={description} />
           </p>
         )}
@@ -81,10 +81,16 @@ export function WebhookState({ webhook: { is_active, disabled_reason } }: { webh
   return disabled_reason === null ? <Badge state="off" /> : <Badge state="failed" label="disabled" />;
 }
 
-function recentText({ succeeded, failed }: RecentDeliveries = { succeeded: 0, failed: 0 }): string {
+const NONE: RecentDeliveries = { succeeded: 0, failed: 0, retried: 0 };
+
+function recentText({ succeeded, failed, retried }: RecentDeliveries = NONE): string {
+  const waiting = retried > 0 ? `${retried} ${retried === 1 ? 'delivery is' : 'deliveries are'} tried again` : null;
   const ended = succeeded + failed;
-  if (ended === 0) return 'Nothing was delivered yet';
+  if (ended === 0) return waiting ?? 'Nothing was delivered yet';
+  return [endedText(ended, failed), waiting].filter((text) => text !== null).join('; ');
+}
+
+function endedText(ended: number, failed: number): string {
   if (failed === 0) return ended === 1 ? 'The last delivery succeeded' : `The last ${ended} deliveries succeeded`;
-  const newest = ended === RECENT ? `the last ${ended}` : `${ended}`;
-  return `${failed} of ${newest} ${ended === 1 ? 'delivery' : 'deliveries'} failed`;
+  return `${failed} of the last ${ended} deliveries failed`;
 }

@@ -4,12 +4,14 @@ import type { UserContext } from '../../http/context';
 import type { Id } from '../../lib/typeid';
 
 /** How many deliveries of each webhook are counted. */
-export const RECENT = 20;
+const RECENT = 20;
 
-/** How the newest deliveries of a webhook ended. Those that are still pending count as neither. */
+/** What became of the newest deliveries of a webhook. Those that wait for their first attempt are not counted. */
 export interface RecentDeliveries {
   succeeded: number;
   failed: number;
+  /** Those of which an attempt failed, and that are tried again. */
+  retried: number;
 }
 
 /** Counts the newest 20 deliveries of each of the account's webhooks. */
@@ -19,9 +21,13 @@ export async function countRecentDeliveries({
 }: UserContext): Promise<ReadonlyMap<Id<'webhook'>, RecentDeliveries>> {
   // `generation` is the column of `disableCount`: what was pending when the webhook was disabled is canceled.
   const counts = sql<string>`(
-    select json_object('succeeded', coalesce(sum(status = 1), 0), 'failed', coalesce(sum(status = 2 or is_canceled), 0))
+    select json_object(
+      'succeeded', coalesce(sum(status = 1), 0),
+      'failed', coalesce(sum(status = 2 or is_canceled), 0),
+      'retried', coalesce(sum(status = 0 and attempts > 0 and not is_canceled), 0)
+    )
     from (
-      select status, status = 0 and generation < webhooks.generation as is_canceled from deliveries
+      select status, attempts, status = 0 and generation < webhooks.generation as is_canceled from deliveries
       where webhook = webhooks.number order by id desc limit ${RECENT}
     )
   )`.as('counts');
