@@ -3,11 +3,15 @@ import { agentInPath } from '../agents/agent';
 import { sendAsset } from '../http/asset';
 import type { AppEnv } from '../http/context';
 import { permissionInPath } from '../permissions/permission';
+import { deliveryOfPath } from '../webhooks/deliveries/delivery';
+import { webhookOfPath } from '../webhooks/webhook';
 import { showAgent } from './agents/agent';
 import { showAgents } from './agents/agent-list';
 import { editAgent, removeAgent, switchAgent } from './agents/change';
 import { registerAgent, showRegistration } from './agents/register';
 import { rotateKey } from './agents/rotate-key';
+import { showExports, showNewExport, startExport } from './files/exports';
+import { showNewReport, showReports, startReport } from './files/reports';
 import { answerConsoleError } from './frame/error-page';
 import { denySeveral } from './inbox/deny-several';
 import { showInbox } from './inbox/inbox';
@@ -18,6 +22,12 @@ import { consoleAccess, consoleRoute } from './session/access';
 import { invitationRoutes } from './sign-in/invitation';
 import { oidcRoutes } from './sign-in/oidc/routes';
 import { signInRoutes } from './sign-in/sign-in';
+import { removeWebhook, rotateWebhookSecret, sendTest, switchWebhook } from './webhooks/change';
+import { addWebhook, agentsInForm, showNewWebhook } from './webhooks/create';
+import { sendAgain, showDelivery } from './webhooks/delivery';
+import { editWebhook, showWebhookForm, webhookInForm } from './webhooks/edit';
+import { showWebhook } from './webhooks/webhook';
+import { showWebhooks } from './webhooks/webhooks';
 
 export { answerConsoleError };
 
@@ -48,5 +58,38 @@ export const pages = new Hono<AppEnv>()
   .post('/console/agents/:id/switch', consoleRoute, consoleAccess('agents:write'), switchAgent)
   .post('/console/agents/:id/rotate-key', consoleRoute, consoleAccess('agents:write', agentInPath), rotateKey)
   .post('/console/agents/:id/delete', consoleRoute, consoleAccess('agents:write', agentInPath), removeAgent)
+  .get('/console/exports', consoleRoute, consoleAccess('audit:export'), showExports)
+  .get('/console/exports/new', consoleRoute, consoleAccess('audit:export'), showNewExport)
+  .post('/console/exports', consoleRoute, consoleAccess('audit:export'), startExport)
+  .get('/console/reports', consoleRoute, consoleAccess('audit:export'), showReports)
+  .get('/console/reports/new', consoleRoute, consoleAccess('audit:export'), showNewReport)
+  .post('/console/reports', consoleRoute, consoleAccess('audit:export'), startReport)
+  .get('/console/webhooks', consoleRoute, consoleAccess('webhooks:read'), showWebhooks)
+  .get('/console/webhooks/new', consoleRoute, consoleAccess('webhooks:write'), showNewWebhook)
+  .post('/console/webhooks', consoleRoute, consoleAccess('webhooks:write', agentsInForm), addWebhook)
+  .get('/console/webhooks/:id', consoleRoute, consoleAccess('webhooks:read', webhookOfPath), (c) => showWebhook(c))
+  .get('/console/webhooks/:id/edit', consoleRoute, consoleAccess('webhooks:write', webhookOfPath), showWebhookForm)
+  .post('/console/webhooks/:id/edit', consoleRoute, consoleAccess('webhooks:write', webhookInForm), editWebhook)
+  .post('/console/webhooks/:id/switch', consoleRoute, consoleAccess('webhooks:write'), switchWebhook)
+  .post(
+    '/console/webhooks/:id/rotate-secret',
+    consoleRoute,
+    consoleAccess('webhooks:write', webhookOfPath),
+    rotateWebhookSecret,
+  )
+  .post('/console/webhooks/:id/delete', consoleRoute, consoleAccess('webhooks:write'), removeWebhook)
+  .post('/console/webhooks/:id/test', consoleRoute, consoleAccess('webhooks:write', webhookOfPath), sendTest)
+  .get(
+    '/console/webhooks/:id/deliveries/:delivery_id',
+    consoleRoute,
+    consoleAccess('webhooks:read', deliveryOfPath),
+    (c) => showDelivery(c),
+  )
+  .post(
+    '/console/webhooks/:id/deliveries/:delivery_id/redeliver',
+    consoleRoute,
+    consoleAccess('webhooks:write', deliveryOfPath),
+    sendAgain,
+  )
   .get('/console/assets/:file', consoleRoute, (c) => sendAsset(c, new URL(c.req.url), ASSET_HEADERS))
   .onError(answerConsoleError);

@@ -23,7 +23,7 @@ import {
   webhookFields,
 } from './webhook';
 
-const WebhookCreation = lazy(() =>
+export const WebhookCreation = lazy(() =>
   z
     .strictObject({
       ...webhookFields(),

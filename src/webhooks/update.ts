@@ -24,7 +24,7 @@ import {
   webhookOwnerSql,
 } from './webhook';
 
-const WebhookUpdate = lazy(() =>
+export const WebhookUpdate = lazy(() =>
   atLeastOneField(z.strictObject(webhookFields()).partial()).meta({
     id: 'WebhookUpdate',
     examples: [{ events: ['audit.created'], is_active: true }],

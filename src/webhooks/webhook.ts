@@ -151,13 +151,17 @@ export function requireLoaded<T>(loaded: T[] | undefined, noun: 'webhook' | 'del
  */
 export async function agentsOfBody(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const { agent_ids: listed } = (await readObject(c, readJson)) ?? {};
-  const named: unknown[] = Array.isArray(listed) ? listed : [];
+  return { agents: selectAgents(reader, owner, Array.isArray(listed) ? listed : []) };
+}
+
+/** Selects those of the named agents that the account has; null if no name is the id of an agent. */
+export function selectAgents(reader: Reader, owner: SQL<number>, named: unknown[]) {
   const ids = named.slice(0, MAX_AGENTS).flatMap((id) => (typeof id === 'string' ? (parseId('agent', id) ?? []) : []));
-  if (ids.length === 0) return { agents: null };
+  if (ids.length === 0) return null;
   // As one parameter, because D1 allows at most 100 per statement.
   const wanted = sql`(select unhex(value) from json_each(${JSON.stringify(ids.map((id) => toHex(idBytes(id))))}))`;
   const isWanted = and(eq(agents.account, owner), sql`${agents.id} in ${wanted}`);
-  return { agents: reader.select({ id: agents.id }).from(agents).where(isWanted) };
+  return reader.select({ id: agents.id }).from(agents).where(isWanted);
 }
 
 /**

@@ -1,10 +1,21 @@
 import { Hono } from 'hono';
+import type * as z from 'zod';
 import { FileListQuery, listFiles } from '../../files/presentation';
 import { userAccess } from '../../http/access';
+import type { UserContext } from '../../http/context';
 import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
+import type { Page } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { AuditExport, presentExport } from './export';
+
+/** Lists the account's exports, newest first. */
+export function listExports(
+  context: UserContext,
+  query: z.output<ReturnType<typeof FileListQuery>>,
+): Promise<Page<AuditExport>> {
+  return listFiles(context, { kind: 'export', present: presentExport, ...query });
+}
 
 export const listExportsRoute = new Hono().get(
   '/v1/audit/export',
@@ -16,8 +27,5 @@ export const listExportsRoute = new Hono().get(
   }),
   userAccess('audit:export'),
   query(FileListQuery),
-  async (c) => {
-    const input = { kind: 'export' as const, present: presentExport, ...c.req.valid('query') };
-    return answer(c, await listFiles(c.var.context, input));
-  },
+  async (c) => answer(c, await listExports(c.var.context, c.req.valid('query'))),
 );

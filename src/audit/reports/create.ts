@@ -17,7 +17,7 @@ import { ComplianceReport, presentReport, REPORT_FORMATS, REPORT_TYPES, type Rep
 /** The longest period of a report. */
 export const MAX_PERIOD_DAYS = 366;
 
-const ReportCreation = lazy(() =>
+export const ReportCreation = lazy(() =>
   z
     .strictObject({
       report_type: choice(REPORT_TYPES).meta({ description: 'The framework that the report is about.' }),

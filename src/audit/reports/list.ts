@@ -1,10 +1,21 @@
 import { Hono } from 'hono';
+import type * as z from 'zod';
 import { FileListQuery, listFiles } from '../../files/presentation';
 import { userAccess } from '../../http/access';
+import type { UserContext } from '../../http/context';
 import { query } from '../../http/input';
 import { answer, ok, operation } from '../../http/operation';
+import type { Page } from '../../http/page';
 import { pageOf } from '../../http/response-fields';
 import { ComplianceReport, presentReport } from './report';
+
+/** Lists the account's compliance reports, newest first. */
+export function listReports(
+  context: UserContext,
+  query: z.output<ReturnType<typeof FileListQuery>>,
+): Promise<Page<ComplianceReport>> {
+  return listFiles(context, { kind: 'report', present: presentReport, ...query });
+}
 
 export const listReportsRoute = new Hono().get(
   '/v1/audit/reports/compliance',
@@ -16,8 +27,5 @@ export const listReportsRoute = new Hono().get(
   }),
   userAccess('audit:export'),
   query(FileListQuery),
-  async (c) => {
-    const input = { kind: 'report' as const, present: presentReport, ...c.req.valid('query') };
-    return answer(c, await listFiles(c.var.context, input));
-  },
+  async (c) => answer(c, await listReports(c.var.context, c.req.valid('query'))),
 );

@@ -81,7 +81,7 @@ export function CsrfField() {
   return <input type="hidden" name="csrf" value={useContext(Csrf)} />;
 }
 
-interface LiveProps {
+export interface LiveProps {
   id: string;
   /** The address of the part. */
   address: string;

@@ -1,0 +1,24 @@
+import { DAY } from '../../lib/time';
+
+/** A number with its noun, such as `1,204 entries`. */
+export function countText(count: number, one: string, many: string): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+}
+
+/** A size in bytes for people, such as `1.4 MB`. */
+export function sizeText(bytes: number): string {
+  if (bytes < 1_000) return countText(bytes, 'byte', 'bytes');
+  const [unit, name] =
+    bytes < 1_000_000 ? [1_000, 'kB'] : bytes < 1_000_000_000 ? [1_000_000, 'MB'] : [1_000_000_000, 'GB'];
+  return `${(bytes / unit).toLocaleString('en', { maximumFractionDigits: 1 })} ${name}`;
+}
+
+/** A span of days or times, as it was written. */
+export function spanText(start: string, end: string): string {
+  return start === end ? start : `${start} to ${end}`;
+}
+
+/** The day of a time in UTC, such as `2026-01-31`, or some days before it. */
+export function dayText(time: number, before = 0): string {
+  return new Date(time - before * DAY).toISOString().slice(0, 10);
+}

@@ -1,0 +1,48 @@
+import { notFound } from '../../errors';
+import { parseId } from '../../lib/typeid';
+import { deleteWebhook } from '../../webhooks/delete';
+import { rotateSecret } from '../../webhooks/rotate-secret';
+import { testWebhook } from '../../webhooks/send-test';
+import { updateWebhook } from '../../webhooks/update';
+import { requireLoaded } from '../../webhooks/webhook';
+import { readForm, refusalOf } from '../frame/form';
+import type { ConsoleContext } from '../session/access';
+import { sendSecret } from './secret';
+import { showWebhook, type WebhookContext } from './webhook';
+
+/** Switches the webhook in the path on or off, as the form says. */
+export async function switchWebhook(c: ConsoleContext): Promise<Response> {
+  const id = webhookId(c);
+  const isActive = (await readForm(c)).text('is_active') === 'true';
+  await updateWebhook(c.var.signedIn.context, { id, agents: [], is_active: isActive });
+  return c.redirect(`/console/webhooks/${id}`, 303);
+}
+
+/** Gives the webhook in the path a new secret, and shows it this once. */
+export async function rotateWebhookSecret(c: WebhookContext): Promise<Response> {
+  const webhook = requireLoaded(c.var.loaded.webhook, 'webhook');
+  return sendSecret(c, 'The new secret', await rotateSecret(c.var.signedIn.context, { webhook }));
+}
+
+/** Deletes the webhook in the path. */
+export async function removeWebhook(c: ConsoleContext): Promise<Response> {
+  await deleteWebhook(c.var.signedIn.context, { id: webhookId(c) });
+  return c.redirect('/console/webhooks', 303);
+}
+
+/** Sends a test to the webhook in the path, and shows its delivery. */
+export async function sendTest(c: WebhookContext): Promise<Response> {
+  const webhook = requireLoaded(c.var.loaded.webhook, 'webhook');
+  try {
+    const { id } = await testWebhook(c.var.signedIn.context, { webhook });
+    return c.redirect(`/console/webhooks/${webhook.id}/deliveries/${id}`, 303);
+  } catch (error) {
+    return showWebhook(c, refusalOf(error));
+  }
+}
+
+function webhookId(c: ConsoleContext) {
+  const id = parseId('webhook', c.req.param('id') ?? '');
+  if (!id) throw notFound('webhook');
+  return id;
+}

@@ -1,0 +1,127 @@
+import { MINUTE } from '../../lib/time';
+import type { deliveryOfPath } from '../../webhooks/deliveries/delivery';
+import { type DeliveryDetail, getDelivery } from '../../webhooks/deliveries/get';
+import { redeliver } from '../../webhooks/deliveries/redeliver';
+import { requireLoaded } from '../../webhooks/webhook';
+import { type Refusal, refusalOf } from '../frame/form';
+import { sendPage, sendPart } from '../frame/page';
+import { Badge } from '../parts/badge';
+import { Action } from '../parts/form';
+import { Facts, Table } from '../parts/list';
+import { LiveWhile } from '../parts/live-while';
+import { Code, JsonText } from '../parts/text';
+import { Time } from '../parts/time';
+import type { ConsoleContext } from '../session/access';
+
+type DeliveryContext = ConsoleContext<Awaited<ReturnType<typeof deliveryOfPath>>>;
+
+/** How often a delivery is loaded again whose next attempt is near, in seconds. */
+const INTERVAL = 3;
+
+/**
+ * Shows a delivery: its attempts, what was sent, and what came of it. Keeps itself up to date while an attempt is due.
+ * @param refusal why the redelivery was refused that was just asked for
+ */
+export async function showDelivery(c: DeliveryContext, refusal?: Refusal): Promise<Response> {
+  const { context } = c.var.signedIn;
+  const row = requireLoaded(c.var.loaded.delivery, 'delivery');
+  const delivery = getDelivery(context, { delivery: row });
+  const path = `/console/webhooks/${delivery.webhook_id}`;
+  const own = `${path}/deliveries/${delivery.id}`;
+  const mayWrite = context.principal.scopes.includes('webhooks:write');
+  const title = `Delivery of ${delivery.event}`;
+  const due = delivery.next_attempt_at;
+  const isDueSoon = due !== null && Date.parse(due) < context.runtime.now() + MINUTE;
+  const progress = (
+    <LiveWhile id="delivery" address={`${own}?part=progress`} seconds={INTERVAL} title={title} isLive={isDueSoon}>
+      <Progress delivery={delivery} webhookMessageId={row.original ?? row.id} />
+      {mayWrite && delivery.status !== 'pending' && <Action action={`${own}/redeliver`} label="Send it again" />}
+    </LiveWhile>
+  );
+  if (c.req.query('part') === 'progress') return sendPart(c, progress);
+  return sendPage(
+    c,
+    {
+      title,
+      children: (
+        <>
+          <p>
+            <a href={path}>Back to the webhook</a>
+          </p>
+          {refusal && (
+            <p class="notice bad" role="alert">
+              {refusal.detail}
+            </p>
+          )}
+          {progress}
+          <Payload delivery={delivery} />
+        </>
+      ),
+    },
+    refusal?.status ?? 200,
+  );
+}
+
+/** Sends the event of the delivery in the path again, and shows the new delivery. */
+export async function sendAgain(c: DeliveryContext): Promise<Response> {
+  const delivery = requireLoaded(c.var.loaded.delivery, 'delivery');
+  try {
+    const again = await redeliver(c.var.signedIn.context, { delivery });
+    return c.redirect(`/console/webhooks/${again.webhook_id}/deliveries/${again.id}`, 303);
+  } catch (error) {
+    return showDelivery(c, refusalOf(error));
+  }
+}
+
+function Progress({ delivery, webhookMessageId }: { delivery: DeliveryDetail; webhookMessageId: string }) {
+  const { status, attempts, attempt_history, next_attempt_at, last_error, created_at, completed_at } = delivery;
+  // Some deliveries end without an attempt, for example because the webhook was disabled.
+  const hasOtherEnd = last_error !== null && last_error !== attempt_history.at(-1)?.error;
+  return (
+    <>
+      <Facts
+        facts={[
+          ['State', <Badge state={status} />],
+          ['Created', <Time at={created_at} />],
+          completed_at !== null && [status === 'failed' ? 'Given up' : 'Delivered', <Time at={completed_at} />],
+          next_attempt_at !== null && ['Next attempt', <Time at={next_attempt_at} />],
+          ['Header webhook-id', <Code text={webhookMessageId} />],
+        ]}
+      />
+      {hasOtherEnd && <p class="fault">{last_error}</p>}
+      <div class="part">
+        <h2>Attempts</h2>
+        {attempts === 0 ? (
+          <p role="status">There was no attempt yet.</p>
+        ) : (
+          <Table caption="Attempts" columns={['When', 'Answer', 'Result', 'Took']}>
+            {attempt_history.map(({ at, status_code, error, duration_ms }) => (
+              <tr>
+                <th scope="row">
+                  <Time at={at} />
+                </th>
+                <td>{status_code ?? 'none'}</td>
+                <td>{error ?? 'Delivered'}</td>
+                <td>{duration_ms.toLocaleString('en')} ms</td>
+              </tr>
+            ))}
+          </Table>
+        )}
+        <p class="hint">Countersign keeps the status of an answer, not its text.</p>
+      </div>
+    </>
+  );
+}
+
+function Payload({ delivery: { payload } }: { delivery: DeliveryDetail }) {
+  return (
+    <div class="part">
+      <h2>What is sent</h2>
+      {payload === null ? (
+        <p>Not shown: your role may not read this data, or its audit entry is no longer kept.</p>
+      ) : (
+        <JsonText value={payload} label="What is sent" />
+      )}
+    </div>
+  );
+}

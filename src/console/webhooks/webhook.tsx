@@ -1,0 +1,145 @@
+import { DELIVERY_STATUSES } from '../../db/schema';
+import { listDeliveries } from '../../webhooks/deliveries/list';
+import { presentWebhook, requireLoaded, type Webhook, type webhookOfPath } from '../../webhooks/webhook';
+import { batchReads } from '../frame/batched-reader';
+import type { Refusal } from '../frame/form';
+import { loadNames, type Names } from '../frame/names';
+import { CsrfField, sendPage } from '../frame/page';
+import { Action } from '../parts/form';
+import { Facts } from '../parts/list';
+import { Named, Written } from '../parts/text';
+import { Time } from '../parts/time';
+import type { ConsoleContext } from '../session/access';
+import { Deliveries } from './deliveries';
+import { eventsText } from './events';
+import { HowToVerify } from './how-to-verify';
+import { WebhookState } from './webhooks';
+
+export type WebhookContext = ConsoleContext<Awaited<ReturnType<typeof webhookOfPath>>>;
+
+/** How many deliveries a page has. */
+const LIMIT = 50;
+
+/**
+ * Shows the webhook in the path: what it sends, what one can do with it, and its deliveries.
+ * @param refusal why the change was refused that was just sent
+ */
+export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise<Response> {
+  const { context: signedIn } = c.var.signedIn;
+  const row = requireLoaded(c.var.loaded.webhook, 'webhook');
+  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const status = DELIVERY_STATUSES.find((status) => status === c.req.query('status'));
+  const [deliveries, names] = await Promise.all([
+    listDeliveries(context, { webhook: row, limit: LIMIT, status, cursor: c.req.query('cursor') }),
+    loadNames(context, row.agentIds === null ? [] : ['agents']),
+  ]);
+  const webhook = presentWebhook(row);
+  const address = new URL(`/console/webhooks/${webhook.id}${new URL(c.req.url).search}`, c.req.url);
+  return sendPage(
+    c,
+    {
+      title: webhook.url,
+      heading: <Written text={webhook.url} />,
+      children: (
+        <>
+          {refusal && (
+            <p class="notice bad" role="alert">
+              {refusal.detail}
+            </p>
+          )}
+          <p class="actions">
+            <WebhookState webhook={webhook} />
+            {webhook.disabled_reason && <span>{webhook.disabled_reason}</span>}
+          </p>
+          {webhook.description && (
+            <p class="written">
+              <Written text={webhook.description} />
+            </p>
+          )}
+          <AboutWebhook webhook={webhook} names={names} />
+          {context.principal.scopes.includes('webhooks:write') && <Changes webhook={webhook} />}
+          <Deliveries webhook={webhook} page={deliveries} status={status} address={address} />
+          <HowToVerify />
+        </>
+      ),
+    },
+    refusal?.status ?? 200,
+  );
+}
+
+function AboutWebhook({ webhook, names }: { webhook: Webhook; names: Names }) {
+  const { events, agent_ids, created_at, updated_at } = webhook;
+  return (
+    <Facts
+      facts={[
+        ['Events', eventsText(events)],
+        [
+          'Agents',
+          agent_ids === null ? (
+            'All agents'
+          ) : (
+            <ul>
+              {agent_ids.map((id) => (
+                <li>
+                  <Named id={id} names={names} />
+                </li>
+              ))}
+            </ul>
+          ),
+        ],
+        ['Created', <Time at={created_at} />],
+        ['Changed', <Time at={updated_at} />],
+      ]}
+    />
+  );
+}
+
+/** What one can do with a webhook. What cannot be undone asks once more. */
+function Changes({ webhook: { id, is_active } }: { webhook: Webhook }) {
+  const path = `/console/webhooks/${id}`;
+  return (
+    <>
+      <div class="actions">
+        {is_active && <Action action={`${path}/test`} label="Send a test" />}
+        <a class="button quiet small" href={`${path}/edit`}>
+          Change
+        </a>
+        <Action
+          action={`${path}/switch`}
+          label={is_active ? 'Switch off' : 'Switch on'}
+          fields={{ is_active: String(!is_active) }}
+        />
+      </div>
+      {!is_active && <p class="hint">While it is off, nothing is sent, and what happens now is never sent.</p>}
+      <div class="part">
+        <details>
+          <summary>Make a new secret</summary>
+          <form method="post" action={`${path}/rotate-secret`} class="asking">
+            <CsrfField />
+            <p>
+              For 24 hours both secrets sign every message, so that you can change the receiver. If you do this twice
+              within that time, the older secret ends at once.
+            </p>
+            <p>
+              <button type="submit" class="small">
+                Make a new secret
+              </button>
+            </p>
+          </form>
+        </details>
+        <details>
+          <summary>Delete the webhook</summary>
+          <form method="post" action={`${path}/delete`} class="asking">
+            <CsrfField />
+            <p>Nothing more is sent to it, and its deliveries are deleted too. This cannot be undone.</p>
+            <p>
+              <button type="submit" class="danger small">
+                Delete the webhook
+              </button>
+            </p>
+          </form>
+        </details>
+      </div>
+    </>
+  );
+}

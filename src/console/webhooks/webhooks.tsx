@@ -1,0 +1,96 @@
+import { countRecentDeliveries, type RecentDeliveries } from '../../webhooks/deliveries/count-recent';
+import { listWebhooks } from '../../webhooks/list';
+import { MAX_WEBHOOKS, type Webhook } from '../../webhooks/webhook';
+import { batchReads } from '../frame/batched-reader';
+import { sendPage } from '../frame/page';
+import { Badge } from '../parts/badge';
+import { Empty } from '../parts/list';
+import { Written } from '../parts/text';
+import type { ConsoleContext } from '../session/access';
+import { eventsText } from './events';
+import { HowToVerify } from './how-to-verify';
+
+/** Shows the account's webhooks: where each one sends what, and whether that works. */
+export async function showWebhooks(c: ConsoleContext): Promise<Response> {
+  const { context: signedIn } = c.var.signedIn;
+  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const [{ data }, recent] = await Promise.all([
+    listWebhooks(context, { limit: MAX_WEBHOOKS }),
+    countRecentDeliveries(context),
+  ]);
+  const create = context.principal.scopes.includes('webhooks:write') && (
+    <p class="actions">
+      <a class="button" href="/console/webhooks/new">
+        Create a webhook
+      </a>
+    </p>
+  );
+  return sendPage(c, {
+    title: 'Webhooks',
+    children:
+      data.length === 0 ? (
+        <Empty title="There are no webhooks yet.">
+          <p>A webhook is an address of yours to which Countersign sends a message when something happens.</p>
+          {create || <p class="soft">A developer, admin or owner can create one.</p>}
+        </Empty>
+      ) : (
+        <>
+          {create}
+          <ul class="files">
+            {data.map((webhook) => (
+              <WebhookRow webhook={webhook} recent={recent.get(webhook.id)} />
+            ))}
+          </ul>
+          <HowToVerify />
+        </>
+      ),
+  });
+}
+
+function WebhookRow({ webhook, recent }: { webhook: Webhook; recent: RecentDeliveries | undefined }) {
+  const { id, url, description, events, disabled_reason } = webhook;
+  return (
+    <li>
+      <div class="what">
+        <h2 class="first-lines">
+          <a href={`/console/webhooks/${id}`}>
+            <Written text={url} />
+          </a>
+        </h2>
+        {description && (
+          <p class="first-lines">
+            <Written text={description} />
+          </p>
+        )}
+        <p class="soft">{eventsText(events)}</p>
+      </div>
+      <div class="side">
+        <p>
+          <WebhookState webhook={webhook} />
+        </p>
+        {disabled_reason && <p class="fault">{disabled_reason}</p>}
+        <p class="soft">{recentText(recent)}</p>
+      </div>
+    </li>
+  );
+}
+
+/** Whether the webhook sends: people may switch it off, and the service disables one that always fails. */
+export function WebhookState({ webhook: { is_active, disabled_reason } }: { webhook: Webhook }) {
+  if (is_active) return <Badge state="active" />;
+  return disabled_reason === null ? <Badge state="off" /> : <Badge state="failed" label="disabled" />;
+}
+
+const NONE: RecentDeliveries = { succeeded: 0, failed: 0, retried: 0 };
+
+function recentText({ succeeded, failed, retried }: RecentDeliveries = NONE): string {
+  const waiting = retried > 0 ? `${retried} ${retried === 1 ? 'delivery is' : 'deliveries are'} tried again` : null;
+  const ended = succeeded + failed;
+  if (ended === 0) return waiting ?? 'Nothing was delivered yet';
+  return [endedText(ended, failed), waiting].filter((text) => text !== null).join('; ');
+}
+
+function endedText(ended: number, failed: number): string {
+  if (failed === 0) return ended === 1 ? 'The last delivery succeeded' : `The last ${ended} deliveries succeeded`;
+  return `${failed} of the last ${ended} deliveries failed`;
+}

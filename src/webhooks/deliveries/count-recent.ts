@@ -1,0 +1,38 @@
+import { eq, sql } from 'drizzle-orm';
+import { webhooks } from '../../db/schema';
+import type { UserContext } from '../../http/context';
+import type { Id } from '../../lib/typeid';
+
+/** How many deliveries of each webhook are counted. */
+const RECENT = 20;
+
+/** What became of the newest deliveries of a webhook. Those that wait for their first attempt are not counted. */
+export interface RecentDeliveries {
+  succeeded: number;
+  failed: number;
+  /** Those of which an attempt failed, and that are tried again. */
+  retried: number;
+}
+
+/** Counts the newest 20 deliveries of each of the account's webhooks. */
+export async function countRecentDeliveries({
+  reader,
+  principal,
+}: UserContext): Promise<ReadonlyMap<Id<'webhook'>, RecentDeliveries>> {
+  // `generation` is the column of `disableCount`: what was pending when the webhook was disabled is canceled.
+  const counts = sql<string>`(
+    select json_object(
+      'succeeded', coalesce(sum(status = 1), 0),
+      'failed', coalesce(sum(status = 2 or is_canceled), 0),
+      'retried', coalesce(sum(status = 0 and attempts > 0 and not is_canceled), 0)
+    )
+    from (
+      select status, attempts, status = 0 and generation < webhooks.generation as is_canceled from deliveries
+      where webhook = webhooks.number order by id desc limit ${RECENT}
+    )
+  )`.as('counts');
+  const [rows] = await reader.load([
+    reader.select({ id: webhooks.id, counts }).from(webhooks).where(eq(webhooks.account, principal.account.number)),
+  ]);
+  return new Map(rows.map(({ id, counts }) => [id, JSON.parse(counts) as RecentDeliveries]));
+}
