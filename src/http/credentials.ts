@@ -113,7 +113,7 @@ export function findSession(reader: Reader, hashes: Uint8Array[]) {
       owner: sql<Id<'member'> | null>`${sessionOwner}`.mapWith(members.id).as('session_owner'),
       token: sessions.token,
       tokenId: sql<Id<'utok'> | null>`${userTokens.id}`.mapWith(userTokens.id).as('token_id'),
-      tokenName: sql<string | null>`coalesce(${userTokens.name}, ${userTokens.prefix})`.as('token_name'),
+      tokenName: sql<string | null>`coalesce(${userTokens.name}, ${userTokens.prefix} || '…')`.as('token_name'),
       scopes: sql<string[] | null>`${userTokens.scopes}`.mapWith(userTokens.scopes).as('token_scopes'),
       expiresAt: sql<number | null>`${userTokens.expiresAt}`.as('token_expires_at'),
       lastUsedAt: sql<number | null>`${userTokens.lastUsedAt}`.as('token_last_used_at'),

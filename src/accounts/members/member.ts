@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, type InferSelectModel, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, type InferSelectModel, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { codeOf } from '../../db/columns';
 import { ConstraintError, type Reader } from '../../db/database';
@@ -216,7 +216,8 @@ export function endCredentials(write: RecordWriter, account: number, member: Id<
   const isToken = and(eq(userTokens.account, account), eq(userTokens.member, member));
   const ofToken = sql`${sessions.token} in (select ${userTokens.id} from ${userTokens} where ${isToken})`;
   return [
-    write.delete(sessions).where(and(eq(sessions.account, account), or(eq(sessions.member, member), ofToken))),
+    write.delete(sessions).where(and(eq(sessions.account, account), eq(sessions.member, member))),
+    write.delete(sessions).where(and(eq(sessions.account, account), ofToken)),
     write.delete(userTokens).where(isToken),
   ];
 }

@@ -49,9 +49,14 @@ export function sessionEnd({ createdAt, lastSeenAt }: { createdAt: number; lastS
 export function isOwnSession(principal: UserPrincipal, now: number) {
   const { account, member } = principal;
   const isLive = or(isNull(userTokens.expiresAt), gt(userTokens.expiresAt, now));
-  const ofToken = sql`${sessions.token} in (
-    select ${userTokens.id} from ${userTokens} where ${and(isOwnToken(principal), isLive)})`;
-  return and(eq(sessions.account, account.number), member ? or(eq(sessions.member, member.id), ofToken) : ofToken);
+  const ofMember = and(eq(sessions.account, account.number), member ? eq(sessions.member, member.id) : sql`false`);
+  const ofToken = and(eq(sessions.account, userTokens.account), eq(sessions.token, userTokens.id));
+  // Each half has an index, the second one from the tokens on. A condition on the account instead would read the sessions of
+  // all its members.
+  return sql`${sessions.hash} in (
+    select ${sessions.hash} from ${sessions} where ${ofMember}
+    union all
+    select ${sessions.hash} from ${userTokens} cross join ${sessions} on ${ofToken} where ${and(isOwnToken(principal), isLive)})`;
 }
 
 export function presentSession(row: Omit<InferSelectModel<typeof sessions>, 'hash' | 'account' | 'member'>): Session {

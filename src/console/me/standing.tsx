@@ -33,14 +33,17 @@ export function Standing({ me, signedIn, tokens }: StandingProps) {
   return (
     <>
       {who ?? <p>You are signed in for the account {account}, as none of its members.</p>}
-      <p class="notice">
-        You signed in with the user token <Written text={used?.name ?? used?.token_prefix ?? token} />
+      <p>
+        You signed in with the user token{' '}
+        <strong>
+          <Written text={used?.name ?? `${used?.token_prefix ?? token}…`} />
+        </strong>
         {used?.expires_at && (
           <>
             , which expires on <Time at={used.expires_at} />
           </>
         )}
-        . This session ends with it.
+        . This session ends with the token.
       </p>
       <AllowedScopes scopes={scopes} />
       <p class="hint">
@@ -56,7 +59,7 @@ export function Standing({ me, signedIn, tokens }: StandingProps) {
 export function UnknownStanding({ signedIn: { context } }: { signedIn: SignedIn }) {
   return (
     <>
-      <p class="notice">
+      <p>
         You signed in with a user token that may not read the account, so this page cannot show your passkeys, tokens
         and sessions.
       </p>
@@ -67,17 +70,15 @@ export function UnknownStanding({ signedIn: { context } }: { signedIn: SignedIn 
 
 function AllowedScopes({ scopes }: { scopes: readonly string[] }) {
   return (
-    <p class="hint">
-      It allows{' '}
-      {scopes.length === 0
-        ? 'nothing'
-        : scopes.map((scope, index) => (
-            <>
-              {index > 0 && ', '}
-              <Code text={scope} />
-            </>
-          ))}
-      .
-    </p>
+    <details>
+      <summary>What it allows</summary>
+      <ul>
+        {scopes.map((scope) => (
+          <li>
+            <Code text={scope} />
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }

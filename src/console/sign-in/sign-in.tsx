@@ -171,6 +171,7 @@ export const signInRoutes = new Hono<AppEnv>()
     try {
       setSessionCookie(c, await signInWithToken(c, token));
     } catch (error) {
+      if (error instanceof Problem) c.set('problem', error.code);
       return sendSignIn(c, tokenRefusal(error));
     }
     return c.redirect('/console', 303);
