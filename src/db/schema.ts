@@ -110,7 +110,10 @@ export const passkeys = sqliteTable(
   ],
 );
 
-/** Sessions of the console. */
+/**
+ * Sessions of the console: those of members, and those of user tokens. Exactly one of `member` and `token` is set, so a
+ * query that expects a member never takes a session of a token for one of its member.
+ */
 export const sessions = sqliteTable(
   'sessions',
   {
@@ -118,7 +121,10 @@ export const sessions = sqliteTable(
     hash: bytesColumn().primaryKey(),
     id: idColumn('sess')().notNull(),
     account: integer().notNull(),
-    member: idColumn('member')().notNull(),
+    /** The member who signed in with a passkey or the identity provider. */
+    member: idColumn('member')(),
+    /** The user token with which somebody signed in. */
+    token: idColumn('utok')(),
     ipAddress: text('ip_address').notNull(),
     userAgent: text('user_agent').notNull(),
     lastSeenAt: integer('last_seen_at').notNull(),
@@ -127,6 +133,7 @@ export const sessions = sqliteTable(
   (table) => [
     uniqueIndex('sessions_by_account').on(table.account, table.id),
     index('sessions_by_member').on(table.account, table.member),
+    index('sessions_by_token').on(table.account, table.token).where(sql`token is not null`),
     index('sessions_by_age').on(table.createdAt),
   ],
 );

@@ -47,25 +47,33 @@ export async function ensureDemoAccount(origin: string, adminToken: string): Pro
   return keep({ id, email, token: token.token, invitation: owner.invitation });
 }
 
+/** The page of the console at which the demo account's owner begins. */
+export interface ConsoleEntry {
+  address: string;
+  /** Whether it is an invitation, which works once. */
+  isInvitation: boolean;
+}
+
 /**
  * Returns the page at which the owner of the demo account joins; once the owner has joined, the page to sign in. An
  * invitation that has expired is renewed.
  */
-export async function findConsole(origin: string, adminToken: string, account: DemoAccount): Promise<string> {
+export async function findConsole(origin: string, adminToken: string, account: DemoAccount): Promise<ConsoleEntry> {
+  const signIn = { address: `${origin}/console/sign-in`, isInvitation: false };
   const user = new Api(origin, account.token);
   const owners = await user.call<{ data: object[] }>('GET', '/v1/members?role=owner&status=active');
-  if (owners.data.length > 0) return `${origin}/console/sign-in`;
+  if (owners.data.length > 0) return signIn;
   let { invitation } = account;
   if (!invitation || Date.parse(invitation.expires_at) <= Date.now()) {
     const operator = new Api(origin, adminToken);
     const path = `/v1/admin/users/${account.id}/owner`;
     const answer = await operator.ask<{ invitation: Invitation }>('POST', path, { email: account.email });
     // Somebody has invited another owner.
-    if (answer.status !== 201) return `${origin}/console/sign-in`;
+    if (answer.status !== 201) return signIn;
     invitation = answer.body.invitation;
     keep({ ...account, invitation });
   }
-  return origin + new URL(invitation.url).pathname;
+  return { address: origin + new URL(invitation.url).pathname, isInvitation: true };
 }
 
 function keep(account: DemoAccount): DemoAccount {

@@ -42,6 +42,7 @@ async function play(): Promise<void> {
   await showAudit(user, actors, requests);
   await showStatistics(user, actors);
   console.log(`\nThe demo took ${((Date.now() - begun) / 1_000).toFixed(1)} seconds.`);
+  console.log(`See it all in the console: ${origin}/console`);
 }
 
 /** @throws UserError if the service does not run, or does not know the demo account */

@@ -1,7 +1,7 @@
 import { DEFAULT_PORT, localOrigin, readPort, requireFreePort } from './address.ts';
 import { requireSupportedCrons, triggerCrons } from './crons.ts';
 import { applyMigrations } from './database.ts';
-import { type DemoAccount, ensureDemoAccount, findConsole } from './demo-account.ts';
+import { type ConsoleEntry, type DemoAccount, ensureDemoAccount, findConsole } from './demo-account.ts';
 import { claimFolder } from './instance.ts';
 import { ensureLocalSettings } from './local-settings.ts';
 import { prepareLocalDeployment } from './local-shards.ts';
@@ -63,14 +63,22 @@ function chooseVariables(port: number, publicUrl: string): Record<string, string
   return publicUrl === localOrigin(DEFAULT_PORT) ? { PUBLIC_URL: localOrigin(port) } : {};
 }
 
-function printWelcome(origin: string, { email, token }: DemoAccount, consolePage: string): void {
+const JOINING = `Open the console in a browser: the link works once, and makes the passkey with which you sign in from then on at
+/console/sign-in. There you can also sign in with the user token, for the account instead of as a member.`;
+
+const SIGNING_IN = `Open the console in a browser and sign in with the passkey that you made, or with the user token: then you act for
+the account instead of as a member.`;
+
+function printWelcome(origin: string, { email, token }: DemoAccount, { address, isInvitation }: ConsoleEntry): void {
   console.log(`
 Countersign runs on ${origin}
 
   API reference ${origin}/docs
   Demo account  ${email}
   User token    ${token}
-  Console       ${consolePage}
+  Console       ${address}
+
+${isInvitation ? JOINING : SIGNING_IN}
 
 Create a first agent:
 

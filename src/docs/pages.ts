@@ -28,9 +28,18 @@ const FILE_HEADERS = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 export const documentationPages = new Hono<AppEnv>()
   .get(
     '/',
-    operation({ id: 'showHome', tag: 'Service', summary: 'Go to the reference', success: redirect() }),
+    operation({
+      id: 'showHome',
+      tag: 'Service',
+      summary: 'Go to the console or the reference',
+      description: 'A browser, which accepts `text/html`, goes to the console; a program goes to the reference.',
+      success: redirect(),
+    }),
     noQuery(),
-    (c) => c.redirect('/docs'),
+    (c) => {
+      c.header('Vary', 'Accept');
+      return c.redirect(c.req.header('Accept')?.includes('text/html') ? '/console' : '/docs');
+    },
   )
   .get(
     '/docs/guides',

@@ -4,7 +4,12 @@ import { type ActivityAction, accounts } from '../db/schema';
 import { notFound } from '../errors';
 import type { ActivityRecord } from '../ledger/ledger';
 import type { Id } from '../lib/typeid';
-import { newId, type OperatorContext, type UserContext } from './context';
+import { newId, type OperatorContext, type UserContext, type UserPrincipal } from './context';
+
+/** The id of whoever acts: the member, or the token of the account. */
+export function actorOf({ member, token, account }: UserPrincipal) {
+  return member?.id ?? token ?? account.id;
+}
 
 /**
  * Makes the activity record of a user's change.
@@ -18,7 +23,7 @@ export function userActivity(
   { changes = [], account }: { changes?: string[]; account?: ActivityRecord['account'] } = {},
 ): ActivityRecord {
   const { principal } = context;
-  const actor = principal.member?.id ?? principal.token ?? principal.account.id;
+  const actor = actorOf(principal);
   return makeActivityRecord(context, { account: account ?? principal.account.number, actor, action, target, changes });
 }
 

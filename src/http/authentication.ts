@@ -1,6 +1,6 @@
 import { and, eq, isNull, lt, or } from 'drizzle-orm';
 import { type Database, loadNonNull, type Query, type Reader } from '../db/database';
-import { agents, sessions, userTokens } from '../db/schema';
+import { agents, sessions } from '../db/schema';
 import { listShards, openShard } from '../db/shards';
 import { Problem } from '../errors';
 import { type CredentialReference, SESSION_IDLE_TIME, SESSION_LIFETIME } from '../ledger/authority';
@@ -22,6 +22,7 @@ import {
   isStale,
   type PreloadQueries,
   recordMemberSeen,
+  recordTokenUsed,
 } from './credentials';
 import { authenticateIdentity, isIdentityToken } from './oidc/identity';
 import { limitToRole, ROLE_SCOPES } from './roles';
@@ -94,11 +95,7 @@ export async function authenticate(
   if (row.expiresAt !== null && row.expiresAt <= now) return failAuthentication(c);
   const account = activeAccount(row);
   if ('scopes' in row) {
-    if (isStale(row.lastUsedAt, now)) {
-      const isOlder = or(isNull(userTokens.lastUsedAt), lt(userTokens.lastUsedAt, now));
-      const isToken = and(eq(userTokens.account, account.number), eq(userTokens.id, row.token), isOlder);
-      database.piggyback(database.build.update(userTokens).set({ lastUsedAt: now }).where(isToken));
-    }
+    recordTokenUsed(database, { account: account.number, token: row.token, lastUsedAt: row.lastUsedAt }, now);
     const member = activeMember(row);
     if (row.owner !== null && !member) return failAuthentication(c);
     if (member) {
@@ -135,15 +132,16 @@ export async function authenticate(
 
 /** A session of the console that was authenticated. */
 export interface SessionAuthentication extends Authentication {
-  principal: UserPrincipal & { member: MemberRef };
-  /** The id of the session, and when the member signed in, in milliseconds since the epoch. */
+  principal: UserPrincipal;
+  /** The id of the session, and when it began, in milliseconds since the epoch. */
   session: { id: Id<'sess'>; createdAt: number };
-  /** How the console names the member and the account. */
-  names: { member: string; account: string };
+  /** How the console names the caller and the account. */
+  names: { caller: string; account: string };
 }
 
 /**
- * Finds the member whose session a cookie names. Takes round trips as {@link authenticate} does.
+ * Finds the caller whose session a cookie names. Takes round trips as {@link authenticate} does. A session that was
+ * started with a user token has the scopes of the token, limited to the member's role, and ends with the token.
  * @param secret the value of the cookie
  * @param queries run in the same round trip
  * @returns null if the session is unknown, has expired or has ended
@@ -168,27 +166,49 @@ export async function authenticateSession(
   if (!found) return null;
   const { database, shard, row, loaded } = found;
   if (row.lastSeenAt <= now - SESSION_IDLE_TIME || row.createdAt <= now - SESSION_LIFETIME) return null;
+  if (row.tokenId !== row.token || (row.expiresAt !== null && row.expiresAt <= now)) return null;
   const account = activeAccount(row);
   const member = activeMember(row);
-  if (!member) return null;
-  recordMemberSeen(database, { account: account.number, member: member.id, lastSeenAt: row.memberLastSeenAt }, now);
-  if (isStale(row.lastSeenAt, now)) {
-    const isOlder = and(
-      eq(sessions.account, account.number),
-      eq(sessions.id, row.session),
-      lt(sessions.lastSeenAt, now),
-    );
-    database.piggyback(database.build.update(sessions).set({ lastSeenAt: now }).where(isOlder));
+  if (!member && (row.owner !== null || row.token === null)) return null;
+  recordSessionUsed(database, account.number, row, now);
+  if (member) {
+    const seen = { account: account.number, member: member.id, lastSeenAt: row.memberLastSeenAt };
+    recordMemberSeen(database, seen, now);
   }
-  const scopes = ROLE_SCOPES[member.role];
+  const scopes = sessionScopes(row.scopes as Scope[] | null, member);
+  // Those who may not read the account see only what they brought themselves.
+  const mayRead = scopes.includes('account:read');
+  const ownName = member ? (row.memberName ?? member.id) : row.tokenName;
   return {
-    principal: { kind: 'user', shard, account, member, token: null, scopes, expiresAt: null },
-    reference: { kind: 'session', account: account.number, hash: row.hash, member },
+    principal: { kind: 'user', shard, account, member, token: row.token, scopes, expiresAt: row.expiresAt },
+    reference: { kind: 'session', account: account.number, hash: row.hash, token: row.token, member },
     session: { id: row.session, createdAt: row.createdAt },
-    names: { member: row.memberName ?? member.id, account: row.accountName ?? account.id },
+    names: {
+      caller: (mayRead ? ownName : row.tokenName) ?? account.id,
+      account: (mayRead ? row.accountName : null) ?? account.id,
+    },
     database,
     loaded,
   };
+}
+
+/** Those scopes of the session's user token that the member's role has; without a token all scopes of the role. */
+function sessionScopes(ofToken: Scope[] | null, member: MemberRef | null): readonly Scope[] {
+  if (!member) return ofToken ?? [];
+  return ofToken ? limitToRole(ofToken, member.role) : ROLE_SCOPES[member.role];
+}
+
+/** Records in the next write that a session and its user token were used, at most once a minute. */
+function recordSessionUsed(
+  database: Database,
+  account: number,
+  { session, lastSeenAt, token, lastUsedAt }: RowOf<ReturnType<typeof findSession>>,
+  now: number,
+): void {
+  if (token !== null) recordTokenUsed(database, { account, token, lastUsedAt }, now);
+  if (!isStale(lastSeenAt, now)) return;
+  const isOlder = and(eq(sessions.account, account), eq(sessions.id, session), lt(sessions.lastSeenAt, now));
+  database.piggyback(database.build.update(sessions).set({ lastSeenAt: now }).where(isOlder));
 }
 
 /**

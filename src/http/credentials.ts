@@ -100,7 +100,7 @@ export function findAgentKey(reader: Reader, hashes: Uint8Array[]) {
     .where(inArray(agentKeys.hash, hashes));
 }
 
-/** Finds the session with one of the hashes, its account and its member. */
+/** Finds the session with one of the hashes, its account, its user token if it has one, and its member. */
 export function findSession(reader: Reader, hashes: Uint8Array[]) {
   return reader
     .select({
@@ -110,14 +110,25 @@ export function findSession(reader: Reader, hashes: Uint8Array[]) {
       session: aliased(sessions.id, 'session_id'),
       createdAt: sessions.createdAt,
       lastSeenAt: sessions.lastSeenAt,
+      owner: sql<Id<'member'> | null>`${sessionOwner}`.mapWith(members.id).as('session_owner'),
+      token: sessions.token,
+      tokenId: sql<Id<'utok'> | null>`${userTokens.id}`.mapWith(userTokens.id).as('token_id'),
+      tokenName: sql<string | null>`coalesce(${userTokens.name}, ${userTokens.prefix} || '…')`.as('token_name'),
+      scopes: sql<string[] | null>`${userTokens.scopes}`.mapWith(userTokens.scopes).as('token_scopes'),
+      expiresAt: sql<number | null>`${userTokens.expiresAt}`.as('token_expires_at'),
+      lastUsedAt: sql<number | null>`${userTokens.lastUsedAt}`.as('token_last_used_at'),
       memberName: sql<string | null>`coalesce(${members.name}, ${members.email})`.as('member_name'),
       accountName: sql<string | null>`coalesce(${accounts.name}, ${accounts.email})`.as('account_name'),
     })
     .from(sessions)
     .innerJoin(accounts, eq(accounts.number, sessions.account))
-    .innerJoin(members, and(eq(members.account, sessions.account), eq(members.id, sessions.member)))
+    .leftJoin(userTokens, and(eq(userTokens.account, sessions.account), eq(userTokens.id, sessions.token)))
+    .leftJoin(members, and(eq(members.account, sessions.account), eq(members.id, sessionOwner)))
     .where(inArray(sessions.hash, hashes));
 }
+
+/** The member whom a session belongs to, as SQL on the row and its user token; NULL if it belongs to the account. */
+const sessionOwner = sql`coalesce(${sessions.member}, ${userTokens.member})`;
 
 /** Finds the shard to which the account of a credential was moved from this one. */
 export function findMovedCredential(reader: Reader, hashes: Uint8Array[]) {
@@ -150,10 +161,16 @@ export function callerByHashes(kind: 'user' | 'agent', hashes: Uint8Array[]): Ca
   };
 }
 
-/** The member whose session has one of these hashes. */
+/** The caller whose session has one of these hashes. */
 export function callerBySession(hashes: Uint8Array[]): CallerSql {
-  const find = (column: Column) => sql`(select ${column} from ${sessions} where ${inArray(sessions.hash, hashes)})`;
-  return { account: find(sessions.account) as SQL<number>, id: find(sessions.member) };
+  const find = (value: Column | SQL) => sql`(
+    select ${value} from ${sessions}
+    left join ${userTokens} on ${userTokens.account} = ${sessions.account} and ${userTokens.id} = ${sessions.token}
+    where ${inArray(sessions.hash, hashes)})`;
+  return {
+    account: find(sessions.account) as SQL<number>,
+    id: find(sql`coalesce(${sessionOwner}, ${sessions.token})`),
+  };
 }
 
 /** Makes queries that run in the same round trip as the authentication; null for one that is not needed. */
@@ -202,6 +219,18 @@ export function recordMemberSeen(
   const isOlder = or(isNull(members.lastSeenAt), lt(members.lastSeenAt, now));
   const isMember = and(eq(members.account, account), eq(members.id, member), isOlder);
   database.piggyback(database.build.update(members).set({ lastSeenAt: now }).where(isMember));
+}
+
+/** Records in the next write that a user token was used, at most once a minute. */
+export function recordTokenUsed(
+  database: Database,
+  { account, token, lastUsedAt }: { account: number; token: Id<'utok'>; lastUsedAt: number | null },
+  now: number,
+): void {
+  if (!isStale(lastUsedAt, now)) return;
+  const isOlder = or(isNull(userTokens.lastUsedAt), lt(userTokens.lastUsedAt, now));
+  const isToken = and(eq(userTokens.account, account), eq(userTokens.id, token), isOlder);
+  database.piggyback(database.build.update(userTokens).set({ lastUsedAt: now }).where(isToken));
 }
 
 /** Whether the time of last use has to be written again: once a minute is enough. */

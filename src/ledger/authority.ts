@@ -28,13 +28,14 @@ export type Credential = CredentialReference & {
 
 /**
  * What the check needs: the hash, which the database must still have, or the expiry time of a JWT in milliseconds since
- * the epoch; and the member who acts, who must still be active and have the same role.
+ * the epoch; the user token of a session that was started with one, which must not have ended either; and the member who
+ * acts, who must still be active and have the same role.
  */
 export type CredentialReference = { account: number } & (
   | { kind: 'user_token'; hash: Uint8Array; member: MemberReference | null }
   | { kind: 'agent_key'; hash: Uint8Array }
   | { kind: 'identity_token'; expiresAt: number; member: MemberReference }
-  | { kind: 'session'; hash: Uint8Array; member: MemberReference }
+  | { kind: 'session'; hash: Uint8Array; token: Id<'utok'> | null; member: MemberReference | null }
 );
 
 interface MemberReference {
@@ -76,10 +77,19 @@ function isLiveAt(credential: Credential, time: number | SQL): SQL {
         select 1 from ${sessions}
         where ${sessions.hash} = ${credential.hash} and ${sessions.lastSeenAt} > ${time} - ${SESSION_IDLE_TIME}
           and ${sessions.createdAt} > ${time} - ${SESSION_LIFETIME}
-      ) and ${isMemberActive(credential)}`;
+      ) and ${isTokenLive(credential, time)} and ${isMemberActive(credential)}`;
     case 'identity_token':
       return sql`${credential.expiresAt} > ${time} and ${isMemberActive(credential)}`;
   }
+}
+
+/** Whether the user token with which a session was started still exists and has not expired. */
+function isTokenLive({ account, token }: { account: number; token: Id<'utok'> | null }, time: number | SQL): SQL {
+  if (token === null) return sql`true`;
+  return sql`exists (
+    select 1 from ${userTokens}
+    where ${userTokens.account} = ${account} and ${userTokens.id} = ${sql.param(token, userTokens.id)}
+      and coalesce(${userTokens.expiresAt} > ${time}, 1))`;
 }
 
 /** Whether the member is active and has the role by which the request was authorized. */

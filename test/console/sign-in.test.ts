@@ -311,6 +311,7 @@ describe('a session', () => {
     const [session] = await list(mine.token);
     expect(session).toEqual({
       id: expect.stringMatching(/^sess_/),
+      token_id: null,
       ip_address: '',
       user_agent: '',
       last_seen_at: '2026-01-31T12:00:00.000Z',

@@ -14,7 +14,16 @@ async function readPage(world = new World()) {
   return { text, headers, files };
 }
 
-it('the root redirects to the reference', async () => {
+it.each([
+  ['a browser', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', '/console'],
+  ['curl', '*/*', '/docs'],
+  ['a program', 'application/json', '/docs'],
+])('the root leads %s, which accepts %s, to %s', async (_, accept, path) => {
+  const { headers } = await new World().must(302, 'GET', '/', { headers: { Accept: accept } });
+  expect([headers.get('Location'), headers.get('Vary')]).toEqual([path, 'Accept']);
+});
+
+it('the root leads who does not say what they accept to the reference', async () => {
   const { headers } = await new World().must(302, 'GET', '/');
   expect(headers.get('Location')).toBe('/docs');
 });

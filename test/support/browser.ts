@@ -56,6 +56,15 @@ export class Browser {
     return this.change('POST', '/console/sign-in', { response });
   }
 
+  /** Signs in with a user token, as the form of the page does. */
+  async signInWithToken(token: string, headers: Record<string, string> = {}): Promise<Answer> {
+    this.cookie = '';
+    return this.send('POST', '/console/sign-in/token', {
+      raw: new URLSearchParams({ csrf: '', token }).toString(),
+      headers: { Origin: ORIGIN, Accept: 'text/html', 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+    });
+  }
+
   /** Makes a user token of the member who is signed in. */
   async makeToken(name = 'Terminal'): Promise<string> {
     const { text } = await this.submit('/console/me/tokens', { name });

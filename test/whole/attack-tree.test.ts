@@ -13,6 +13,7 @@
  *    - approves or denies: permissions/decide
  * 4. Sessions: to act in the console as somebody else
  *    - uses one without its CSRF token, from another site, or after it ended: console/sign-in
+ *    - signs in with a user token to exceed it, or acts after the token was deleted: console/tokens
  * 5. Passkeys: to sign as somebody else
  *    - changes anything of a signed decision, or sends it elsewhere: permissions/reviews/signature
  *    - answers the challenge of somebody else: console/sign-in
@@ -254,6 +255,82 @@ describe('4. with a session, the attacker', () => {
     });
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(answer.text).not.toContain('csu_');
+  });
+});
+
+describe('4. with a session of a user token, the attacker', () => {
+  const enter = async (token: string) => {
+    const browser = new Browser(world);
+    expect((await browser.signInWithToken(token)).status).toBe(303);
+    return browser;
+  };
+  const decide = async (browser: Browser, decision = 'approve', fields: Record<string, string> = {}) => {
+    const raw = new URLSearchParams({ csrf: await browser.csrf(), decision, reason: '', ...fields }).toString();
+    const headers = { Origin: ORIGIN, 'Content-Type': 'application/x-www-form-urlencoded' };
+    return (await browser.send('POST', `/console/permissions/${target}/decide`, { raw, headers })).status;
+  };
+
+  it('decides as the account, or as a member who is no reviewer: a token gives no more in the console', async () => {
+    for (const token of [account.token, owner.token, developer.token]) {
+      const browser = await enter(token);
+      for (const decision of ['approve', 'deny']) expect(await decide(browser, decision)).toBe(403);
+    }
+    // Who owns the agent may deny.
+    expect(await decide(await enter(admin.token))).toBe(403);
+    expect(await votes()).toEqual([]);
+  });
+
+  it('decides with a token of a reviewer that lacks the scope, or says in the form who it is: it does not count', async () => {
+    await account.must(200, 'PUT', `/v1/members/${bob.id}`, { role: 'admin' });
+    const { body } = await world.must(201, 'POST', '/v1/me/tokens', {
+      ...{ token: await bob.browser.makeToken(), body: { scopes: ['permissions:read', 'account:read'] } },
+    });
+    await account.must(200, 'PUT', `/v1/members/${bob.id}`, { role: 'approver' });
+    const browser = await enter(body.token);
+    expect(await decide(browser, 'approve', { member: alice.id, by: alice.id, token: alice.token })).toBe(403);
+    expect(await votes()).toEqual([]);
+  });
+
+  it('approves once with a passkey and once with a token: it is one person', async () => {
+    expect(await decide(bob.browser)).toBe(303);
+    expect(await decide(await enter(bob.token))).toBe(409);
+    expect(await votes()).toEqual([[bob.id, null]]);
+  });
+
+  it('who has stolen a token of a reviewer makes a passkey or a token that outlives it: both need the person', async () => {
+    const browser = await enter(alice.token);
+    const { body: options } = await bob.browser.change('POST', '/console/me/passkeys/options');
+    const response = await browser.authenticator.create(options);
+    const attempts = [
+      await browser.change('POST', '/console/me/passkeys/options'),
+      await browser.change('POST', '/console/me/passkeys', { name: 'Mine', response }),
+      await browser.submit('/console/me/tokens', { name: 'Mine' }),
+    ];
+    expect(attempts.map(refusal)).toEqual(attempts.map(() => [403, 'person_required']));
+    const { body } = await world.must(200, 'GET', '/v1/me/passkeys', { token: alice.token });
+    expect(body.data).toHaveLength(1);
+  });
+
+  it('who has the cookie of one whose token was deleted decides: the session is over', async () => {
+    const browser = await enter(alice.token);
+    const csrf = await browser.csrf();
+    await account.must(200, 'PUT', `/v1/members/${alice.id}`, { status: 'suspended' });
+    await account.must(200, 'PUT', `/v1/members/${alice.id}`, { status: 'active' });
+    const answer = await browser.send('POST', `/console/permissions/${target}/decide`, {
+      raw: new URLSearchParams({ csrf, decision: 'approve', reason: '' }).toString(),
+      headers: { Origin: ORIGIN, 'Content-Type': 'application/x-www-form-urlencoded' },
+    });
+    expect(refusal(answer)).toEqual([401, 'unauthorized']);
+  });
+
+  it('makes the browser of a reviewer sign in with the own token: another site cannot send the form', async () => {
+    const before = alice.browser.cookie;
+    const answer = await alice.browser.send('POST', '/console/sign-in/token', {
+      raw: new URLSearchParams({ token: bob.token }).toString(),
+      headers: { Origin: 'https://evil.example.com', 'Content-Type': 'application/x-www-form-urlencoded' },
+    });
+    expect(refusal(answer)).toEqual([403, 'wrong_credential']);
+    expect(alice.browser.cookie).toBe(before);
   });
 });
 

@@ -211,10 +211,13 @@ export function refuseMember(error: unknown): never {
   }
 }
 
-/** Makes the statements that end every token and session of a member. */
+/** Makes the statements that end every session and token of a member. */
 export function endCredentials(write: RecordWriter, account: number, member: Id<'member'>) {
+  const isToken = and(eq(userTokens.account, account), eq(userTokens.member, member));
+  const ofToken = sql`${sessions.token} in (select ${userTokens.id} from ${userTokens} where ${isToken})`;
   return [
-    write.delete(userTokens).where(and(eq(userTokens.account, account), eq(userTokens.member, member))),
     write.delete(sessions).where(and(eq(sessions.account, account), eq(sessions.member, member))),
+    write.delete(sessions).where(and(eq(sessions.account, account), ofToken)),
+    write.delete(userTokens).where(isToken),
   ];
 }

@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, lt, sql } from 'drizzle-orm';
+import { and, desc, gt, lt } from 'drizzle-orm';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { sessions } from '../../db/schema';
@@ -11,11 +11,13 @@ import { pageOf } from '../../http/response-fields';
 import { SESSION_IDLE_TIME, SESSION_LIFETIME } from '../../ledger/authority';
 import { lazy } from '../../lib/lazy';
 import type { Id } from '../../lib/typeid';
-import { presentSession, Session } from './session';
+import { isOwnSession, presentSession, Session } from './session';
 
 const SessionList = lazy(() => z.strictObject(pageParameters(20, 100)));
 
-/** Lists the console sessions of the member who calls, newest first; none for a token of the account. */
+/**
+ * Lists the console sessions of the member who calls, or those of the account's own tokens for one of them, newest first.
+ */
 export async function listSessions(
   context: UserContext,
   input: z.output<ReturnType<typeof SessionList>>,
@@ -30,8 +32,7 @@ export async function listSessions(
       .from(sessions)
       .where(
         and(
-          eq(sessions.account, account.number),
-          member ? eq(sessions.member, member.id) : sql`false`,
+          isOwnSession(principal, now),
           gt(sessions.lastSeenAt, now - SESSION_IDLE_TIME),
           gt(sessions.createdAt, now - SESSION_LIFETIME),
           page.after && lt(sessions.id, page.after),
@@ -49,7 +50,9 @@ export const listSessionsRoute = new Hono().get(
     id: 'listSessions',
     tag: 'Account',
     summary: 'List your sessions',
-    description: 'The sessions of the console in which you are signed in, newest first.',
+    description:
+      'The sessions of the console in which you are signed in; for a token of the account, those that were started with ' +
+      "the account's own tokens. Newest first.",
     success: ok(pageOf(Session)),
   }),
   userAccess('account:read'),

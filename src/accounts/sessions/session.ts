@@ -1,14 +1,17 @@
-import type { InferSelectModel } from 'drizzle-orm';
+import { and, eq, gt, type InferSelectModel, isNull, or, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { sessions } from '../../db/schema';
+import { sessions, userTokens } from '../../db/schema';
+import type { UserPrincipal } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { idField, timeField } from '../../http/response-fields';
 import { SESSION_IDLE_TIME, SESSION_LIFETIME } from '../../ledger/authority';
 import { lazy } from '../../lib/lazy';
 import { formatTime } from '../../lib/time';
+import { isOwnToken } from '../tokens/user-token';
 
 const exampleSession = {
   id: exampleId('sess'),
+  token_id: null,
   ip_address: EXAMPLE.ipAddress,
   user_agent: 'Mozilla/5.0',
   last_seen_at: EXAMPLE.time,
@@ -20,11 +23,14 @@ export const Session = lazy(() =>
   z
     .object({
       id: idField('sess'),
-      ip_address: z.string().meta({ description: 'The address from which the member signed in.' }),
+      token_id: idField('utok').nullable().meta({
+        description: 'The user token with which it was started, and with which it ends; null after another sign-in.',
+      }),
+      ip_address: z.string().meta({ description: 'The address of the sign-in.' }),
       user_agent: z.string(),
       last_seen_at: timeField.meta({ description: 'To the minute.' }),
       expires_at: timeField.meta({ description: 'When it ends if it is not used until then.' }),
-      created_at: timeField.meta({ description: 'When the member signed in.' }),
+      created_at: timeField.meta({ description: 'When the sign-in was.' }),
     })
     .meta({ id: 'Session', description: 'A session of the console.', examples: [exampleSession] }),
 );
@@ -36,9 +42,27 @@ export function sessionEnd({ createdAt, lastSeenAt }: { createdAt: number; lastS
   return Math.min(lastSeenAt + SESSION_IDLE_TIME, createdAt + SESSION_LIFETIME);
 }
 
+/**
+ * The condition that finds the caller's own sessions: those of the member who calls, also with the member's tokens; for a
+ * token of the account, those with the account's tokens. A session whose token has expired is over.
+ */
+export function isOwnSession(principal: UserPrincipal, now: number) {
+  const { account, member } = principal;
+  const isLive = or(isNull(userTokens.expiresAt), gt(userTokens.expiresAt, now));
+  const ofMember = and(eq(sessions.account, account.number), member ? eq(sessions.member, member.id) : sql`false`);
+  const ofToken = and(eq(sessions.account, userTokens.account), eq(sessions.token, userTokens.id));
+  // Each half has an index, the second one from the tokens on. A condition on the account instead would read the sessions of
+  // all its members.
+  return sql`${sessions.hash} in (
+    select ${sessions.hash} from ${sessions} where ${ofMember}
+    union all
+    select ${sessions.hash} from ${userTokens} cross join ${sessions} on ${ofToken} where ${and(isOwnToken(principal), isLive)})`;
+}
+
 export function presentSession(row: Omit<InferSelectModel<typeof sessions>, 'hash' | 'account' | 'member'>): Session {
   return {
     id: row.id,
+    token_id: row.token,
     ip_address: row.ipAddress,
     user_agent: row.userAgent,
     last_seen_at: formatTime(row.lastSeenAt),

@@ -1,6 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
-import { userTokens } from '../../db/schema';
+import { sessions, userTokens } from '../../db/schema';
 import { userAccess } from '../../http/access';
 import { asNotFound, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
@@ -11,16 +11,19 @@ import type { Id } from '../../lib/typeid';
 import { isOwnToken } from './user-token';
 
 /**
- * Deletes one of the user tokens that `GET /v1/me/tokens` lists for the caller. It is refused from then on.
+ * Deletes one of the user tokens that `GET /v1/me/tokens` lists for the caller, and the console sessions that were started
+ * with it. They are refused from then on.
  * @throws Problem `not_found`
  */
 export async function deleteUserToken(context: UserContext, { id }: { id: Id<'utok'> }): Promise<void> {
-  const found = and(isOwnToken(context.principal), eq(userTokens.id, id));
+  const { principal } = context;
+  const found = and(isOwnToken(principal), eq(userTokens.id, id));
+  const ofToken = and(eq(sessions.account, principal.account.number), eq(sessions.token, id));
   const account = sql<number>`(select account from ${userTokens} where ${found})`;
   await context.ledger
     .change({
       record: userActivity(context, 'user_token.deleted', id, { account }),
-      changes: (write) => [write.delete(userTokens).where(found)],
+      changes: (write) => [write.delete(userTokens).where(found), write.delete(sessions).where(ofToken)],
       answer: null,
     })
     .catch(asNotFound('user token'));
@@ -32,7 +35,7 @@ export const deleteUserTokenRoute = new Hono().delete(
     id: 'deleteUserToken',
     tag: 'Account',
     summary: 'Delete a user token',
-    description: 'The token is refused from then on.',
+    description: 'The token is refused from then on, and so are the sessions of the console that were started with it.',
     success: noContent(),
     pathId: 'utok',
   }),

@@ -69,7 +69,7 @@ async function sendForm(c: ConsoleContext, typed: Typed, refusal?: Refusal): Pro
       children: (
         <Form action="/console/agents" refusal={refusal} class="card">
           <AgentFields
-            typed={{ owner_id: c.var.signedIn.context.principal.member.id, ...typed }}
+            typed={{ owner_id: c.var.signedIn.context.principal.member?.id ?? '', ...typed }}
             owners={owners}
             refusal={refusal}
           />

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { createContext, useContext } from 'hono/jsx';
-import type { AppEnv } from '../../http/context';
+import type { AppEnv, UserPrincipal } from '../../http/context';
 import { toBase64Url } from '../../lib/bytes';
 import { visibleText } from '../parts/text';
 import type { SignedIn } from '../session/access';
@@ -108,6 +108,12 @@ export function Live({ id, address, seconds, title, children }: LiveProps) {
   );
 }
 
+/** As what somebody is signed in: the role of a member, or a user token. */
+function standingOf({ member, token }: UserPrincipal): string {
+  if (!member) return 'token of the account';
+  return token === null ? member.role : `${member.role}, by user token`;
+}
+
 function Page({
   above,
   title,
@@ -151,9 +157,9 @@ function Page({
               </button>
               <div class="who">
                 <a href="/console/me">
-                  <bdi>{signedIn.names.member}</bdi>
+                  <bdi>{signedIn.names.caller}</bdi>
                   <small>
-                    {signedIn.context.principal.member.role} · <bdi>{signedIn.names.account}</bdi>
+                    {standingOf(signedIn.context.principal)} · <bdi>{signedIn.names.account}</bdi>
                   </small>
                 </a>
                 <form method="post" action="/console/sign-out">

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { loadNonNull } from '../../db/database';
 import { invalidRequest } from '../../errors';
+import { actorOf } from '../../http/activity';
 import { type Id, idBytes, parseId } from '../../lib/typeid';
 import { type Decision, decidePermission } from '../../permissions/decide';
 import { decidingContext, decisionState, selectDecision } from '../../permissions/decision-in-path';
@@ -64,7 +65,7 @@ async function deny(c: ConsoleContext, id: Id<'perm'>, decision: Decision): Prom
   const { context } = c.var.signedIn;
   const { principal, reader, runtime } = context;
   const load = async () => {
-    const key = { owner: sql<number>`${principal.account.number}`, callerId: sql`${idBytes(principal.member.id)}` };
+    const key = { owner: sql<number>`${principal.account.number}`, callerId: sql`${idBytes(actorOf(principal))}` };
     const queries = selectDecision(reader, { ...key, id, assertion: undefined, now: runtime.now() });
     const [permission, voter] = await loadNonNull(reader, [queries.permission, queries.voter]);
     return { permission, voter };

@@ -66,7 +66,7 @@ async function showWaiting(c: ConsoleContext): Promise<Response> {
             requests={page.data}
             names={names}
             now={context.runtime.now()}
-            member={context.principal.member.id}
+            member={context.principal.member?.id ?? null}
             mayDecide={mayDecide}
           />
         </>

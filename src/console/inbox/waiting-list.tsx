@@ -10,7 +10,8 @@ interface WaitingListProps {
   requests: WaitingRequest[];
   names: Names;
   now: number;
-  member: Id<'member'>;
+  /** The reader; null for a token of the account. */
+  member: Id<'member'> | null;
   /** Whether the member's role may decide. */
   mayDecide: boolean;
 }
@@ -128,10 +129,10 @@ function Why({
   const progress = review.approvals_required > 1 && `${approvals} of ${review.approvals_required} approvals`;
   const policy = review.policy_id && <Named id={review.policy_id} names={names} />;
   const reason = {
-    decide: review.members?.includes(member) ? 'You are named by' : 'Your role reviews for',
+    decide: member && review.members?.includes(member) ? 'You are named by' : 'Your role reviews for',
     approved: 'You approved. Policy',
     owner: 'You own the agent: others decide. Policy',
-    others: 'Others review. Policy',
+    others: member ? 'Others review. Policy' : 'Members review. Policy',
   }[standing];
   return (
     <>

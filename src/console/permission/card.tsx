@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { listAuditEntries } from '../../audit/list';
 import { loadNonNull, type Reader } from '../../db/database';
+import { actorOf } from '../../http/activity';
 import type { RequestContext } from '../../http/context';
 import { idBytes, parseId } from '../../lib/typeid';
 import { permissionWithContentsInPath, presentContents } from '../../permissions/contents';
@@ -47,8 +48,8 @@ export type CardContext = ConsoleContext<Awaited<ReturnType<typeof cardInPath>>>
 /** Loads what the preload of a card loads, to show the card again after a decision was refused. */
 export async function loadCard(c: SignedInRequest): Promise<CardContext['var']['loaded']> {
   const { principal, reader } = c.var.signedIn.context;
-  const member = sql`${idBytes(principal.member.id)}`;
-  const { permission, voter, passkeys } = await cardInPath(c, reader, sql`${principal.account.number}`, member);
+  const caller = sql`${idBytes(actorOf(principal))}`;
+  const { permission, voter, passkeys } = await cardInPath(c, reader, sql`${principal.account.number}`, caller);
   const [found, standing, keys] = await loadNonNull(reader, [permission, voter, passkeys]);
   return { permission: found, voter: standing, passkeys: keys };
 }
@@ -97,7 +98,7 @@ export async function sendCard(
   ]);
   const agentName = names.get(agent_id) ?? agent_id;
   const mayDecide = principal.scopes.includes('permissions:decide');
-  const standing = standingOf(row.review, loaded.voter?.[0], principal.member.id);
+  const standing = standingOf(row.review, loaded.voter?.[0], principal.member?.id);
   const title = permission.title ?? `${action} on ${resource}`;
 
   return sendPage(
@@ -160,7 +161,7 @@ export async function sendCard(
             <div class="deciding">
               {isPending ? (
                 <DecisionForm
-                  {...{ row, standing, mayDecide, names, ...refused }}
+                  {...{ row, standing, mayDecide, principal, names, ...refused }}
                   hasPasskey={(loaded.passkeys ?? []).length > 0}
                   mayMakeRule={principal.scopes.includes('policies:write')}
                 />

@@ -1,4 +1,5 @@
 import type { Child } from 'hono/jsx';
+import type { UserPrincipal } from '../../http/context';
 import { SECOND } from '../../lib/time';
 import type { ReviewedPermission } from '../../permissions/permission';
 import type { Standing } from '../../permissions/reviews/voter';
@@ -23,8 +24,9 @@ const REASONS = [
 interface DecisionFormProps {
   row: ReviewedPermission;
   standing: Standing;
-  /** Whether the member's role may decide. */
+  /** Whether the reader's scopes allow decisions. */
   mayDecide: boolean;
+  principal: UserPrincipal;
   mayMakeRule: boolean;
   hasPasskey: boolean;
   names: Names;
@@ -34,18 +36,28 @@ interface DecisionFormProps {
 
 /** The form with which a person decides: approve as asked or with narrower limits, or deny. */
 export function DecisionForm(props: DecisionFormProps) {
-  const { row, standing, mayDecide, mayMakeRule, hasPasskey, refusal, typed } = props;
+  const { row, standing, mayDecide, principal, mayMakeRule, hasPasskey, refusal, typed } = props;
   if (!mayDecide) {
     return (
       <Panel refusal={refusal}>
-        <p>It waits for a decision. Your role cannot decide: an approver, admin or owner can.</p>
+        <p>
+          It waits for a decision.{' '}
+          {principal.token === null
+            ? 'Your role cannot decide: an approver, admin or owner can.'
+            : 'The user token with which you signed in cannot decide. Sign in with a passkey.'}
+        </p>
       </Panel>
     );
   }
   if (standing === 'others') {
     return (
       <Panel refusal={refusal}>
-        <p>It waits for its reviewers. You are not one of them, so you can neither approve nor deny it.</p>
+        <p>
+          It waits for its reviewers.{' '}
+          {principal.member
+            ? 'You are not one of them, so you can neither approve nor deny it.'
+            : 'They are members: a token of the account can neither approve nor deny it. Sign in with a passkey.'}
+        </p>
       </Panel>
     );
   }

@@ -11,6 +11,7 @@ import {
   type RequestContext,
   type Scope,
   type UserContext,
+  type UserPrincipal,
   withFixedClock,
 } from '../../http/context';
 import { limitAccount, limitCredential, limitMember } from '../../http/rate-limit';
@@ -20,12 +21,15 @@ import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
 import { csrfToken, isCsrfToken, sessionCookie } from './session';
 
-/** A member who is signed in to the console. */
+/**
+ * Somebody who is signed in to the console. `principal.token` is the user token with which they signed in, and
+ * `principal.member` is null if that belongs to the account.
+ */
 export interface SignedIn {
-  context: UserContext & { principal: { member: MemberRef } };
+  context: UserContext;
   session: { id: Id<'sess'>; createdAt: number };
-  /** How the pages name the member and the account. */
-  names: { member: string; account: string };
+  /** How the pages name the caller and the account. */
+  names: { caller: string; account: string };
   /** The CSRF token that changes of the page have to send back. */
   csrf: string;
 }
@@ -60,9 +64,10 @@ export const consoleRoute = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 /**
- * Admits members who are signed in and whose role has the scope, and sets `c.var.signedIn`. A page sends everybody else
- * to the sign-in page; a change is refused, also without the CSRF token of the session.
- * @param scope null for pages that every member may use
+ * Admits people who are signed in and have the scope, by their role and the user token with which they signed in, if it was
+ * one. Sets `c.var.signedIn`. A page sends everybody else to the sign-in page; a change is refused, also without the CSRF
+ * token of the session.
+ * @param scope null for pages that everybody may use who is signed in
  * @param preload makes queries that run in the same round trip as the authentication
  */
 export function consoleAccess<Q extends NamedQueries>(
@@ -86,7 +91,7 @@ export function consoleAccess<Q extends NamedQueries>(
       credential: 'session',
       shard: principal.shard,
       account: principal.account.id,
-      member: principal.member.id,
+      ...(principal.member && { member: principal.member.id }),
     });
     const notifyWebhooks = (account: number) => {
       c.executionCtx.waitUntil(enqueueWebhook(config.webhooks, { shard: principal.shard, account }));
@@ -120,9 +125,27 @@ export function consoleAccess<Q extends NamedQueries>(
   });
 }
 
-/** @throws Problem `insufficient_scope`, which says who could give the member a role that has the scope */
-function requireScope({ member, scopes }: SignedIn['context']['principal'], scope: Scope | null): void {
+/**
+ * The member who signed in as a person, with a passkey or the identity provider.
+ * @throws Problem `person_required` for a session that was started with a user token
+ */
+export function requirePerson({ context: { principal } }: SignedIn): MemberRef {
+  if (principal.member && principal.token === null) return principal.member;
+  throw new Problem(
+    'person_required',
+    'You signed in with a user token. Only a member who signed in with a passkey or at the identity provider can do this.',
+  );
+}
+
+/** @throws Problem `insufficient_scope`, which says who could give the caller the scope */
+export function requireScope({ member, token, scopes }: UserPrincipal, scope: Scope | null): void {
   if (scope === null || scopes.includes(scope)) return;
+  if (token !== null || !member) {
+    throw new Problem(
+      'insufficient_scope',
+      `The user token with which you signed in lacks the scope ${scope}. Sign in with one that has it, or with a passkey.`,
+    );
+  }
   const roles = (Object.keys(ROLE_SCOPES) as MemberRole[]).filter((role) => ROLE_SCOPES[role].includes(scope));
   throw new Problem(
     'insufficient_scope',

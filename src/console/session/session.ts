@@ -17,16 +17,19 @@ import { type Challenge, useChallenge } from './challenge';
 
 const COOKIE = 'countersign';
 
+/** Whom a session belongs to: a member, or the user token with which somebody signed in. */
+type SessionOwner = { member: Id<'member'>; token?: null } | { token: Id<'utok'>; member?: null };
+
 /** A new session: its secret for the cookie, and `store`, which makes the statement that stores it. */
 export async function makeSession(
   { var: { config, runtime, origin } }: RequestContext,
   shard: string,
-  { account, member }: { account: number | SQL; member: Id<'member'> },
+  { account, member = null, token = null }: { account: number | SQL } & SessionOwner,
 ) {
   const secret = makeCredential('session', shard, runtime.random);
   const [hash] = await hashCredential(config.keyring, secret);
   const now = runtime.now();
-  const row = { id: newId(runtime, 'sess'), member, ...origin, lastSeenAt: now, createdAt: now };
+  const row = { id: newId(runtime, 'sess'), member, token, ...origin, lastSeenAt: now, createdAt: now };
   return {
     id: row.id,
     secret,

@@ -6,18 +6,22 @@ import { aliased } from '../../db/columns';
 import { ConstraintError, type Database } from '../../db/database';
 import { accounts, members, movedAccounts, passkeys } from '../../db/schema';
 import { listShards, openShard } from '../../db/shards';
+import { PROBLEMS, Problem } from '../../errors';
 import type { AppEnv, RequestContext } from '../../http/context';
 import { accountColumns, activeAccount, activeMember, failAuthentication, memberColumns } from '../../http/credentials';
-import { body, noQuery } from '../../http/input';
+import { body, noQuery, readJsonOrForm, readObject } from '../../http/input';
 import { AuthenticationResponse, verifyAuthentication } from '../../http/webauthn';
 import { fromBase64Url } from '../../lib/bytes';
 import { lazy } from '../../lib/lazy';
+import type { Refusal } from '../frame/form';
 import { sendPage } from '../frame/page';
+import { Form, TextField } from '../parts/form';
 import { consoleRoute } from '../session/access';
 import { beginSession, setSessionCookie } from '../session/session';
 import { OidcButton } from './oidc/button';
 import { findChallenge, requestOptions } from './passkey';
 import { decodeUserHandle, type UserHandle } from './user-handle';
+import { signInWithToken } from './user-token';
 
 const PURPOSE = 'sign in';
 
@@ -112,22 +116,63 @@ export function redirectToOwnHost(c: HonoContext<AppEnv>): Response | null {
   return new URL(c.req.url).origin === publicUrl ? null : c.redirect(publicUrl + c.req.path);
 }
 
+/**
+ * Shows the ways to sign in.
+ * @param refusal why the user token was refused that was just sent
+ */
+function sendSignIn(c: HonoContext<AppEnv>, refusal?: Refusal): Response {
+  const children = (
+    <>
+      <p>Sign in with the passkey that you made when you joined.</p>
+      <button type="button" data-passkey="use" data-action="/console/sign-in">
+        Sign in with a passkey
+      </button>
+      <OidcButton oidc={c.var.config.oidc} action="/console/oidc/sign-in" verb="Sign in" />
+      <details open={refusal !== undefined}>
+        <summary>Sign in with a user token</summary>
+        <Form action="/console/sign-in/token" refusal={refusal}>
+          <TextField
+            label="User token"
+            name="token"
+            type="password"
+            autocomplete="off"
+            required
+            hint="You can then do what the token may do, until it is deleted or expires."
+            refusal={refusal}
+          />
+          <button type="submit" class="quiet">
+            Sign in with the token
+          </button>
+        </Form>
+      </details>
+      <p class="hint">No passkey yet? Ask an owner or admin of your account for an invitation, and open its link.</p>
+    </>
+  );
+  return sendPage(c, { title: 'Sign in', isNarrow: true, children }, refusal?.status);
+}
+
+/** Why a user token was refused, at its field; other errors are thrown. What was typed is never shown again. */
+function tokenRefusal(error: unknown): Refusal {
+  const status = error instanceof Problem ? PROBLEMS[error.code].status : 500;
+  if (!(error instanceof Problem) || (status !== 401 && status !== 403)) throw error;
+  return { detail: 'You are not signed in.', status, faults: new Map([['token', error.detail]]) };
+}
+
 export const signInRoutes = new Hono<AppEnv>()
-  .get('/console/sign-in', consoleRoute, (c) => {
-    const content = (
-      <>
-        <p>Sign in with the passkey that you made when you joined.</p>
-        <button type="button" data-passkey="use" data-action="/console/sign-in">
-          Sign in with a passkey
-        </button>
-        <OidcButton oidc={c.var.config.oidc} action="/console/oidc/sign-in" verb="Sign in" />
-        <p class="hint">No passkey yet? Ask an owner or admin of your account for an invitation, and open its link.</p>
-      </>
-    );
-    return redirectToOwnHost(c) ?? sendPage(c, { title: 'Sign in', isNarrow: true, children: content });
-  })
+  .get('/console/sign-in', consoleRoute, (c) => redirectToOwnHost(c) ?? sendSignIn(c))
   .post('/console/sign-in/options', consoleRoute, noQuery(), async (c) => c.json(await requestOptions(c.var, PURPOSE)))
   .post('/console/sign-in', consoleRoute, noQuery(), body(SignIn), async (c) => {
     setSessionCookie(c, await signIn(c, c.req.valid('json')));
     return c.json({ location: '/console' }, 201);
+  })
+  .post('/console/sign-in/token', consoleRoute, noQuery(), async (c) => {
+    const form = await readObject(c, readJsonOrForm);
+    const token = typeof form?.token === 'string' ? form.token.trim() : '';
+    try {
+      setSessionCookie(c, await signInWithToken(c, token));
+    } catch (error) {
+      if (error instanceof Problem) c.set('problem', error.code);
+      return sendSignIn(c, tokenRefusal(error));
+    }
+    return c.redirect('/console', 303);
   });
