@@ -1,4 +1,5 @@
 import { watchConnection } from './connection';
+import { startCopying } from './copy';
 import { startKeys } from './keys';
 import { startPasskeys } from './passkeys';
 import { localizeTimes } from './times';
@@ -13,4 +14,5 @@ document.addEventListener('htmx:after:swap', () => {
 });
 startPasskeys();
 startKeys();
+startCopying();
 watchConnection();
