@@ -1,4 +1,4 @@
-import { grantableRoles, type Member } from '../../accounts/members/member';
+import { grantableRoles, hasRankOver, type Member } from '../../accounts/members/member';
 import type { Refusal, Typed } from '../frame/form';
 import { Form, TextField } from '../parts/form';
 import { Written } from '../parts/text';
@@ -13,28 +13,43 @@ export interface RefusedForm {
   typed?: Typed;
 }
 
+/**
+ * The forms that the page of a member shows to a caller. People can neither suspend nor remove themselves there, so that
+ * nobody does it by mistake.
+ */
+export function shownForms(member: Member, principal: SignedIn['context']['principal']): RefusedForm['form'][] {
+  const { id, role, status } = member;
+  const mayChange = principal.scopes.includes('account:write') && hasRankOver(principal, role);
+  if (!mayChange || status === 'removed') return [];
+  if (id === principal.member.id) return ['change'];
+  return ['change', status === 'invited' ? 'invitation' : 'status', 'removal'];
+}
+
 interface MemberFormsProps {
   member: Member;
   principal: SignedIn['context']['principal'];
+  /** Which forms are shown. */
+  shown: RefusedForm['form'][];
   refused: RefusedForm | undefined;
 }
 
-/** The forms that change a member. People can neither suspend nor remove themselves here, so that nobody does by mistake. */
-export function MemberForms({ member, principal, refused }: MemberFormsProps) {
+/** The forms that change a member. */
+export function MemberForms({ member, principal, shown, refused }: MemberFormsProps) {
   const { id, status } = member;
   const path = `/console/members/${id}`;
-  const isCaller = id === principal.member.id;
   const refusalAt = (form: RefusedForm['form']) => (refused?.form === form ? refused.refusal : undefined);
   const change = refusalAt('change');
   const typed = change && refused?.typed;
   return (
     <>
-      {status === 'invited' && (
+      {shown.includes('invitation') && (
         <section class="card" aria-labelledby="invitation-title">
           <h2 id="invitation-title">Invitation</h2>
           <p>This person has not joined yet. If the address got lost, make a new one: the old one ends.</p>
           <Form action={`${path}/invitation`} refusal={refusalAt('invitation')}>
-            <button type="submit">Make a new invitation</button>
+            <div class="actions">
+              <button type="submit">Make a new invitation</button>
+            </div>
           </Form>
         </section>
       )}
@@ -55,14 +70,11 @@ export function MemberForms({ member, principal, refused }: MemberFormsProps) {
           </div>
         </Form>
       </section>
-      {isCaller ? (
-        <p class="soft">Another owner or admin can suspend or remove you.</p>
-      ) : (
-        <>
-          {status !== 'invited' && <StatusForm path={path} status={status} refusal={refusalAt('status')} />}
-          <RemovalForm path={path} member={member} refusal={refusalAt('removal')} typed={refused?.typed} />
-        </>
+      {shown.includes('status') && <StatusForm path={path} status={status} refusal={refusalAt('status')} />}
+      {shown.includes('removal') && (
+        <RemovalForm path={path} member={member} refusal={refusalAt('removal')} typed={refused?.typed} />
       )}
+      {id === principal.member.id && <p class="soft">Another owner or admin can suspend or remove you.</p>}
     </>
   );
 }

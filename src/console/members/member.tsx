@@ -1,5 +1,5 @@
 import { getMember, type MemberDetails } from '../../accounts/members/get';
-import { hasRankOver, type memberInPath, requireMember } from '../../accounts/members/member';
+import { type memberInPath, requireMember } from '../../accounts/members/member';
 import type { Passkey } from '../../accounts/passkeys/passkey';
 import type { Agent } from '../../agents/agent';
 import { listAgents } from '../../agents/list';
@@ -14,7 +14,7 @@ import { Facts } from '../parts/list';
 import { Written } from '../parts/text';
 import { Time, TimeSince } from '../parts/time';
 import type { ConsoleContext } from '../session/access';
-import { MemberForms, type RefusedForm } from './member-forms';
+import { MemberForms, type RefusedForm, shownForms } from './member-forms';
 import { ROLE_SUMMARIES } from './roles';
 import { memberName, signInWords } from './words';
 
@@ -52,38 +52,41 @@ export async function sendMember(
     loadNames(context, ['people', 'agents', 'policies']),
   ]);
   const owned = agents?.data.filter(({ owner_id }) => owner_id === member.id) ?? [];
-  const isRemoved = member.status === 'removed';
-  const mayChange = principal.scopes.includes('account:write') && !isRemoved;
+  const shown = shownForms(member, principal);
+  const isOwner = member.role === 'owner' && member.status !== 'removed' && principal.scopes.includes('account:write');
   const children = (
-    <div class="decision">
-      <div class="about">
-        <Who member={member} now={context.runtime.now()} />
-        {owned.length > 0 && <OwnedAgents agents={owned} />}
-        {member.passkeys && !(member.status === 'invited') && <Passkeys passkeys={member.passkeys} />}
-        {activity && (
-          <section aria-labelledby="latest" class="part">
-            <h2 id="latest">What they did last</h2>
-            {activity.data.length === 0 ? (
-              <p class="soft">Nothing yet.</p>
-            ) : (
-              <ActivityList records={activity.data} names={names} scopes={principal.scopes} />
-            )}
-            <p class="actions">
-              {activity.has_more && <a href={`/console/activity?actor=${member.id}`}>Everything they did</a>}
-              <a href={`/console/activity?target=${member.id}`}>What was done to this member</a>
-            </p>
-          </section>
-        )}
+    <>
+      {refused && !shown.includes(refused.form) && (
+        <p class="notice bad" role="alert">
+          {refused.refusal.detail}
+        </p>
+      )}
+      <div class="decision">
+        <div class="about">
+          <Who member={member} now={context.runtime.now()} />
+          {owned.length > 0 && <OwnedAgents agents={owned} />}
+          {member.passkeys && member.status !== 'invited' && <Passkeys passkeys={member.passkeys} />}
+          {activity && (
+            <section aria-labelledby="latest" class="part">
+              <h2 id="latest">What they did last</h2>
+              {activity.data.length === 0 ? (
+                <p class="soft">Nothing yet.</p>
+              ) : (
+                <ActivityList records={activity.data} names={names} scopes={principal.scopes} />
+              )}
+              <p class="actions">
+                {activity.has_more && <a href={`/console/activity?actor=${member.id}`}>Everything they did</a>}
+                <a href={`/console/activity?target=${member.id}`}>What was done to this member</a>
+              </p>
+            </section>
+          )}
+        </div>
+        <div class="deciding">
+          {shown.length > 0 && <MemberForms member={member} principal={principal} shown={shown} refused={refused} />}
+          {shown.length === 0 && isOwner && <p class="card">Only an owner can change, suspend or remove an owner.</p>}
+        </div>
       </div>
-      <div class="deciding">
-        {mayChange && !hasRankOver(principal, member.role) && (
-          <p class="card">Only an owner can change, suspend or remove an owner.</p>
-        )}
-        {mayChange && hasRankOver(principal, member.role) && (
-          <MemberForms member={member} principal={principal} refused={refused} />
-        )}
-      </div>
-    </div>
+    </>
   );
   const heading = (
     <>
