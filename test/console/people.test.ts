@@ -36,7 +36,7 @@ function textOf({ text }: Answer): string {
 const where = ({ status, headers }: Answer) => [status, headers.get('Location')];
 
 describe('the members page', () => {
-  it('lists the people with role, status, ways to sign in and when they were seen, in one trip', async () => {
+  it('lists the people with role, status, ways to sign in and when they were seen, in two trips', async () => {
     const { account, browser } = await scene();
     await invite(account, { name: 'Ada Lovelace', email: 'ada@example.com' });
     account.world.advance(5 * MINUTE);

@@ -139,7 +139,8 @@ function sendToken(c: ConsoleContext, { token, name, expires_at }: CreatedUserTo
   const children = (
     <>
       <p>
-        Copy <Written text={name ?? 'it'} /> now: it is shown only this once. Whoever has it can act as you.
+        This is <Written text={name ?? 'the token'} />. Copy it now: it is shown only this once. Whoever has it can act
+        as you.
       </p>
       <Secret text={token} label="The user token" />
       <p>

@@ -29,7 +29,7 @@ const ABILITIES: readonly [ability: string, scope: Scope | null][] = [
 /** Which role may do what. */
 export function RoleTable() {
   return (
-    <section aria-labelledby="roles" class="part roles">
+    <div class="part roles">
       <h2 id="roles">What each role may do</h2>
       <Table caption="What each role may do" columns={['May', ...MEMBER_ROLES]}>
         {ABILITIES.map(([ability, scope]) => (
@@ -41,7 +41,7 @@ export function RoleTable() {
           </tr>
         ))}
       </Table>
-    </section>
+    </div>
   );
 }
 
