@@ -18,7 +18,7 @@ import { oldestKept } from './entry';
 
 const ActivityAction = lazy(() => choice(ACTIVITY_ACTIONS).meta({ id: 'ActivityAction' }));
 
-const ActivityList = lazy(() =>
+export const ActivityList = lazy(() =>
   z.strictObject({
     ...pageParameters(50, 1_000),
     action: ActivityAction().optional().meta({ description: 'Only actions of this kind.' }),

@@ -59,14 +59,15 @@ describe.skipIf(!CHROMIUM)('the console in Chromium, with a real identity provid
   it('lets a new person sign in, sign out, and sign in again', async () => {
     const { page, faults } = await begin(`${local.origin}/console/sign-in`, 'Sign in');
     await signIn(page, 'grace@example.com');
-    expect(page.url()).toBe(`${local.origin}/console/me`);
+    expect(page.url()).toBe(`${local.origin}/console`);
+    await page.goto(`${local.origin}/console/me`);
     expect(await page.textContent('main')).toContain(`You can sign in with ${host}`);
     const names = (await page.context().cookies(local.origin)).map(({ name }) => name);
     expect(names).toEqual(['__Host-countersign']);
     await page.click('text=Sign out');
     await page.click(`button:has-text("Sign in with ${host}")`);
-    await page.waitForURL('**/console/me');
-    expect(await page.textContent('main')).toContain('You are Ada, owner of Ada');
+    await page.waitForURL('**/console');
+    expect(await page.textContent('header')).toMatch(/Ada\s*owner · Ada/);
     expect(faults).toEqual([]);
     await page.context().close();
   });
@@ -82,8 +83,8 @@ describe.skipIf(!CHROMIUM)('the console in Chromium, with a real identity provid
     }
     const { page, faults } = await begin(invitation, 'Join');
     await signIn(page, 'edsger@example.com');
-    await page.waitForURL('**/console/me');
-    expect(await page.textContent('main')).toContain('owner of Example Ltd');
+    await page.waitForURL('**/console');
+    expect(await page.textContent('header')).toContain('owner · Example Ltd');
     expect(faults).toEqual([]);
     await page.context().close();
   });

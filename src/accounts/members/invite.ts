@@ -13,7 +13,7 @@ import { lazy } from '../../lib/lazy';
 import { InvitedMember, makeInvitation } from './invitation';
 import { memberFields, presentMember, refuseMember, requireGrantable, roomForMemberSql } from './member';
 
-const MemberInvitation = lazy(() =>
+export const MemberInvitation = lazy(() =>
   z
     .strictObject({ email: memberFields().email, name: memberFields().name.optional(), role: memberFields().role })
     .meta({ id: 'MemberInvitation', examples: [{ email: 'ada@example.com', name: 'Ada Lovelace', role: 'approver' }] }),

@@ -12,7 +12,7 @@ import {
   userTokens,
 } from '../../db/schema';
 import { notFound, Problem } from '../../errors';
-import type { RequestContext, UserPrincipal } from '../../http/context';
+import type { RequestContext, Scope, UserPrincipal } from '../../http/context';
 import { EXAMPLE, exampleId } from '../../http/examples';
 import { choice, text } from '../../http/fields';
 import { idField, timeField } from '../../http/response-fields';
@@ -134,14 +134,25 @@ export function requireMember([row]: MemberRow[] = []): MemberRow {
   return row;
 }
 
-/**
- * Refuses a caller who may not invite, change or remove a member with a role. Only an owner may do so with an owner.
- * @throws Problem `insufficient_role`
- */
-export function requireRankOver({ member }: UserPrincipal, role: MemberRole): void {
-  if (role === 'owner' && member?.role !== 'owner') {
-    throw new Problem('insufficient_role', 'Only an owner may invite, change or remove an owner.');
-  }
+/** Whether a caller may invite, change or remove a member with a role. Only an owner may do so with an owner. */
+export function hasRankOver({ member }: UserPrincipal, role: MemberRole): boolean {
+  return role !== 'owner' || member?.role === 'owner';
+}
+
+/** @throws Problem `insufficient_role` for a caller without {@link hasRankOver} */
+export function requireRankOver(principal: UserPrincipal, role: MemberRole): void {
+  if (hasRankOver(principal, role)) return;
+  throw new Problem('insufficient_role', 'Only an owner may invite, change or remove an owner.');
+}
+
+/** The roles that a caller may give somebody. */
+export function grantableRoles(principal: UserPrincipal): MemberRole[] {
+  return MEMBER_ROLES.filter((role) => hasRankOver(principal, role) && missingScopes(principal, role).length === 0);
+}
+
+/** The scopes of a role that the caller's credential lacks. */
+function missingScopes({ scopes }: UserPrincipal, role: MemberRole): Scope[] {
+  return ROLE_SCOPES[role].filter((scope) => !scopes.includes(scope));
 }
 
 /**
@@ -150,7 +161,7 @@ export function requireRankOver({ member }: UserPrincipal, role: MemberRole): vo
  */
 export function requireGrantable(principal: UserPrincipal, role: MemberRole): void {
   requireRankOver(principal, role);
-  const missing = ROLE_SCOPES[role].filter((scope) => !principal.scopes.includes(scope));
+  const missing = missingScopes(principal, role);
   if (missing.length === 0) return;
   throw new Problem(
     'insufficient_role',

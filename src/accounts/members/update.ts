@@ -25,7 +25,7 @@ import {
   unlessLastOwner,
 } from './member';
 
-const MemberUpdate = lazy(() =>
+export const MemberUpdate = lazy(() =>
   atLeastOneField(
     z.strictObject({
       name: memberFields().name.optional(),

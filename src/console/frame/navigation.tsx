@@ -22,7 +22,7 @@ const GROUPS: Section[][] = [
   [
     { path: '/console/webhooks', name: 'Webhooks', scope: 'webhooks:read' },
     { path: '/console/members', name: 'Members', scope: 'account:read' },
-    { path: '/console/activity', name: 'Activity', scope: 'account:read' },
+    { path: '/console/activity', name: 'Activity', scope: 'audit:read' },
   ],
 ];
 

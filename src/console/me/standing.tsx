@@ -11,28 +11,21 @@ interface StandingProps {
   tokens: UserToken[];
 }
 
-/** Who the reader is, and what the session may do if it was started with a user token. */
+/** What somebody may do who signed in with a user token. */
 export function Standing({ me, signedIn, tokens }: StandingProps) {
   const { member, token, scopes } = signedIn.context.principal;
-  const account = (
-    <strong>
-      <Written text={me.name ?? me.email} />
-    </strong>
-  );
-  const who = member && (
-    <p>
-      You are{' '}
-      <strong>
-        <Written text={me.member?.name ?? me.member?.email ?? member.id} />
-      </strong>
-      , {member.role} of {account}.
-    </p>
-  );
-  if (token === null) return who;
   const used = tokens.find(({ id }) => id === token);
   return (
     <>
-      {who ?? <p>You are signed in for the account {account}, as none of its members.</p>}
+      {!member && (
+        <p>
+          You are signed in for the account{' '}
+          <strong>
+            <Written text={me.name ?? me.email} />
+          </strong>
+          , as none of its members.
+        </p>
+      )}
       <p>
         You signed in with the user token{' '}
         <strong>

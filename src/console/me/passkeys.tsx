@@ -1,0 +1,62 @@
+import { MAX_PASSKEYS, type Passkey } from '../../accounts/passkeys/passkey';
+import { Action } from '../parts/form';
+import { Written } from '../parts/text';
+import { Time } from '../parts/time';
+
+interface PasskeysProps {
+  passkeys: readonly Passkey[];
+  /** Whether the session is that of a person, and not of a user token. */
+  isPerson: boolean;
+  /** Whether the member signed in so recently that passkeys may be changed. */
+  isFresh: boolean;
+  /** Whether the member can also sign in without a passkey. */
+  hasOther: boolean;
+}
+
+/** The member's passkeys. Only the script can add and remove them. */
+export function Passkeys({ passkeys, isPerson, isFresh, hasOther }: PasskeysProps) {
+  const mayRemove = isFresh && (hasOther || passkeys.length > 1);
+  return (
+    <section class="card" aria-labelledby="passkeys">
+      <h2 id="passkeys">Passkeys</h2>
+      {passkeys.length === 0 && <p class="soft">You have none: decisions that must be signed need one.</p>}
+      <ul class="lines">
+        {passkeys.map(({ id, name, added_at }) => (
+          <li>
+            <span>
+              <Written text={name} />
+              <small>
+                added <Time at={added_at} />
+              </small>
+            </span>
+            {mayRemove && (
+              <button type="button" class="quiet small" data-remove={`/console/me/passkeys/${id}`}>
+                Remove<span class="hidden"> {name}</span>
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {isFresh && passkeys.length < MAX_PASSKEYS && (
+        <div class="inline-form">
+          <div class="field">
+            <label for="passkey-name">Name of a further passkey</label>
+            <input id="passkey-name" name="name" maxlength={100} autocomplete="off" required />
+          </div>
+          <button type="button" class="quiet" data-passkey="make" data-action="/console/me/passkeys">
+            Add a passkey
+          </button>
+        </div>
+      )}
+      {isFresh && !mayRemove && passkeys.length === 1 && (
+        <p class="hint">This is your only way to sign in. To replace it, first add another one.</p>
+      )}
+      {isPerson && !isFresh && (
+        <div class="bar">
+          <p class="soft">To add or remove a passkey, sign in again: you can for 10 minutes after a sign-in.</p>
+          <Action action="/console/sign-out" label="Sign out and in again" />
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,65 @@
+import { endSession } from '../../accounts/sessions/end';
+import type { Session } from '../../accounts/sessions/session';
+import { notFound } from '../../errors';
+import { parseId } from '../../lib/typeid';
+import { Badge } from '../parts/badge';
+import { Device } from '../parts/device';
+import { Action } from '../parts/form';
+import { Written } from '../parts/text';
+import { Time, TimeSince } from '../parts/time';
+import { type ConsoleContext, requireScope } from '../session/access';
+import { clearSessionCookie } from '../session/session';
+
+interface SessionsProps {
+  sessions: readonly Session[];
+  /** The id of the session that shows the page. */
+  current: string;
+  now: number;
+}
+
+/** Where the member is signed in, this session first. */
+export function Sessions({ sessions, current, now }: SessionsProps) {
+  const sorted = [...sessions].sort((a, b) => Number(b.id === current) - Number(a.id === current));
+  return (
+    <section class="card" aria-labelledby="sessions">
+      <h2 id="sessions">Where you are signed in</h2>
+      <ul class="lines">
+        {sorted.map(({ id, token_id, ip_address, user_agent, last_seen_at, created_at }) => (
+          <li>
+            <span>
+              <Device userAgent={user_agent} /> {id === current && <Badge state="active" label="this session" />}
+              <small>
+                {ip_address !== '' && (
+                  <>
+                    <Written text={ip_address} />
+                    {', '}
+                  </>
+                )}
+                signed in <Time at={created_at} />, seen <TimeSince at={last_seen_at} now={now} />
+                {token_id !== null && ', by user token'}
+              </small>
+            </span>
+            {id !== current && <Action action={`/console/me/sessions/${id}/end`} label="End" />}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Ends one of the caller's sessions. */
+export async function endOwnSession(c: ConsoleContext): Promise<Response> {
+  requireScope(c.var.signedIn.context.principal, 'account:read');
+  const id = parseId('sess', c.req.param('id') ?? '');
+  if (!id) throw notFound('session');
+  await endSession(c.var.signedIn.context, { id });
+  return c.redirect('/console/me', 303);
+}
+
+/** Ends the session in which the member is signed in. */
+export async function signOut(c: ConsoleContext): Promise<Response> {
+  const { context, session } = c.var.signedIn;
+  await endSession(context, { id: session.id });
+  clearSessionCookie(c);
+  return c.redirect('/console/sign-in', 303);
+}

@@ -1,0 +1,81 @@
+import { deleteUserToken } from '../../accounts/tokens/delete';
+import type { UserToken } from '../../accounts/tokens/user-token';
+import { notFound } from '../../errors';
+import type { UserPrincipal } from '../../http/context';
+import { parseId } from '../../lib/typeid';
+import { Badge } from '../parts/badge';
+import { Action } from '../parts/form';
+import { Written } from '../parts/text';
+import { Time, TimeSince } from '../parts/time';
+import { type ConsoleContext, requireScope } from '../session/access';
+
+interface TokensProps {
+  tokens: readonly UserToken[];
+  now: number;
+  principal: UserPrincipal;
+}
+
+/** The user tokens of the member, or of the account for a session of one of its tokens. */
+export function Tokens({ tokens, now, principal }: TokensProps) {
+  const isPerson = principal.token === null;
+  const mayDelete = isPerson || principal.scopes.includes('account:write');
+  return (
+    <section class="card" aria-labelledby="tokens">
+      <h2 id="tokens">User tokens</h2>
+      <p class="soft">
+        {principal.member
+          ? 'With a user token a program, or you at a terminal, call the API as you, within your role.'
+          : 'With one of these tokens of the account a program calls the API as none of the members.'}
+      </p>
+      {tokens.length > 0 && (
+        <ul class="lines">
+          {tokens.map((token) => (
+            <li>
+              <span>
+                <Written text={token.name ?? 'Without a name'} />{' '}
+                {token.expires_at !== null && Date.parse(token.expires_at) <= now && <Badge state="expired" />}
+                <small>
+                  <code>{token.token_prefix}…</code>{' '}
+                  {token.scopes.length === 1 ? '1 scope' : `${token.scopes.length} scopes`},{' '}
+                  {token.last_used_at === null ? (
+                    'never used'
+                  ) : (
+                    <>
+                      used <TimeSince at={token.last_used_at} now={now} />
+                    </>
+                  )}
+                  ,{' '}
+                  {token.expires_at === null ? (
+                    'never expires'
+                  ) : (
+                    <>
+                      until <Time at={token.expires_at} />
+                    </>
+                  )}
+                </small>
+              </span>
+              {mayDelete && <Action action={`/console/me/tokens/${token.id}/delete`} label="Delete" />}
+            </li>
+          ))}
+        </ul>
+      )}
+      {isPerson && (
+        <p class="actions">
+          <a class="button quiet" href="/console/me/tokens/new">
+            Make a user token
+          </a>
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** Deletes one of the caller's user tokens. */
+export async function deleteOwnToken(c: ConsoleContext): Promise<Response> {
+  const { principal } = c.var.signedIn.context;
+  if (principal.token !== null) requireScope(principal, 'account:write');
+  const id = parseId('utok', c.req.param('id') ?? '');
+  if (!id) throw notFound('user token');
+  await deleteUserToken(c.var.signedIn.context, { id });
+  return c.redirect('/console/me', 303);
+}

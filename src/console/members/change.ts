@@ -1,0 +1,65 @@
+import { type MemberRow, type memberInPath, requireMember } from '../../accounts/members/member';
+import { removeMember } from '../../accounts/members/remove';
+import { MemberUpdate, updateMember } from '../../accounts/members/update';
+import { invalidRequest } from '../../errors';
+import { type Form, readForm, refusalOf, validate } from '../frame/form';
+import type { ConsoleContext } from '../session/access';
+import { sendMember } from './member';
+import type { RefusedForm } from './member-forms';
+
+type MemberContext = ConsoleContext<Awaited<ReturnType<typeof memberInPath>>>;
+
+/** Changes the name and the role of a member. What stays as it is does not count as changed. */
+export async function changeMember(c: MemberContext): Promise<Response> {
+  return changeAs(c, 'change', async (member, form) => {
+    const name = form.text('name').trim();
+    const role = form.text('role');
+    const fields = {
+      ...(name !== (member.name ?? '') && { name }),
+      ...(form.has('role') && role !== member.role && { role }),
+    };
+    if (Object.keys(fields).length === 0) return;
+    await updateMember(c.var.signedIn.context, { member, ...validate(MemberUpdate(), fields) });
+  });
+}
+
+/** Suspends a member, or makes a suspended one active again. */
+export async function changeStatus(c: MemberContext): Promise<Response> {
+  return changeAs(c, 'status', async (member, form) => {
+    const { status } = validate(MemberUpdate(), { status: form.text('status') });
+    await updateMember(c.var.signedIn.context, { member, status });
+  });
+}
+
+/** Removes a member whose name or e-mail the form repeats. */
+export async function remove(c: MemberContext): Promise<Response> {
+  return changeAs(c, 'removal', async (member, form) => {
+    const confirmation = fold(form.text('confirm'));
+    const names = [member.name, member.email, member.id].flatMap((name) => (name === null ? [] : fold(name)));
+    if (!names.includes(confirmation)) {
+      throw invalidRequest([{ path: 'body.confirm', message: 'is neither the name nor the e-mail of this member' }]);
+    }
+    await removeMember(c.var.signedIn.context, { member });
+  });
+}
+
+function fold(text: string): string {
+  return text.trim().toLowerCase();
+}
+
+/** Does what a form of a member's page says, and shows the member again; if it is refused, with the reason at the form. */
+async function changeAs(
+  c: MemberContext,
+  name: RefusedForm['form'],
+  change: (member: MemberRow, form: Form) => Promise<void>,
+): Promise<Response> {
+  const member = requireMember(c.var.loaded.member);
+  const form = await readForm(c);
+  try {
+    await change(member, form);
+  } catch (error) {
+    const refused = { form: name, refusal: refusalOf(error), typed: form.typed };
+    return sendMember(c, await c.var.reload(), refused);
+  }
+  return c.redirect(`/console/members/${member.id}`, 303);
+}

@@ -1,0 +1,106 @@
+import type { Invitation } from '../../accounts/members/invitation';
+import { inviteMember, MemberInvitation } from '../../accounts/members/invite';
+import { grantableRoles, type Member, type memberInPath, requireMember } from '../../accounts/members/member';
+import { renewInvitation } from '../../accounts/members/renew-invitation';
+import { type Refusal, readForm, refusalOf, type Typed, validate } from '../frame/form';
+import { type PageRequest, sendPage } from '../frame/page';
+import { Form, TextField } from '../parts/form';
+import { Secret } from '../parts/secret';
+import { Written } from '../parts/text';
+import { Time } from '../parts/time';
+import type { ConsoleContext } from '../session/access';
+import { sendMember } from './member';
+import { RoleChoice } from './roles';
+import { memberName } from './words';
+
+type MemberContext = ConsoleContext<Awaited<ReturnType<typeof memberInPath>>>;
+
+/** Shows the form that invites a person. */
+export async function showInvite(c: ConsoleContext): Promise<Response> {
+  return sendInvite(c);
+}
+
+/** Invites a person, and shows the address of the invitation. */
+export async function invite(c: ConsoleContext): Promise<Response> {
+  const form = await readForm(c);
+  const name = form.text('name').trim();
+  const role = form.text('role') || undefined;
+  try {
+    const input = validate(MemberInvitation(), { email: form.text('email'), role, ...(name !== '' && { name }) });
+    const { invitation, ...member } = await inviteMember(c.var.signedIn.context, input);
+    return sendInvitation(c, member, invitation);
+  } catch (error) {
+    return sendInvite(c, { refusal: refusalOf(error), typed: form.typed });
+  }
+}
+
+/** Makes a new invitation for the member in the path, and shows its address. */
+export async function inviteAgain(c: MemberContext): Promise<Response> {
+  const member = requireMember(c.var.loaded.member);
+  try {
+    return sendInvitation(c, member, await renewInvitation(c.var.signedIn.context, { member }));
+  } catch (error) {
+    return sendMember(c, await c.var.reload(), { form: 'invitation', refusal: refusalOf(error) });
+  }
+}
+
+function sendInvite(c: ConsoleContext, refused?: { refusal: Refusal; typed: Typed }): Response {
+  const { refusal, typed } = refused ?? {};
+  const children = (
+    <Form action="/console/members" class="card" refusal={refusal}>
+      <TextField
+        label="E-mail"
+        name="email"
+        type="email"
+        value={typed?.email}
+        autocomplete="off"
+        maxlength={254}
+        refusal={refusal}
+        required
+      />
+      <TextField
+        label="Name"
+        name="name"
+        value={typed?.name}
+        autocomplete="off"
+        maxlength={255}
+        hint="Optional. The log and the other members see it."
+        refusal={refusal}
+      />
+      <RoleChoice roles={grantableRoles(c.var.signedIn.context.principal)} value={typed?.role} refusal={refusal} />
+      <div class="actions">
+        <button type="submit">Make the invitation</button>
+        <a href="/console/members">Cancel</a>
+      </div>
+      <p class="hint">You then get an address to send to the person. Countersign sends no e-mail.</p>
+    </Form>
+  );
+  return sendPage(c, { title: 'Invite a member', isNarrow: true, children }, refusal?.status);
+}
+
+function sendInvitation(
+  c: PageRequest,
+  member: Pick<Member, 'id' | 'name' | 'email' | 'role'>,
+  { url, expires_at }: Invitation,
+): Response {
+  const children = (
+    <>
+      <p>
+        Send this address to <Written text={memberName(member)} />, for example by e-mail: Countersign does not send it.
+        Whoever opens it can join as {member.role}.
+      </p>
+      <Secret text={url} label="Address of the invitation" />
+      <p>
+        It works once, until <Time at={expires_at} />. It is shown only now: if it gets lost, make a new one on the page
+        of the member.
+      </p>
+      <p class="actions">
+        <a class="button quiet" href={`/console/members/${member.id}`}>
+          Show the member
+        </a>
+        <a href="/console/members">All members</a>
+      </p>
+    </>
+  );
+  return sendPage(c, { title: 'The invitation', isNarrow: true, children });
+}

@@ -1,0 +1,169 @@
+import { getMember, type MemberDetails } from '../../accounts/members/get';
+import { type memberInPath, requireMember } from '../../accounts/members/member';
+import type { Passkey } from '../../accounts/passkeys/passkey';
+import type { Agent } from '../../agents/agent';
+import { listAgents } from '../../agents/list';
+import { listActivity } from '../../audit/list-activity';
+import type { LoadedRows } from '../../http/access';
+import { ActivityList } from '../activity/activity-list';
+import { batchReads } from '../frame/batched-reader';
+import { loadNames } from '../frame/names';
+import { sendPage } from '../frame/page';
+import { Badge } from '../parts/badge';
+import { Facts } from '../parts/list';
+import { Written } from '../parts/text';
+import { Time, TimeSince } from '../parts/time';
+import type { ConsoleContext } from '../session/access';
+import { MemberForms, type RefusedForm, shownForms } from './member-forms';
+import { ROLE_SUMMARIES } from './roles';
+import { memberName, signInWords } from './words';
+
+type Queries = Awaited<ReturnType<typeof memberInPath>>;
+type MemberContext = ConsoleContext<Queries>;
+
+/** How many of the latest actions the page of a member has. */
+const LATEST = 10;
+/** How many agents are searched for those that the member owns. */
+const MAX_AGENTS = 500;
+
+/** Shows a member: who it is, what can be changed, and what the member did last. */
+export async function showMember(c: MemberContext): Promise<Response> {
+  return sendMember(c, c.var.loaded);
+}
+
+/**
+ * Answers with the page of a member.
+ * @param refused the form of the page that was sent and refused
+ */
+export async function sendMember(
+  c: MemberContext,
+  loaded: LoadedRows<Queries>,
+  refused?: RefusedForm,
+): Promise<Response> {
+  const { context: signedIn } = c.var.signedIn;
+  const { principal } = signedIn;
+  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const row = requireMember(loaded.member);
+  const mayReadAgents = principal.scopes.includes('agents:read');
+  const [member, agents, activity, names] = await Promise.all([
+    getMember(context, { member: row }),
+    mayReadAgents ? listAgents(context, { limit: MAX_AGENTS }) : null,
+    principal.scopes.includes('audit:read') ? listActivity(context, { actor: row.id, limit: LATEST }) : null,
+    loadNames(context, ['people', 'agents', 'policies']),
+  ]);
+  const owned = agents?.data.filter(({ owner_id }) => owner_id === member.id) ?? [];
+  const shown = shownForms(member, principal);
+  const isOwner = member.role === 'owner' && member.status !== 'removed' && principal.scopes.includes('account:write');
+  const children = (
+    <>
+      {refused && !shown.includes(refused.form) && (
+        <p class="notice bad" role="alert">
+          {refused.refusal.detail}
+        </p>
+      )}
+      <div class="decision">
+        <div class="about">
+          <Who member={member} now={context.runtime.now()} />
+          {owned.length > 0 && <OwnedAgents agents={owned} />}
+          {member.passkeys && member.status !== 'invited' && <Passkeys passkeys={member.passkeys} />}
+          {activity && (
+            <section aria-labelledby="latest" class="part">
+              <h2 id="latest">What they did last</h2>
+              {activity.data.length === 0 ? (
+                <p class="soft">Nothing yet.</p>
+              ) : (
+                <ActivityList records={activity.data} names={names} scopes={principal.scopes} />
+              )}
+              <p class="actions">
+                {activity.has_more && <a href={`/console/activity?actor=${member.id}`}>Everything they did</a>}
+                <a href={`/console/activity?target=${member.id}`}>What was done to this member</a>
+              </p>
+            </section>
+          )}
+        </div>
+        <div class="deciding">
+          {shown.length > 0 && <MemberForms member={member} principal={principal} shown={shown} refused={refused} />}
+          {shown.length === 0 && isOwner && <p class="card">Only an owner can change, suspend or remove an owner.</p>}
+        </div>
+      </div>
+    </>
+  );
+  const heading = (
+    <>
+      <Written text={memberName(member)} /> <Badge state={member.status} />
+    </>
+  );
+  return sendPage(c, { title: memberName(member), heading, children }, refused?.refusal.status);
+}
+
+function Who({ member, now }: { member: MemberDetails; now: number }) {
+  const { id, email, role, last_seen_at, created_at, status, updated_at } = member;
+  return (
+    <div class="card">
+      <Facts
+        facts={[
+          email !== null && ['E-mail', <Written text={email} />],
+          [
+            'Role',
+            <>
+              {role} <small>{ROLE_SUMMARIES[role]}</small>
+            </>,
+          ],
+          status !== 'removed' && ['Signs in with', signInWords(member)],
+          ['Last seen', last_seen_at === null ? 'never' : <TimeSince at={last_seen_at} now={now} />],
+          ['Invited', <Time at={created_at} />],
+          status === 'removed' && ['Removed', <Time at={updated_at} />],
+          ['Id', <code>{id}</code>],
+        ]}
+      />
+    </div>
+  );
+}
+
+function OwnedAgents({ agents }: { agents: readonly Agent[] }) {
+  return (
+    <section aria-labelledby="agents" class="part">
+      <h2 id="agents">Agents they are responsible for</h2>
+      <ul class="lines card">
+        {agents.map(({ id, name, is_active }) => (
+          <li>
+            <a href={`/console/agents/${id}`}>
+              <Written text={name} />
+            </a>
+            <Badge state={is_active ? 'on' : 'off'} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Passkeys({ passkeys }: { passkeys: readonly Passkey[] }) {
+  return (
+    <section aria-labelledby="passkeys" class="part">
+      <h2 id="passkeys">Passkeys</h2>
+      {passkeys.length === 0 ? (
+        <p class="soft">None.</p>
+      ) : (
+        <ul class="lines card">
+          {passkeys.map(({ name, added_at, removed_at }) => (
+            <li>
+              <span>
+                <Written text={name} />
+                <small>
+                  added <Time at={added_at} />
+                  {removed_at !== null && (
+                    <>
+                      , removed <Time at={removed_at} />
+                    </>
+                  )}
+                </small>
+              </span>
+              {removed_at !== null && <Badge state="removed" />}
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}

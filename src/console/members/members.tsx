@@ -1,0 +1,122 @@
+import { listMembers } from '../../accounts/members/list';
+import type { Member } from '../../accounts/members/member';
+import { MEMBER_ROLES, MEMBER_STATUSES, type MemberStatus } from '../../db/schema';
+import { sendPage } from '../frame/page';
+import { Badge } from '../parts/badge';
+import { Empty, NextPage, withParameters } from '../parts/list';
+import { Written } from '../parts/text';
+import { TimeSince } from '../parts/time';
+import type { ConsoleContext } from '../session/access';
+import { RoleTable } from './roles';
+import { memberName, signInWords } from './words';
+
+/** How many members a page has. */
+const LIMIT = 50;
+
+const VIEWS: readonly [status: MemberStatus | null, label: string][] = [
+  [null, 'All'],
+  ['active', 'Active'],
+  ['invited', 'Invited'],
+  ['suspended', 'Suspended'],
+  ['removed', 'Removed'],
+];
+
+/** Shows the people of the account, newest first; removed ones only if the address asks for them. */
+export async function showMembers(c: ConsoleContext): Promise<Response> {
+  const { context } = c.var.signedIn;
+  const { principal, runtime } = context;
+  const role = MEMBER_ROLES.find((role) => role === c.req.query('role'));
+  const status = MEMBER_STATUSES.find((status) => status === c.req.query('status'));
+  const cursor = c.req.query('cursor') || undefined;
+  const page = await listMembers(context, { limit: LIMIT, role, status, cursor });
+  const address = new URL(c.req.url);
+  const children = (
+    <>
+      <div class="bar">
+        <RoleFilter current={role} status={status} />
+        {principal.scopes.includes('account:write') && (
+          <a class="button" href="/console/members/new">
+            Invite a member
+          </a>
+        )}
+      </div>
+      <nav class="tabs" aria-label="Members by status">
+        {VIEWS.map(([view, label]) => (
+          <a
+            href={withParameters(address, { status: view, cursor: null })}
+            aria-current={view === (status ?? null) ? 'page' : undefined}
+          >
+            {label}
+          </a>
+        ))}
+      </nav>
+      {page.data.length === 0 ? (
+        <Empty title="There is no such member.">
+          {role && <a href={withParameters(address, { role: null, cursor: null })}>Show members with any role</a>}
+        </Empty>
+      ) : (
+        <ul class="requests">
+          {page.data.map((member) => (
+            <MemberRow member={member} now={runtime.now()} isCaller={member.id === principal.member?.id} />
+          ))}
+        </ul>
+      )}
+      <NextPage page={page} address={address} label="More" />
+      <RoleTable />
+    </>
+  );
+  return sendPage(c, { title: 'Members', children });
+}
+
+function MemberRow({ member, now, isCaller }: { member: Member; now: number; isCaller: boolean }) {
+  const { id, name, email, role, status, last_seen_at } = member;
+  return (
+    <li class="request" data-row>
+      <div class="what">
+        <a href={`/console/members/${id}`}>
+          <Written text={memberName(member)} />
+        </a>
+        {isCaller && ' (you)'}
+        {name !== null && email !== null && (
+          <p class="soft">
+            <Written text={email} />
+          </p>
+        )}
+      </div>
+      <div class="side">
+        {role} <Badge state={status} />
+        <p class="soft">
+          {signInWords(member)}
+          {last_seen_at !== null && (
+            <>
+              {', seen '}
+              <TimeSince at={last_seen_at} now={now} />
+            </>
+          )}
+        </p>
+      </div>
+    </li>
+  );
+}
+
+function RoleFilter({ current, status }: { current: string | undefined; status: MemberStatus | undefined }) {
+  return (
+    <form method="get" action="/console/members" class="filters">
+      {status && <input type="hidden" name="status" value={status} />}
+      <div class="field">
+        <label for="role">Role</label>
+        <select id="role" name="role">
+          <option value="">Any role</option>
+          {MEMBER_ROLES.map((role) => (
+            <option value={role} selected={role === current}>
+              {role}
+            </option>
+          ))}
+        </select>
+      </div>
+      <button type="submit" class="quiet">
+        Show
+      </button>
+    </form>
+  );
+}

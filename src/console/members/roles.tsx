@@ -1,0 +1,79 @@
+import { MEMBER_ROLES, type MemberRole } from '../../db/schema';
+import type { Scope } from '../../http/context';
+import { ROLE_SCOPES } from '../../http/roles';
+import type { Refusal } from '../frame/form';
+import { Table } from '../parts/list';
+
+/** What a role is for, in one sentence. */
+export const ROLE_SUMMARIES: Record<MemberRole, string> = {
+  owner: 'May do everything, and decides who the owners are.',
+  admin: 'May do everything, except change who the owners are.',
+  approver: 'Approves and denies what agents ask for.',
+  developer: 'Registers agents and webhooks. Decides nothing.',
+  auditor: 'Reads everything and exports the log. Changes nothing.',
+};
+
+/** What people do, with the scope that it needs; null for what only owners may do. */
+const ABILITIES: readonly [ability: string, scope: Scope | null][] = [
+  ['Read agents, requests, policies and the log', 'audit:read'],
+  ['Approve and deny requests', 'permissions:decide'],
+  ['Register, change and delete agents', 'agents:write'],
+  ['Use the tokens of agents', 'tokens:use'],
+  ['Change policies', 'policies:write'],
+  ['Change webhooks', 'webhooks:write'],
+  ['Export the log and order reports', 'audit:export'],
+  ['Invite, change and remove members', 'account:write'],
+  ['Invite, change and remove owners', null],
+];
+
+/** Which role may do what. */
+export function RoleTable() {
+  return (
+    <div class="part roles">
+      <h2 id="roles">What each role may do</h2>
+      <Table caption="What each role may do" columns={['May', ...MEMBER_ROLES]}>
+        {ABILITIES.map(([ability, scope]) => (
+          <tr>
+            <th scope="row">{ability}</th>
+            {MEMBER_ROLES.map((role) => (
+              <td>{may(role, scope) ? 'yes' : <span class="soft">no</span>}</td>
+            ))}
+          </tr>
+        ))}
+      </Table>
+    </div>
+  );
+}
+
+function may(role: MemberRole, scope: Scope | null): boolean {
+  return scope === null ? role === 'owner' : ROLE_SCOPES[role].includes(scope);
+}
+
+interface RoleChoiceProps {
+  roles: readonly MemberRole[];
+  value: string | undefined;
+  refusal: Refusal | undefined;
+}
+
+/** A field with which a role is chosen, each with what it is for. */
+export function RoleChoice({ roles, value, refusal }: RoleChoiceProps) {
+  const fault = refusal?.faults.get('role');
+  return (
+    <fieldset aria-describedby={fault && 'role-fault'}>
+      <legend>Role</legend>
+      {roles.map((role) => (
+        <label class="check">
+          <input type="radio" name="role" value={role} checked={role === value} required />
+          <span>
+            {role} <small>{ROLE_SUMMARIES[role]}</small>
+          </span>
+        </label>
+      ))}
+      {fault && (
+        <p class="fault" id="role-fault">
+          {fault}
+        </p>
+      )}
+    </fieldset>
+  );
+}

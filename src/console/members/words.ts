@@ -1,0 +1,13 @@
+import type { Member } from '../../accounts/members/member';
+
+/** How people call a member. */
+export function memberName({ id, name, email }: Pick<Member, 'id' | 'name' | 'email'>): string {
+  return name ?? email ?? id;
+}
+
+/** How a member can sign in, in words. */
+export function signInWords({ sign_in, status }: Pick<Member, 'sign_in' | 'status'>): string {
+  if (status === 'invited') return 'has not joined yet';
+  const ways = sign_in.map((way) => (way === 'oidc' ? 'identity provider' : 'passkey'));
+  return ways.join(' and ') || 'no way to sign in';
+}
