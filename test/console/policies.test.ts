@@ -516,6 +516,9 @@ describe('the page of a policy', () => {
     expect(refused.status).toBe(409);
     expect(plain(refused)).toContain('This policy was changed after you opened it.');
     expect((await account.must(200, 'GET', `/v1/policies/${id}`)).body).toMatchObject({ name: SMALL.name });
+    // Trying it in between does not hide the change.
+    const tried = await send(browser, path, withFields(fields, { name: 'Mine', do: 'try' }));
+    expect((await send(browser, path, withFields(await fieldsOf(tried), { do: 'save' }))).status).toBe(409);
     const saved = await send(browser, path, withFields(await fieldsOf(refused), { do: 'save' }));
     expect([saved.status, saved.headers.get('Location')]).toEqual([303, `/console/policies#${id}`]);
     expect((await account.must(200, 'GET', `/v1/policies/${id}`)).body).toMatchObject({

@@ -181,6 +181,8 @@ function LinesField({ label, name, value, example, refusal }: LinesFieldProps) {
 
 /** Who reviews, and how. */
 function ReviewFields({ values, refusal, deciders, names }: PolicyFieldsProps) {
+  const escalationPath = faultyPath(refusal, 'review.escalation');
+  const isEscalationOpen = values.escalation_after !== '' || refusal?.faults.has(escalationPath) === true;
   return (
     <section class="card only-review" aria-labelledby="review-title">
       <h2 id="review-title">Who decides</h2>
@@ -207,7 +209,7 @@ function ReviewFields({ values, refusal, deciders, names }: PolicyFieldsProps) {
       <Fault refusal={refusal} path="review.roles" />
       <CheckBox label="The agent’s owner may approve too" name="allow_self" checked={values.allowSelf} />
       <CheckBox label="Every approval has to be signed with a passkey" name="passkey" checked={values.passkey} />
-      <details open={values.escalation_after !== '' || refusal !== undefined}>
+      <details open={isEscalationOpen}>
         <summary>If nobody decides in time</summary>
         <div class="limits">
           <TextField
@@ -216,7 +218,7 @@ function ReviewFields({ values, refusal, deciders, names }: PolicyFieldsProps) {
             type="number"
             value={values.escalation_after}
             hint="1800 is half an hour. Empty: never."
-            path={faultyPath(refusal, 'review.escalation')}
+            path={escalationPath}
             refusal={refusal}
           />
           <PeopleFields

@@ -29,13 +29,14 @@ export async function changePolicy(c: PolicyContext): Promise<Response> {
   const row = requirePolicy(c);
   const form = await readForm(c);
   const values = readValues(form);
-  const edited = { values, days: readDays(form) };
+  const version = form.text('version');
+  const edited = { values, days: readDays(form), version };
   if (form.text('do') === 'add') return sendPolicy(c, { ...edited, hasNewRow: true });
   try {
     const draft = draftOf(values);
     if (form.text('do') !== 'save') return await sendPolicy(c, { ...edited, draft });
     const changes = changesOf(presentPolicy(row), draft);
-    if (form.text('version') !== String(row.updatedAt)) {
+    if (version !== String(row.updatedAt)) {
       throw new Problem(
         'conflict',
         'This policy was changed after you opened it. Save again to overwrite that, or cancel.',
@@ -44,7 +45,10 @@ export async function changePolicy(c: PolicyContext): Promise<Response> {
     if (Object.keys(changes).length > 0) await updatePolicy(c.var.signedIn.context, { policy: row, ...changes });
     return c.redirect(`/console/policies#${row.id}`, 303);
   } catch (error) {
-    return sendPolicy(c, { ...edited, refusal: refusalOf(error) });
+    const refusal = refusalOf(error);
+    // Who has read that somebody else changed it may overwrite that.
+    const isConflict = error instanceof Problem && error.code === 'conflict';
+    return sendPolicy(c, { ...edited, refusal, ...(isConflict && { version: String(row.updatedAt) }) });
   }
 }
 
@@ -84,8 +88,10 @@ function requirePolicy(c: PolicyContext): PolicyRow {
   return policy;
 }
 
-async function sendPolicy(c: PolicyContext, edited: Edited): Promise<Response> {
+/** @param edited with the state of the policy that the member has seen, if it was not loaded just now */
+async function sendPolicy(c: PolicyContext, edited: Edited & { version?: string }): Promise<Response> {
   const row = requirePolicy(c);
+  const { version = String(row.updatedAt) } = edited;
   const { context } = c.var.signedIn;
   const contents = await loadEditor(batched(context), edited);
   const mayWrite = context.principal.scopes.includes('policies:write');
@@ -117,7 +123,7 @@ async function sendPolicy(c: PolicyContext, edited: Edited): Promise<Response> {
         {mayWrite ? (
           <>
             <Editor edited={edited} contents={contents} action={path} isNew={false}>
-              <input type="hidden" name="version" value={String(row.updatedAt)} />
+              <input type="hidden" name="version" value={version} />
             </Editor>
             <Deletion path={path} />
           </>
