@@ -369,7 +369,7 @@ describe('the form for a new policy', () => {
 });
 
 describe('a rule from a request', () => {
-  const SCOPE = { max: 9, to: ['a', 'b'], currency: 'EUR', nested: { a: 1 }, __proto__: null };
+  const SCOPE = { max: 9, to: ['a', 'b'], currency: 'EUR', nested: { a: 1 } };
   const ASKED = { scope: SCOPE, token_ttl: 120, max_uses: 2, preview: { title: HOSTILE } };
 
   it('matches exactly this request and lower numbers, is tried at once, and approves the request too', async () => {

@@ -71,7 +71,7 @@ interface EditorProps {
   /** Where the form is sent. */
   action: string;
   isNew: boolean;
-  /** What the page has next to the buttons. */
+  /** What else there is to read or to check before saving. */
   children?: Child;
 }
 
@@ -91,6 +91,7 @@ export function Editor({ edited, contents, action, isNew, children }: EditorProp
       <section class="card trial" id="trial" aria-labelledby="trial-title">
         <h2 id="trial-title">Before you save</h2>
         {draft && <PolicySentence policy={draft} names={names} />}
+        {children}
         {replay ? (
           <ReplayResult replay={replay} days={days} names={names} />
         ) : (
@@ -107,7 +108,6 @@ export function Editor({ edited, contents, action, isNew, children }: EditorProp
         <button type="submit" name="do" value="try" formaction={`${action}#trial`} class="quiet" formnovalidate>
           Try it on past requests
         </button>
-        {children}
         <div class="actions">
           <button type="submit" name="do" value="save">
             Save

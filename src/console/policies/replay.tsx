@@ -46,7 +46,7 @@ export function ReplayResult({ replay, days, names }: ReplayResultProps) {
           {rest > 0 && `, and ${rest} had no decision`}.
         </p>
       )}
-      {disagrees.length > 0 && <p class="hint">They open on new tabs, so that what you typed stays here.</p>}
+      {disagrees.length > 0 && <p class="hint">Links open on a new tab: what you typed stays here.</p>}
       {disagrees.length > 0 && (
         <ul class="lines disagreements">
           {disagrees.map(({ request, was, wouldBe }) => (
