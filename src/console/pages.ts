@@ -4,6 +4,7 @@ import { agentInPath } from '../agents/agent';
 import { sendAsset } from '../http/asset';
 import type { AppEnv } from '../http/context';
 import { permissionInPath } from '../permissions/permission';
+import { policyInPath } from '../permissions/policies/update';
 import { deliveryOfPath } from '../webhooks/deliveries/delivery';
 import { webhookOfPath } from '../webhooks/webhook';
 import { showActivity } from './activity/activity';
@@ -28,6 +29,10 @@ import { showMember } from './members/member';
 import { showMembers } from './members/members';
 import { cardInPath, showCard } from './permission/card';
 import { decide, decisionInForm, revoke, sendStatement, statementInForm } from './permission/decide';
+import { makePolicy, requestInForm, requestInQuery, showNewPolicy } from './policies/new';
+import { showPolicies } from './policies/policies';
+import { changePolicy, removePolicy, showPolicy, switchPolicy } from './policies/policy';
+import { simulationInQuery } from './policies/simulation';
 import { consoleAccess, consoleRoute } from './session/access';
 import { invitationRoutes } from './sign-in/invitation';
 import { oidcRoutes } from './sign-in/oidc/routes';
@@ -116,5 +121,12 @@ export const pages = new Hono<AppEnv>()
   .post('/console/me/tokens/:id/delete', consoleRoute, consoleAccess(null), deleteOwnToken)
   .post('/console/me/sessions/:id/end', consoleRoute, consoleAccess(null), endOwnSession)
   .post('/console/sign-out', consoleRoute, consoleAccess(null), signOut)
+  .get('/console/policies', consoleRoute, consoleAccess('policies:read', simulationInQuery), showPolicies)
+  .get('/console/policies/new', consoleRoute, consoleAccess('policies:write', requestInQuery), showNewPolicy)
+  .post('/console/policies/new', consoleRoute, consoleAccess('policies:write', requestInForm), makePolicy)
+  .get('/console/policies/:id', consoleRoute, consoleAccess('policies:read', policyInPath), showPolicy)
+  .post('/console/policies/:id', consoleRoute, consoleAccess('policies:write', policyInPath), changePolicy)
+  .post('/console/policies/:id/switch', consoleRoute, consoleAccess('policies:write', policyInPath), switchPolicy)
+  .post('/console/policies/:id/delete', consoleRoute, consoleAccess('policies:write'), removePolicy)
   .get('/console/assets/:file', consoleRoute, (c) => sendAsset(c, new URL(c.req.url), ASSET_HEADERS))
   .onError(answerConsoleError);

@@ -32,14 +32,23 @@ export async function readForm(c: Pick<ConsoleContext, 'req'>): Promise<Form> {
 
 /**
  * Checks what a form says with the schema of the API call that does the same.
+ * @param faults what is wrong with fields that only the form has
  * @throws Problem `invalid_request` with the invalid fields, named as in the API
  */
-export function validate<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+export function validate<S extends z.ZodType>(schema: S, value: unknown, faults: FieldError[] = []): z.output<S> {
   const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  throw invalidRequest(
-    result.error.issues.map(({ path, message }) => ({ path: ['body', ...path.map(String)].join('.'), message })),
-  );
+  if (result.success && faults.length === 0) return result.data;
+  const issues = result.error?.issues ?? [];
+  throw invalidRequest([
+    ...faults,
+    ...issues.map(({ path, message }) => ({ path: ['body', ...path.map(String)].join('.'), message })),
+  ]);
+}
+
+/** A number as typed; a text that is none stays a text, which the API's schema then refuses. */
+export function readNumber(text: string): number | string {
+  const number = Number(text);
+  return text.trim() === '' || Number.isNaN(number) ? text : number;
 }
 
 /** Why a form was refused. */

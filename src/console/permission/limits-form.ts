@@ -1,5 +1,5 @@
 import { equalJson, isJsonObject, type Json, type JsonObject } from '../../lib/json';
-import type { Form } from '../frame/form';
+import { type Form, readNumber } from '../frame/form';
 
 /** A limit of a scope that a person may narrow, or must leave as it is. */
 export type LimitField = { path: string[]; label: string; name: string } & (
@@ -46,12 +46,6 @@ export function readLimits(form: Form, proposal: { scope: JsonObject; tokenTtl: 
     ...(ttl !== proposal.tokenTtl && { token_ttl: ttl }),
     ...(uses !== proposal.maxUses && { max_uses: uses }),
   };
-}
-
-/** A number as typed; a text that is none stays a text, which the API's schema or the check of limits then refuses. */
-function readNumber(text: string): number | string {
-  const number = Number(text);
-  return text.trim() === '' || Number.isNaN(number) ? text : number;
 }
 
 function setAt(scope: JsonObject, path: string[], value: Json): void {

@@ -38,7 +38,10 @@ export function evaluatePolicies<P extends PolicyRow>(policies: P[], request: Ev
   return { decision: policy?.effect ?? 'pending', policy, matched: applying.map(({ id }) => id) };
 }
 
-function byPrecedence(a: PolicyRow, b: PolicyRow): number {
+type Precedence = Pick<PolicyRow, 'effect' | 'priority' | 'createdAt' | 'id'>;
+
+/** Compares two policies by the order in which they are weighed: of those that apply, the first decides. */
+export function byPrecedence(a: Precedence, b: Precedence): number {
   const denials = Number(b.effect === 'deny') - Number(a.effect === 'deny');
   const reviews = Number(b.effect === 'review') - Number(a.effect === 'review');
   return denials || b.priority - a.priority || reviews || a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);

@@ -12,14 +12,14 @@ import { countField, idField } from '../../http/response-fields';
 import { lazy } from '../../lib/lazy';
 import { DAY } from '../../lib/time';
 import { makeId, smallestIdAt } from '../../lib/typeid';
-import { PermissionStatus, permissionColumns, statusAt } from '../permission';
+import { type PermissionRow, PermissionStatus, permissionColumns, statusAt } from '../permission';
 import { PolicyCreation } from './create';
 import { evaluatePolicies } from './evaluate';
-import { examplePolicyFields } from './policy';
+import { examplePolicyFields, type PolicyRow } from './policy';
 
 /** The most requests that a replay evaluates, and the most that it lists. */
 const MAX_REQUESTS = 2_000;
-const MAX_LISTED = 100;
+export const MAX_LISTED = 100;
 
 const PolicyReplay = lazy(() =>
   z
@@ -74,14 +74,36 @@ export type Replay = z.output<ReturnType<typeof Replay>>;
 /** The status that a decision gives a request. */
 const STATUS_AFTER = { approve: 'approved', deny: 'denied' } as const;
 
+/** A replay whose disagreements are the requests themselves. */
+export interface DetailedReplay extends Omit<Replay, 'disagrees'> {
+  disagrees: { request: PermissionRow; was: 'approved' | 'denied'; wouldBe: 'approve' | 'deny' }[];
+}
+
+/** A draft of a policy as it would be stored now. */
+export function draftPolicy(
+  { principal, runtime }: UserContext,
+  {
+    agent_ids: agentIds,
+    token_ttl: tokenTtl,
+    max_uses: maxUses,
+    ...fields
+  }: z.output<ReturnType<typeof PolicyCreation>>,
+): PolicyRow {
+  const now = runtime.now();
+  const id = makeId('policy', now, runtime.random(10));
+  const times = { createdAt: now, updatedAt: now };
+  return { ...fields, account: principal.account.number, id, agentIds, tokenTtl, maxUses, isActive: true, ...times };
+}
+
 /**
- * Returns what a draft of a policy, alone, would have decided about the account's newest requests. Writes nothing.
- * Requests that are pending or expired are evaluated, but neither agree nor disagree.
+ * Evaluates a draft of a policy, alone, for the account's newest requests, and compares the result with what was decided.
+ * Writes nothing. Requests that are pending or expired are evaluated, but neither agree nor disagree.
  */
-export async function replayPolicy(
-  { principal, reader, runtime }: UserContext,
+export async function replayRequests(
+  context: UserContext,
   { policy, days }: z.output<ReturnType<typeof PolicyReplay>>,
-): Promise<Replay> {
+): Promise<DetailedReplay> {
+  const { principal, reader, runtime } = context;
   const now = runtime.now();
   const account = principal.account.number;
   const [found] = await reader.load([
@@ -94,34 +116,36 @@ export async function replayPolicy(
       .limit(MAX_REQUESTS + 1),
   ]);
   const requests = found.slice(0, MAX_REQUESTS);
-  const draft = {
-    ...policy,
-    account,
-    id: makeId('policy', now, runtime.random(10)),
-    agentIds: policy.agent_ids,
-    tokenTtl: policy.token_ttl,
-    maxUses: policy.max_uses,
-    isActive: true,
-    createdAt: now,
-    updatedAt: now,
-  };
-  const replay: Replay = {
+  const draft = draftPolicy(context, policy);
+  const replay: DetailedReplay = {
     requests: requests.length,
     ...{ approve: 0, deny: 0, review: 0, undecided: 0, agrees: 0 },
     disagrees: [],
     complete: found.length === requests.length,
   };
-  for (const row of requests) {
-    const { decision } = evaluatePolicies([draft], row);
+  for (const request of requests) {
+    const { decision } = evaluatePolicies([draft], request);
     replay[decision === 'pending' ? 'undecided' : decision] += 1;
     if (decision === 'pending' || decision === 'review') continue;
-    const was = statusAt(row, now);
+    const was = statusAt(request, now);
     if (was === STATUS_AFTER[decision]) replay.agrees += 1;
     else if ((was === 'approved' || was === 'denied') && replay.disagrees.length < MAX_LISTED) {
-      replay.disagrees.push({ permission_id: row.id, was, would_be: decision });
+      replay.disagrees.push({ request, was, wouldBe: decision });
     }
   }
   return replay;
+}
+
+/** Returns what a draft of a policy, alone, would have decided: see {@link replayRequests}. */
+export async function replayPolicy(
+  context: UserContext,
+  input: z.output<ReturnType<typeof PolicyReplay>>,
+): Promise<Replay> {
+  const { disagrees, ...counts } = await replayRequests(context, input);
+  return {
+    ...counts,
+    disagrees: disagrees.map(({ request, was, wouldBe }) => ({ permission_id: request.id, was, would_be: wouldBe })),
+  };
 }
 
 export const replayPolicyRoute = new Hono().post(

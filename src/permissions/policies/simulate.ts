@@ -15,7 +15,7 @@ import { shortText } from '../tokens/token-input';
 import { evaluatePolicies, OUTCOMES } from './evaluate';
 import { type ActivePolicy, requireLoaded, selectActivePolicies } from './policy';
 
-const PolicySimulation = lazy(() =>
+export const PolicySimulation = lazy(() =>
   z
     .strictObject({
       agent_id: shortText()
@@ -71,10 +71,15 @@ export function simulatePolicies(
 /** More members than an account can have: a simulation counts all reviewers. */
 const MAX_MEMBERS = 10_000;
 
+/** Selects the policies of a simulation, whose reviewers depend on who owns the agent. */
+export function selectPoliciesForAgent(reader: Reader, owner: SQL<number>, agentId: unknown) {
+  const id = typeof agentId === 'string' ? parseId('agent', agentId) : null;
+  return selectActivePolicies(reader, owner, sql`${id && idBytes(id)}`, MAX_MEMBERS);
+}
+
 async function policiesForAgent(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const { agent_id: agentId } = (await readObject(c, readJson)) ?? {};
-  const id = typeof agentId === 'string' ? parseId('agent', agentId) : null;
-  return { policies: selectActivePolicies(reader, owner, sql`${id && idBytes(id)}`, MAX_MEMBERS) };
+  return { policies: selectPoliciesForAgent(reader, owner, agentId) };
 }
 
 export const simulatePoliciesRoute = new Hono().post(

@@ -80,7 +80,8 @@ export async function updatePolicy(
   return presentPolicy(row);
 }
 
-async function policyInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
+/** The preload of the policy in the path. */
+export async function policyInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
   const id = parseId('policy', c.req.param('id') ?? '');
   return { policy: id && reader.select().from(policies).where(isPolicyWithId(owner, id)) };
 }

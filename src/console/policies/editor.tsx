@@ -1,0 +1,122 @@
+import type { Child } from 'hono/jsx';
+import { listMembers } from '../../accounts/members/list';
+import { MAX_MEMBERS } from '../../accounts/members/member';
+import type { UserContext } from '../../http/context';
+import { type DetailedReplay, replayRequests } from '../../permissions/policies/replay';
+import { batchReads } from '../frame/batched-reader';
+import type { Form, Refusal } from '../frame/form';
+import { loadNames, type Names } from '../frame/names';
+import { Form as PostForm, SelectField } from '../parts/form';
+import type { PolicyDraft } from './draft';
+import { PolicyFields } from './fields';
+import { mayDecide } from './people-fields';
+import { ReplayResult } from './replay';
+import { PolicySentence } from './sentence';
+import type { PolicyValues } from './values';
+
+/** How many days back a replay may look. */
+const DAYS = [7, 30, 90] as const;
+const DEFAULT_DAYS = 30;
+
+/** The number of days that a form chose. */
+export function readDays(form: Form): number {
+  return DAYS.find((days) => String(days) === form.text('days')) ?? DEFAULT_DAYS;
+}
+
+/** A policy to show in the editor. */
+export interface Edited {
+  values: PolicyValues;
+  refusal?: Refusal | undefined;
+  /** The policy to try on past requests. */
+  draft?: PolicyDraft | undefined;
+  days?: number;
+  /** Whether the button for another row was pressed. */
+  hasNewRow?: boolean;
+}
+
+/** What the editor shows of the account. */
+export interface EditorContents {
+  names: Names;
+  /** The ids of the members who may decide. */
+  deciders: string[];
+  replay: DetailedReplay | null;
+}
+
+/**
+ * Loads what the editor shows, and tries the draft on past requests.
+ * @param context with a batched reader, so that it takes one round trip
+ */
+export async function loadEditor(
+  context: UserContext,
+  { draft, days = DEFAULT_DAYS }: Pick<Edited, 'draft' | 'days'> = {},
+): Promise<EditorContents> {
+  const mayList = context.principal.scopes.includes('account:read');
+  const [names, members, replay] = await Promise.all([
+    loadNames(context, ['people', 'agents']),
+    mayList ? listMembers(context, { status: 'active', limit: MAX_MEMBERS }) : null,
+    draft ? replayRequests(context, { policy: draft, days }) : null,
+  ]);
+  const deciders = (members?.data ?? []).filter(({ role }) => mayDecide(role)).map(({ id }) => id);
+  return { names, deciders, replay };
+}
+
+/** A context whose functions read in one round trip. */
+export function batched<C extends UserContext>(context: C): C {
+  return { ...context, reader: batchReads(context.reader) };
+}
+
+interface EditorProps {
+  edited: Edited;
+  contents: EditorContents;
+  /** Where the form is sent. */
+  action: string;
+  isNew: boolean;
+  /** What else there is to read or to check before saving. */
+  children?: Child;
+}
+
+/** The form of a policy, with a trial on past requests before it is saved. */
+export function Editor({ edited, contents, action, isNew, children }: EditorProps) {
+  const { values, refusal, draft, days = DEFAULT_DAYS, hasNewRow = false } = edited;
+  const { names, deciders, replay } = contents;
+  return (
+    <PostForm action={action} refusal={refusal} class="policy">
+      {/* The first button is the one that Enter presses: in a field, Enter must not save. */}
+      <button type="submit" disabled hidden>
+        Nothing
+      </button>
+      <div class="about">
+        <PolicyFields {...{ values, refusal, action, isNew, hasNewRow, names, deciders }} />
+      </div>
+      <section class="card trial" id="trial" aria-labelledby="trial-title">
+        <h2 id="trial-title">Before you save</h2>
+        {draft && <PolicySentence policy={draft} names={names} />}
+        {children}
+        {replay ? (
+          <ReplayResult replay={replay} days={days} names={names} />
+        ) : (
+          <p class="soft">
+            See what this policy would have done with past requests. Trying it saves nothing and decides nothing.
+          </p>
+        )}
+        <SelectField
+          label="Requests of"
+          name="days"
+          value={String(days)}
+          options={DAYS.map((number) => [String(number), `the last ${number} days`])}
+        />
+        <button type="submit" name="do" value="try" formaction={`${action}#trial`} class="quiet" formnovalidate>
+          Try it on past requests
+        </button>
+        <div class="actions">
+          <button type="submit" name="do" value="save">
+            Save
+          </button>
+          <a class="button quiet" href="/console/policies">
+            Cancel
+          </a>
+        </div>
+      </section>
+    </PostForm>
+  );
+}

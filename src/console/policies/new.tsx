@@ -1,0 +1,130 @@
+import { type SQL, sql } from 'drizzle-orm';
+import type { Reader } from '../../db/database';
+import { notFound, Problem } from '../../errors';
+import type { RequestContext } from '../../http/context';
+import { parseId } from '../../lib/typeid';
+import { type Decision, decidePermission } from '../../permissions/decide';
+import { decidingContext, decisionState, selectDecision } from '../../permissions/decision-in-path';
+import { type ReviewedPermission, requirePermission, statusAt } from '../../permissions/permission';
+import { createPolicy } from '../../permissions/policies/create';
+import { evaluatePolicies } from '../../permissions/policies/evaluate';
+import type { PolicyRow } from '../../permissions/policies/policy';
+import { draftPolicy } from '../../permissions/policies/replay';
+import { selectPoliciesForAgent } from '../../permissions/policies/simulate';
+import { standingOf } from '../../permissions/reviews/voter';
+import { readForm, refusalOf } from '../frame/form';
+import { sendPage } from '../frame/page';
+import type { ConsoleContext } from '../session/access';
+import { draftOf } from './draft';
+import { batched, type Edited, Editor, loadEditor, readDays } from './editor';
+import { hasWildcard, policyFromRequest } from './from-request';
+import { type Prospect, RequestNotice, RequestOptions, type SourceRequest } from './request-options';
+import { EMPTY_POLICY, readValues, valuesOf } from './values';
+
+/** The preload of a form that is filled in from a request: as for a decision on it, because it may be approved too. */
+export async function requestInQuery(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
+  return selectRequest(c, reader, owner, callerId, c.req.query('permission') ?? '');
+}
+
+/** The same, for a form that was sent. */
+export async function requestInForm(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL) {
+  return selectRequest(c, reader, owner, callerId, (await readForm(c)).text('permission'));
+}
+
+function selectRequest(c: RequestContext, reader: Reader, owner: SQL<number>, callerId: SQL, text: string) {
+  const now = c.var.runtime.now();
+  return selectDecision(reader, { owner, callerId, id: parseId('perm', text), assertion: undefined, now });
+}
+
+type NewPolicyContext = ConsoleContext<Awaited<ReturnType<typeof requestInQuery>>>;
+
+/** Shows the form for a new policy; filled in from a request if the address names one, with what it would have done. */
+export async function showNewPolicy(c: NewPolicyContext): Promise<Response> {
+  const request = requestOf(c, c.req.query('permission') ?? '');
+  if (!request) return sendEditor(c, null, { values: valuesOf(EMPTY_POLICY) });
+  const values = valuesOf(policyFromRequest(request.row));
+  const draft = hasWildcard(request.row) ? undefined : draftOf(values);
+  return sendEditor(c, request, { values, draft, approves: request.mayApprove });
+}
+
+/** Adds a row, tries the policy on past requests, or creates it, and then approves the request if that was checked. */
+export async function makePolicy(c: NewPolicyContext): Promise<Response> {
+  const { context } = c.var.signedIn;
+  const form = await readForm(c);
+  const request = requestOf(c, form.text('permission'));
+  const values = readValues(form);
+  const edited = { values, days: readDays(form), approves: form.has('approve') };
+  if (form.text('do') === 'add') return sendEditor(c, request, { ...edited, hasNewRow: true });
+  try {
+    const draft = draftOf(values);
+    if (form.text('do') !== 'save') return await sendEditor(c, request, { ...edited, draft });
+    const isApproval = edited.approves && request !== null;
+    if (isApproval && !context.principal.scopes.includes('permissions:decide')) {
+      throw new Problem('insufficient_scope', 'Your session may not approve requests. Save the policy alone.');
+    }
+    const { id } = await createPolicy(context, draft);
+    return c.redirect(isApproval ? await approve(c, id) : `/console/policies#${id}`, 303);
+  } catch (error) {
+    return sendEditor(c, request, { ...edited, refusal: refusalOf(error) });
+  }
+}
+
+/** The request from which a policy is made; null if the form or address names none. */
+function requestOf(c: NewPolicyContext, text: string): SourceRequest | null {
+  if (text === '') return null;
+  const { principal, runtime } = c.var.signedIn.context;
+  if (!principal.scopes.includes('permissions:read')) throw notFound('permission');
+  const { permission, voter } = decisionState(c.var.loaded);
+  const row = requirePermission(principal, permission);
+  const isPending = statusAt(row, runtime.now()) === 'pending';
+  const standing = standingOf(row.review, voter, principal.member?.id);
+  const mayDecide = principal.scopes.includes('permissions:decide') && isPending && standing === 'decide';
+  return { row, isPending, mayApprove: mayDecide && row.review?.rule.passkey !== true };
+}
+
+/** Approves the request as it was asked for. Returns where the result is seen; if it is refused, the policy's page. */
+async function approve(c: NewPolicyContext, policy: string): Promise<string> {
+  const decision: Decision = { decision: 'approve', narrowed: {}, reason: null, via: 'console' };
+  const state = decisionState(c.var.loaded);
+  try {
+    await decidePermission(decidingContext(c.var.signedIn.context, c.var.reload, decision, {}), state, decision);
+    return `/console/permissions/${state.permission?.id}`;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return `/console/policies/${policy}?${new URLSearchParams({ permission: state.permission?.id ?? '', refused: error.code })}`;
+  }
+}
+
+async function sendEditor(
+  c: NewPolicyContext,
+  request: SourceRequest | null,
+  edited: Edited & { approves?: boolean },
+): Promise<Response> {
+  const context = batched(c.var.signedIn.context);
+  const { draft, approves = false, refusal } = edited;
+  const account = sql<number>`${context.principal.account.number}`;
+  const [contents, [policies]] = await Promise.all([
+    loadEditor(context, edited),
+    request && draft
+      ? context.reader.load([selectPoliciesForAgent(context.reader, account, request.row.agentId)])
+      : [[]],
+  ]);
+  const prospect = request && draft ? prospectOf(draftPolicy(context, draft), policies, request.row) : null;
+  const page = {
+    title: 'New policy',
+    children: (
+      <>
+        {request && <RequestNotice request={request} />}
+        <Editor {...{ edited, contents }} action="/console/policies/new" isNew>
+          {request && <RequestOptions {...{ request, prospect, approves }} />}
+        </Editor>
+      </>
+    ),
+  };
+  return sendPage(c, page, refusal?.status);
+}
+
+function prospectOf(draft: PolicyRow, policies: PolicyRow[], row: ReviewedPermission): Prospect {
+  const { policy, matched } = evaluatePolicies([draft, ...policies], row);
+  return { policy, isNewPolicy: policy === draft, applies: matched.includes(draft.id) };
+}

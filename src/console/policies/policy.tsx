@@ -1,0 +1,190 @@
+import { invalidRequest, notFound, PROBLEMS, Problem } from '../../errors';
+import { equalJson, type Json } from '../../lib/json';
+import { parseId } from '../../lib/typeid';
+import { deletePolicy } from '../../permissions/policies/delete';
+import { type Policy, type PolicyRow, presentPolicy } from '../../permissions/policies/policy';
+import { type policyInPath, updatePolicy } from '../../permissions/policies/update';
+import { readForm, refusalOf } from '../frame/form';
+import { sendPage } from '../frame/page';
+import { Badge } from '../parts/badge';
+import { Action } from '../parts/form';
+import { Facts } from '../parts/list';
+import { Code, JsonText, Written } from '../parts/text';
+import { Time } from '../parts/time';
+import type { ConsoleContext } from '../session/access';
+import { draftOf, type PolicyDraft } from './draft';
+import { batched, type Edited, Editor, loadEditor, readDays } from './editor';
+import { PolicySentence } from './sentence';
+import { readValues, valuesOf } from './values';
+
+type PolicyContext = ConsoleContext<Awaited<ReturnType<typeof policyInPath>>>;
+
+/** Shows a policy: as a form to those who may change it, in words to others. */
+export function showPolicy(c: PolicyContext): Promise<Response> {
+  return sendPolicy(c, { values: valuesOf(presentPolicy(requirePolicy(c))) });
+}
+
+/** Adds a row, tries the changed policy on past requests, or saves what was changed. */
+export async function changePolicy(c: PolicyContext): Promise<Response> {
+  const row = requirePolicy(c);
+  const form = await readForm(c);
+  const values = readValues(form);
+  const version = form.text('version');
+  const edited = { values, days: readDays(form), version };
+  if (form.text('do') === 'add') return sendPolicy(c, { ...edited, hasNewRow: true });
+  try {
+    const draft = draftOf(values);
+    if (form.text('do') !== 'save') return await sendPolicy(c, { ...edited, draft });
+    const changes = changesOf(presentPolicy(row), draft);
+    if (version !== String(row.updatedAt)) {
+      throw new Problem(
+        'conflict',
+        'This policy was changed after you opened it. Save again to overwrite that, or cancel.',
+      );
+    }
+    if (Object.keys(changes).length > 0) await updatePolicy(c.var.signedIn.context, { policy: row, ...changes });
+    return c.redirect(`/console/policies#${row.id}`, 303);
+  } catch (error) {
+    const refusal = refusalOf(error);
+    // Who has read that somebody else changed it may overwrite that.
+    const isConflict = error instanceof Problem && error.code === 'conflict';
+    return sendPolicy(c, { ...edited, refusal, ...(isConflict && { version: String(row.updatedAt) }) });
+  }
+}
+
+/** The fields that differ from the stored policy. Whether it is on has a button of its own. */
+function changesOf(policy: Policy, draft: PolicyDraft): Partial<PolicyDraft> {
+  const { is_active: _, ...fields } = draft;
+  const stored = policy as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.entries(fields).filter(([name, value]) => !equalJson(value as Json, stored[name] as Json)),
+  );
+}
+
+/** Switches a policy on or off. */
+export async function switchPolicy(c: PolicyContext): Promise<Response> {
+  const policy = requirePolicy(c);
+  const state = (await readForm(c)).text('state');
+  try {
+    if (state !== 'on' && state !== 'off') throw invalidRequest([{ path: 'body.state', message: 'must be on or off' }]);
+    await updatePolicy(c.var.signedIn.context, { policy, is_active: state === 'on' });
+  } catch (error) {
+    return sendPolicy(c, { values: valuesOf(presentPolicy(policy)), refusal: refusalOf(error) });
+  }
+  return c.redirect(`/console/policies/${policy.id}`, 303);
+}
+
+/** Deletes a policy. */
+export async function removePolicy(c: ConsoleContext): Promise<Response> {
+  const id = parseId('policy', c.req.param('id') ?? '');
+  if (!id) throw notFound('policy');
+  await deletePolicy(c.var.signedIn.context, { id });
+  return c.redirect('/console/policies', 303);
+}
+
+function requirePolicy(c: PolicyContext): PolicyRow {
+  const policy = c.var.loaded.policy?.[0];
+  if (!policy) throw notFound('policy');
+  return policy;
+}
+
+/** @param edited with the state of the policy that the member has seen, if it was not loaded just now */
+async function sendPolicy(c: PolicyContext, edited: Edited & { version?: string }): Promise<Response> {
+  const row = requirePolicy(c);
+  const { version = String(row.updatedAt) } = edited;
+  const { context } = c.var.signedIn;
+  const contents = await loadEditor(batched(context), edited);
+  const mayWrite = context.principal.scopes.includes('policies:write');
+  const policy = presentPolicy(row);
+  const path = `/console/policies/${policy.id}`;
+  const page = {
+    title: policy.name,
+    heading: <Written text={policy.name} />,
+    children: (
+      <>
+        <div class="bar">
+          <p class="actions">
+            <Badge state={policy.effect} />
+            <Badge state={policy.is_active ? 'on' : 'off'} />
+            <span class="soft">
+              changed <Time at={policy.updated_at} />
+            </span>
+          </p>
+          {mayWrite && (
+            <Action
+              action={`${path}/switch`}
+              label={policy.is_active ? 'Switch off' : 'Switch on'}
+              fields={{ state: policy.is_active ? 'off' : 'on' }}
+            />
+          )}
+        </div>
+        <RefusedApproval query={(name) => c.req.query(name)} />
+        <PolicySentence policy={policy} names={contents.names} />
+        {mayWrite ? (
+          <>
+            <Editor edited={edited} contents={contents} action={path} isNew={false}>
+              <input type="hidden" name="version" value={version} />
+            </Editor>
+            <Deletion path={path} />
+          </>
+        ) : (
+          <PolicyFacts policy={policy} />
+        )}
+      </>
+    ),
+  };
+  return sendPage(c, page, edited.refusal?.status);
+}
+
+/** Says why the request from which the policy was made is not approved. */
+function RefusedApproval({ query }: { query: (name: string) => string | undefined }) {
+  const id = parseId('perm', query('permission') ?? '');
+  const code = Object.keys(PROBLEMS).find((code) => code === query('refused'));
+  if (!id || !code) return null;
+  return (
+    <p class="notice waiting" role="status">
+      The policy is saved. The request was not approved: {PROBLEMS[code as keyof typeof PROBLEMS].meaning}{' '}
+      <a href={`/console/permissions/${id}`}>Open the request</a>
+    </p>
+  );
+}
+
+/** Everything that the sentence about a policy does not say in full. */
+function PolicyFacts({ policy }: { policy: Policy }) {
+  const patterns = (list: string[]) => (
+    <ul>
+      {list.map((text) => (
+        <li>
+          <Code text={text} />
+        </li>
+      ))}
+    </ul>
+  );
+  return (
+    <section class="card">
+      <Facts
+        facts={[
+          ['Actions', patterns(policy.actions)],
+          ['Resources', patterns(policy.resources)],
+          ['Priority', policy.priority],
+          policy.reason !== null && ['Reason', <Written text={policy.reason} />],
+          ['Policy', <Code text={policy.id} />],
+        ]}
+      />
+      {Object.keys(policy.conditions).length > 0 && <JsonText value={policy.conditions} label="Conditions" />}
+    </section>
+  );
+}
+
+/** The button that deletes a policy, behind one that asks. */
+function Deletion({ path }: { path: string }) {
+  return (
+    <details class="card">
+      <summary>Delete this policy</summary>
+      <p>
+        It decides no more requests from then on. What it decided stays. To stop it for a while, switch it off instead.
+      </p>
+      <Action action={`${path}/delete`} label="Delete it for good" kind="danger" />
+    </details>
+  );
+}

@@ -1,0 +1,80 @@
+import type { ReviewedPermission } from '../../permissions/permission';
+import type { PolicyRow } from '../../permissions/policies/policy';
+import { CheckBox } from '../parts/form';
+import { Written } from '../parts/text';
+import { hasWildcard } from './from-request';
+
+/** The request from which a policy is made. */
+export interface SourceRequest {
+  row: ReviewedPermission;
+  isPending: boolean;
+  /** Whether the member may approve it without a passkey. */
+  mayApprove: boolean;
+}
+
+/** Says from which request the form was filled in. */
+export function RequestNotice({ request: { row } }: { request: SourceRequest }) {
+  return (
+    <>
+      <p>
+        Filled in from{' '}
+        <a href={`/console/permissions/${row.id}`}>
+          <Written text={row.title ?? `${row.action} on ${row.resource}`} />
+        </a>
+        : its action, resource and agent, and its limits with lower numbers too.
+      </p>
+      {hasWildcard(row) && (
+        <p class="notice waiting">
+          The agent asked for the resource “<Written text={row.resource} />
+          ”. In a policy <code>*</code> stands for any text, so this would match other resources too. Write under
+          Resources what you mean.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Which policy would decide the same request, made once more, when the new policy is there. */
+export interface Prospect {
+  /** Null if a person would decide. */
+  policy: PolicyRow | null;
+  isNewPolicy: boolean;
+  /** Whether the new policy applies to the request at all. */
+  applies: boolean;
+}
+
+interface RequestOptionsProps {
+  request: SourceRequest;
+  prospect: Prospect | null;
+  /** Whether the box is checked. */
+  approves: boolean;
+}
+
+/** What becomes of the request from which the policy is made, and of others like it. */
+export function RequestOptions({ request: { row, isPending, mayApprove }, prospect, approves }: RequestOptionsProps) {
+  return (
+    <>
+      <input type="hidden" name="permission" value={row.id} />
+      {prospect && <ProspectText {...prospect} />}
+      {mayApprove && (
+        <CheckBox label="Approve this request too, as it was asked for" name="approve" checked={approves} />
+      )}
+      {isPending && !mayApprove && (
+        <p class="hint">The policy is for later requests. This one you cannot approve here.</p>
+      )}
+    </>
+  );
+}
+
+const VERBS = { approve: 'approves', deny: 'denies', review: 'asks reviewers about' };
+
+function ProspectText({ policy, isNewPolicy, applies }: Prospect) {
+  if (!applies) return <p class="notice waiting">This policy does not apply to the request from which it is made.</p>;
+  if (policy === null || isNewPolicy) return null;
+  return (
+    <p class="notice waiting">
+      It changes nothing for requests like this: “<Written text={policy.name} />
+      ”, which {VERBS[policy.effect]} them, is weighed before it.
+    </p>
+  );
+}

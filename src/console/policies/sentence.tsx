@@ -1,0 +1,108 @@
+import type { Child } from 'hono/jsx';
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json';
+import { SECOND } from '../../lib/time';
+import type { Names } from '../frame/names';
+import { valueText } from '../parts/limits';
+import { Code, Named, Written } from '../parts/text';
+import { duration } from '../parts/time';
+import type { ShownPolicy } from './values';
+
+const VERBS = { approve: 'Approves', deny: 'Denies', review: 'Asks reviewers about' };
+
+/** How many members of a list the sentence has. */
+const MAX_LISTED = 3;
+
+type PolicySentenceProps = {
+  policy: Omit<ShownPolicy, 'is_active' | 'name' | 'priority' | 'reason'>;
+  names: Names;
+};
+
+/** What a policy does with which requests, in plain words. */
+export function PolicySentence({ policy, names }: PolicySentenceProps) {
+  const { effect, actions, resources, agent_ids: agents, review } = policy;
+  const conditions = Object.entries(policy.conditions as JsonObject);
+  return (
+    <p class="written">
+      {VERBS[effect]} {isAny(actions) ? 'every action' : list(actions.map((text) => <Code text={text} />))} on{' '}
+      {isAny(resources) ? 'every resource' : list(resources.map((text) => <Code text={text} />))} by{' '}
+      {agents === null ? 'every agent' : list(agents.map((id) => <Named id={id} names={names} />))}
+      {conditions.length > 0 && ', if '}
+      {list(
+        conditions.map(([key, condition]) => (
+          <>
+            <Code text={key} /> <Written text={conditionText(condition as Json)} />
+          </>
+        )),
+        'and',
+        conditions.length,
+      )}
+      .{review && <ReviewSentence review={review} names={names} />}
+      {effect !== 'deny' && <CapSentence policy={policy} />}
+    </p>
+  );
+}
+
+function isAny(patterns: string[]): boolean {
+  return patterns.includes('*');
+}
+
+/** Members with commas and a word between them; more than {@link MAX_LISTED} are counted. */
+function list(members: Child[], word = 'or', limit = MAX_LISTED): Child[] {
+  const shown = members.length > limit ? members.slice(0, limit - 1) : members;
+  const rest = members.length - shown.length;
+  const all: Child[] = rest > 0 ? [...shown, `${rest} more`] : shown;
+  return all.flatMap((member, index) => {
+    const isLast = index === all.length - 1;
+    return [index === 0 ? '' : isLast ? ` ${word} ` : ', ', member];
+  });
+}
+
+/** A condition in words. Two bounds are one range. */
+function conditionText(condition: Json): string {
+  if (!isJsonObject(condition)) return JSON.stringify(condition);
+  const { min, max } = condition;
+  const has = (name: string) => Object.hasOwn(condition, name);
+  const parts = [
+    has('min') && has('max') && `is from ${valueText(min)} to ${valueText(max)}`,
+    has('min') && !has('max') && `is at least ${valueText(min)}`,
+    has('max') && !has('min') && `is at most ${valueText(max)}`,
+    has('equals') && `is exactly ${valueText(condition.equals)}`,
+    has('in') && `is one of ${valueText(condition.in)}`,
+  ].filter((part) => part !== false);
+  return parts.length > 0 ? parts.join(' and ') : 'is anything';
+}
+
+function ReviewSentence({ review, names }: { review: NonNullable<ShownPolicy['review']>; names: Names }) {
+  const { approvals, passkey, escalation } = review;
+  const reviewers = people(review, names);
+  const isOne = approvals === 1;
+  const who = reviewers.length > 0 ? 'of these' : `${isOne ? 'person' : 'people'} who may decide`;
+  return (
+    <>
+      {' '}
+      {approvals} {who} {isOne ? 'has' : 'have'} to approve{passkey && ', with a passkey'}
+      {reviewers.length > 0 && <>: {reviewers}</>}
+      {escalation && (
+        <>
+          ; after {duration(escalation.after * SECOND)} also {people(escalation, names)}
+        </>
+      )}
+      .
+    </>
+  );
+}
+
+/** Reviewers by role and by name. */
+function people({ members, roles }: { members: string[] | null; roles: string[] | null }, names: Names): Child[] {
+  const named = (members ?? []).map((id) => <Named id={id} names={names} />);
+  return list([...(roles ?? []).map((role) => `every ${role}`), ...named], 'and');
+}
+
+function CapSentence({ policy: { token_ttl: ttl, max_uses: uses } }: Pick<PolicySentenceProps, 'policy'>) {
+  if (ttl === null && uses === null) return null;
+  const parts = [
+    ttl !== null && `is valid for at most ${duration(ttl * SECOND)}`,
+    uses !== null && `allows at most ${uses} ${uses === 1 ? 'use' : 'uses'}`,
+  ].filter((part) => part !== false);
+  return <> The token {parts.join(' and ')}.</>;
+}
