@@ -1,7 +1,12 @@
 import { Hono } from 'hono';
+import { memberInPath } from '../accounts/members/member';
+import { entryInPath } from '../audit/get';
 import { sendAsset } from '../http/asset';
 import type { AppEnv } from '../http/context';
 import { permissionInPath } from '../permissions/permission';
+import { exportEntries, showAudit } from './audit/audit';
+import { showEntry } from './audit/entry';
+import { sendEntry, sendMember, sendProof } from './audit/proofs';
 import { answerConsoleError } from './frame/error-page';
 import { denySeveral } from './inbox/deny-several';
 import { showInbox } from './inbox/inbox';
@@ -34,5 +39,11 @@ export const pages = new Hono<AppEnv>()
     sendStatement,
   )
   .post('/console/permissions/:id/revoke', consoleRoute, consoleAccess('permissions:decide', permissionInPath), revoke)
+  .get('/console/audit', consoleRoute, consoleAccess('audit:read'), showAudit)
+  .post('/console/audit/export', consoleRoute, consoleAccess('audit:export'), exportEntries)
+  .get('/console/audit/members/:id', consoleRoute, consoleAccess('audit:read', memberInPath), sendMember)
+  .get('/console/audit/:id', consoleRoute, consoleAccess('audit:read', entryInPath), showEntry)
+  .get('/console/audit/:id/entry', consoleRoute, consoleAccess('audit:read', entryInPath), sendEntry)
+  .get('/console/audit/:id/proof', consoleRoute, consoleAccess('audit:read'), sendProof)
   .get('/console/assets/:file', consoleRoute, (c) => sendAsset(c, new URL(c.req.url), ASSET_HEADERS))
   .onError(answerConsoleError);

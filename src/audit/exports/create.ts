@@ -23,7 +23,7 @@ const eventTypes = lazy(() =>
   ),
 );
 
-const ExportCreation = lazy(() =>
+export const ExportCreation = lazy(() =>
   z
     .strictObject({
       format: choice(EXPORT_FORMATS).default('json'),

@@ -1,7 +1,11 @@
+import { startBrush } from './brush';
 import { watchConnection } from './connection';
 import { startKeys } from './keys';
 import { startPasskeys } from './passkeys';
+import { pauseLiveParts } from './pauses';
 import { localizeTimes } from './times';
+import { startVerify } from './verify-button';
+import { showScripted } from './with-script';
 
 localizeTimes(document);
 setInterval(() => localizeTimes(document), 30_000);
@@ -11,6 +15,10 @@ document.addEventListener('htmx:after:swap', () => {
   const title = document.querySelector<HTMLElement>('[data-title]')?.dataset.title;
   if (title !== undefined) document.title = title;
 });
+showScripted();
 startPasskeys();
 startKeys();
+startBrush();
+startVerify();
+pauseLiveParts();
 watchConnection();

@@ -57,6 +57,6 @@ export function refusalOf(error: unknown): Refusal {
   return {
     detail: error.code === 'invalid_request' ? 'Nothing was changed. Correct what is marked.' : error.detail,
     status,
-    faults: new Map(errors.map(({ path, message }) => [path.replace(/^body\.?/, ''), message])),
+    faults: new Map(errors.map(({ path, message }) => [path.replace(/^(body|query)\.?/, ''), message])),
   };
 }
