@@ -80,12 +80,13 @@ async function sendAudit(
   ]);
 
   const { page, refusal } = found;
+  const isOutdated = refusal?.faults.has('cursor') === true;
   const address = new URL(auditAddress(filters), c.req.url);
   const content =
     page.data.length > 0 ? (
       <EntryList entries={page.data} names={names} filters={filters} />
     ) : (
-      <Nothing filters={filters} isOutdated={refusal?.faults.has('cursor') === true} hasMore={page.has_more} />
+      <Nothing filters={filters} isOutdated={isOutdated} hasMore={page.has_more} />
     );
   const older = <NextPage page={page} address={address} label={filters.order === 'asc' ? 'Newer' : 'Older'} />;
   const isLive = !refusal && cursor === undefined && filters.end_date === undefined && filters.order === undefined;
@@ -109,7 +110,7 @@ async function sendAudit(
         <>
           {!refusal && <Timeline {...{ span, histogram, filters, ...limits }} />}
           <div class="tools">
-            <FilterForm filters={filters} names={names} refusal={refusal} />
+            <FilterForm filters={filters} names={names} refusal={isOutdated ? undefined : refusal} />
             {principal.scopes.includes('audit:export') && !refusal && (
               <ExportForm filters={filters} {...refusedForm(refused)} />
             )}
@@ -128,7 +129,7 @@ async function sendAudit(
               </p>
             </div>
             <ActiveFilters filters={filters} names={names} />
-            {list}
+            {(!refusal || isOutdated) && list}
           </section>
         </>
       ),

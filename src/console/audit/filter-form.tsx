@@ -1,4 +1,5 @@
 import { EVENT_TYPES } from '../../db/schema';
+import { DAY } from '../../lib/time';
 import type { Refusal } from '../frame/form';
 import type { Names } from '../frame/names';
 import { SelectField, TextField } from '../parts/form';
@@ -89,7 +90,7 @@ function TimeField({ label, name, filters, refusal }: TimeFieldProps) {
 /** The time that a filter means: a date as the end is the midnight that ends it. NaN if it is none. */
 function boundOf(text: string, name: 'start_date' | 'end_date'): number {
   const isDate = /^\d{4}-\d\d-\d\d$/.test(text);
-  return Date.parse(text) + (isDate && name === 'end_date' ? 86_400_000 : 0);
+  return Date.parse(text) + (isDate && name === 'end_date' ? DAY : 0);
 }
 
 /** The filters that are active, each with the way to remove it. */

@@ -97,7 +97,6 @@ function Chart({ span: { from, to, step }, bars }: { span: Span; bars: Bar[] }) 
   const most = Math.max(...bars.map(({ entries }) => entries));
   const height = scaleLinear([0, Math.max(most, 1)], [0, BAR_HEIGHT - TOP]);
   const time = scaleUtc([from, to], [0, 100]);
-  const format = time.tickFormat();
   const width = 100 / bars.length;
   return (
     <svg
@@ -137,11 +136,19 @@ function Chart({ span: { from, to, step }, bars }: { span: Span; bars: Bar[] }) 
         .filter(([, x]) => x > 6 && x < 94)
         .map(([tick, x]) => (
           <text x={`${x}%`} y={CHART_HEIGHT - 6} text-anchor="middle">
-            {format(tick)}
+            {tickText(tick)}
           </text>
         ))}
     </svg>
   );
+}
+
+/** What a tick marks: a year, a day or a time of day. */
+function tickText(tick: Date): string {
+  const [day, clock = ''] = tick.toISOString().split('T') as [string, string];
+  if (!clock.startsWith('00:00:00')) return clock.slice(0, 8).replace(/:00$/, '');
+  if (day.endsWith('-01-01')) return day.slice(0, 4);
+  return tick.toLocaleDateString('en', { timeZone: 'UTC', month: 'short', day: 'numeric' });
 }
 
 function countText(entries: number): string {
