@@ -130,16 +130,16 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     const last = signature.at(-10);
     const otherEnd = `${signature.slice(0, -10)}${last === 'A' ? 'B' : 'A'}${signature.slice(-9)}`;
 
-    expect(await verifyChanged('**/entry', flip('"ip_address":"1', '"ip_address":"2'))).toEqual([
+    expect(await verifyChanged(`**/${entry.id}/entry`, flip('"user_agent":"M', '"user_agent":"N'))).toEqual([
       ...['failed', 'passed', 'passed', 'passed'],
     ]);
-    expect(await page.textContent('.steps li:nth-child(1)')).toContain('ip_address differs from what was sealed');
-    expect(await verifyChanged('**/entry', flip('"amount":250', '"amount":251'))).toEqual([
+    expect(await page.textContent('.steps li:nth-child(1)')).toContain('user_agent differs from what was sealed');
+    expect(await verifyChanged(`**/${entry.id}/entry`, flip('"amount":250', '"amount":251'))).toEqual([
       ...['failed', 'passed', 'passed', 'failed'],
     ]);
     expect(await page.textContent('.steps li:nth-child(1)')).toContain('251; sealed was 250');
     expect(await page.textContent('.steps li:nth-child(4)')).toContain('signed another decision');
-    expect(await verifyChanged('**/entry', flip(signature, otherEnd))).toEqual([
+    expect(await verifyChanged(`**/${entry.id}/entry`, flip(signature, otherEnd))).toEqual([
       'failed',
       'passed',
       'passed',

@@ -32,7 +32,7 @@ export function DetailsTable({ entry, names }: { entry: AuditEntry; names: Names
     ['Program', <Written text={user_agent} />],
   ];
   return (
-    <div class="table plain">
+    <section class="table plain" aria-label="What the entry says" tabindex={0}>
       <table>
         <caption class="hidden">What the entry says</caption>
         <tbody>
@@ -47,6 +47,6 @@ export function DetailsTable({ entry, names }: { entry: AuditEntry; names: Names
           )}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }
