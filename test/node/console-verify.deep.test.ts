@@ -138,7 +138,9 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
       ...['failed', 'passed', 'passed', 'failed'],
     ]);
     expect(await page.textContent('.steps li:nth-child(1)')).toContain('251; sealed was 250');
-    expect(await page.textContent('.steps li:nth-child(4)')).toContain('signed another decision');
+    expect(await page.textContent('.steps li:nth-child(4)')).toContain(
+      'scope.amount of the entry is not that of the vote',
+    );
     expect(await verifyChanged(`**/${entry.id}/entry`, flip(signature, otherEnd))).toEqual([
       'failed',
       'passed',

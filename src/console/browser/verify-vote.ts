@@ -1,5 +1,5 @@
 import { fromBase64Url, isEqual, joinBytes, sha256, toBase64Url, utf8 } from './verify-bytes';
-import { canonicalJson, type Json, type JsonObject } from './verify-json';
+import { canonicalJson, differences, type Json, type JsonObject } from './verify-json';
 import { hasSigned } from './verify-passkey';
 import type { Finding } from './verify-steps';
 
@@ -14,6 +14,8 @@ export interface VoteEntry {
     action: string;
     resource: string;
     scope: Json;
+    decided_by: string | null;
+    decision_reason: string | null;
     input_digest?: string | null;
     preview_digest?: string | null;
     votes?: Vote[];
@@ -65,7 +67,7 @@ const RP_ID_HASH_LENGTH = 32;
  */
 export async function checkVote(decided: Decided, index: number): Promise<Finding> {
   const { entry, member } = decided;
-  const { signature } = entry.details.votes?.[index] as Vote;
+  const { signature } = voteAt(entry, index);
   if (!signature)
     return { state: 'open', text: 'The vote is not signed with a passkey: only the service says who voted.' };
 
@@ -106,6 +108,13 @@ export async function checkVote(decided: Decided, index: number): Promise<Findin
       evidence,
     };
   }
+  const [contradiction] = contradictions(entry, index, statement);
+  if (contradiction) {
+    return failed(`The ${contradiction.path} of the entry is not that of the vote which decided.`, [
+      contradiction.path,
+      `${contradiction.one}; the vote has ${contradiction.other}`,
+    ]);
+  }
   const challenge = toBase64Url(await sha256(utf8(canonicalJson(statement))));
   evidence.push(['Statement', canonicalJson(statement)]);
   if (client.challenge !== challenge) {
@@ -125,6 +134,33 @@ export async function checkVote(decided: Decided, index: number): Promise<Findin
   return { state: 'passed', text: 'A passkey of this member signed exactly what the entry states.', evidence };
 }
 
+function voteAt({ details }: VoteEntry, index: number): Vote {
+  return (details.votes ?? [])[index] as Vote;
+}
+
+/** Where the entry of a decision differs from its last vote, whose scope, reason and member it repeats. */
+function contradictions(
+  { event_type, details }: VoteEntry,
+  index: number,
+  { scope, reason, ...statement }: JsonObject,
+) {
+  if (event_type === 'expire' || index < (details.votes ?? []).length - 1) return [];
+  return differences(
+    {
+      event_type,
+      scope: details.scope,
+      decided_by: details.decided_by,
+      decision_reason: details.decision_reason,
+    },
+    {
+      event_type: statement.decision as Json,
+      scope: scope as Json,
+      decided_by: statement.member_id as Json,
+      decision_reason: reason as Json,
+    },
+  );
+}
+
 async function findFault(client: JsonObject, authenticatorData: Uint8Array): Promise<string | null> {
   if (client.type !== 'webauthn.get') return 'It is not a signature of a passkey that was used to sign.';
   if (client.crossOrigin === true || client.topOrigin !== undefined) return 'It was signed in a frame of another site.';
@@ -138,7 +174,7 @@ async function findFault(client: JsonObject, authenticatorData: Uint8Array): Pro
 /** What the member signed; null if the entries do not have all of it. */
 function statementOf({ entry, request }: Decided, index: number): JsonObject | null {
   const { details } = entry;
-  const vote = details.votes?.[index] as Vote;
+  const vote = voteAt(entry, index);
   const scope = scopeOf(entry, request, index);
   // An expiry repeats no digests.
   const digests = details.input_digest === undefined ? request?.details : details;
