@@ -111,6 +111,8 @@ const AuditDetails = lazy(() =>
     .meta({ id: 'AuditDetails' }),
 );
 
+export type AuditDetails = z.output<ReturnType<typeof AuditDetails>>;
+
 /** An audit entry as the API shows it. */
 export const AuditEntry = lazy(() =>
   z
@@ -158,6 +160,11 @@ export const AuditEntry = lazy(() =>
 );
 
 export type AuditEntry = z.output<ReturnType<typeof AuditEntry>>;
+
+/** The details of an entry as {@link AuditDetails} describes them. */
+export function detailsOf({ details }: Pick<AuditEntry, 'details'>): AuditDetails {
+  return details as unknown as AuditDetails;
+}
 
 /** Makes the API's form of an entry. */
 export function presentEntry(account: Pick<AccountRef, 'number' | 'id'>, row: EntryRow): AuditEntry {

@@ -15,7 +15,7 @@ import { selectEntryCounts } from './select-positions';
 
 const MAX_BUCKETS = 366;
 
-const AuditHistogramQuery = lazy(() =>
+export const AuditHistogramQuery = lazy(() =>
   z.strictObject({
     ...requiredDateRange(),
     buckets: queryNumber(1, MAX_BUCKETS)

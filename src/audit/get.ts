@@ -1,13 +1,24 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
+import type { Reader } from '../db/database';
 import { agents, auditEntries } from '../db/schema';
 import { notFound } from '../errors';
 import { userAccess } from '../http/access';
-import type { UserContext } from '../http/context';
+import type { RequestContext, UserContext } from '../http/context';
 import { noQuery } from '../http/input';
 import { answer, ok, operation } from '../http/operation';
 import { pathId } from '../http/path-id';
-import type { Id } from '../lib/typeid';
-import { AuditEntry, entryColumns, isAgentOfEntry, isKeptEntry, presentEntry } from './entry';
+import { LOG_SPAN_SQL } from '../ledger/append';
+import { type Id, parseId } from '../lib/typeid';
+import {
+  AuditEntry,
+  type EntryRow,
+  entryColumns,
+  isAgentOfEntry,
+  isKeptEntry,
+  oldestKept,
+  presentEntry,
+} from './entry';
 
 /**
  * Returns an audit entry of the account, unless it is past the account's retention period.
@@ -25,6 +36,34 @@ export async function getAuditEntry(
       .where(isKeptEntry(account, id, runtime.now())),
   ]);
   if (!row) throw notFound('audit entry');
+  return presentEntry(account, row);
+}
+
+/** A preload of the audit entry in the path. {@link requireEntry} returns it. */
+export async function entryInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
+  const id = parseId('audit', c.req.param('id') ?? '');
+  const isOfAccount = sql`${auditEntries.pos} > ${owner} * ${LOG_SPAN_SQL}
+    and ${auditEntries.pos} < (${owner} + 1) * ${LOG_SPAN_SQL}`;
+  return {
+    entry:
+      id &&
+      reader
+        .select(entryColumns)
+        .from(auditEntries)
+        .innerJoin(agents, isAgentOfEntry)
+        .where(and(eq(auditEntries.id, id), isOfAccount)),
+  };
+}
+
+/**
+ * The entry that {@link entryInPath} found.
+ * @throws Problem `not_found`, also for an entry that is past the account's retention period
+ */
+export function requireEntry(
+  { principal: { account }, runtime }: Pick<UserContext, 'principal' | 'runtime'>,
+  [row]: EntryRow[] = [],
+): AuditEntry {
+  if (!row || row.createdAt < oldestKept(account, runtime.now())) throw notFound('audit entry');
   return presentEntry(account, row);
 }
 

@@ -29,7 +29,7 @@ import {
 } from './entry';
 import { type EntryFilter, selectPositions } from './select-positions';
 
-const AuditList = lazy(() =>
+export const AuditList = lazy(() =>
   z.strictObject({
     ...pageParameters(50, 1_000),
     agent_id: queryText.optional().meta({ description: 'Only entries of this agent.' }),

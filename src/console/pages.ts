@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { memberInPath } from '../accounts/members/member';
 import { agentInPath } from '../agents/agent';
+import { entryInPath } from '../audit/get';
 import { sendAsset } from '../http/asset';
 import type { AppEnv } from '../http/context';
 import { permissionInPath } from '../permissions/permission';
@@ -13,6 +14,9 @@ import { showAgents } from './agents/agent-list';
 import { editAgent, removeAgent, switchAgent } from './agents/change';
 import { registerAgent, showRegistration } from './agents/register';
 import { rotateKey } from './agents/rotate-key';
+import { exportEntries, showAudit } from './audit/audit';
+import { showEntry } from './audit/entry';
+import { sendEntry, sendMember, sendProof } from './audit/proofs';
 import { showExports, showNewExport, startExport } from './files/exports';
 import { showNewReport, showReports, startReport } from './files/reports';
 import { answerConsoleError } from './frame/error-page';
@@ -128,5 +132,11 @@ export const pages = new Hono<AppEnv>()
   .post('/console/policies/:id', consoleRoute, consoleAccess('policies:write', policyInPath), changePolicy)
   .post('/console/policies/:id/switch', consoleRoute, consoleAccess('policies:write', policyInPath), switchPolicy)
   .post('/console/policies/:id/delete', consoleRoute, consoleAccess('policies:write'), removePolicy)
+  .get('/console/audit', consoleRoute, consoleAccess('audit:read'), showAudit)
+  .post('/console/audit/export', consoleRoute, consoleAccess('audit:export'), exportEntries)
+  .get('/console/audit/members/:id', consoleRoute, consoleAccess('audit:read', memberInPath), sendMember)
+  .get('/console/audit/:id', consoleRoute, consoleAccess('audit:read', entryInPath), showEntry)
+  .get('/console/audit/:id/entry', consoleRoute, consoleAccess('audit:read', entryInPath), sendEntry)
+  .get('/console/audit/:id/proof', consoleRoute, consoleAccess('audit:read'), sendProof)
   .get('/console/assets/:file', consoleRoute, (c) => sendAsset(c, new URL(c.req.url), ASSET_HEADERS))
   .onError(answerConsoleError);

@@ -1,8 +1,12 @@
+import { startBrush } from './brush';
 import { watchConnection } from './connection';
 import { startCopying } from './copy';
 import { startKeys } from './keys';
 import { startPasskeys } from './passkeys';
+import { pauseLiveParts } from './pauses';
 import { localizeTimes } from './times';
+import { startVerify } from './verify-button';
+import { showScripted } from './with-script';
 
 localizeTimes(document);
 setInterval(() => localizeTimes(document), 30_000);
@@ -12,7 +16,11 @@ document.addEventListener('htmx:after:swap', () => {
   const title = document.querySelector<HTMLElement>('[data-title]')?.dataset.title;
   if (title !== undefined) document.title = title;
 });
+showScripted();
 startPasskeys();
 startKeys();
 startCopying();
+startBrush();
+startVerify();
+pauseLiveParts();
 watchConnection();

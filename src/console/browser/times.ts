@@ -7,7 +7,8 @@ export function localizeTimes(root: ParentNode): void {
   for (const time of root.querySelectorAll<HTMLTimeElement>('time[datetime]')) {
     const at = new Date(time.dateTime);
     if (Number.isNaN(at.getTime())) continue;
-    time.title = `${format(at)}, ${time.dateTime.slice(0, 16).replace('T', ' ')} UTC`;
+    const end = 'seconds' in time.dataset ? 19 : 16;
+    time.title = `${format(time, at)}, ${time.dateTime.slice(0, end).replace('T', ' ')} UTC`;
     time.textContent = textOf(time, at);
   }
 }
@@ -19,11 +20,11 @@ function textOf(time: HTMLTimeElement, at: Date): string {
     return left > 0 ? `${duration(left)} left` : 'expired';
   }
   if ('since' in time.dataset) return `${duration(Math.max(0, -left))} ago`;
-  return format(at);
+  return format(time, at);
 }
 
-function format(at: Date): string {
-  return at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+function format({ dataset }: HTMLTimeElement, at: Date): string {
+  return at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'seconds' in dataset ? 'medium' : 'short' });
 }
 
 /** A length of time for people. The pages' own `duration` writes the same. */

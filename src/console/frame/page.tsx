@@ -89,17 +89,20 @@ export interface LiveProps {
   seconds: number;
   /** The title that the document then has. */
   title: string;
+  /** Whether it stays as it is while the pointer is over it or something in it has the focus. */
+  pauses?: boolean;
   children: Child;
 }
 
 /** A part of the page that keeps itself up to date. Without JavaScript it stays as it was loaded. */
-export function Live({ id, address, seconds, title, children }: LiveProps) {
+export function Live({ id, address, seconds, title, pauses, children }: LiveProps) {
   const attributes = {
     'hx-nonce': useContext(Nonce),
     'hx-get': address,
     'hx-trigger': `every ${seconds}s`,
     'hx-swap': 'outerMorph',
     'data-title': `${title} · Countersign`,
+    ...(pauses && { 'data-pauses': '' }),
   };
   return (
     <div id={id} {...attributes}>

@@ -72,6 +72,7 @@ type TextFieldProps = Omit<FieldProps, 'children'> & {
   maxlength?: number;
   min?: number;
   max?: number;
+  step?: number | 'any';
   placeholder?: string;
   autocomplete?: string;
   list?: string;

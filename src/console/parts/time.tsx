@@ -1,10 +1,13 @@
 import { DAY, HOUR, MINUTE } from '../../lib/time';
 
-/** A time to the minute. The script shows it in the reader's zone; the tooltip and the page without script have UTC. */
-export function Time({ at }: { at: string }) {
-  const utc = `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
+/**
+ * A time to the minute, or to the second. The script shows it in the reader's zone; the tooltip and the page without
+ * script have UTC.
+ */
+export function Time({ at, toSeconds = false }: { at: string; toSeconds?: boolean }) {
+  const utc = `${at.slice(0, 10)} ${at.slice(11, toSeconds ? 19 : 16)} UTC`;
   return (
-    <time datetime={at} title={utc}>
+    <time datetime={at} title={utc} data-seconds={toSeconds ? '' : undefined}>
       {utc}
     </time>
   );

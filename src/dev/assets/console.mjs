@@ -4,7 +4,7 @@ import { buildSync } from 'esbuild';
 import { write } from './write.mjs';
 
 /**
- * Makes the files that the pages of the console load: the script, the style sheet, and htmx with its extension for
+ * Makes the files that the pages of the console load: the script, the one that verifies audit entries, the style sheet, and htmx with its extension for
  * pages with a Content-Security-Policy.
  * @param {string} root the project's folder
  * @param {string} assets the folder of the assets
@@ -15,19 +15,23 @@ export function makeConsole(root, assets) {
   const icon = join(root, 'src/docs/page/favicon.svg');
   write(join(target, basename(icon)), readFileSync(icon));
   write(join(target, 'console.js'), bundle(join(root, 'src/console/browser/main.ts')));
+  write(join(target, 'verify.js'), bundle(join(root, 'src/console/browser/verify.ts'), 'esm'));
   write(join(target, 'console.css'), bundle(join(root, 'src/console/styles/console.css')));
   const htmx = ['dist/htmx.min.js', 'dist/ext/hx-csp.min.js'];
   const parts = htmx.map((name) => readFileSync(join(root, 'node_modules/htmx.org', name), 'utf8'));
   write(join(target, 'htmx.js'), Buffer.from(withoutSourceMap(parts.join(';\n'))));
 }
 
-/** @param {string} entry */
-function bundle(entry) {
+/**
+ * @param {string} entry
+ * @param {'iife' | 'esm'} format
+ */
+function bundle(entry, format = 'iife') {
   const { outputFiles } = buildSync({
     entryPoints: [entry],
     bundle: true,
     minify: true,
-    format: 'iife',
+    format,
     target: 'es2022',
     legalComments: 'none',
     write: false,

@@ -1,0 +1,197 @@
+import { oldestKept } from '../../audit/entry';
+import { createExport, ExportCreation } from '../../audit/exports/create';
+import { AuditHistogramQuery, getAuditHistogram } from '../../audit/get-histogram';
+import { AuditList, listAuditEntries } from '../../audit/list';
+import { formatTime, MINUTE } from '../../lib/time';
+import { batchReads } from '../frame/batched-reader';
+import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
+import { loadNames } from '../frame/names';
+import { Live, sendPage, sendPart } from '../frame/page';
+import { Empty, NextPage, withParameters } from '../parts/list';
+import type { ConsoleContext } from '../session/access';
+import { EntryList } from './entry-list';
+import { ExportForm } from './export-form';
+import { ActiveFilters, FilterForm } from './filter-form';
+import { auditAddress, type Filters, readFilters } from './filters';
+import { timelineSpan } from './span';
+import { Timeline } from './timeline';
+
+/** How many entries a page has. */
+const LIMIT = 50;
+/** How often the newest page looks for new entries, in seconds. */
+const INTERVAL = 5;
+
+/** Shows the audit log: how many entries it has over time, and those that match the filters in the address. */
+export function showAudit(c: ConsoleContext): Promise<Response> {
+  return sendAudit(
+    c,
+    readFilters((name) => c.req.query(name)),
+  );
+}
+
+/** Starts an export of the entries that the filters of the form show. */
+export async function exportEntries(c: ConsoleContext): Promise<Response> {
+  const { context } = c.var.signedIn;
+  const form = await readForm(c);
+  const filters = readFilters(form.text);
+  const { agent_id, event_type, start_date, end_date } = filters;
+  const now = context.runtime.now();
+  const dayOf = (time: number) => formatTime(time).slice(0, 10);
+  try {
+    const input = validate(ExportCreation(), {
+      format: form.text('format') || undefined,
+      // Without dates, everything that is kept until now: the clock that wrote the newest entry may be a little ahead.
+      start_date: start_date ?? dayOf(oldestKept(context.principal.account, now)),
+      end_date: end_date ?? dayOf(now + MINUTE),
+      agent_id,
+      event_types: event_type && [event_type],
+      include_details: form.has('include_details'),
+    });
+    await createExport(context, input);
+  } catch (error) {
+    return sendAudit(c, filters, { refusal: refusalOf(error), format: form.text('format') });
+  }
+  return c.redirect('/console/exports', 303);
+}
+
+/** @param refused why the export was refused that was just asked for, and its format */
+async function sendAudit(
+  c: ConsoleContext,
+  filters: Filters,
+  refused?: { refusal: Refusal; format: string },
+): Promise<Response> {
+  const { context: signedIn } = c.var.signedIn;
+  const { principal, runtime } = signedIn;
+  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const limits = { now: runtime.now(), kept: oldestKept(principal.account, runtime.now()) };
+  const cursor = c.req.query('cursor') || undefined;
+  const isPart = c.req.query('part') === 'list';
+
+  const parsed = AuditList().safeParse({ limit: LIMIT, cursor, ...filters });
+  const { start_date, end_date } = parsed.data ?? {};
+  const span = timelineSpan(
+    { ...(start_date && { start: start_date.bound }), ...(end_date && { end: end_date.bound }) },
+    limits,
+  );
+  const [found, names, histogram] = await Promise.all([
+    findEntries(context, { limit: LIMIT, cursor, ...filters }),
+    loadNames(context, ['people', 'agents', 'policies']),
+    isPart ? { data: [] } : getAuditHistogram(context, histogramQuery(span)),
+  ]);
+
+  const { page, refusal } = found;
+  const isOutdated = refusal?.faults.has('cursor') === true;
+  const address = new URL(auditAddress(filters), c.req.url);
+  const content =
+    page.data.length > 0 ? (
+      <EntryList entries={page.data} names={names} filters={filters} />
+    ) : (
+      <Nothing filters={filters} isOutdated={isOutdated} hasMore={page.has_more} />
+    );
+  const older = <NextPage page={page} address={address} label={filters.order === 'asc' ? 'Newer' : 'Older'} />;
+  const isLive = !refusal && cursor === undefined && filters.end_date === undefined && filters.order === undefined;
+  const list = isLive ? (
+    <Live id="entries" address={withParameters(address, { part: 'list' })} seconds={INTERVAL} title="Audit log" pauses>
+      {content}
+      {older}
+    </Live>
+  ) : (
+    <div id="entries">
+      {content}
+      {older}
+    </div>
+  );
+  if (isPart) return sendPart(c, list);
+  return sendPage(
+    c,
+    {
+      title: 'Audit log',
+      children: (
+        <>
+          {!refusal && <Timeline {...{ span, histogram, filters, ...limits }} />}
+          <div class="tools">
+            <FilterForm filters={filters} names={names} refusal={isOutdated ? undefined : refusal} />
+            {principal.scopes.includes('audit:export') && !refusal && (
+              <ExportForm filters={filters} {...refusedForm(refused)} />
+            )}
+          </div>
+          <section class="part" aria-labelledby="entries-title">
+            <div class="bar">
+              <h2 id="entries-title">Entries</h2>
+              <p class="soft">
+                {filters.order === 'asc' ? 'The oldest first. ' : 'The newest first. '}
+                {cursor !== undefined && <a href={auditAddress(filters)}>Back to the first page</a>}
+                {isLive && (
+                  <span data-with-script hidden>
+                    New ones appear by themselves, except while you point at the list.
+                  </span>
+                )}
+              </p>
+            </div>
+            <ActiveFilters filters={filters} names={names} />
+            {(!refusal || isOutdated) && list}
+          </section>
+        </>
+      ),
+    },
+    refused?.refusal.status ?? refusal?.status ?? 200,
+  );
+}
+
+function refusedForm(refused?: { refusal: Refusal; format: string }) {
+  return { refusal: refused?.refusal, format: refused?.format };
+}
+
+const NO_PAGE = { data: [], has_more: false, next_cursor: null };
+
+/** The entries that match, or why the filters are refused. */
+async function findEntries(context: Parameters<typeof listAuditEntries>[0], input: object) {
+  try {
+    return { page: await listAuditEntries(context, validate(AuditList(), input)), refusal: undefined };
+  } catch (error) {
+    return { page: NO_PAGE, refusal: refusalOf(error) };
+  }
+}
+
+function histogramQuery({ from, to, step }: { from: number; to: number; step: number }) {
+  return validate(AuditHistogramQuery(), {
+    start_date: formatTime(from),
+    end_date: formatTime(to),
+    buckets: Math.round((to - from) / step),
+  });
+}
+
+interface NothingProps {
+  filters: Filters;
+  /** Whether the page of the list belongs to other filters, or to another account. */
+  isOutdated: boolean;
+  hasMore: boolean;
+}
+
+function Nothing({ filters, isOutdated, hasMore }: NothingProps) {
+  const { order, ...narrowing } = filters;
+  if (isOutdated) {
+    return (
+      <Empty title="This page of the list is no longer there.">
+        <p>
+          <a href={auditAddress(filters)}>Show the first page</a>
+        </p>
+      </Empty>
+    );
+  }
+  if (hasMore) return <Empty title="The entries of this page are being erased: go on to the next one." />;
+  if (Object.keys(narrowing).length > 0) {
+    return (
+      <Empty title="No entry matches these filters.">
+        <p>
+          <a href={auditAddress({}, { order: order ?? null })}>Show all entries</a>
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="The log has no entries yet.">
+      <p class="soft">It gets one whenever an agent asks, somebody decides, or a token is used.</p>
+    </Empty>
+  );
+}

@@ -1,0 +1,154 @@
+import { type AuditEntry, detailsOf } from '../../audit/entry';
+import { type entryInPath, requireEntry } from '../../audit/get';
+import { getNeighbours, type Neighbour, type Neighbours } from '../../audit/get-neighbours';
+import { listAuditEntries } from '../../audit/list';
+import { batchReads } from '../frame/batched-reader';
+import { loadNames, type Names } from '../frame/names';
+import { sendPage } from '../frame/page';
+import { Badge } from '../parts/badge';
+import { Facts } from '../parts/list';
+import { Code, JsonText, Named } from '../parts/text';
+import { Time } from '../parts/time';
+import { Story } from '../permission/story';
+import type { ConsoleContext } from '../session/access';
+import { DetailsTable } from './details-table';
+import { auditAddress } from './filters';
+import { Gap } from './gap';
+import { Verify } from './verify';
+import { EntryInWords, EVENT_NAMES } from './words';
+
+export type EntryContext = ConsoleContext<Awaited<ReturnType<typeof entryInPath>>>;
+
+/** A permission has few entries: its request, the decision, and the uses and the end of its token. */
+const STORY = 100;
+
+/** Shows an entry of the log in words, with all that it says, the story of its request, and how to verify it. */
+export async function showEntry(c: EntryContext): Promise<Response> {
+  const { context: signedIn } = c.var.signedIn;
+  const entry = requireEntry(signedIn, c.var.loaded.entry);
+  const { sequence, permission_request_id } = entry;
+  const context = { ...signedIn, reader: batchReads(signedIn.reader) };
+  const [neighbours, story, names] = await Promise.all([
+    getNeighbours(context, { sequence }),
+    listAuditEntries(context, { permission_id: permission_request_id, order: 'asc', limit: STORY }),
+    loadNames(context, ['people', 'agents', 'policies']),
+  ]);
+  const request = story.data.find(({ event_type }) => event_type === 'request');
+  return sendPage(c, {
+    title: `Entry #${sequence}`,
+    children: (
+      <>
+        <div class="card-top">
+          <p class="lead">
+            <EntryInWords entry={entry} names={names} />.
+          </p>
+          <p class="actions">
+            <Badge state={entry.event_type} label={EVENT_NAMES[entry.event_type]} />
+            <span class="soft">
+              <Time at={entry.created_at} toSeconds />
+            </span>
+          </p>
+        </div>
+        <NeighbourLinks sequence={sequence} {...neighbours} />
+        <div class="decision">
+          <div class="about">
+            <section class="card" aria-labelledby="details-title">
+              <h2 id="details-title">What the entry says</h2>
+              <DetailsTable entry={entry} names={names} />
+              <details>
+                <summary>As JSON</summary>
+                <JsonText value={entry} label="The entry as JSON" />
+              </details>
+            </section>
+          </div>
+          <div class="deciding">
+            <Verify entry={entry} request={request?.id} />
+          </div>
+        </div>
+        <Story entries={story.data} names={names} current={entry.id} />
+        {story.has_more && (
+          <p>
+            <a href={auditAddress({ permission_id: permission_request_id, order: 'asc' })}>
+              All entries of this request
+            </a>
+          </p>
+        )}
+        <p class="actions">
+          {signedIn.principal.scopes.includes('permissions:read') && (
+            <a class="button quiet" href={`/console/permissions/${permission_request_id}`}>
+              Open the request
+            </a>
+          )}
+          <a class="button quiet" href={auditAddress({ agent_id: entry.agent_id, action: detailsOf(entry).action })}>
+            Entries of this agent and action
+          </a>
+        </p>
+        <ForPrograms entry={entry} names={names} />
+      </>
+    ),
+  });
+}
+
+interface NeighbourLinksProps extends Neighbours {
+  sequence: number;
+}
+
+/** The ways to the entries before and after, and why some are missing. */
+function NeighbourLinks({ sequence, previous, next }: NeighbourLinksProps) {
+  const first = (previous?.sequence ?? 0) + 1;
+  return (
+    <>
+      <nav class="bar" aria-label="Neighbouring entries">
+        <NeighbourLink neighbour={previous} rel="prev" label="← Previous" nothing="The first entry that is kept" />
+        <a href="/console/audit">All entries</a>
+        <NeighbourLink neighbour={next} rel="next" label="Next →" nothing="The newest entry" />
+      </nav>
+      {first < sequence && <Gap first={first} last={sequence - 1} />}
+      {next && next.sequence > sequence + 1 && <Gap first={sequence + 1} last={next.sequence - 1} />}
+    </>
+  );
+}
+
+interface NeighbourLinkProps {
+  neighbour: Neighbour | null;
+  rel: string;
+  label: string;
+  nothing: string;
+}
+
+function NeighbourLink({ neighbour, rel, label, nothing }: NeighbourLinkProps) {
+  if (!neighbour) return <span class="soft">{nothing}</span>;
+  return (
+    <a class="button quiet small" href={`/console/audit/${neighbour.id}`} rel={rel}>
+      {label}
+    </a>
+  );
+}
+
+function ForPrograms({ entry, names }: { entry: AuditEntry; names: Names }) {
+  const { id, sequence, agent_id, permission_request_id, user_id, created_at } = entry;
+  const details = detailsOf(entry);
+  return (
+    <details class="card">
+      <summary>For programs</summary>
+      <Facts
+        facts={[
+          ['Entry', <Code text={id} />],
+          ['Sequence', <Code text={String(sequence)} />],
+          ['Written', <Code text={created_at} />],
+          ['Request', <Code text={permission_request_id} />],
+          ['Agent', <Code text={agent_id} />],
+          ['Account', <Code text={user_id} />],
+          details.token_id !== undefined && ['Token', <Code text={details.token_id} />],
+          details.policy_id !== null && ['Policy', <Code text={details.policy_id} />],
+          details.review_policy_id !== undefined && [
+            'Policy of the review',
+            <Named id={details.review_policy_id} names={names} />,
+          ],
+          ['This entry', <Code text={`GET /v1/audit/${id}`} />],
+          ['Its proof', <Code text={`GET /v1/audit/${id}/proof`} />],
+        ]}
+      />
+    </details>
+  );
+}

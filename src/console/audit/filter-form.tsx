@@ -1,0 +1,132 @@
+import { EVENT_TYPES } from '../../db/schema';
+import { DAY } from '../../lib/time';
+import type { Refusal } from '../frame/form';
+import type { Names } from '../frame/names';
+import { SelectField, TextField } from '../parts/form';
+import { Code, Named } from '../parts/text';
+import { auditAddress, type Filters } from './filters';
+import { formatUtc } from './timeline';
+import { EVENT_NAMES } from './words';
+
+interface FilterProps {
+  filters: Filters;
+  names: Names;
+}
+
+/** The form that sets the filters of the explorer. */
+export function FilterForm({ filters, names, refusal }: FilterProps & { refusal: Refusal | undefined }) {
+  const { agent_id, event_type, action, permission_id, order } = filters;
+  const agents = [...names].filter(([id]) => id.startsWith('agent_'));
+  const isUnknown = agent_id !== undefined && !names.has(agent_id);
+  return (
+    <details class="card" open={refusal !== undefined}>
+      <summary>Filter</summary>
+      <form method="get" action="/console/audit">
+        {refusal && (
+          <p class="notice bad" role="alert">
+            Nothing is shown. Correct what is marked.
+          </p>
+        )}
+        <div class="fields">
+          <SelectField
+            label="Agent"
+            name="agent_id"
+            value={agent_id}
+            options={[['', 'All agents'], ...(isUnknown ? [[agent_id, agent_id] as const] : []), ...agents]}
+            refusal={refusal}
+          />
+          <SelectField
+            label="Event"
+            name="event_type"
+            value={event_type}
+            options={[['', 'All events'], ...EVENT_TYPES.map((type) => [type, EVENT_NAMES[type]] as const)]}
+            refusal={refusal}
+          />
+          <TextField label="Action" name="action" value={action} hint="Exactly, such as email.send" refusal={refusal} />
+          <TimeField label="From (UTC)" name="start_date" filters={filters} refusal={refusal} />
+          <TimeField label="Until (UTC)" name="end_date" filters={filters} refusal={refusal} />
+          <SelectField
+            label="Order"
+            name="order"
+            value={order}
+            options={[
+              ['', 'Newest first'],
+              ['asc', 'Oldest first'],
+            ]}
+            refusal={refusal}
+          />
+          {permission_id && <TextField label="Request" name="permission_id" value={permission_id} refusal={refusal} />}
+        </div>
+        <p class="actions">
+          <button type="submit">Show</button>
+        </p>
+      </form>
+    </details>
+  );
+}
+
+interface TimeFieldProps {
+  label: string;
+  name: 'start_date' | 'end_date';
+  filters: Filters;
+  refusal: Refusal | undefined;
+}
+
+/** A time in UTC. A text that is no time is shown as it was typed, in a field that can hold it. */
+function TimeField({ label, name, filters, refusal }: TimeFieldProps) {
+  const text = filters[name];
+  const time = text === undefined ? Number.NaN : boundOf(text, name);
+  const isWrong = text !== undefined && Number.isNaN(time);
+  return (
+    <TextField
+      {...{ label, name, refusal }}
+      type={isWrong ? 'text' : 'datetime-local'}
+      {...(!isWrong && { step: 'any' as const })}
+      value={isWrong || text === undefined ? text : new Date(time).toISOString().replace(/(:00)?\.000Z|Z$/, '')}
+    />
+  );
+}
+
+/** The time that a filter means: a date as the end is the midnight that ends it. NaN if it is none. */
+function boundOf(text: string, name: 'start_date' | 'end_date'): number {
+  const isDate = /^\d{4}-\d\d-\d\d$/.test(text);
+  return Date.parse(text) + (isDate && name === 'end_date' ? DAY : 0);
+}
+
+/** The filters that are active, each with the way to remove it. */
+export function ActiveFilters({ filters, names }: FilterProps) {
+  const { agent_id, event_type, action, permission_id, start_date, end_date } = filters;
+  const active = [
+    agent_id && (['agent_id', 'Agent', <Named id={agent_id} names={names} />] as const),
+    event_type && (['event_type', 'Event', <Code text={event_type} />] as const),
+    action && (['action', 'Action', <Code text={action} />] as const),
+    permission_id && (['permission_id', 'Request', <Code text={permission_id} />] as const),
+    start_date && (['start_date', 'From', timeText(start_date, 'start_date')] as const),
+    end_date && (['end_date', 'Until', timeText(end_date, 'end_date')] as const),
+  ].filter((filter) => typeof filter === 'object');
+  if (active.length === 0) return null;
+  return (
+    <ul class="chips" aria-label="Active filters">
+      {active.map(([name, label, value]) => (
+        <li>
+          <span>
+            {label}: {value}
+          </span>
+          <a href={auditAddress(filters, { [name]: null })} aria-label={`Remove the filter ${label}`}>
+            Remove
+          </a>
+        </li>
+      ))}
+      {active.length > 1 && (
+        <li>
+          <a href={auditAddress({}, { order: filters.order ?? null })}>Remove all filters</a>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function timeText(text: string, name: 'start_date' | 'end_date') {
+  const time = boundOf(text, name);
+  return Number.isNaN(time) ? <Code text={text} /> : `${formatUtc(time)} UTC`;
+}

@@ -1,0 +1,54 @@
+const NAMES = ['agent_id', 'event_type', 'action', 'permission_id', 'start_date', 'end_date', 'order'] as const;
+
+type FilterName = (typeof NAMES)[number];
+
+/** What the explorer is limited to, as texts with the names of `GET /v1/audit`. They are not validated yet. */
+export type Filters = { [name in FilterName]?: string };
+
+/** The filters that an export can have too. */
+const EXPORTED: readonly FilterName[] = ['agent_id', 'event_type', 'start_date', 'end_date'];
+
+/** The date and time of an HTML field, which has no offset. */
+const LOCAL_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?$/;
+
+/**
+ * Reads the filters of an address or a form. Empty fields, which an untouched form sends, count as absent; a time
+ * without an offset is UTC.
+ */
+export function readFilters(read: (name: string) => string | undefined): Filters {
+  const filters: Filters = {};
+  for (const name of NAMES) {
+    const text = read(name)?.trim();
+    if (text) filters[name] = name.endsWith('_date') ? completeTime(text) : text;
+  }
+  if (filters.order === 'desc') delete filters.order;
+  return filters;
+}
+
+function completeTime(text: string): string {
+  const match = LOCAL_TIME.exec(text);
+  return match ? `${text}${match[1] === undefined ? ':00' : ''}Z` : text;
+}
+
+/** The address of the explorer with some filters changed; null removes one. */
+export function auditAddress(filters: Filters, changes: { [name in FilterName]?: string | null } = {}): string {
+  const query = new URLSearchParams();
+  for (const name of NAMES) {
+    const value = changes[name] === undefined ? filters[name] : changes[name];
+    if (value) query.set(name, value);
+  }
+  return `/console/audit${query.size > 0 ? `?${query}` : ''}`;
+}
+
+/** The filters of a page that an export cannot have. */
+export function unexportable(filters: Filters): FilterName[] {
+  return NAMES.filter((name) => filters[name] !== undefined && name !== 'order' && !EXPORTED.includes(name));
+}
+
+/** The fields that a form sends to be read by {@link readFilters}. */
+export function filterFields(filters: Filters, names: readonly FilterName[] = NAMES): [name: string, value: string][] {
+  return names.flatMap((name): [string, string][] => {
+    const value = filters[name];
+    return value === undefined ? [] : [[name, value]];
+  });
+}

@@ -1,0 +1,55 @@
+import type { AuditEntry } from '../../audit/entry';
+import type { Id } from '../../lib/typeid';
+
+interface VerifyProps {
+  entry: AuditEntry;
+  /** The entry of the request, whose limits and digests a signed decision may refer to. */
+  request: Id<'audit'> | undefined;
+}
+
+/** Verifies the entry in the browser, step by step, and says how to do it without trusting the service. */
+export function Verify({ entry: { id }, request }: VerifyProps) {
+  const address = `/console/audit/${id}`;
+  return (
+    <section
+      class="card"
+      aria-labelledby="verify-title"
+      data-verify={address}
+      data-request={request && request !== id ? `/console/audit/${request}` : undefined}
+    >
+      <h2 id="verify-title">Verify</h2>
+      <p class="soft">
+        Shows that the entry is in the signed log, unchanged since it was sealed, and that the signatures of people are
+        right.
+      </p>
+      <p data-with-script hidden>
+        <button type="button">Verify in this browser</button>
+      </p>
+      <div class="checked" role="status">
+        <ol class="steps"></ol>
+      </div>
+      <details>
+        <summary>Verify with the command line</summary>
+        <p class="soft">
+          The check above runs a script of this service and takes its keys from it. To trust neither, save the answers
+          of two requests, and check them with keys that you kept yourself:
+        </p>
+        <section class="scrolls" tabindex={0} aria-label="Commands">
+          <pre>{commands(id)}</pre>
+        </section>
+        <p class="soft">
+          An entry can be verified two minutes after it was written at the latest. The guide{' '}
+          <a href="/docs/guides/verifying">Verifying the log</a> explains what is proven and what is not.
+        </p>
+      </details>
+    </section>
+  );
+}
+
+function commands(id: Id<'audit'>): string {
+  return [
+    `curl -sf $SERVICE/v1/audit/${id} -H "Authorization: Bearer $TOKEN" > entry.json`,
+    `curl -sf $SERVICE/v1/audit/${id}/proof -H "Authorization: Bearer $TOKEN" > entry-proof.json`,
+    'npm run verify -- entry.json --proof entry-proof.json --key jwks.json --passkeys keys.json',
+  ].join('\n');
+}

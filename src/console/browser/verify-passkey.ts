@@ -1,0 +1,62 @@
+import { decode } from 'cborg';
+import { type Bytes, joinBytes, toBase64Url } from './verify-bytes';
+
+// Labels of RFC 9052 section 7 and RFC 9053, and the algorithms that the service offers to passkeys.
+const [ALGORITHM, X, Y, MODULUS, EXPONENT] = [3, -2, -3, -1, -2];
+const [ES256, EDDSA, RS256] = [-7, -8, -257];
+
+/**
+ * Whether a passkey signed some data.
+ * @param publicKey a COSE_Key (RFC 9052 section 7)
+ * @throws Error if the key or the signature is malformed
+ */
+export async function hasSigned(publicKey: Bytes, data: Bytes, signature: Bytes): Promise<boolean> {
+  const key = decode(publicKey, { useMaps: true }) as Map<number, unknown>;
+  const field = (label: number) => toBase64Url(key.get(label) as Uint8Array);
+  const verify = async (
+    algorithm: EcKeyImportParams & RsaHashedImportParams & EcdsaParams,
+    jwk: JsonWebKey,
+    signed: Bytes,
+  ) =>
+    crypto.subtle.verify(
+      algorithm,
+      await crypto.subtle.importKey('jwk', jwk, algorithm, false, ['verify']),
+      signed,
+      data,
+    );
+  const hash = 'SHA-256';
+  const none = { namedCurve: '', modulusLength: 0, publicExponent: new Uint8Array(), hash };
+  switch (key.get(ALGORITHM)) {
+    case ES256:
+      return verify(
+        { ...none, name: 'ECDSA', namedCurve: 'P-256' },
+        { kty: 'EC', crv: 'P-256', x: field(X), y: field(Y) },
+        fromDer(signature),
+      );
+    case EDDSA:
+      return verify({ ...none, name: 'Ed25519' }, { kty: 'OKP', crv: 'Ed25519', x: field(X) }, signature);
+    case RS256:
+      return verify(
+        { ...none, name: 'RSASSA-PKCS1-v1_5' },
+        { kty: 'RSA', n: field(MODULUS), e: field(EXPONENT) },
+        signature,
+      );
+    default:
+      throw new Error(`algorithm ${key.get(ALGORITHM)}`);
+  }
+}
+
+const COORDINATE_LENGTH = 32;
+
+/** An ECDSA signature in the form of WebCrypto, r and s one after the other, from a DER sequence of two integers. */
+function fromDer(signature: Bytes): Bytes {
+  const readInteger = (at: number): [value: Bytes, end: number] => {
+    const end = at + 2 + (signature[at + 1] ?? 0);
+    const digits = signature.slice(at + 2, end);
+    const value = digits.subarray(Math.max(0, digits.length - COORDINATE_LENGTH));
+    return [joinBytes(new Uint8Array(COORDINATE_LENGTH - value.length), value), end];
+  };
+  const [r, end] = readInteger(2);
+  const [s] = readInteger(end);
+  return joinBytes(r, s);
+}

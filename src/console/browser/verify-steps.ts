@@ -1,0 +1,78 @@
+/** What a step of the verification found. */
+export interface Finding {
+  /** `open` if it could not be checked. */
+  state: 'passed' | 'failed' | 'open';
+  text: string;
+  /** What was compared, by name. */
+  evidence?: [name: string, value: string][];
+}
+
+/** A step of the verification. */
+export interface Step extends Finding {
+  /** What has passed if the step passes, as a sentence. */
+  title: string;
+}
+
+/** Runs a step. It fails if the data are malformed, so that the check throws. */
+export async function runStep(title: string, check: () => Promise<Finding>): Promise<Step> {
+  try {
+    return { title, ...(await check()) };
+  } catch (error) {
+    return { title, state: 'failed', text: `The data are malformed: ${(error as Error).message}` };
+  }
+}
+
+const STATES = {
+  passed: ['good', 'Passed'],
+  failed: ['bad', 'Failed'],
+  open: ['waiting', 'Not checked'],
+} as const;
+
+/** Shows a step. A failed one shows at once what differs. */
+export function renderStep({ state, title, text, evidence = [] }: Step): HTMLElement {
+  const [tone, word] = STATES[state];
+  const item = make('li', '', make('p', `${word}: ${title}`), make('p', text));
+  item.className = tone;
+  item.dataset.state = state;
+  if (evidence.length > 0) {
+    const facts = make('dl', '', ...evidence.flatMap(([name, value]) => [make('dt', name), makeValue(value)]));
+    const details = make('details', '', make('summary', 'What was compared'), facts) as HTMLDetailsElement;
+    details.open = state === 'failed';
+    item.append(details);
+  }
+  return item;
+}
+
+/** Shows what all steps together mean. */
+export function renderSummary(steps: readonly Step[]): HTMLElement {
+  const count = (state: Step['state']) => steps.filter((step) => step.state === state).length;
+  const [failed, open] = [count('failed'), count('open')];
+  const [tone, text] =
+    failed > 0
+      ? [
+          'bad',
+          'This entry is not proven. Do not rely on it: keep what you see here, and ask the operator of the service.',
+        ]
+      : open > 0
+        ? ['waiting', openText(steps)]
+        : ['good', 'The entry is in the signed log, unchanged since it was sealed.'];
+  const summary = make('p', text);
+  summary.className = `verdict notice ${tone}`;
+  return summary;
+}
+
+function openText([entry]: readonly Step[]): string {
+  return entry?.state === 'passed'
+    ? 'The entry is in the signed log, unchanged since it was sealed. Not everything else could be checked.'
+    : 'Nothing is wrong, but the entry cannot be proven now.';
+}
+
+function makeValue(value: string): HTMLElement {
+  return make('dd', '', make('code', value));
+}
+
+function make(name: string, text: string, ...children: Node[]): HTMLElement {
+  const element = document.createElement(name);
+  element.append(text, ...children);
+  return element;
+}

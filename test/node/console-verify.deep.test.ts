@@ -1,0 +1,250 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM, type LocalConsole, startConsole } from '../support/local/console';
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of the service
+type Json = any;
+
+describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
+  let local: LocalConsole;
+  let browser: Browser;
+  let origin: string;
+  /** A page of an owner, who has a passkey. */
+  let page: Page;
+  let token: string;
+  let agentKey: string;
+  /** The entry of a decision that the owner signed. */
+  let entry: Json;
+  const faults: string[] = [];
+
+  async function call(method: string, path: string, credential: string, body?: object): Promise<Json> {
+    const response = await fetch(origin + path, {
+      method,
+      headers: { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return response.json();
+  }
+
+  const request = (fields = {}) =>
+    call('POST', '/v1/permissions', agentKey, { action: 'email.send', resource: 'mailbox:support', ...fields });
+
+  /** Runs the service's sweep, which seals the log. */
+  const sweep = () => fetch(`${origin}/cdn-cgi/local/scheduled?cron=${encodeURIComponent('* * * * *')}`);
+
+  beforeAll(async () => {
+    local = await startConsole();
+    ({ browser, origin } = local);
+    page = await (await browser.newContext()).newPage();
+    page.on('pageerror', ({ message }) => faults.push(message));
+    page.on('console', (line) => line.type() === 'error' && faults.push(line.text()));
+    const client = await page.context().newCDPSession(page);
+    await client.send('WebAuthn.enable');
+    await client.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+    await page.goto(await local.inviteOwner());
+    await page.click('text=Make a passkey and join');
+    await page.waitForURL('**/console');
+    await page.goto(`${origin}/console/me`);
+    await page.fill('input[name=name] >> nth=1', 'Terminal');
+    await page.click('text=Make a user token');
+    token = (await page.textContent('code')) ?? '';
+    agentKey = (await call('POST', '/v1/agents', token, { name: 'Mailer' })).api_key;
+    await call('POST', '/v1/policies', token, {
+      name: 'People sign',
+      effect: 'review',
+      actions: ['email.send'],
+      resources: ['*'],
+      review: { passkey: true, allow_self: true },
+    });
+    await request();
+    const { id } = await request({ scope: { amount: 250, folders: ['größer'] }, input: { to: 'ada@example.com' } });
+    await page.goto(`${origin}/console/permissions/${id}`);
+    await page.click('text=Approve with passkey');
+    await page.locator('h2:has-text("Approved")').waitFor();
+    [entry] = (await call('GET', '/v1/audit?event_type=approve', token)).data;
+  }, 180_000);
+
+  afterAll(() => local.stop());
+
+  const steps = () =>
+    page.locator('.steps li').evaluateAll((items) => items.map((item) => (item as Json).dataset.state as string));
+
+  async function verify(): Promise<string[]> {
+    await page.goto(`${origin}/console/audit/${entry.id}`);
+    await page.click('text=Verify in this browser');
+    await page.locator('.verdict').waitFor();
+    return steps();
+  }
+
+  /** Verifies with an answer in which one text is changed. */
+  async function verifyChanged(address: string, change: (text: string) => string): Promise<string[]> {
+    await page.route(address, async (route) => {
+      const response = await route.fetch();
+      const text = await response.text();
+      const changed = change(text);
+      expect([changed === text, changed.length]).toEqual([false, text.length]);
+      await route.fulfill({ response, body: changed });
+    });
+    const found = await verify();
+    await page.unroute(address);
+    expect(await page.locator('.verdict').getAttribute('class')).toContain('bad');
+    return found;
+  }
+
+  it('says of an entry that is not sealed yet when it will be, and verifies it afterwards', async () => {
+    const [newest] = (await call('GET', '/v1/audit?limit=1', token)).data;
+    // A sweep at the full minute may have sealed it in between.
+    if (
+      (await fetch(`${origin}/v1/audit/${newest.id}/proof`, { headers: { Authorization: `Bearer ${token}` } }))
+        .status === 409
+    ) {
+      expect(await verify()).toEqual(['open', 'passed']);
+      expect(await page.textContent('.steps li')).toContain('not sealed yet');
+      faults.length = 0;
+    }
+    await sweep();
+    const loaded: string[] = [];
+    page.on('request', (request) => loaded.push(new URL(request.url()).pathname));
+    await page.goto(`${origin}/console/audit`);
+    await page.goto(`${origin}/console/audit/${entry.id}`);
+    expect(loaded).not.toContain('/console/assets/verify.js');
+    expect(await verify()).toEqual(['passed', 'passed', 'passed', 'passed']);
+    expect(loaded).toContain('/console/assets/verify.js');
+    expect(await page.locator('.verdict').getAttribute('class')).toContain('good');
+    expect(faults).toEqual([]);
+  });
+
+  it('shows a changed entry in red at the right step, and what differs', async () => {
+    const flip = (before: string, after: string) => (text: string) => text.replace(before, after);
+    const { signature } = entry.details.votes[0].signature;
+    const last = signature.at(-10);
+    const otherEnd = `${signature.slice(0, -10)}${last === 'A' ? 'B' : 'A'}${signature.slice(-9)}`;
+
+    expect(await verifyChanged(`**/${entry.id}/entry`, flip('"user_agent":"M', '"user_agent":"N'))).toEqual([
+      ...['failed', 'passed', 'passed', 'passed'],
+    ]);
+    expect(await page.textContent('.steps li:nth-child(1)')).toContain('user_agent differs from what was sealed');
+    expect(await verifyChanged(`**/${entry.id}/entry`, flip('"amount":250', '"amount":251'))).toEqual([
+      ...['failed', 'passed', 'passed', 'failed'],
+    ]);
+    expect(await page.textContent('.steps li:nth-child(1)')).toContain('251; sealed was 250');
+    expect(await page.textContent('.steps li:nth-child(4)')).toContain(
+      'scope.amount of the entry is not that of the vote',
+    );
+    expect(await verifyChanged(`**/${entry.id}/entry`, flip(signature, otherEnd))).toEqual([
+      'failed',
+      'passed',
+      'passed',
+      'failed',
+    ]);
+    expect(await page.textContent('.steps li:nth-child(4)')).toContain('The signature is not that');
+  });
+
+  it('shows a changed proof, checkpoint or key in red at the right step', async () => {
+    const flipAfter = (name: string) => (text: string) => {
+      const at = text.indexOf(name) + name.length;
+      return text.slice(0, at) + (text[at] === '0' ? '1' : '0') + text.slice(at + 1);
+    };
+    expect(await verifyChanged('**/proof', flipAfter('"inclusion_path":["'))).toEqual([
+      ...['passed', 'failed', 'passed', 'passed'],
+    ]);
+    expect(await verifyChanged('**/proof', flipAfter('"leaf_hash":"'))).toEqual([
+      'failed',
+      'failed',
+      'passed',
+      'passed',
+    ]);
+    expect(await verifyChanged('**/proof', (text) => text.replace(/\\ntime 2/, '\\ntime 3'))).toEqual([
+      ...['passed', 'passed', 'failed', 'passed'],
+    ]);
+    expect(await page.textContent('.steps li:nth-child(3)')).toContain('timestamp is not the signed one');
+    const inSignature = (text: string) =>
+      text.replace(/(— \S+ \S{20})(\S)/, (_, start, letter) => start + (letter === 'A' ? 'B' : 'A'));
+    expect(await verifyChanged('**/proof', inSignature)).toEqual(['passed', 'passed', 'failed', 'passed']);
+    expect(await page.textContent('.steps li:nth-child(3)')).toContain('signature is not that of the published key');
+    expect(await verifyChanged('**/jwks.json', flipAfter('"kid":"log-'))).toEqual([
+      ...['passed', 'passed', 'failed', 'passed'],
+    ]);
+    const otherKey = (text: string) =>
+      text.replace(/("public_key":".{40})(.)/, (_, start, letter) => start + (letter === 'A' ? 'B' : 'A'));
+    expect(await verifyChanged('**/members/*', otherKey)).toEqual(['passed', 'passed', 'passed', 'failed']);
+  });
+
+  it('says without JavaScript how to verify with the command line', async () => {
+    const context = await browser.newContext({
+      javaScriptEnabled: false,
+      storageState: await page.context().storageState(),
+    });
+    const plain = await context.newPage();
+    await plain.goto(`${origin}/console/audit/${entry.id}`);
+    expect(await plain.locator('text=Verify in this browser').isVisible()).toBe(false);
+    await plain.click('text=Verify with the command line');
+    expect(await plain.locator('text=npm run verify -- entry.json').isVisible()).toBe(true);
+    await context.close();
+  });
+
+  it('selects a span by dragging over the timeline, and by a click on a bar', async () => {
+    await page.goto(`${origin}/console/audit`);
+    const { x, y, width } = (await page.locator('svg.timeline').boundingBox()) ?? { x: 0, y: 0, width: 0 };
+    await page.mouse.move(x + width * 0.2, y + 40);
+    await page.mouse.down();
+    await page.mouse.move(x + width * 0.6, y + 40, { steps: 3 });
+    await page.mouse.up();
+    await page.waitForURL(/start_date=.*end_date=/);
+    expect(await page.textContent('#entries')).toContain('No entry matches');
+    await page.goto(`${origin}/console/audit`);
+    await page.mouse.click(x + width - 3, y + 80);
+    await page.waitForURL(/start_date=/);
+    expect(await page.locator('#entries tbody tr').count()).toBeGreaterThan(2);
+  });
+
+  it('shows new entries by itself, but not while somebody points at the list', async () => {
+    await page.goto(`${origin}/console/audit`);
+    const rows = page.locator('#entries tbody tr');
+    const before = await rows.count();
+    await page.hover('#entries table');
+    await request();
+    await page.waitForTimeout(7_000);
+    expect(await rows.count()).toBe(before);
+    await page.mouse.move(0, 0);
+    await page.locator(`#entries tbody tr >> nth=${before}`).waitFor({ timeout: 8_000 });
+    expect(await rows.count()).toBe(before + 1);
+    expect(faults).toEqual([]);
+  });
+
+  it.each([
+    [320, 'light'],
+    [1280, 'dark'],
+  ] as const)('fits a window of %d pixels (%s), and breaks no rule of accessibility', async (width, colorScheme) => {
+    const context = await browser.newContext({
+      viewport: { width, height: 800 },
+      colorScheme,
+      storageState: await page.context().storageState(),
+      bypassCSP: true,
+    });
+    const narrow = await context.newPage();
+    for (const path of ['/console/audit?event_type=request', `/console/audit/${entry.id}`]) {
+      await narrow.goto(origin + path);
+      if (path.endsWith(entry.id)) {
+        await narrow.click('text=Verify in this browser');
+        await narrow.locator('.verdict').waitFor();
+      }
+      for (const summary of await narrow.locator('main summary').all()) await summary.click();
+      expect(await narrow.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      await narrow.addScriptTag({ path: 'node_modules/axe-core/axe.min.js' });
+      const { violations } = (await narrow.evaluate('axe.run()')) as { violations: Json[] };
+      expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }: Json) => html)])).toEqual([]);
+    }
+    await context.close();
+  });
+});
