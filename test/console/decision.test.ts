@@ -45,7 +45,7 @@ describe('the decision card', () => {
       ...['Send invoice 118', 'Mail assistant asks for mail.send on mail:support', 'The customer asked for it'],
       ...['Sends it as PDF', 'Amount 240 EUR', 'Letter', 'Dear Ada', '"to": "ada@example.com"'],
       ...['max_amount 250', 'recipients ada@example.com, grace@example.com, bob@example.com', 'nested › rows 10'],
-      ...['Token valid for 15 min', 'Uses 1', 'Mails are reviewed', 'mail:before', 'denied', 'The agent asked entry 1'],
+      ...['Token valid for 15 min', 'Uses 1', 'Mails are reviewed', 'mail:before', 'denied', 'The agent asked'],
     ]) {
       expect(text).toContain(part);
     }

@@ -160,7 +160,11 @@ describe('a session of a user token', () => {
     ];
     const before = await countRows(env.DB);
     for (const [path, fields] of attempts) {
-      expect([path, ...code(await browser.submit(path, fields))]).toEqual([path, 403, 'insufficient_scope']);
+      expect([path, ...code(await browser.submit(path, fields, 'application/json'))]).toEqual([
+        path,
+        403,
+        'insufficient_scope',
+      ]);
     }
     expect(await countRows(env.DB)).toEqual(before);
     expect(place(await browser.submit('/console/sign-out'))).toEqual([303, '/console/sign-in']);
@@ -173,7 +177,7 @@ describe('a session of a user token', () => {
     const { browser } = await enterWithNew(account, { scopes: EVERYTHING }, member);
     await account.must(200, 'PUT', `/v1/members/${member.id}`, { role: 'auditor' });
     const fields = { decision: 'approve', reason: '' };
-    expect(code(await browser.submit(`/console/permissions/${id}/decide`, fields))).toEqual([
+    expect(code(await browser.submit(`/console/permissions/${id}/decide`, fields, 'application/json'))).toEqual([
       403,
       'insufficient_scope',
     ]);
@@ -190,7 +194,7 @@ describe('a session of a user token', () => {
     const answers = [
       await browser.change('POST', '/console/me/passkeys/options'),
       await browser.change('DELETE', `/console/me/passkeys/${passkey.id}`),
-      await browser.submit('/console/me/tokens', { name: 'More' }),
+      await browser.submit('/console/me/tokens', { name: 'More' }, 'application/json'),
     ];
     // With a challenge that the member got in a session of the member's own.
     const { body: options } = await owner.browser.change('POST', '/console/me/passkeys/options');
@@ -208,7 +212,7 @@ describe('a session of a user token', () => {
     const path = `/console/me/tokens/${spare}/delete`;
     const reader = await enterWithNew(account, { scopes: ['account:read'] });
     expect((await reader.browser.get('/console/me')).text).not.toContain('/delete"');
-    expect(code(await reader.browser.submit(path))).toEqual([403, 'insufficient_scope']);
+    expect(code(await reader.browser.submit(path, {}, 'application/json'))).toEqual([403, 'insufficient_scope']);
     const writer = await enterWithNew(account, { scopes: ['account:read', 'account:write'] });
     expect((await writer.browser.get('/console/me')).text).toContain(path);
     expect(place(await writer.browser.submit(path))).toEqual([303, '/console/me']);

@@ -26,12 +26,12 @@ export class Browser {
   }
 
   /** Sends a form as the browser does without the page's script. */
-  async submit(path: string, fields: Record<string, string | string[]> = {}): Promise<Answer> {
+  async submit(path: string, fields: Record<string, string | string[]> = {}, accept = 'text/html'): Promise<Answer> {
     const all = { csrf: await this.csrf(), ...fields };
     const pairs = Object.entries(all).flatMap(([name, values]) => [values].flat().map((value) => [name, value]));
     const raw = new URLSearchParams(pairs).toString();
     const type = 'application/x-www-form-urlencoded';
-    return this.send('POST', path, { raw, headers: { Origin: ORIGIN, Accept: 'text/html', 'Content-Type': type } });
+    return this.send('POST', path, { raw, headers: { Origin: ORIGIN, Accept: accept, 'Content-Type': type } });
   }
 
   /** The CSRF token that the pages have; empty if nobody is signed in. */

@@ -304,7 +304,7 @@ describe('4. with a session of a user token, the attacker', () => {
     const attempts = [
       await browser.change('POST', '/console/me/passkeys/options'),
       await browser.change('POST', '/console/me/passkeys', { name: 'Mine', response }),
-      await browser.submit('/console/me/tokens', { name: 'Mine' }),
+      await browser.submit('/console/me/tokens', { name: 'Mine' }, 'application/json'),
     ];
     expect(attempts.map(refusal)).toEqual(attempts.map(() => [403, 'person_required']));
     const { body } = await world.must(200, 'GET', '/v1/me/passkeys', { token: alice.token });
