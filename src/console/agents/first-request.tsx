@@ -1,4 +1,4 @@
-import { ToCopy } from './to-copy';
+import { ToCopy } from '../parts/to-copy';
 
 /** A request that needs no preparation. Its JSON has no single quote, which would end the text in the shell. */
 const REQUEST = { action: 'demo.greet', resource: 'demo:first', reason: 'My first request' };

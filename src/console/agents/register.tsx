@@ -3,10 +3,10 @@ import { type Refusal, readForm, refusalOf, type Typed, validate } from '../fram
 import { sendPage } from '../frame/page';
 import { Form } from '../parts/form';
 import { visibleText, Written } from '../parts/text';
+import { ToCopy } from '../parts/to-copy';
 import type { ConsoleContext } from '../session/access';
 import { AgentFields, loadOwners } from './fields';
 import { FirstRequest } from './first-request';
-import { ToCopy } from './to-copy';
 
 /** Shows the form that registers an agent. */
 export function showRegistration(c: ConsoleContext): Promise<Response> {

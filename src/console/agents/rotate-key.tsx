@@ -3,8 +3,8 @@ import { readForm, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { visibleText, Written } from '../parts/text';
 import { Time } from '../parts/time';
+import { ToCopy } from '../parts/to-copy';
 import { type AgentContext, requireAgent } from './agent';
-import { ToCopy } from './to-copy';
 
 /** Gives an agent a new key, and shows it this once, with what becomes of the old one. */
 export async function rotateKey(c: AgentContext): Promise<Response> {

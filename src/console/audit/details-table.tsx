@@ -32,7 +32,7 @@ export function DetailsTable({ entry, names }: { entry: AuditEntry; names: Names
     ['Program', <Written text={user_agent} />],
   ];
   return (
-    <section class="table plain" aria-label="Names and values" tabindex={0}>
+    <section class="table bare" aria-label="Names and values" tabindex={0}>
       <table>
         <caption class="hidden">What the entry says</caption>
         <tbody>

@@ -26,6 +26,8 @@ const GROUPS: Section[][] = [
   ],
 ];
 
+const SECTIONS: Pick<Section, 'path' | 'name'>[] = [...GROUPS.flat(), { path: '/console/me', name: 'My sign-in' }];
+
 interface NavigationProps {
   /** The path of the page. */
   path: string;
@@ -53,6 +55,12 @@ export function Navigation({ path, scopes }: NavigationProps) {
       )}
     </nav>
   );
+}
+
+/** The section above a page that is none itself; null for a section. */
+export function sectionAbove(path: string): Pick<Section, 'path' | 'name'> | null {
+  const above = sectionOf(path);
+  return path === above ? null : (SECTIONS.find((section) => section.path === above) ?? null);
 }
 
 /** The path of the section to which a page belongs. A decision belongs to the inbox. */

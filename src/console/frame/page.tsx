@@ -4,14 +4,12 @@ import type { AppEnv, UserPrincipal } from '../../http/context';
 import { toBase64Url } from '../../lib/bytes';
 import { visibleText } from '../parts/text';
 import type { SignedIn } from '../session/access';
-import { Navigation } from './navigation';
+import { Navigation, sectionAbove } from './navigation';
 
 interface PageContent {
   /** The title of the document, and the heading of the page unless `heading` says otherwise. */
   title: string;
   heading?: Child;
-  /** The page above this one in the console. */
-  above?: { path: string; name: string };
   children: Child;
   /** Whether the page is one narrow column, such as a form to sign in. */
   isNarrow?: boolean;
@@ -118,7 +116,6 @@ function standingOf({ member, token }: UserPrincipal): string {
 }
 
 function Page({
-  above,
   title,
   heading = title,
   children,
@@ -127,6 +124,7 @@ function Page({
   path,
 }: PageContent & { signedIn?: SignedIn | undefined; path: string }) {
   const nonce = useContext(Nonce);
+  const above = signedIn && sectionAbove(path);
   return (
     <html lang="en">
       <head>

@@ -6,9 +6,9 @@ import { DAY, formatTime } from '../../lib/time';
 import { type Refusal, readForm, refusalOf, type Form as SentForm, validate } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { CheckBox, Form, SelectField, TextField } from '../parts/form';
-import { Secret } from '../parts/secret';
 import { Written } from '../parts/text';
 import { Time } from '../parts/time';
+import { ToCopy } from '../parts/to-copy';
 import { type ConsoleContext, requirePerson } from '../session/access';
 
 /** What each scope lets a token do. */
@@ -101,7 +101,7 @@ function sendNewToken(c: ConsoleContext, { name, scopes, lifetime }: TypedToken,
       <input type="hidden" name="choose" value="scopes" />
       <fieldset aria-describedby={fault && 'scopes-fault'}>
         <legend>What it may do</legend>
-        <div class="choices">
+        <div class="scope-choices">
           {[true, false].map((isReading) => (
             <div class="part">
               {offered
@@ -144,7 +144,7 @@ function sendToken(c: ConsoleContext, { token, name, expires_at }: CreatedUserTo
         This is <Written text={name ?? 'the token'} />. Copy it now: it is shown only this once. Whoever has it can act
         as you.
       </p>
-      <Secret text={token} label="The user token" />
+      <ToCopy id="secret" text={token} label="The user token" />
       <p>
         {expires_at === null ? (
           'It never expires.'

@@ -5,9 +5,9 @@ import { renewInvitation } from '../../accounts/members/renew-invitation';
 import { type Refusal, readForm, refusalOf, type Typed, validate } from '../frame/form';
 import { type PageRequest, sendPage } from '../frame/page';
 import { Form, TextField } from '../parts/form';
-import { Secret } from '../parts/secret';
 import { Written } from '../parts/text';
 import { Time } from '../parts/time';
+import { ToCopy } from '../parts/to-copy';
 import type { ConsoleContext } from '../session/access';
 import { sendMember } from './member';
 import { RoleChoice } from './roles';
@@ -89,7 +89,7 @@ function sendInvitation(
         Send this address to <Written text={memberName(member)} />, for example by e-mail: Countersign does not send it.
         Whoever opens it can join as {member.role}.
       </p>
-      <Secret text={url} label="Address of the invitation" />
+      <ToCopy id="secret" text={url} label="Address of the invitation" />
       <p>
         It works once, until <Time at={expires_at} />. It is shown only now: if it gets lost, make a new one on the page
         of the member.

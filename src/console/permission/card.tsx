@@ -106,7 +106,6 @@ export async function sendCard(
     {
       title,
       heading: <Written text={title} />,
-      above: { path: '/console', name: 'Inbox' },
       children: (
         <>
           <div class="card-top">

@@ -1,6 +1,7 @@
 import type { WebhookWithSecret } from '../../webhooks/webhook';
 import { type PageRequest, sendPage } from '../frame/page';
 import { Written } from '../parts/text';
+import { ToCopy } from '../parts/to-copy';
 import { HowToVerify } from './how-to-verify';
 
 /** Answers with a secret that was just made. No other page shows it. */
@@ -14,7 +15,7 @@ export function sendSecret(c: PageRequest, title: string, { id, url, secret }: W
           This is the secret that signs the messages to <Written text={url} />. Copy it to your receiver now: it is
           shown only this once.
         </p>
-        <pre class="secret">{secret}</pre>
+        <ToCopy id="secret" text={secret} label="Secret" />
         <p class="actions">
           <a class="button" href={`/console/webhooks/${id}`}>
             I have copied it
