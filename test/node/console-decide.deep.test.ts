@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM, type LocalConsole, startConsole } from '../support/local/console';
+import { CHROMIUM, type LocalConsole, makeUserToken, startConsole } from '../support/local/console';
 
 const AXE = readFileSync(`${import.meta.dirname}/../../node_modules/axe-core/axe.min.js`, { encoding: 'utf8' });
 
@@ -44,7 +44,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await page.goto(await local.inviteOwner());
     await page.click('text=Make a passkey and join');
     await page.waitForURL('**/console');
-    token = await makeToken(page);
+    token = await makeUserToken(page, local.origin);
     cookies = await context.cookies();
     agentKey = (await call('POST', '/v1/agents', { name: 'Mail assistant' })).api_key;
   }, 150_000);
@@ -71,14 +71,6 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
         ...{ isUserVerified: true, automaticPresenceSimulation: true },
       },
     });
-  }
-
-  /** Makes a user token on the page of the person who is signed in. */
-  async function makeToken(page: Page): Promise<string> {
-    await page.goto(`${local.origin}/console/me`);
-    await page.locator('form[action="/console/me/tokens"] input[name=name]').fill('Test');
-    await page.locator('form[action="/console/me/tokens"] button[type=submit]').click();
-    return /csu_[0-9A-Za-z]{40}/.exec(await page.content())?.[0] ?? '';
   }
 
   const read = (id: string) => call('GET', `/v1/permissions/${id}`);
@@ -191,7 +183,12 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await page.goto(await local.inviteOwner('signer@example.com'));
     await page.click('text=Make a passkey and join');
     await page.waitForURL('**/console');
-    const { api_key: key } = await call('POST', '/v1/agents', { name: 'Mailer' }, await makeToken(page));
+    const { api_key: key } = await call(
+      'POST',
+      '/v1/agents',
+      { name: 'Mailer' },
+      await makeUserToken(page, local.origin),
+    );
     const { id } = await call('POST', '/v1/permissions', { action: 'a.b', resource: 'x:y', scope: { max: 5 } }, key);
     await page.goto(`${local.origin}/console/permissions/${id}`);
     await page.getByText('Narrow the limits').click();
@@ -240,7 +237,20 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await call('POST', `/v1/permissions/${denied.id}/deny`, {});
     const cards = [...states, approved, denied].map(({ id }) => `/console/permissions/${id}`);
     const lists = ['/console', '/console?status=approved', '/console?status=expired'];
-    const paths = [...lists, ...cards, '/console/me', '/console/sign-in', '/console/nothing-here'];
+    const { id: hostileAgent } = await call('POST', '/v1/agents', { name: HOSTILE, description: HOSTILE });
+    const policy = { name: HOSTILE, effect: 'review', actions: ['other.*'], resources: ['*'] };
+    const { id: hostilePolicy } = await call('POST', '/v1/policies', policy);
+    const [{ id: entry }] = (await call('GET', '/v1/audit?limit=1')).data;
+    const [{ id: member }] = (await call('GET', '/v1/members?limit=1')).data;
+    const sections = ['agents', 'policies', 'exports', 'reports', 'webhooks', 'members'];
+    const paths = [
+      ...lists,
+      ...cards,
+      ...sections.flatMap((section) => [`/console/${section}`, `/console/${section}/new`]),
+      ...[`/console/agents/${hostileAgent}`, `/console/policies/${hostilePolicy}`, `/console/members/${member}`],
+      ...[`/console/policies/new?permission=${states[1]?.id}`, `/console/audit/${entry}`, '/console/audit'],
+      ...['/console/activity', '/console/me', '/console/me/tokens/new', '/console/sign-in', '/console/nothing-here'],
+    ];
     for (const [width, colorScheme] of [
       [320, 'light'],
       [375, 'dark'],

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM, type LocalConsole, startConsole } from '../support/local/console';
+import { CHROMIUM, type LocalConsole, makeUserToken, startConsole } from '../support/local/console';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of the service
 type Json = any;
@@ -54,10 +54,7 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     await page.goto(await local.inviteOwner());
     await page.click('text=Make a passkey and join');
     await page.waitForURL('**/console');
-    await page.goto(`${origin}/console/me`);
-    await page.fill('input[name=name] >> nth=1', 'Terminal');
-    await page.click('text=Make a user token');
-    token = (await page.textContent('code')) ?? '';
+    token = await makeUserToken(page, origin);
     agentKey = (await call('POST', '/v1/agents', token, { name: 'Mailer' })).api_key;
     await call('POST', '/v1/policies', token, {
       name: 'People sign',

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 import { copyProject } from './project';
 import { freePort } from './service';
 
@@ -68,4 +68,13 @@ export async function startConsole(
       rmSync(folder, { recursive: true, maxRetries: 5, retryDelay: 200 });
     },
   };
+}
+
+/** Makes a user token with every scope of the role, for the person who is signed in on a page. */
+export async function makeUserToken(page: Page, origin: string): Promise<string> {
+  await page.goto(`${origin}/console/me/tokens/new`);
+  await page.getByLabel('Name', { exact: true }).fill('Terminal');
+  for (const box of await page.getByRole('checkbox').all()) await box.check();
+  await page.getByRole('button', { name: 'Make a user token' }).click();
+  return (await page.textContent('#secret')) ?? '';
 }
