@@ -42,7 +42,11 @@ describe('the decision card', () => {
     const page = await browser.get(path);
     const text = readText(page.text);
     for (const part of [
-      ...['Send invoice 118', 'Mail assistant asks for mail.send on mail:support', 'The customer asked for it'],
+      ...[
+        'Agent says: Send invoice 118',
+        'Mail assistant asks for mail.send on mail:support',
+        'The customer asked for it',
+      ],
       ...['Sends it as PDF', 'Amount 240 EUR', 'Letter', 'Dear Ada', '"to": "ada@example.com"'],
       ...['max_amount 250', 'recipients ada@example.com, grace@example.com, bob@example.com', 'nested › rows 10'],
       ...['Token valid for 15 min', 'Uses 1', 'Mails are reviewed', 'mail:before', 'denied', 'The agent asked'],
@@ -167,6 +171,17 @@ describe('a decision', () => {
     expect((await read()).status).toBe('pending');
   });
 
+  it('that is refused keeps what was unchecked', async () => {
+    const { browser, path } = await open();
+    const fields = { 'limit-0': '251', 'limit-2-shown': '1', 'limit-2': ['0'] };
+    const { text } = await browser.submit(`${path}/decide`, { decision: 'approve', ...fields });
+    const boxes = [...text.matchAll(/<input type="checkbox" name="limit-2"[^>]*>/g)].map(([box]) =>
+      box.includes('checked'),
+    );
+    expect(boxes).toEqual([true, false, false]);
+    expect(text).toMatch(/name="limit-0"[^>]*value="251"/);
+  });
+
   it('that comes from a stale page is not taken, and the card says who decided meanwhile', async () => {
     const { account, browser, path, read } = await open();
     const grace = await makeMember(account, 'approver', 'grace@example.com');
@@ -196,7 +211,7 @@ describe('a decision', () => {
     await browser.submit(`${path}/decide`, { decision: 'deny' });
     const { text } = await browser.get(path);
     expect(text).toContain(`href="/console/permissions/${next.id}"`);
-    expect(readText(text)).toContain('Next: The next one');
+    expect(readText(text)).toContain('Next: Agent says: The next one');
   });
 
   it('revokes the token of an approved request', async () => {
@@ -210,6 +225,23 @@ describe('a decision', () => {
 });
 
 describe('a review', () => {
+  it('takes no approval from a card that shows other limits than the votes have left', async () => {
+    const { account, agent, people } = await makeReview({ approvals: 2 });
+    const [ada, grace] = people;
+    const { id } = await agent.request({ scope: { to: ['ada@example.com', 'evil@example.com'] } });
+    const path = `/console/permissions/${id}`;
+    // Grace sees both recipients, and unchecks the second one.
+    const fields = { decision: 'approve', reason: 'Ada only', 'limit-0-shown': '1', 'limit-0': '0', votes: '0' };
+    await ada.browser.submit(`${path}/decide`, { decision: 'approve', 'limit-0-shown': '1', 'limit-0': '1' });
+    for (const step of ['decide', 'statement']) {
+      const refused = await grace.browser.submit(`${path}/${step}`, fields);
+      expect([step, refused.status]).toEqual([step, 409]);
+      expect(readText(refused.text)).toContain('Somebody voted after you opened the request');
+    }
+    const { body } = await account.must(200, 'GET', `/v1/permissions/${id}`);
+    expect([body.status, body.review.votes.length]).toEqual(['pending', 1]);
+  });
+
   it('collects approvals on the card, and shows the limits that they leave', async () => {
     const { agent, people } = await makeReview({ approvals: 2 });
     const [ada, grace] = people;
@@ -222,9 +254,9 @@ describe('a review', () => {
     expect(readText(other.text)).toMatch(/Review: 1 of 2 approvals .*“Seven are enough”/);
     expect(readText(other.text)).toContain('max 10 7');
     expect(other.text).toMatch(/name="limit-0"[^>]*max="7"/);
-    const wide = await grace.browser.submit(`${path}/decide`, { decision: 'approve', 'limit-0': '8' });
+    const wide = await grace.browser.submit(`${path}/decide`, { decision: 'approve', 'limit-0': '8', votes: '1' });
     expect([wide.status, readText(wide.text)]).toEqual([400, expect.stringContaining('never widen')]);
-    await grace.browser.submit(`${path}/decide`, { decision: 'approve' });
+    await grace.browser.submit(`${path}/decide`, { decision: 'approve', votes: '1' });
     const done = readText((await ada.browser.get(path)).text);
     expect(done).toContain('Review: 2 of 2 approvals');
     expect(done).toContain('max 10 7');

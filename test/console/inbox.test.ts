@@ -47,8 +47,10 @@ it('lists what waits, the request that expires first at the top, with agent, act
   ]) {
     expect(text).toContain(part);
   }
-  // Without a preview, the limits say how much.
+  // The limits say how much; what only the agent says is labelled.
   expect(text).toContain('max_amount 2,500');
+  expect(text).toContain('Agent says: Pay invoice 118');
+  expect(text).toContain('max_amount 1 agent says: Amount 240 EUR');
   expect(page.text).toContain('<title>(2) Inbox');
   expect(readLinks(page.text)).toContain(`/console/permissions/${urgent.id}`);
   expect(page.cost.trips).toBeLessThanOrEqual(2);
@@ -90,6 +92,15 @@ it('shows the ended requests by state, with who decided, and filters by agent', 
   expect((await browser.get('/console?status=expired')).text.match(/class="request"/g)?.length).toBe(1);
   expect(listed((await browser.get(`/console?agent_id=${other.id}`)).text).length).toBe(1);
   expect(readText((await browser.get(`/console?agent_id=${agent.id}`)).text)).toContain('Nothing waits here.');
+});
+
+it('cuts long texts, so that one request does not push the others out of sight', async () => {
+  const { agent, browser } = await open();
+  const long = 'W'.repeat(2_000);
+  const scope = { [long.slice(0, 500)]: long.slice(0, 500) };
+  await agent.request({ scope, preview: { title: long, fields: [{ label: long, value: long, kind: 'money' }] } });
+  const { text } = await browser.get('/console?part=list');
+  expect(Math.max(...[...text.matchAll(/W+/g)].map(([word]) => word.length))).toBe(120);
 });
 
 it('answers the script with the list alone', async () => {
@@ -169,7 +180,6 @@ it.each([
   const { id } = await (await account.agent()).request();
   const page = (await browser.get('/console')).text;
   expect(page.includes('name="id"')).toBe(mayDecide);
-  expect(page.includes('data-key="approve"')).toBe(mayDecide);
   const denied = await browser.submit('/console/deny', { id });
   expect(denied.status).toBe(mayDecide ? 303 : 403);
   if (!mayDecide) expect(readText(denied.text)).toContain('owner, admin, approver');

@@ -80,7 +80,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     const first = await ask({ preview: { title: 'Send invoice 118' } });
     const second = await ask({ preview: { title: 'Send invoice 119' } });
     await page.goto(`${local.origin}/console`);
-    await page.getByRole('link', { name: 'Send invoice 118' }).click();
+    await page.getByRole('link', { name: 'Agent says: Send invoice 118' }).click();
     await page.getByText('Narrow the limits').click();
     await page.getByLabel('max_amount').fill('100');
     await page.getByLabel('grace@example.com').uncheck();
@@ -105,6 +105,8 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     const asked: Json[] = [];
     for (let i = 0; i < 20; i++) asked.push(await ask({ preview: { title: `Request ${i}` } }));
     await page.goto(`${local.origin}/console`);
+    // Whoever comes from elsewhere has to touch the page before keys decide.
+    await page.keyboard.press('Tab');
     for (let i = 0; i < 20; i++) {
       // To the first request of the inbox, and into it.
       await page.keyboard.press('j');
@@ -135,6 +137,23 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await context.close();
   });
 
+  it('does not decide by a key that is held down, or for somebody who was just sent there by another page', async () => {
+    const { context, page } = await open();
+    const { id } = await ask();
+    await page.goto(`${local.origin}/console/permissions/${id}#approve`);
+    await page.keyboard.press('a');
+    expect(await page.locator('#message').textContent()).toContain('You came from another page');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await page.evaluate(
+      `document.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', repeat: true, bubbles: true }))`,
+    );
+    expect((await read(id)).status).toBe('pending');
+    await page.keyboard.press('d');
+    await page.getByRole('heading', { name: 'Denied', exact: true }).waitFor();
+    await context.close();
+  });
+
   it('leaves keys alone while one types, and when they are switched off', async () => {
     const { context, page } = await open();
     const { id } = await ask();
@@ -158,7 +177,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await page.locator(`#${first.id} input[type=checkbox]`).check();
     const before = Number(/\((\d+)/.exec(await page.title())?.[1]);
     await ask({ preview: { title: 'Comes later' } });
-    await page.getByRole('link', { name: 'Comes later' }).waitFor({ timeout: 15_000 });
+    await page.getByRole('link', { name: 'Agent says: Comes later' }).waitFor({ timeout: 15_000 });
     expect(Number(/\((\d+)/.exec(await page.title())?.[1])).toBe(before + 1);
     expect(await page.locator(`#${first.id} input[type=checkbox]`).isChecked()).toBe(true);
     expect(faults).toEqual([]);

@@ -96,7 +96,7 @@ function AgentRow({ agent, names, now }: { agent: Agent; names: Names; now: numb
         </a>
         {description !== undefined && (
           <p class="soft clamped">
-            <Written text={description} />
+            <Written text={description} hasLines />
           </p>
         )}
       </div>

@@ -8,7 +8,7 @@ import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Badge } from '../parts/badge';
 import { Facts } from '../parts/list';
-import { Code, JsonText, Named, visibleText, Written } from '../parts/text';
+import { Code, JsonText, Named, visibleText, Written, WrittenText } from '../parts/text';
 import { Time, TimeSince } from '../parts/time';
 import type { ConsoleContext } from '../session/access';
 import { loadOwners } from './fields';
@@ -59,11 +59,7 @@ export async function sendAgent(c: AgentContext, refused?: RefusedForm): Promise
       heading: <Written text={name} />,
       children: (
         <>
-          {description !== undefined && (
-            <p class="written">
-              <Written text={description} />
-            </p>
-          )}
+          {description !== undefined && <WrittenText text={description} label="Description" />}
           <section class="card" aria-label="About the agent">
             <Facts
               facts={[

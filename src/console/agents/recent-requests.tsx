@@ -1,6 +1,7 @@
 import type { Id } from '../../lib/typeid';
 import type { Permission } from '../../permissions/permission';
 import { Badge } from '../parts/badge';
+import { RequestTitle } from '../parts/request-title';
 import { Code, Written } from '../parts/text';
 import { TimeSince } from '../parts/time';
 
@@ -25,7 +26,7 @@ export function RecentRequests({ agent, permissions, now, maySeeLog }: RecentReq
               <li class="request" data-row>
                 <div class="what">
                   <a href={`/console/permissions/${id}`}>
-                    <Written text={title ?? action} />
+                    <RequestTitle title={title} otherwise={action} />
                   </a>
                   <p class="soft">
                     <Code text={action} /> on <Written text={resource} />

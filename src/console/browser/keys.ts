@@ -1,7 +1,11 @@
 /** Lets a list be worked through with the keyboard: see the dialog that `?` opens. */
 export function startKeys(): void {
+  if (!document.referrer.startsWith(`${location.origin}/`)) sessionStorage.removeItem(TOUCHED);
+  addEventListener('pointerdown', () => sessionStorage.setItem(TOUCHED, 'yes'));
   document.addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    if (event.key === 'Tab') sessionStorage.setItem(TOUCHED, 'yes');
+    // A key that is held down must not decide on the page that it opens.
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target)) return;
     if (event.key !== '?' && !isOn()) return;
     const action = ACTIONS[event.key.toLowerCase()];
     if (action?.()) event.preventDefault();
@@ -15,6 +19,12 @@ export function startKeys(): void {
   if (location.hash === '#limits') press('edit');
 }
 
+/**
+ * Set once somebody has clicked, or pressed Tab, in this tab since they came from elsewhere. Without it no key decides:
+ * another site could send people who are pressing keys to a request.
+ */
+const TOUCHED = 'countersign-touched';
+
 /** Keys of one letter can be switched off, because programs for speech input may type them (WCAG 2.1.4). */
 const SETTING = 'countersign-keys';
 
@@ -26,9 +36,9 @@ function isOn(): boolean {
 const ACTIONS: Record<string, () => boolean> = {
   j: () => move(1),
   k: () => move(-1),
-  a: () => press('approve'),
-  d: () => press('deny'),
-  e: () => press('edit'),
+  a: () => decide('approve'),
+  d: () => decide('deny'),
+  e: edit,
   u: () => press('up'),
   '?': () => {
     const dialog = document.querySelector<HTMLDialogElement>('#keys');
@@ -55,10 +65,30 @@ function move(step: number): boolean {
   return true;
 }
 
-/** Does what a key stands for: in the row that has the focus, or on the page. */
+/** Approves or denies on the page of a request; in a list it only opens the request. */
+function decide(name: 'approve' | 'deny'): boolean {
+  if (openRow('')) return true;
+  if (sessionStorage.getItem(TOUCHED) !== null) return press(name);
+  const message = document.querySelector('#message');
+  if (message) message.textContent = 'You came from another page. Press Tab or click once: then the keys decide.';
+  return true;
+}
+
+function edit(): boolean {
+  return openRow('#limits') || press('edit');
+}
+
+/** Opens the request of the row that has the focus. */
+function openRow(fragment: string): boolean {
+  const link = document.activeElement?.closest('[data-row]')?.querySelector('a');
+  if (!link) return false;
+  location.assign(link.href + fragment);
+  return true;
+}
+
+/** Presses what has a key, or opens it and puts the focus into it. */
 function press(name: string): boolean {
-  const row = document.activeElement?.closest('[data-row]');
-  const target = (row ?? document).querySelector<HTMLElement>(`[data-key="${name}"]`);
+  const target = document.querySelector<HTMLElement>(`[data-key="${name}"]`);
   if (!target) return false;
   if (target instanceof HTMLDetailsElement) {
     target.open = true;

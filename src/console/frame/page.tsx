@@ -51,6 +51,8 @@ function sendHtml(
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
       'Cache-Control': 'no-store',
+      // A page that opened this one must not steer it while somebody clicks in it.
+      'Cross-Origin-Opener-Policy': 'same-origin',
       'Content-Security-Policy': contentSecurityPolicy(nonce),
       // Not no-referrer: with it, browsers send the forms of these pages with the origin null.
       'Referrer-Policy': 'same-origin',

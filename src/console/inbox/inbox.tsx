@@ -7,6 +7,7 @@ import { loadNames, type Names } from '../frame/names';
 import { Live, sendPage, sendPart } from '../frame/page';
 import { Badge } from '../parts/badge';
 import { Empty, NextPage, withParameters } from '../parts/list';
+import { RequestTitle } from '../parts/request-title';
 import { Code, Named, Written } from '../parts/text';
 import { Time } from '../parts/time';
 import type { ConsoleContext } from '../session/access';
@@ -151,7 +152,7 @@ export function DecidedRow({ permission, names }: { permission: Permission; name
     <li class="request" data-row>
       <div class="what">
         <a href={`/console/permissions/${id}`}>
-          <Written text={title ?? action} />
+          <RequestTitle title={title} otherwise={action} />
         </a>
         <p class="soft">
           <Named id={agent_id} names={names} /> · <Code text={action} /> on <Written text={resource} />

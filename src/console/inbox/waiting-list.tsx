@@ -1,10 +1,15 @@
+import { shorten } from '../../lib/text';
 import type { Id } from '../../lib/typeid';
 import type { WaitingRequest } from '../../permissions/list-waiting';
 import type { Names } from '../frame/names';
 import { CsrfField } from '../frame/page';
 import { limitTexts } from '../parts/limits';
+import { MAX_IN_LIST, RequestTitle } from '../parts/request-title';
 import { Code, Named, visibleText, Written } from '../parts/text';
 import { TimeLeft } from '../parts/time';
+
+/** How many limits, and how many amounts of the preview, a line shows. */
+const MAX_AMOUNTS = 3;
 
 interface WaitingListProps {
   requests: WaitingRequest[];
@@ -51,7 +56,9 @@ function WaitingRow({ request, names, now, member, mayDecide }: WaitingRowProps)
   const { permission, agentName, preview, standing } = request;
   const { id, action, resource, title, scope, expires_at } = permission;
   const address = `/console/permissions/${id}`;
-  const amounts = (preview?.fields ?? []).filter(({ kind }) => kind !== undefined && kind !== 'text').slice(0, 3);
+  const amounts = (preview?.fields ?? [])
+    .filter(({ kind }) => kind !== undefined && kind !== 'text')
+    .slice(0, MAX_AMOUNTS);
   return (
     <li id={id} class={`request ${standing === 'decide' ? '' : 'aside'}`} data-row>
       {mayDecide && standing !== 'others' && (
@@ -59,39 +66,30 @@ function WaitingRow({ request, names, now, member, mayDecide }: WaitingRowProps)
           type="checkbox"
           name="id"
           value={id}
-          aria-label={visibleText(`Check to deny: ${title ?? action} of ${agentName}`)}
+          aria-label={visibleText(
+            `Check to deny: ${shorten(title ?? action, MAX_IN_LIST)}, of ${shorten(agentName, MAX_IN_LIST)}`,
+          )}
         />
       )}
       <div class="what">
         <a href={address}>
-          <Written text={title ?? action} />
+          <RequestTitle title={title} otherwise={action} />
         </a>
         <p class="soft">
           <strong>
-            <Written text={agentName} />
+            <Written text={shorten(agentName, MAX_IN_LIST)} />
           </strong>{' '}
-          asks for <Code text={action} /> on <Written text={resource} />
+          asks for <Code text={action} /> on <Written text={shorten(resource, MAX_IN_LIST)} />
         </p>
         <ul class="amounts">
-          {amounts.length > 0
-            ? amounts.map(({ label, value }) => (
-                <li>
-                  <span class="soft">
-                    <Written text={label} />
-                  </span>{' '}
-                  <Written text={value} />
-                </li>
-              ))
-            : limitTexts(scope)
-                .slice(0, 3)
-                .map(([name, value]) => (
-                  <li>
-                    <span class="soft">
-                      <Written text={name} />
-                    </span>{' '}
-                    <Written text={value} />
-                  </li>
-                ))}
+          {limitTexts(scope)
+            .slice(0, MAX_AMOUNTS)
+            .map(([name, value]) => (
+              <Amount name={name} value={value} />
+            ))}
+          {amounts.map(({ label, value }) => (
+            <Amount name={label} value={value} isSaid />
+          ))}
         </ul>
       </div>
       <div class="side">
@@ -100,19 +98,26 @@ function WaitingRow({ request, names, now, member, mayDecide }: WaitingRowProps)
           <Why request={request} names={names} member={member} />
         </p>
       </div>
-      {mayDecide && (
-        <>
-          <a data-key="approve" href={`${address}#approve`} hidden>
-            Approve
-          </a>
-          <a data-key="deny" href={`${address}#deny`} hidden>
-            Deny
-          </a>
-          <a data-key="edit" href={`${address}#limits`} hidden>
-            Edit the limits
-          </a>
-        </>
-      )}
+    </li>
+  );
+}
+
+interface AmountProps {
+  name: string;
+  value: string;
+  /** Whether it is only what the agent says, and no limit of the request. */
+  isSaid?: boolean;
+}
+
+/** How much: a limit of the request, or an amount of the preview, which is labelled as the agent's. */
+function Amount({ name, value, isSaid }: AmountProps) {
+  return (
+    <li>
+      <span class="soft">
+        {isSaid && 'agent says: '}
+        <Written text={shorten(name, MAX_IN_LIST)} />
+      </span>{' '}
+      <Written text={shorten(value, MAX_IN_LIST)} />
     </li>
   );
 }

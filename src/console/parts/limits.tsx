@@ -12,8 +12,15 @@ export function limitTexts(scope: JsonObject, path = ''): [name: string, value: 
 /** A value of a scope for people. */
 export function valueText(value: Json | undefined): string {
   if (value === undefined) return '–';
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string') return quoteIfAmbiguous(value);
   if (typeof value === 'number') return value.toLocaleString('en', { maximumFractionDigits: 20 });
-  if (Array.isArray(value) && value.every((member) => typeof member !== 'object')) return value.map(String).join(', ');
+  if (Array.isArray(value) && value.every((member) => typeof member !== 'object')) {
+    return value.map((member) => valueText(member)).join(', ');
+  }
   return JSON.stringify(value);
+}
+
+/** A text as it is; in quotes if it could be taken for a number, for another value, or for several texts. */
+function quoteIfAmbiguous(text: string): string {
+  return /^$|^\s|\s$|\s\s|, |^(true|false|null)$|^[-+]?[\d.,]+$/.test(text) ? JSON.stringify(text) : text;
 }

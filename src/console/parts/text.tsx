@@ -2,14 +2,22 @@ import type { Child } from 'hono/jsx';
 
 /**
  * Characters that one cannot see, or that change how the text around them looks: control and format characters, such as
- * the bidirectional ones (UAX #9), and those that are ignored in display. Left alone are line feeds, tabs, and the
- * selectors of emoji.
+ * the bidirectional ones (UAX #9), and those that are ignored in display. Left alone are the selectors of emoji.
  */
-const UNSEEN = /(?!\t|\n|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]/gu;
+const UNSEEN = /(?!\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]/gu;
+
+/** The same, but for line feeds and tabs, which a text of several lines may have. */
+const UNSEEN_IN_LINES = /(?!\t|\n|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]/gu;
+
+interface WrittenProps {
+  text: string;
+  /** Whether the place shows line feeds and tabs as such. */
+  hasLines?: boolean;
+}
 
 /** A text that an agent or a person wrote: plain text in its own direction, with the characters marked that one cannot see. */
-export function Written({ text }: { text: string }) {
-  return <bdi>{showUnseen(text)}</bdi>;
+export function Written({ text, hasLines = false }: WrittenProps) {
+  return <bdi>{showUnseen(text, hasLines)}</bdi>;
 }
 
 /** Longer texts scroll in a box of their own. */
@@ -19,7 +27,7 @@ const MAX_UNBOXED = 600;
 export function WrittenText({ text, label }: { text: string; label: string }) {
   const content = (
     <p class="written">
-      <Written text={text} />
+      <Written text={text} hasLines />
     </p>
   );
   if (text.length <= MAX_UNBOXED) return content;
@@ -31,10 +39,10 @@ export function WrittenText({ text, label }: { text: string; label: string }) {
 }
 
 /** The parts of a text, in which each unseen character is its code point. */
-export function showUnseen(text: string): Child[] {
+export function showUnseen(text: string, hasLines = false): Child[] {
   const parts: Child[] = [];
   let end = 0;
-  for (const { 0: character, index } of text.matchAll(UNSEEN)) {
+  for (const { 0: character, index } of text.matchAll(hasLines ? UNSEEN_IN_LINES : UNSEEN)) {
     if (index > end) parts.push(text.slice(end, index));
     parts.push(<span class="unseen">{nameOf(character)}</span>);
     end = index + character.length;
@@ -45,7 +53,7 @@ export function showUnseen(text: string): Child[] {
 
 /** A text in one line of plain text as pages show it: each unseen character is its code point. */
 export function visibleText(text: string): string {
-  return text.replace(UNSEEN, nameOf).replace(/\s+/g, ' ').trim().normalize();
+  return text.replace(UNSEEN_IN_LINES, nameOf).replace(/\s+/g, ' ').trim().normalize();
 }
 
 function nameOf(character: string): string {
@@ -61,7 +69,7 @@ export function Code({ text }: { text: string }) {
 export function JsonText({ value, label }: { value: unknown; label: string }) {
   return (
     <section class="scrolls" tabindex={0} aria-label={label}>
-      <pre>{showUnseen(JSON.stringify(value, null, 2))}</pre>
+      <pre>{showUnseen(JSON.stringify(value, null, 2), true)}</pre>
     </section>
   );
 }

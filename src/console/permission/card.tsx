@@ -14,7 +14,7 @@ import { MAX_POLICIES, selectActivePolicies } from '../../permissions/policies/p
 import { selectPasskeys } from '../../permissions/reviews/statement';
 import { standingOf } from '../../permissions/reviews/voter';
 import { batchReads } from '../frame/batched-reader';
-import type { Refusal, Typed } from '../frame/form';
+import type { Form, Refusal } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
 import { Keys } from '../inbox/keys';
@@ -66,12 +66,12 @@ export function showCard(c: CardContext): Promise<Response> {
 
 /**
  * Answers with the card of a permission.
- * @param refused why the decision was refused that was just sent, and what was typed
+ * @param refused why the decision was refused that was just sent, and its form
  */
 export async function sendCard(
   c: SignedInRequest,
   loaded: CardContext['var']['loaded'],
-  refused?: { refusal: Refusal; typed: Typed },
+  refused?: { refusal: Refusal; form: Form },
 ): Promise<Response> {
   const { context: signedIn } = c.var.signedIn;
   const { principal, runtime } = signedIn;
@@ -105,7 +105,15 @@ export async function sendCard(
     c,
     {
       title,
-      heading: <Written text={title} />,
+      heading:
+        permission.title === null ? (
+          <Written text={title} />
+        ) : (
+          <>
+            <span class="says">Agent says: </span>
+            <Written text={title} />
+          </>
+        ),
       children: (
         <>
           <div class="card-top">

@@ -1,6 +1,6 @@
 import type { SQL } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
-import { invalidRequest } from '../../errors';
+import { invalidRequest, Problem } from '../../errors';
 import type { RequestContext } from '../../http/context';
 import { parseId } from '../../lib/typeid';
 import { Approval } from '../../permissions/approve';
@@ -41,8 +41,7 @@ export async function decide(c: DecisionContext): Promise<Response> {
     const { decision, signed } = readDecision(form, row);
     await decidePermission(decidingContext(context, reload, decision, signed), decisionState(loaded), decision);
   } catch (error) {
-    const refused = { refusal: refusalOf(error), typed: form.typed };
-    return sendCard(c, await loadCard(c), refused);
+    return sendCard(c, await loadCard(c), { refusal: refusalOf(error), form });
   }
   return c.redirect(`/console/permissions/${row.id}`, 303);
 }
@@ -77,6 +76,7 @@ function readDecision(form: Form, row: ReviewedPermission) {
   };
   const shared = { reason: form.text('reason'), ...signature };
   const isApproval = kind === 'approve';
+  if (isApproval) requireSameProposal(form, row);
   const limits = isApproval ? readLimits(form, row.review?.proposal ?? row) : {};
   const { reason, assertion, signed_at, ...narrowed } = validate(isApproval ? Approval() : Denial(), {
     ...shared,
@@ -84,6 +84,18 @@ function readDecision(form: Form, row: ReviewedPermission) {
   });
   const decision: Decision = { decision: kind, narrowed, reason: reason || null, via: 'console' };
   return { decision, signed: { assertion, signed_at } };
+}
+
+/**
+ * The form's limits are those that the votes at that time had left.
+ * @throws Problem `conflict` if somebody has voted since
+ */
+function requireSameProposal(form: Form, { review }: ReviewedPermission): void {
+  if (Number(form.text('votes')) === (review?.votes.length ?? 0)) return;
+  throw new Problem(
+    'conflict',
+    'Somebody voted after you opened the request. Check the limits that are left now, then decide again.',
+  );
 }
 
 function readAssertion(form: Form): unknown {

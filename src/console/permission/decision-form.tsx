@@ -3,7 +3,7 @@ import type { UserPrincipal } from '../../http/context';
 import { SECOND } from '../../lib/time';
 import type { ReviewedPermission } from '../../permissions/permission';
 import type { Standing } from '../../permissions/reviews/voter';
-import type { Refusal, Typed } from '../frame/form';
+import type { Form, Refusal } from '../frame/form';
 import type { Names } from '../frame/names';
 import { CsrfField } from '../frame/page';
 import { TextField } from '../parts/form';
@@ -31,12 +31,13 @@ interface DecisionFormProps {
   hasPasskey: boolean;
   names: Names;
   refusal?: Refusal;
-  typed?: Typed;
+  /** The form that was refused. */
+  form?: Form;
 }
 
 /** The form with which a person decides: approve as asked or with narrower limits, or deny. */
 export function DecisionForm(props: DecisionFormProps) {
-  const { row, standing, mayDecide, principal, mayMakeRule, hasPasskey, refusal, typed } = props;
+  const { row, standing, mayDecide, principal, mayMakeRule, hasPasskey, refusal, form } = props;
   if (!mayDecide) {
     return (
       <Panel refusal={refusal}>
@@ -62,6 +63,9 @@ export function DecisionForm(props: DecisionFormProps) {
     );
   }
   const mayApprove = standing === 'decide';
+  const votes = String(row.review?.votes.length ?? 0);
+  // What was typed about other limits than these says nothing.
+  const typed = form && Number(form.text('votes')) === Number(votes) ? form : undefined;
   const needsPasskey = row.review?.rule.passkey === true;
   const path = `/console/permissions/${row.id}`;
   return (
@@ -70,6 +74,7 @@ export function DecisionForm(props: DecisionFormProps) {
       {standing === 'owner' && <p>You own this agent, so others approve. You can deny it.</p>}
       <form method="post" action={`${path}/decide`} data-sign={`${path}/statement`} id="decide">
         <CsrfField />
+        <input type="hidden" name="votes" value={votes} />
         <input type="hidden" name="assertion" value="" />
         <input type="hidden" name="signed_at" value="" />
         {/* The first button is the one that Enter presses: in a field, Enter must neither approve nor deny. */}
@@ -84,7 +89,7 @@ export function DecisionForm(props: DecisionFormProps) {
           maxlength={1000}
           list="reasons"
           autocomplete="off"
-          value={typed?.reason}
+          value={form?.text('reason')}
           refusal={refusal}
         />
         <datalist id="reasons">
@@ -94,7 +99,7 @@ export function DecisionForm(props: DecisionFormProps) {
         </datalist>
         <div class="actions">
           {mayApprove && !needsPasskey && (
-            <button type="submit" name="decision" value="approve" id="approve" data-key="approve" class="approve">
+            <button type="submit" name="decision" value="approve" data-key="approve" class="approve">
               Approve
             </button>
           )}
@@ -103,7 +108,6 @@ export function DecisionForm(props: DecisionFormProps) {
               type="submit"
               name="decision"
               value="approve"
-              id="approve"
               data-key="approve"
               data-sign
               class="approve"
@@ -112,7 +116,7 @@ export function DecisionForm(props: DecisionFormProps) {
               Approve with passkey
             </button>
           )}
-          <button type="submit" name="decision" value="deny" id="deny" data-key="deny" class="danger">
+          <button type="submit" name="decision" value="deny" data-key="deny" class="danger">
             Deny
           </button>
         </div>
@@ -122,7 +126,7 @@ export function DecisionForm(props: DecisionFormProps) {
           </p>
         )}
         {mayApprove && !needsPasskey && hasPasskey && (
-          <div class="actions">
+          <div class="actions" data-with-script hidden>
             <button type="submit" name="decision" value="approve" data-sign class="quiet small">
               Sign with passkey and approve
             </button>
@@ -172,7 +176,7 @@ function RefusalNotice({ refusal }: { refusal: Refusal }) {
 interface LimitsFieldsProps {
   row: ReviewedPermission;
   refusal: Refusal | undefined;
-  typed: Typed | undefined;
+  typed: Form | undefined;
 }
 
 /** The limits, made from the scope's own values: a number may be lowered, a list may lose members. */
@@ -191,7 +195,7 @@ function LimitsFields({ row, refusal, typed }: LimitsFieldsProps) {
           type="number"
           min={30}
           max={tokenTtl}
-          value={typed?.token_ttl ?? String(tokenTtl)}
+          value={typedText(typed, 'token_ttl', tokenTtl)}
           hint={`At most ${tokenTtl} (${duration(tokenTtl * SECOND)})`}
           refusal={refusal}
         />
@@ -201,7 +205,7 @@ function LimitsFields({ row, refusal, typed }: LimitsFieldsProps) {
           type="number"
           min={1}
           max={maxUses}
-          value={typed?.max_uses ?? String(maxUses)}
+          value={typedText(typed, 'max_uses', maxUses)}
           hint={`At most ${maxUses}`}
           refusal={refusal}
         />
@@ -210,7 +214,11 @@ function LimitsFields({ row, refusal, typed }: LimitsFieldsProps) {
   );
 }
 
-function LimitInput({ field, typed }: { field: LimitField; typed: Typed | undefined }) {
+function typedText(typed: Form | undefined, name: string, value: number): string {
+  return typed?.has(name) ? typed.text(name) : String(value);
+}
+
+function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefined }) {
   const label = <Written text={field.label} />;
   if (field.kind === 'number') {
     const id = `field-${field.name}`;
@@ -219,7 +227,7 @@ function LimitInput({ field, typed }: { field: LimitField; typed: Typed | undefi
         <label for={id}>{label}</label>
         <input
           {...{ id, name: field.name, type: 'number', step: 'any', max: field.value }}
-          value={typed?.[field.name] ?? String(field.value)}
+          value={typedText(typed, field.name, field.value)}
           aria-describedby={`${id}-hint`}
         />
         <p class="hint" id={`${id}-hint`}>
@@ -235,7 +243,12 @@ function LimitInput({ field, typed }: { field: LimitField; typed: Typed | undefi
         <input type="hidden" name={`${field.name}-shown`} value="1" />
         {field.value.map((member, index) => (
           <label class="check">
-            <input type="checkbox" name={field.name} value={String(index)} checked />
+            <input
+              type="checkbox"
+              name={field.name}
+              value={String(index)}
+              checked={!typed?.has(`${field.name}-shown`) || typed.list(field.name).includes(String(index))}
+            />
             <Written text={valueText(member)} />
           </label>
         ))}

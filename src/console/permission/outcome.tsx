@@ -3,6 +3,7 @@ import type { Permission } from '../../permissions/permission';
 import type { Refusal } from '../frame/form';
 import type { Names } from '../frame/names';
 import { Action } from '../parts/form';
+import { RequestTitle } from '../parts/request-title';
 import { Named, Written } from '../parts/text';
 import { Time } from '../parts/time';
 
@@ -58,7 +59,7 @@ export function Outcome({ permission, names, refusal, next }: OutcomeProps) {
       {next && (
         <p class="actions">
           <a class="button" href={`/console/permissions/${next.permission.id}`} data-next autofocus>
-            Next: <Written text={next.permission.title ?? next.permission.action} />
+            Next: <RequestTitle title={next.permission.title} otherwise={next.permission.action} />
           </a>
         </p>
       )}

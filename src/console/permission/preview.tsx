@@ -44,7 +44,7 @@ function PreviewBlock({ block, label }: { block: Block; label: string }) {
       )}
       <section class="scrolls" tabindex={0} aria-label={label}>
         <pre class={block.kind}>
-          {block.kind === 'diff' ? <Diff text={block.text} /> : <Written text={block.text} />}
+          {block.kind === 'diff' ? <Diff text={block.text} /> : <Written text={block.text} hasLines />}
         </pre>
       </section>
     </div>
@@ -57,7 +57,7 @@ function Diff({ text }: { text: string }) {
     <>
       {text.split('\n').map((line) => (
         <span class={line.startsWith('+') ? 'line good' : line.startsWith('-') ? 'line bad' : 'line'}>
-          <Written text={line} />
+          <Written text={line} hasLines />
         </span>
       ))}
     </>

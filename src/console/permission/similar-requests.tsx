@@ -3,6 +3,7 @@ import type { Names } from '../frame/names';
 import { Badge } from '../parts/badge';
 import { limitTexts } from '../parts/limits';
 import { Table } from '../parts/list';
+import { RequestTitle } from '../parts/request-title';
 import { Named, Written } from '../parts/text';
 import { Time } from '../parts/time';
 
@@ -30,7 +31,7 @@ export function SimilarRequests({ permissions, names }: SimilarRequestsProps) {
                 <tr>
                   <th scope="row">
                     <a href={`/console/permissions/${id}`}>
-                      <Written text={title ?? resource} />
+                      <RequestTitle title={title} otherwise={resource} />
                     </a>
                   </th>
                   <td>

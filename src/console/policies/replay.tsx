@@ -3,6 +3,7 @@ import { type DetailedReplay, MAX_LISTED } from '../../permissions/policies/repl
 import type { Names } from '../frame/names';
 import { Badge } from '../parts/badge';
 import { limitTexts } from '../parts/limits';
+import { RequestTitle } from '../parts/request-title';
 import { Code, Named, Written } from '../parts/text';
 import { Time } from '../parts/time';
 
@@ -53,7 +54,7 @@ export function ReplayResult({ replay, days, names }: ReplayResultProps) {
             <li>
               <span>
                 <a href={`/console/permissions/${request.id}`} target="_blank" rel="noopener">
-                  <Written text={request.title ?? `${request.action} on ${request.resource}`} />
+                  <RequestTitle title={request.title} otherwise={`${request.action} on ${request.resource}`} />
                 </a>
                 <small>
                   <Named id={request.agentId} names={names} />, <Code text={request.action} />{' '}

@@ -1,6 +1,7 @@
 import type { ReviewedPermission } from '../../permissions/permission';
 import type { PolicyRow } from '../../permissions/policies/policy';
 import { CheckBox } from '../parts/form';
+import { RequestTitle } from '../parts/request-title';
 import { Written } from '../parts/text';
 import { hasWildcard } from './from-request';
 
@@ -19,7 +20,7 @@ export function RequestNotice({ request: { row } }: { request: SourceRequest }) 
       <p>
         Filled in from{' '}
         <a href={`/console/permissions/${row.id}`}>
-          <Written text={row.title ?? `${row.action} on ${row.resource}`} />
+          <RequestTitle title={row.title} otherwise={`${row.action} on ${row.resource}`} />
         </a>
         : its action, resource and agent, and its limits with lower numbers too.
       </p>

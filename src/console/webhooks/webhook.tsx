@@ -7,7 +7,7 @@ import { loadNames, type Names } from '../frame/names';
 import { CsrfField, sendPage } from '../frame/page';
 import { Action } from '../parts/form';
 import { Facts } from '../parts/list';
-import { Named, Written } from '../parts/text';
+import { Named, Written, WrittenText } from '../parts/text';
 import { Time } from '../parts/time';
 import type { ConsoleContext } from '../session/access';
 import { Deliveries } from './deliveries';
@@ -51,11 +51,7 @@ export async function showWebhook(c: WebhookContext, refusal?: Refusal): Promise
             <WebhookState webhook={webhook} />
             {webhook.disabled_reason && <span>{webhook.disabled_reason}</span>}
           </p>
-          {webhook.description && (
-            <p class="written">
-              <Written text={webhook.description} />
-            </p>
-          )}
+          {webhook.description && <WrittenText text={webhook.description} label="Description" />}
           <AboutWebhook webhook={webhook} names={names} />
           {context.principal.scopes.includes('webhooks:write') && <Changes webhook={webhook} />}
           <Deliveries webhook={webhook} page={deliveries} status={status} address={address} />

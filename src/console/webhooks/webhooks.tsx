@@ -59,7 +59,7 @@ function WebhookRow({ webhook, recent }: { webhook: Webhook; recent: RecentDeliv
         </h2>
         {description && (
           <p class="first-lines">
-            <Written text={description} />
+            <Written text={description} hasLines />
           </p>
         )}
         <p class="soft">{eventsText(events)}</p>
