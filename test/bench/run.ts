@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measureBundle, measureStartup } from './bundle.ts';
+import { measureConsole } from './console.ts';
 import { measureExports } from './exports.ts';
 import { measureMigration } from './migration.ts';
 import { measureMoves } from './moves.ts';
@@ -32,6 +33,7 @@ const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<vo
   migration: measureMigration,
   bundle: measureBundle,
   startup: measureStartup,
+  console: measureConsole,
 };
 
 const wanted = process.argv.slice(2);

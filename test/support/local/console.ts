@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { copyProject } from './project';
-import { freePort } from './service';
+import { copyProject } from './project.ts';
+import { freePort } from './service.ts';
 
 /** The path of Chromium; undefined if it is not installed. */
 export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
