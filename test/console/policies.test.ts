@@ -414,7 +414,7 @@ describe('a rule from a request', () => {
     // Also who removes the conditions of a rule from limits.
     const limited = await fill(
       browser,
-      { condition_value: [], condition_key: [] },
+      { condition_value: [], condition_key: [], keep: [] },
       'save',
       `${NEW}?permission=${(await agent.request(ASKED)).id}`,
     );
