@@ -3,7 +3,7 @@ import { memberInPath } from '../accounts/members/member';
 import { agentInPath } from '../agents/agent';
 import { entryInPath } from '../audit/get';
 import { sendAsset } from '../http/asset';
-import type { AppEnv } from '../http/context';
+import type { AppEnv, Scope } from '../http/context';
 import { permissionInPath } from '../permissions/permission';
 import { policyInPath } from '../permissions/policies/update';
 import { deliveryOfPath } from '../webhooks/deliveries/delivery';
@@ -52,31 +52,33 @@ export { answerConsoleError };
 
 const ASSET_HEADERS = { 'Cache-Control': 'no-cache' };
 
-/** Every page of the console, with the scope that it needs. */
+// Who changes something also reads it: a change that is refused is answered with the page that shows it.
+const DECIDE: Scope[] = ['permissions:read', 'permissions:decide'];
+const WRITE_AGENTS: Scope[] = ['agents:read', 'agents:write'];
+const WRITE_POLICIES: Scope[] = ['policies:read', 'policies:write'];
+const WRITE_WEBHOOKS: Scope[] = ['webhooks:read', 'webhooks:write'];
+const WRITE_MEMBERS: Scope[] = ['account:read', 'account:write'];
+
+/** Every page of the console, with the scopes that it needs. */
 export const pages = new Hono<AppEnv>()
   .route('/', signInRoutes)
   .route('/', invitationRoutes)
   .route('/', oidcRoutes)
   .route('/', passkeyRoutes)
   .get('/console', consoleRoute, consoleAccess('permissions:read'), showInbox)
-  .post('/console/deny', consoleRoute, consoleAccess('permissions:decide'), denySeveral)
+  .post('/console/deny', consoleRoute, consoleAccess(DECIDE), denySeveral)
   .get('/console/permissions/:id', consoleRoute, consoleAccess('permissions:read', cardInPath), showCard)
-  .post('/console/permissions/:id/decide', consoleRoute, consoleAccess('permissions:decide', decisionInForm), decide)
-  .post(
-    '/console/permissions/:id/statement',
-    consoleRoute,
-    consoleAccess('permissions:decide', statementInForm),
-    sendStatement,
-  )
-  .post('/console/permissions/:id/revoke', consoleRoute, consoleAccess('permissions:decide', permissionInPath), revoke)
+  .post('/console/permissions/:id/decide', consoleRoute, consoleAccess(DECIDE, decisionInForm), decide)
+  .post('/console/permissions/:id/statement', consoleRoute, consoleAccess(DECIDE, statementInForm), sendStatement)
+  .post('/console/permissions/:id/revoke', consoleRoute, consoleAccess(DECIDE, permissionInPath), revoke)
   .get('/console/agents', consoleRoute, consoleAccess('agents:read'), showAgents)
-  .post('/console/agents', consoleRoute, consoleAccess('agents:write'), registerAgent)
-  .get('/console/agents/new', consoleRoute, consoleAccess('agents:write'), showRegistration)
+  .post('/console/agents', consoleRoute, consoleAccess(WRITE_AGENTS), registerAgent)
+  .get('/console/agents/new', consoleRoute, consoleAccess(WRITE_AGENTS), showRegistration)
   .get('/console/agents/:id', consoleRoute, consoleAccess('agents:read', agentInPath), showAgent)
-  .post('/console/agents/:id', consoleRoute, consoleAccess('agents:write', agentInPath), editAgent)
-  .post('/console/agents/:id/switch', consoleRoute, consoleAccess('agents:write'), switchAgent)
-  .post('/console/agents/:id/rotate-key', consoleRoute, consoleAccess('agents:write', agentInPath), rotateKey)
-  .post('/console/agents/:id/delete', consoleRoute, consoleAccess('agents:write', agentInPath), removeAgent)
+  .post('/console/agents/:id', consoleRoute, consoleAccess(WRITE_AGENTS, agentInPath), editAgent)
+  .post('/console/agents/:id/switch', consoleRoute, consoleAccess(WRITE_AGENTS), switchAgent)
+  .post('/console/agents/:id/rotate-key', consoleRoute, consoleAccess(WRITE_AGENTS, agentInPath), rotateKey)
+  .post('/console/agents/:id/delete', consoleRoute, consoleAccess(WRITE_AGENTS, agentInPath), removeAgent)
   .get('/console/exports', consoleRoute, consoleAccess('audit:export'), showExports)
   .get('/console/exports/new', consoleRoute, consoleAccess('audit:export'), showNewExport)
   .post('/console/exports', consoleRoute, consoleAccess('audit:export'), startExport)
@@ -84,20 +86,20 @@ export const pages = new Hono<AppEnv>()
   .get('/console/reports/new', consoleRoute, consoleAccess('audit:export'), showNewReport)
   .post('/console/reports', consoleRoute, consoleAccess('audit:export'), startReport)
   .get('/console/webhooks', consoleRoute, consoleAccess('webhooks:read'), showWebhooks)
-  .get('/console/webhooks/new', consoleRoute, consoleAccess('webhooks:write'), showNewWebhook)
-  .post('/console/webhooks', consoleRoute, consoleAccess('webhooks:write', agentsInForm), addWebhook)
+  .get('/console/webhooks/new', consoleRoute, consoleAccess(WRITE_WEBHOOKS), showNewWebhook)
+  .post('/console/webhooks', consoleRoute, consoleAccess(WRITE_WEBHOOKS, agentsInForm), addWebhook)
   .get('/console/webhooks/:id', consoleRoute, consoleAccess('webhooks:read', webhookOfPath), (c) => showWebhook(c))
-  .get('/console/webhooks/:id/edit', consoleRoute, consoleAccess('webhooks:write', webhookOfPath), showWebhookForm)
-  .post('/console/webhooks/:id/edit', consoleRoute, consoleAccess('webhooks:write', webhookInForm), editWebhook)
-  .post('/console/webhooks/:id/switch', consoleRoute, consoleAccess('webhooks:write'), switchWebhook)
+  .get('/console/webhooks/:id/edit', consoleRoute, consoleAccess(WRITE_WEBHOOKS, webhookOfPath), showWebhookForm)
+  .post('/console/webhooks/:id/edit', consoleRoute, consoleAccess(WRITE_WEBHOOKS, webhookInForm), editWebhook)
+  .post('/console/webhooks/:id/switch', consoleRoute, consoleAccess(WRITE_WEBHOOKS), switchWebhook)
   .post(
     '/console/webhooks/:id/rotate-secret',
     consoleRoute,
-    consoleAccess('webhooks:write', webhookOfPath),
+    consoleAccess(WRITE_WEBHOOKS, webhookOfPath),
     rotateWebhookSecret,
   )
-  .post('/console/webhooks/:id/delete', consoleRoute, consoleAccess('webhooks:write'), removeWebhook)
-  .post('/console/webhooks/:id/test', consoleRoute, consoleAccess('webhooks:write', webhookOfPath), sendTest)
+  .post('/console/webhooks/:id/delete', consoleRoute, consoleAccess(WRITE_WEBHOOKS), removeWebhook)
+  .post('/console/webhooks/:id/test', consoleRoute, consoleAccess(WRITE_WEBHOOKS, webhookOfPath), sendTest)
   .get(
     '/console/webhooks/:id/deliveries/:delivery_id',
     consoleRoute,
@@ -107,17 +109,17 @@ export const pages = new Hono<AppEnv>()
   .post(
     '/console/webhooks/:id/deliveries/:delivery_id/redeliver',
     consoleRoute,
-    consoleAccess('webhooks:write', deliveryOfPath),
+    consoleAccess(WRITE_WEBHOOKS, deliveryOfPath),
     sendAgain,
   )
   .get('/console/members', consoleRoute, consoleAccess('account:read'), showMembers)
-  .get('/console/members/new', consoleRoute, consoleAccess('account:write'), showInvite)
-  .post('/console/members', consoleRoute, consoleAccess('account:write'), invite)
+  .get('/console/members/new', consoleRoute, consoleAccess(WRITE_MEMBERS), showInvite)
+  .post('/console/members', consoleRoute, consoleAccess(WRITE_MEMBERS), invite)
   .get('/console/members/:id', consoleRoute, consoleAccess('account:read', memberInPath), showMember)
-  .post('/console/members/:id', consoleRoute, consoleAccess('account:write', memberInPath), changeMember)
-  .post('/console/members/:id/status', consoleRoute, consoleAccess('account:write', memberInPath), changeStatus)
-  .post('/console/members/:id/remove', consoleRoute, consoleAccess('account:write', memberInPath), remove)
-  .post('/console/members/:id/invitation', consoleRoute, consoleAccess('account:write', memberInPath), inviteAgain)
+  .post('/console/members/:id', consoleRoute, consoleAccess(WRITE_MEMBERS, memberInPath), changeMember)
+  .post('/console/members/:id/status', consoleRoute, consoleAccess(WRITE_MEMBERS, memberInPath), changeStatus)
+  .post('/console/members/:id/remove', consoleRoute, consoleAccess(WRITE_MEMBERS, memberInPath), remove)
+  .post('/console/members/:id/invitation', consoleRoute, consoleAccess(WRITE_MEMBERS, memberInPath), inviteAgain)
   .get('/console/activity', consoleRoute, consoleAccess('audit:read'), showActivity)
   .get('/console/me', consoleRoute, consoleAccess(null), showMe)
   .get('/console/me/tokens/new', consoleRoute, consoleAccess(null), showNewToken)
@@ -126,15 +128,20 @@ export const pages = new Hono<AppEnv>()
   .post('/console/me/sessions/:id/end', consoleRoute, consoleAccess(null), endOwnSession)
   .post('/console/sign-out', consoleRoute, consoleAccess(null), signOut)
   .get('/console/policies', consoleRoute, consoleAccess('policies:read', simulationInQuery), showPolicies)
-  .get('/console/policies/new', consoleRoute, consoleAccess('policies:write', requestInQuery), showNewPolicy)
-  .post('/console/policies/new', consoleRoute, consoleAccess('policies:write', requestInForm), makePolicy)
+  .get('/console/policies/new', consoleRoute, consoleAccess(WRITE_POLICIES, requestInQuery), showNewPolicy)
+  .post('/console/policies/new', consoleRoute, consoleAccess(WRITE_POLICIES, requestInForm), makePolicy)
   .get('/console/policies/:id', consoleRoute, consoleAccess('policies:read', policyInPath), showPolicy)
-  .post('/console/policies/:id', consoleRoute, consoleAccess('policies:write', policyInPath), changePolicy)
-  .post('/console/policies/:id/switch', consoleRoute, consoleAccess('policies:write', policyInPath), switchPolicy)
-  .post('/console/policies/:id/delete', consoleRoute, consoleAccess('policies:write'), removePolicy)
+  .post('/console/policies/:id', consoleRoute, consoleAccess(WRITE_POLICIES, policyInPath), changePolicy)
+  .post('/console/policies/:id/switch', consoleRoute, consoleAccess(WRITE_POLICIES, policyInPath), switchPolicy)
+  .post('/console/policies/:id/delete', consoleRoute, consoleAccess(WRITE_POLICIES), removePolicy)
   .get('/console/audit', consoleRoute, consoleAccess('audit:read'), showAudit)
-  .post('/console/audit/export', consoleRoute, consoleAccess('audit:export'), exportEntries)
-  .get('/console/audit/members/:id', consoleRoute, consoleAccess('audit:read', memberInPath), sendMember)
+  .post('/console/audit/export', consoleRoute, consoleAccess(['audit:read', 'audit:export']), exportEntries)
+  .get(
+    '/console/audit/members/:id',
+    consoleRoute,
+    consoleAccess(['audit:read', 'account:read'], memberInPath),
+    sendMember,
+  )
   .get('/console/audit/:id', consoleRoute, consoleAccess('audit:read', entryInPath), showEntry)
   .get('/console/audit/:id/entry', consoleRoute, consoleAccess('audit:read', entryInPath), sendEntry)
   .get('/console/audit/:id/proof', consoleRoute, consoleAccess('audit:read'), sendProof)

@@ -12,6 +12,7 @@ import { type Standing, standingOf, type Voter } from './reviews/voter';
 /** A request that waits for a decision, with what a person needs to see how urgent it is. */
 export interface WaitingRequest {
   permission: Permission;
+  /** Its id for callers who may not read agents. */
   agentName: string;
   preview: Preview | null;
   standing: Standing;
@@ -59,7 +60,7 @@ export async function listWaiting(context: UserContext, input: WaitingInput): Pr
   found.sort((a, b) => (order === 'newest' ? byId(b, a) : a.expiresAt - b.expiresAt || byId(a, b)));
   const present = ({ agentName, preview, ...row }: WaitingRow): WaitingRequest => ({
     permission: presentPermission(row, now, principal),
-    agentName,
+    agentName: principal.scopes.includes('agents:read') ? agentName : row.agentId,
     preview: preview === null ? null : (JSON.parse(preview) as Preview),
     standing: standingOf(row.review, row.voter, member?.id),
   });

@@ -313,7 +313,12 @@ describe('a change', () => {
     await account.must(200, 'PUT', `/v1/agents/${agent.id}`, { name: 'Theirs' });
     const answer = await browser.submit(path, fields);
     expect(answer.status).toBe(409);
-    for (const text of ['was changed since you opened the page', 'value="Mailer"', '>Mine</textarea>'])
+    for (const text of [
+      'was changed since you opened the page',
+      'value="Mailer"',
+      'is now: Theirs',
+      '>Mine</textarea>',
+    ])
       expect(answer.text).toContain(text);
     const updated = /name="updated_at" value="([^"]*)"/.exec(answer.text)?.[1] ?? '';
     expect((await browser.submit(path, { ...fields, updated_at: updated })).status).toBe(303);

@@ -202,7 +202,8 @@ describe('the webhooks of the console', () => {
     expect(form.text.match(/checked=""/g)).toHaveLength(3);
     world.advance(1);
     const fields = { url: 'https://hooks.example.com/b', description: HOSTILE, events: EVENTS.toReversed() };
-    const edited = await send(browser, `${path}/edit`, fields);
+    const old = { ...fields, updated_at: webhook.updated_at };
+    const edited = await send(browser, `${path}/edit`, old);
     expect([edited.status, edited.headers.get('Location')]).toEqual([303, path]);
     expect(await readWebhook(account, { id })).toMatchObject({
       ...webhook,
@@ -212,6 +213,16 @@ describe('the webhooks of the console', () => {
     });
     const [activity] = (await account.must(200, 'GET', '/v1/activity')).body.data;
     expect(activity).toMatchObject({ action: 'webhook.updated', changes: ['url', 'agent_ids'] });
+
+    // The form that was opened before does not undo that.
+    const stale = { ...old, url: 'https://hooks.example.com/a', agent_ids: [agent.id] };
+    const late = await send(browser, `${path}/edit`, stale);
+    expect(late.status).toBe(409);
+    expect(late.text).toContain('value="https://hooks.example.com/a"');
+    for (const now of ['https://hooks.example.com/b', 'all agents']) expect(late.text).toContain(`is now: ${now}`);
+    const { updated_at } = await readWebhook(account, { id });
+    expect(late.text).toContain(`name="updated_at" value="${updated_at}"`);
+    expect((await send(browser, `${path}/edit`, { ...stale, updated_at })).status).toBe(303);
 
     await send(browser, `${path}/switch`, { is_active: 'false' });
     expect((await browser.get('/console/webhooks')).text).toMatch(/badge neutral">off</);
@@ -240,7 +251,11 @@ describe('the webhooks of the console', () => {
     const foreign = await stranger.agent();
     const webhook = await makeWebhook(account);
     const path = `/console/webhooks/${webhook.id}/edit`;
-    const fields = { url: `https://${webhook.host}/hook`, events: EVENTS, agent_ids: [agent.id, foreign.id] };
+    const { updated_at } = await readWebhook(account, webhook);
+    const fields = {
+      ...{ url: `https://${webhook.host}/hook`, events: EVENTS },
+      ...{ agent_ids: [agent.id, foreign.id], updated_at },
+    };
     const named = await send(browser, path, fields);
     expect([named.status, named.text.includes('is not an agent of this account')]).toEqual([400, true]);
     expect((await send(browser, path, { ...fields, agent_ids: [] })).status).toBe(303);

@@ -20,6 +20,11 @@ async function invite(account: TestAccount, fields: Json = {}) {
   return (await account.must(201, 'POST', '/v1/members', body)).body;
 }
 
+/** The field with which a form says which state of a member it shows. */
+async function shownState(account: TestAccount, id: string): Promise<[string, string]> {
+  return ['updated_at', (await account.must(200, 'GET', `/v1/members/${id}`)).body.updated_at];
+}
+
 async function scene(role = 'owner') {
   const account = await new World().account({ name: 'Example Ltd' });
   return { account, ...(await makeMember(account, role)) };
@@ -195,19 +200,40 @@ describe('the page of a member', () => {
     ).toEqual([303, path]);
     const first = await account.must(200, 'GET', `/v1/activity?target=${id}`);
     expect(first.body.data.map(({ action }: Json) => action)).toEqual(['member.invited']);
-    await submit(browser, path, [
-      ['name', 'Ada'],
-      ['role', 'admin'],
-    ]);
+    await submit(browser, path, [['name', 'Ada'], ['role', 'admin'], await shownState(account, id)]);
     const { body } = await account.must(200, 'GET', `/v1/activity?target=${id}&action=member.updated`);
     expect(body.data).toMatchObject([{ changes: ['role'] }]);
     expect(textOf(await browser.get(path))).toMatch(/Role\s*admin/);
-    const refused = await submit(browser, path, [
-      ['name', ' '],
-      ['role', 'approver'],
-    ]);
+    const refused = await submit(browser, path, [['name', ' '], ['role', 'approver'], await shownState(account, id)]);
     expect([refused.status, textOf(refused)]).toEqual([400, expect.stringContaining('must be 1 to 255')]);
     expect(refused.text).toContain('value="approver" checked');
+  });
+
+  it('gives no rights back that were taken away since the page was opened', async () => {
+    const { account, browser } = await scene();
+    const member = await makeMember(account, 'admin', 'grace@example.com');
+    const path = `/console/members/${member.id}`;
+    const old = await shownState(account, member.id);
+    account.world.advance(1);
+    await account.must(200, 'PUT', `/v1/members/${member.id}`, { role: 'auditor' });
+    const form: [string, string][] = [
+      ['name', 'Grace'],
+      ['role', 'admin'],
+    ];
+    const refused = await submit(browser, path, [...form, old]);
+    expect([refused.status, textOf(refused)]).toEqual([409, expect.stringContaining('is now: auditor')]);
+    expect(textOf(refused)).toContain('The member was changed since you opened the page.');
+    expect(refused.text).toContain('value="admin" checked');
+    expect((await submit(browser, path, form)).status).toBe(409);
+    const current = await shownState(account, member.id);
+    expect(refused.text).toContain(`name="updated_at" value="${current[1]}"`);
+    // Suspending takes rights away: no page is too old for that. Activating gives them back.
+    expect((await submit(browser, `${path}/status`, [['status', 'suspended'], old])).status).toBe(303);
+    const late = await submit(browser, `${path}/status`, [['status', 'active'], old]);
+    expect([late.status, textOf(late)]).toEqual([409, expect.stringContaining('since you opened the page')]);
+    const { body } = await account.must(200, 'GET', `/v1/members/${member.id}`);
+    expect([body.role, body.status]).toEqual(['auditor', 'suspended']);
+    expect(where(await submit(browser, path, [...form, await shownState(account, member.id)]))).toEqual([303, path]);
   });
 
   it('suspends, activates and removes after the name was typed', async () => {
@@ -217,7 +243,7 @@ describe('the page of a member', () => {
     expect(where(await submit(browser, `${path}/status`, [['status', 'suspended']]))).toEqual([303, path]);
     expect((await member.browser.get('/console/me')).status).toBe(302);
     expect(textOf(await browser.get(path))).toContain('Activate');
-    await submit(browser, `${path}/status`, [['status', 'active']]);
+    await submit(browser, `${path}/status`, [['status', 'active'], await shownState(account, member.id)]);
     expect((await member.browser.signIn()).status).toBe(201);
     const wrong = await submit(browser, `${path}/remove`, [['confirm', 'Ada']]);
     expect([wrong.status, textOf(wrong)]).toEqual([400, expect.stringContaining('is neither the name nor the e-mail')]);
@@ -231,14 +257,14 @@ describe('the page of a member', () => {
   });
 
   it('says in words that the last owner stays', async () => {
-    const { browser, id } = await scene();
+    const { account, browser, id } = await scene();
     const path = `/console/members/${id}`;
     expect((await browser.get(path)).text).not.toContain(`${path}/remove`);
     for (const [at, field] of [
       ['', ['role', 'admin']],
       ['/status', ['status', 'suspended']],
     ] as const) {
-      const answer = await submit(browser, path + at, [[...field]]);
+      const answer = await submit(browser, path + at, [[...field], await shownState(account, id)]);
       expect([answer.status, textOf(answer)]).toEqual([
         409,
         expect.stringContaining('Make another member an owner first'),
@@ -254,7 +280,7 @@ describe('the page of a member', () => {
     expect(page.text).not.toContain(`action="${path}`);
     expect(textOf(page)).toContain('Only an owner can change');
     const refused = [
-      await submit(browser, path, [['name', 'Mine']]),
+      await submit(browser, path, [['name', 'Mine'], await shownState(account, owner.id)]),
       await submit(browser, `${path}/status`, [['status', 'suspended']]),
     ];
     for (const answer of refused) expect(answer.status).toBe(403);

@@ -395,6 +395,32 @@ describe('a rule from a request', () => {
     expect((await agent.request({ scope: { ...SCOPE, to: ['a'] } })).status).toBe('pending');
   });
 
+  it('from one without limits is saved only by those who accept that it approves any limits', async () => {
+    const { account, browser, agent } = await makeScene();
+    const { id } = await agent.request();
+    const page = await browser.get(`${NEW}?permission=${id}`);
+    expect(page.text).toMatch(/<p class="notice waiting">The request has no limits[\s\S]*whatever the limits are/);
+    expect(plain(page)).toMatch(/Approves email.send on mailbox:support by Mailer, whatever the limits are\./);
+    const fields = withFields(await fieldsOf(page), { do: 'save' });
+    const refused = await send(browser, NEW, fields);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(/aria-describedby="any-limits-fault"[\s\S]*id="any-limits-fault">check this/);
+    expect(await policiesOf(account)).toEqual([]);
+    const row = { condition_key: ['amount'], condition_operator: ['max'], condition_value: ['5'] };
+    expect((await send(browser, NEW, withFields(fields, { ...row, approve: [] }))).status).toBe(303);
+    expect((await send(browser, NEW, withFields(fields, { any_limits: 'on' }))).status).toBe(303);
+    const conditions = (await policiesOf(account)).map(({ conditions }) => conditions);
+    expect(conditions).toEqual(expect.arrayContaining([{}, { amount: { max: 5 } }]));
+    // Also who removes the conditions of a rule from limits.
+    const limited = await fill(
+      browser,
+      { condition_value: [], condition_key: [], keep: [] },
+      'save',
+      `${NEW}?permission=${(await agent.request(ASKED)).id}`,
+    );
+    expect([limited.status, plain(limited)]).toEqual([400, expect.stringContaining('check this, or write conditions')]);
+  });
+
   it('does not approve the request if that was not checked', async () => {
     const { account, browser, agent } = await makeScene();
     const { id } = await agent.request(ASKED);
@@ -514,7 +540,10 @@ describe('the page of a policy', () => {
     world.advance(1);
     const refused = await send(browser, path, withFields(fields, { name: 'Mine', do: 'save' }));
     expect(refused.status).toBe(409);
-    expect(plain(refused)).toContain('This policy was changed after you opened it.');
+    expect(plain(refused)).toContain('The policy was changed since you opened the page.');
+    for (const now of [SMALL.name, 'as the sentence at the top says']) {
+      expect(plain(refused)).toContain(`is now: ${now}`);
+    }
     expect((await account.must(200, 'GET', `/v1/policies/${id}`)).body).toMatchObject({ name: SMALL.name });
     // Trying it in between does not hide the change.
     const tried = await send(browser, path, withFields(fields, { name: 'Mine', do: 'try' }));

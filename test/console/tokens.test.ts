@@ -8,6 +8,7 @@ import { awaitWindow } from '../support/limiter';
 import { makeMember, type TestMember } from '../support/members';
 import { orderMove, settleMoves } from '../support/moves';
 import { countRows, dumpTables } from '../support/tables';
+import { makeWebhook } from '../support/webhooks';
 import { type Answer, type Json, ORIGIN, type TestAccount, World } from '../support/world';
 
 const MINUTE = 60_000;
@@ -137,6 +138,22 @@ describe('a sign-in with a user token', () => {
   });
 });
 
+/** An account with something of each kind, and their ids. */
+async function makeSecrets() {
+  const account = await new World().account();
+  const member = await makeMember(account, 'admin', 'secret@example.com');
+  const agent = await account.agent({ name: 'Secret agent', owner_id: member.id });
+  const perm = await agent.request({ preview: { title: 'Secret request' } });
+  const { body: policy } = await account.must(201, 'POST', '/v1/policies', {
+    ...{ name: 'Secret policy', effect: 'review', actions: ['never.*'], resources: ['*'] },
+  });
+  const webhook = await makeWebhook(account, { description: 'Secret webhook' });
+  const ids: Record<string, string> = {
+    ...{ member: member.id, agent: agent.id, perm: perm.id, policy: policy.id, webhook: webhook.id },
+  };
+  return { account, agent, ids };
+}
+
 describe('a session of a user token', () => {
   it('may do only what the token may do, which no page or change exceeds', async () => {
     const account = await new World().account({ name: 'Secret Ltd' });
@@ -168,6 +185,73 @@ describe('a session of a user token', () => {
     }
     expect(await countRows(env.DB)).toEqual(before);
     expect(place(await browser.submit('/console/sign-out'))).toEqual([303, '/console/sign-in']);
+  });
+
+  it.each([
+    ['permissions:decide', '/console/permissions/:perm/decide', { decision: 'nonsense' }],
+    ['permissions:decide', '/console/permissions/:perm/statement', { decision: 'nonsense' }],
+    ['permissions:decide', '/console/permissions/:perm/revoke', {}],
+    ['permissions:decide', '/console/deny', { id: ':perm' }],
+    ['agents:write', '/console/agents/:agent', { name: '' }],
+    ['agents:write', '/console/agents/:agent/delete', {}],
+    ['agents:write', '/console/agents/:agent/rotate-key', {}],
+    ['policies:write', '/console/policies/:policy', { do: 'add' }],
+    ['policies:write', '/console/policies/new', { do: 'try' }],
+    ['webhooks:write', '/console/webhooks/:webhook/edit', {}],
+    ['webhooks:write', '/console/webhooks/:webhook/test', {}],
+    ['account:write', '/console/members/:member', { name: '' }],
+    ['account:write', '/console/members/:member/status', {}],
+    ['audit:export', '/console/audit/export', { format: 'nonsense' }],
+    ['audit:read', '/console/audit/members/:member', null],
+  ])('with only %s sees no page in the answer of %s', async (scope, pattern, fields) => {
+    const { account, ids } = await makeSecrets();
+    const { browser } = await enterWithNew(account, { scopes: [scope] });
+    const fill = (text: string) => text.replace(/:(\w+)/g, (all, name) => ids[name] ?? all);
+    const sent = fields && Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, fill(value)]));
+    const answer = sent ? await browser.submit(fill(pattern), sent) : await browser.get(fill(pattern));
+    expect(answer.status).toBe(403);
+    expect(answer.text).toMatch(/lacks the scope (permissions|agents|policies|webhooks|account|audit):read\./);
+    expect(answer.text).not.toContain('Secret');
+  });
+
+  it('names all scopes that it lacks', async () => {
+    const account = await new World().account();
+    const { browser } = await enterWithNew(account, { scopes: ['agents:read'] });
+    const { body } = await browser.submit('/console/deny', {}, 'application/json');
+    expect(body.detail).toContain(
+      'lacks the scopes permissions:read and permissions:decide. Sign in with one that has them',
+    );
+  });
+
+  it('sees no member where it changes an agent, and leaves the owner as it is', async () => {
+    const { account, ids } = await makeSecrets();
+    const { browser } = await enterWithNew(account, { scopes: ['agents:read', 'agents:write'] });
+    const path = `/console/agents/${ids.agent}`;
+    const page = await browser.get(path);
+    expect([page.status, page.text.includes('Keep as it is')]).toEqual([200, true]);
+    const form = await browser.get('/console/agents/new');
+    expect([form.status, form.text.includes('owner_id')]).toEqual([200, false]);
+    for (const { text } of [page, form]) expect(text).not.toContain('secret@example.com');
+    const agent = async () => (await account.must(200, 'GET', `/v1/agents/${ids.agent}`)).body;
+    const { owner_id, updated_at } = await agent();
+    expect((await browser.submit(path, { name: 'Renamed', owner_id: owner_id ?? '', updated_at })).status).toBe(303);
+    expect(await agent()).toMatchObject({ name: 'Renamed', owner_id });
+    expect((await browser.submit('/console/agents', { name: 'New' })).status).toBe(201);
+  });
+
+  it('sees only the ids of past requests, and of the agents that ask', async () => {
+    const { account, agent, ids } = await makeSecrets();
+    await account.must(200, 'POST', `/v1/permissions/${ids.perm}/deny`, {});
+    const writer = await enterWithNew(account, { scopes: ['policies:read', 'policies:write'] });
+    const draft = { name: 'Mail', effect: 'approve', actions: '*', resources: '*', priority: '0', do: 'try' };
+    const tried = await writer.browser.submit('/console/policies/new', draft);
+    expect([tried.status, tried.text.includes(`<code>${ids.perm}`)]).toEqual([200, true]);
+    await agent.request();
+    const reader = await enterWithNew(account, { scopes: ['permissions:read'] });
+    const inbox = await reader.browser.get('/console');
+    expect(inbox.text).toContain(ids.agent);
+    expect(inbox.text).not.toContain('Secret agent');
+    expect(tried.text).not.toMatch(/Secret (agent|request)/);
   });
 
   it('has the scopes of the token that the role has now', async () => {

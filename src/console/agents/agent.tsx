@@ -50,7 +50,7 @@ export async function sendAgent(c: AgentContext, refused?: RefusedForm): Promise
     getAgentStatistics(context, { id, period }),
     loadNames(context, ['people']),
     scopes.includes('permissions:read') ? listPermissions(context, { agent_id: id, limit: RECENT }) : null,
-    mayChange ? loadOwners(context) : [],
+    mayChange ? loadOwners(context) : null,
   ]);
   return sendPage(
     c,

@@ -1,11 +1,15 @@
 import { deleteAgent } from '../../agents/delete';
 import { AgentUpdate, updateAgent } from '../../agents/update';
-import { invalidRequest, Problem } from '../../errors';
+import { invalidRequest } from '../../errors';
 import { pathId } from '../../http/path-id';
 import { readForm, refusalOf, validate } from '../frame/form';
+import { requireUnchanged } from '../frame/shown-state';
 import { visibleText } from '../parts/text';
 import type { ConsoleContext } from '../session/access';
 import { type AgentContext, requireAgent, sendAgent } from './agent';
+
+/** The owner as it is now, whose name is among the facts of the page. */
+const OWNER_AT_TOP = 'the one at the top of the page';
 
 /** Changes what the form says differently about an agent, unless somebody changed the agent since the form was shown. */
 export async function editAgent(c: AgentContext): Promise<Response> {
@@ -16,12 +20,7 @@ export async function editAgent(c: AgentContext): Promise<Response> {
   if (differing.length > 0) {
     const fields = Object.fromEntries(differing.map(([field]) => [field, form.text(field)]));
     try {
-      if (form.text('updated_at') !== updated_at) {
-        throw new Problem(
-          'conflict',
-          'The agent was changed since you opened the page. Check your changes and save again.',
-        );
-      }
+      requireUnchanged('agent', form, updated_at, { name, description, owner_id: OWNER_AT_TOP }, fields);
       await updateAgent(c.var.signedIn.context, { id, ...validate(AgentUpdate(), fields) });
     } catch (error) {
       return sendAgent(c, { form: 'edit', refusal: refusalOf(error), typed: form.typed });

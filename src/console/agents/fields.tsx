@@ -13,8 +13,9 @@ export interface Owner {
 /** An account has at most 1,000 members. */
 const MAX_MEMBERS = 1_000;
 
-/** Loads the members who may own an agent, by name. */
-export async function loadOwners(context: UserContext): Promise<Owner[]> {
+/** Loads the members who may own an agent, by name; null for callers who may not read who the members are. */
+export async function loadOwners(context: UserContext): Promise<Owner[] | null> {
+  if (!context.principal.scopes.includes('account:read')) return null;
   const { data } = await listMembers(context, { status: 'active', limit: MAX_MEMBERS });
   return data
     .map(({ id, name, email }) => ({ id, name: visibleText(name ?? email ?? id) }))
@@ -23,7 +24,8 @@ export async function loadOwners(context: UserContext): Promise<Owner[]> {
 
 interface AgentFieldsProps {
   typed: Typed;
-  owners: Owner[];
+  /** Without them, the owner is not asked for. */
+  owners: Owner[] | null;
   refusal?: Refusal | undefined;
 }
 
@@ -48,14 +50,16 @@ export function AgentFields({ typed, owners, refusal }: AgentFieldsProps) {
           </textarea>
         )}
       </Field>
-      <SelectField
-        label="Owner"
-        name="owner_id"
-        value={typed.owner_id}
-        options={owners.map(({ id, name }) => [id, name] as const)}
-        hint="The member who is responsible for it. Review policies can keep owners from approving requests of their own agents."
-        refusal={refusal}
-      />
+      {owners && (
+        <SelectField
+          label="Owner"
+          name="owner_id"
+          value={typed.owner_id}
+          options={owners.map(({ id, name }) => [id, name] as const)}
+          hint="The member who is responsible for it. Review policies can keep owners from approving requests of their own agents."
+          refusal={refusal}
+        />
+      )}
     </>
   );
 }

@@ -2,6 +2,7 @@ import type { Agent } from '../../agents/agent';
 import { DAY, HOUR, SECOND } from '../../lib/time';
 import type { Refusal, Typed } from '../frame/form';
 import type { Names } from '../frame/names';
+import { ShownState } from '../frame/shown-state';
 import { Action, Form, SelectField, TextField } from '../parts/form';
 import { visibleText, Written } from '../parts/text';
 import { AgentFields, type Owner } from './fields';
@@ -25,7 +26,7 @@ export interface RefusedForm {
 interface ManageProps {
   agent: Agent;
   names: Names;
-  owners: Owner[];
+  owners: Owner[] | null;
   refused: RefusedForm | undefined;
 }
 
@@ -53,7 +54,7 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
       <details open={edit !== undefined}>
         <summary>Edit name, description and owner</summary>
         <Form action={path} refusal={edit?.refusal}>
-          <input type="hidden" name="updated_at" value={agent.updated_at} />
+          <ShownState updatedAt={agent.updated_at} />
           <AgentFields {...editProps(agent, names, owners)} {...edit} />
           <p class="actions">
             <button type="submit">Save</button>
@@ -107,12 +108,17 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
   );
 }
 
-/** What the form shows before somebody types. An owner who is no longer active stays until another one is chosen. */
-function editProps({ name, description = '', owner_id }: Agent, names: Names, owners: Owner[]) {
+/**
+ * What the form shows before somebody types. An owner who is no longer active stays until another one is chosen. Those who may
+ * not read who the members are cannot choose another one.
+ */
+function editProps({ name, description = '', owner_id }: Agent, names: Names, owners: Owner[] | null) {
   const present = owner_id ?? '';
-  const presentName = present === '' ? 'Nobody' : `${visibleText(names.get(present) ?? present)} (not active)`;
+  const isOffered = owners?.some(({ id }) => id === present);
+  const inactive = present === '' ? 'Nobody' : `${visibleText(names.get(present) ?? present)} (not active)`;
+  const presentName = owners ? inactive : 'Keep as it is';
   return {
     typed: { name, description, owner_id: present },
-    owners: owners.some(({ id }) => id === present) ? owners : [{ id: present, name: presentName }, ...owners],
+    owners: isOffered ? owners : [{ id: present, name: presentName }, ...(owners ?? [])],
   };
 }

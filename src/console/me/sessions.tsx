@@ -7,7 +7,7 @@ import { Device } from '../parts/device';
 import { Action } from '../parts/form';
 import { Written } from '../parts/text';
 import { Time, TimeSince } from '../parts/time';
-import { type ConsoleContext, requireScope } from '../session/access';
+import { type ConsoleContext, requireScopes } from '../session/access';
 import { clearSessionCookie } from '../session/session';
 
 interface SessionsProps {
@@ -49,7 +49,7 @@ export function Sessions({ sessions, current, now }: SessionsProps) {
 
 /** Ends one of the caller's sessions. */
 export async function endOwnSession(c: ConsoleContext): Promise<Response> {
-  requireScope(c.var.signedIn.context.principal, 'account:read');
+  requireScopes(c.var.signedIn.context.principal, 'account:read');
   const id = parseId('sess', c.req.param('id') ?? '');
   if (!id) throw notFound('session');
   await endSession(c.var.signedIn.context, { id });

@@ -7,7 +7,7 @@ import { Badge } from '../parts/badge';
 import { Action } from '../parts/form';
 import { Written } from '../parts/text';
 import { Time, TimeSince } from '../parts/time';
-import { type ConsoleContext, requireScope } from '../session/access';
+import { type ConsoleContext, requireScopes } from '../session/access';
 
 interface TokensProps {
   tokens: readonly UserToken[];
@@ -73,7 +73,7 @@ export function Tokens({ tokens, now, principal }: TokensProps) {
 /** Deletes one of the caller's user tokens. */
 export async function deleteOwnToken(c: ConsoleContext): Promise<Response> {
   const { principal } = c.var.signedIn.context;
-  if (principal.token !== null) requireScope(principal, 'account:write');
+  if (principal.token !== null) requireScopes(principal, 'account:write');
   const id = parseId('utok', c.req.param('id') ?? '');
   if (!id) throw notFound('user token');
   await deleteUserToken(c.var.signedIn.context, { id });

@@ -2,14 +2,19 @@ import { type MemberRow, type memberInPath, requireMember } from '../../accounts
 import { removeMember } from '../../accounts/members/remove';
 import { MemberUpdate, updateMember } from '../../accounts/members/update';
 import { invalidRequest } from '../../errors';
+import { formatTime } from '../../lib/time';
 import { type Form, readForm, refusalOf, validate } from '../frame/form';
+import { requireUnchanged } from '../frame/shown-state';
 import type { ConsoleContext } from '../session/access';
 import { sendMember } from './member';
 import type { RefusedForm } from './member-forms';
 
 type MemberContext = ConsoleContext<Awaited<ReturnType<typeof memberInPath>>>;
 
-/** Changes the name and the role of a member. What stays as it is does not count as changed. */
+/**
+ * Changes the name and the role of a member. What stays as it is does not count as changed. An old form does not bring back
+ * a role that was taken away meanwhile.
+ */
 export async function changeMember(c: MemberContext): Promise<Response> {
   return changeAs(c, 'change', async (member, form) => {
     const name = form.text('name').trim();
@@ -19,14 +24,17 @@ export async function changeMember(c: MemberContext): Promise<Response> {
       ...(form.has('role') && role !== member.role && { role }),
     };
     if (Object.keys(fields).length === 0) return;
+    const present = { name: member.name ?? '', role: member.role };
+    requireUnchanged('member', form, formatTime(member.updatedAt), present, fields);
     await updateMember(c.var.signedIn.context, { member, ...validate(MemberUpdate(), fields) });
   });
 }
 
-/** Suspends a member, or makes a suspended one active again. */
+/** Suspends a member, or makes a suspended one active again: the latter not from an old page. */
 export async function changeStatus(c: MemberContext): Promise<Response> {
   return changeAs(c, 'status', async (member, form) => {
     const { status } = validate(MemberUpdate(), { status: form.text('status') });
+    if (status === 'active') requireUnchanged('member', form, formatTime(member.updatedAt), {}, {});
     await updateMember(c.var.signedIn.context, { member, status });
   });
 }

@@ -1,5 +1,6 @@
 import { grantableRoles, hasRankOver, type Member } from '../../accounts/members/member';
 import type { Refusal, Typed } from '../frame/form';
+import { ShownState } from '../frame/shown-state';
 import { Form, TextField } from '../parts/form';
 import { Written } from '../parts/text';
 import type { SignedIn } from '../session/access';
@@ -35,7 +36,7 @@ interface MemberFormsProps {
 
 /** The forms that change a member. */
 export function MemberForms({ member, principal, shown, refused }: MemberFormsProps) {
-  const { id, status } = member;
+  const { id } = member;
   const path = `/console/members/${id}`;
   const refusalAt = (form: RefusedForm['form']) => (refused?.form === form ? refused.refusal : undefined);
   const change = refusalAt('change');
@@ -56,6 +57,7 @@ export function MemberForms({ member, principal, shown, refused }: MemberFormsPr
       <section class="card" aria-labelledby="change-title">
         <h2 id="change-title">Name and role</h2>
         <Form action={path} refusal={change}>
+          <ShownState updatedAt={member.updated_at} />
           <TextField
             label="Name"
             name="name"
@@ -70,7 +72,7 @@ export function MemberForms({ member, principal, shown, refused }: MemberFormsPr
           </div>
         </Form>
       </section>
-      {shown.includes('status') && <StatusForm path={path} status={status} refusal={refusalAt('status')} />}
+      {shown.includes('status') && <StatusForm path={path} member={member} refusal={refusalAt('status')} />}
       {shown.includes('removal') && (
         <RemovalForm path={path} member={member} refusal={refusalAt('removal')} typed={refused?.typed} />
       )}
@@ -81,12 +83,12 @@ export function MemberForms({ member, principal, shown, refused }: MemberFormsPr
 
 interface StatusFormProps {
   path: string;
-  status: Member['status'];
+  member: Member;
   refusal: Refusal | undefined;
 }
 
-function StatusForm({ path, status, refusal }: StatusFormProps) {
-  const isSuspended = status === 'suspended';
+function StatusForm({ path, member, refusal }: StatusFormProps) {
+  const isSuspended = member.status === 'suspended';
   return (
     <section class="card" aria-labelledby="status-title">
       <h2 id="status-title">{isSuspended ? 'Suspended' : 'Suspend'}</h2>
@@ -96,6 +98,7 @@ function StatusForm({ path, status, refusal }: StatusFormProps) {
           : 'Takes away their access until somebody gives it back. Their sessions and user tokens end at once, for good.'}
       </p>
       <Form action={`${path}/status`} refusal={refusal}>
+        <ShownState updatedAt={member.updated_at} />
         <input type="hidden" name="status" value={isSuspended ? 'active' : 'suspended'} />
         <div class="actions">
           <button type="submit" class={isSuspended ? undefined : 'danger'}>

@@ -170,7 +170,7 @@ export async function sendCard(
                 <DecisionForm
                   {...{ row, standing, mayDecide, principal, names, ...refused }}
                   hasPasskey={(loaded.passkeys ?? []).length > 0}
-                  mayMakeRule={principal.scopes.includes('policies:write')}
+                  mayMakeRule={maySeePolicies && principal.scopes.includes('policies:write')}
                 />
               ) : (
                 <Outcome

@@ -40,6 +40,8 @@ export interface EditorContents {
   /** The ids of the members who may decide. */
   deciders: string[];
   replay: DetailedReplay | null;
+  /** Whether the caller may see what was asked for in past requests. */
+  mayReadRequests: boolean;
 }
 
 /**
@@ -50,14 +52,15 @@ export async function loadEditor(
   context: UserContext,
   { draft, days = DEFAULT_DAYS }: Pick<Edited, 'draft' | 'days'> = {},
 ): Promise<EditorContents> {
-  const mayList = context.principal.scopes.includes('account:read');
+  const { scopes } = context.principal;
+  const mayList = scopes.includes('account:read');
   const [names, members, replay] = await Promise.all([
     loadNames(context, ['people', 'agents']),
     mayList ? listMembers(context, { status: 'active', limit: MAX_MEMBERS }) : null,
     draft ? replayRequests(context, { policy: draft, days }) : null,
   ]);
   const deciders = (members?.data ?? []).filter(({ role }) => mayDecide(role)).map(({ id }) => id);
-  return { names, deciders, replay };
+  return { names, deciders, replay, mayReadRequests: scopes.includes('permissions:read') };
 }
 
 /** A context whose functions read in one round trip. */
@@ -78,7 +81,7 @@ interface EditorProps {
 /** The form of a policy, with a trial on past requests before it is saved. */
 export function Editor({ edited, contents, action, isNew, children }: EditorProps) {
   const { values, refusal, draft, days = DEFAULT_DAYS, hasNewRow = false } = edited;
-  const { names, deciders, replay } = contents;
+  const { names, deciders, replay, mayReadRequests } = contents;
   return (
     <PostForm action={action} refusal={refusal} class="policy">
       {/* The first button is the one that Enter presses: in a field, Enter must not save. */}
@@ -93,7 +96,7 @@ export function Editor({ edited, contents, action, isNew, children }: EditorProp
         {draft && <PolicySentence policy={draft} names={names} />}
         {children}
         {replay ? (
-          <ReplayResult replay={replay} days={days} names={names} />
+          <ReplayResult {...{ replay, days, names, mayReadRequests }} />
         ) : (
           <p class="soft">
             See what this policy would have done with past requests. Trying it saves nothing and decides nothing.

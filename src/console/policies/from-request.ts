@@ -5,7 +5,8 @@ import { EMPTY_POLICY, type ShownPolicy } from './values';
 const MAX_NAME_LENGTH = 255;
 
 /**
- * A policy that would approve exactly this request, and lower numbers in its limits.
+ * A policy that would approve exactly this request, and lower numbers in its limits. If the request has no limits, it would
+ * approve requests with any: see {@link ignoresLimits}.
  *
  * The resource stays empty if it has a `*`: in a policy that would stand for any text, and an agent could have asked for it
  * on purpose.
@@ -29,6 +30,11 @@ export function policyFromRequest(request: PermissionRow): ShownPolicy {
 /** Whether a pattern of the request's resource would match more than it. */
 export function hasWildcard({ resource }: Pick<PermissionRow, 'resource'>): boolean {
   return resource.includes('*');
+}
+
+/** Whether a policy approves requests whatever their limits are. */
+export function ignoresLimits({ effect, conditions }: Pick<ShownPolicy, 'effect' | 'conditions'>): boolean {
+  return effect === 'approve' && Object.keys(conditions).length === 0;
 }
 
 /** A number may be lower; everything else has to be the same. */

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
-import { notFound, Problem } from '../../errors';
+import { invalidRequest, notFound, Problem } from '../../errors';
 import type { RequestContext } from '../../http/context';
 import { parseId } from '../../lib/typeid';
 import { type Decision, decidePermission } from '../../permissions/decide';
@@ -17,7 +17,7 @@ import { sendPage } from '../frame/page';
 import type { ConsoleContext } from '../session/access';
 import { draftOf } from './draft';
 import { batched, type Edited, Editor, loadEditor, readDays } from './editor';
-import { hasWildcard, policyFromRequest } from './from-request';
+import { hasWildcard, ignoresLimits, policyFromRequest } from './from-request';
 import { type Prospect, RequestNotice, RequestOptions, type SourceRequest } from './request-options';
 import { EMPTY_POLICY, readValues, valuesOf } from './values';
 
@@ -53,11 +53,19 @@ export async function makePolicy(c: NewPolicyContext): Promise<Response> {
   const form = await readForm(c);
   const request = requestOf(c, form.text('permission'));
   const values = readValues(form);
-  const edited = { values, days: readDays(form), approves: form.has('approve') };
+  const edited = {
+    values,
+    days: readDays(form),
+    approves: form.has('approve'),
+    acceptsAnyLimits: form.has('any_limits'),
+  };
   if (form.text('do') === 'add') return sendEditor(c, request, { ...edited, hasNewRow: true });
   try {
     const draft = draftOf(values);
     if (form.text('do') !== 'save') return await sendEditor(c, request, { ...edited, draft });
+    if (request && !form.has('any_limits') && ignoresLimits(draft)) {
+      throw invalidRequest([{ path: 'body.any_limits', message: 'check this, or write conditions on the limits' }]);
+    }
     const isApproval = edited.approves && request !== null;
     if (isApproval && !context.principal.scopes.includes('permissions:decide')) {
       throw new Problem('insufficient_scope', 'Your session may not approve requests. Save the policy alone.');
@@ -98,10 +106,10 @@ async function approve(c: NewPolicyContext, policy: string): Promise<string> {
 async function sendEditor(
   c: NewPolicyContext,
   request: SourceRequest | null,
-  edited: Edited & { approves?: boolean },
+  edited: Edited & { approves?: boolean; acceptsAnyLimits?: boolean },
 ): Promise<Response> {
   const context = batched(c.var.signedIn.context);
-  const { draft, approves = false, refusal } = edited;
+  const { draft, approves = false, acceptsAnyLimits = false, refusal } = edited;
   const account = sql<number>`${context.principal.account.number}`;
   const [contents, [policies]] = await Promise.all([
     loadEditor(context, edited),
@@ -116,7 +124,7 @@ async function sendEditor(
       <>
         {request && <RequestNotice request={request} />}
         <Editor {...{ edited, contents }} action="/console/policies/new" isNew>
-          {request && <RequestOptions {...{ request, prospect, approves }} />}
+          {request && <RequestOptions {...{ request, prospect, approves, acceptsAnyLimits, refusal }} />}
         </Editor>
       </>
     ),

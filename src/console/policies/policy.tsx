@@ -6,6 +6,7 @@ import { type Policy, type PolicyRow, presentPolicy } from '../../permissions/po
 import { type policyInPath, updatePolicy } from '../../permissions/policies/update';
 import { readForm, refusalOf } from '../frame/form';
 import { sendPage } from '../frame/page';
+import { requireUnchanged, ShownState } from '../frame/shown-state';
 import { Badge } from '../parts/badge';
 import { Action } from '../parts/form';
 import { Facts } from '../parts/list';
@@ -17,6 +18,9 @@ import { batched, type Edited, Editor, loadEditor, readDays } from './editor';
 import { PolicySentence } from './sentence';
 import { readValues, valuesOf } from './values';
 
+/** What the sentence at the top of the page says better than a few words. */
+const AT_TOP = 'as the sentence at the top says';
+
 type PolicyContext = ConsoleContext<Awaited<ReturnType<typeof policyInPath>>>;
 
 /** Shows a policy: as a form to those who may change it, in words to others. */
@@ -27,28 +31,24 @@ export function showPolicy(c: PolicyContext): Promise<Response> {
 /** Adds a row, tries the changed policy on past requests, or saves what was changed. */
 export async function changePolicy(c: PolicyContext): Promise<Response> {
   const row = requirePolicy(c);
+  const policy = presentPolicy(row);
   const form = await readForm(c);
   const values = readValues(form);
-  const version = form.text('version');
-  const edited = { values, days: readDays(form), version };
+  const shown = form.text('updated_at');
+  const edited = { values, days: readDays(form), shown };
   if (form.text('do') === 'add') return sendPolicy(c, { ...edited, hasNewRow: true });
   try {
     const draft = draftOf(values);
     if (form.text('do') !== 'save') return await sendPolicy(c, { ...edited, draft });
-    const changes = changesOf(presentPolicy(row), draft);
-    if (version !== String(row.updatedAt)) {
-      throw new Problem(
-        'conflict',
-        'This policy was changed after you opened it. Save again to overwrite that, or cancel.',
-      );
-    }
+    const changes = changesOf(policy, draft);
+    requireUnchanged('policy', form, policy.updated_at, inWords(policy), changes);
     if (Object.keys(changes).length > 0) await updatePolicy(c.var.signedIn.context, { policy: row, ...changes });
     return c.redirect(`/console/policies#${row.id}`, 303);
   } catch (error) {
     const refusal = refusalOf(error);
     // Who has read that somebody else changed it may overwrite that.
     const isConflict = error instanceof Problem && error.code === 'conflict';
-    return sendPolicy(c, { ...edited, refusal, ...(isConflict && { version: String(row.updatedAt) }) });
+    return sendPolicy(c, { ...edited, refusal, ...(isConflict && { shown: policy.updated_at }) });
   }
 }
 
@@ -59,6 +59,16 @@ function changesOf(policy: Policy, draft: PolicyDraft): Partial<PolicyDraft> {
   return Object.fromEntries(
     Object.entries(fields).filter(([name, value]) => !equalJson(value as Json, stored[name] as Json)),
   );
+}
+
+/** The fields of a policy as they are now, in words. The sentence at the top of the page says the others. */
+function inWords({ name, effect, actions, resources, priority, reason, ...policy }: Policy) {
+  return {
+    ...{ name, effect, priority: String(priority), reason: reason ?? '' },
+    ...{ actions: actions.join(', '), resources: resources.join(', ') },
+    ...{ token_ttl: String(policy.token_ttl ?? ''), max_uses: String(policy.max_uses ?? '') },
+    ...{ agent_ids: AT_TOP, conditions: AT_TOP },
+  };
 }
 
 /** Switches a policy on or off. */
@@ -89,13 +99,13 @@ function requirePolicy(c: PolicyContext): PolicyRow {
 }
 
 /** @param edited with the state of the policy that the member has seen, if it was not loaded just now */
-async function sendPolicy(c: PolicyContext, edited: Edited & { version?: string }): Promise<Response> {
+async function sendPolicy(c: PolicyContext, edited: Edited & { shown?: string }): Promise<Response> {
   const row = requirePolicy(c);
-  const { version = String(row.updatedAt) } = edited;
   const { context } = c.var.signedIn;
   const contents = await loadEditor(batched(context), edited);
   const mayWrite = context.principal.scopes.includes('policies:write');
   const policy = presentPolicy(row);
+  const { shown = policy.updated_at } = edited;
   const path = `/console/policies/${policy.id}`;
   const page = {
     title: policy.name,
@@ -123,7 +133,7 @@ async function sendPolicy(c: PolicyContext, edited: Edited & { version?: string 
         {mayWrite ? (
           <>
             <Editor edited={edited} contents={contents} action={path} isNew={false}>
-              <input type="hidden" name="version" value={version} />
+              <ShownState updatedAt={shown} />
             </Editor>
             <Deletion path={path} />
           </>

@@ -1,4 +1,5 @@
 import { formatTime } from '../../lib/time';
+import type { PermissionRow } from '../../permissions/permission';
 import { type DetailedReplay, MAX_LISTED } from '../../permissions/policies/replay';
 import type { Names } from '../frame/names';
 import { Badge } from '../parts/badge';
@@ -11,10 +12,12 @@ interface ReplayResultProps {
   replay: DetailedReplay;
   days: number;
   names: Names;
+  /** Whether the reader may see what was asked for; others see the ids of requests. */
+  mayReadRequests: boolean;
 }
 
 /** What a draft would have done with past requests, and where that differs from what was decided. */
-export function ReplayResult({ replay, days, names }: ReplayResultProps) {
+export function ReplayResult({ replay, days, names, mayReadRequests }: ReplayResultProps) {
   const { requests, complete, approve, deny, review, undecided, agrees, disagrees } = replay;
   if (requests === 0) return <p class="soft">There was no request in the last {days} days to try it on.</p>;
   const differing = `${disagrees.length}${disagrees.length === MAX_LISTED ? ' or more' : ''}`;
@@ -47,25 +50,14 @@ export function ReplayResult({ replay, days, names }: ReplayResultProps) {
           {rest > 0 && `, and ${rest} had no decision`}.
         </p>
       )}
-      {disagrees.length > 0 && <p class="hint">Links open on a new tab: what you typed stays here.</p>}
+      {disagrees.length > 0 && mayReadRequests && (
+        <p class="hint">Links open on a new tab: what you typed stays here.</p>
+      )}
       {disagrees.length > 0 && (
         <ul class="lines disagreements">
           {disagrees.map(({ request, was, wouldBe }) => (
             <li>
-              <span>
-                <a href={`/console/permissions/${request.id}`} target="_blank" rel="noopener">
-                  <RequestTitle title={request.title} otherwise={`${request.action} on ${request.resource}`} />
-                </a>
-                <small>
-                  <Named id={request.agentId} names={names} />, <Code text={request.action} />{' '}
-                  <Written
-                    text={limitTexts(request.scope)
-                      .map(([name, value]) => `${name} ${value}`)
-                      .join(', ')}
-                  />
-                  , <Time at={formatTime(request.createdAt)} />
-                </small>
-              </span>
+              {mayReadRequests ? <PastRequest request={request} names={names} /> : <Code text={request.id} />}
               <span>
                 was <Badge state={was} />, would be <Badge state={wouldBe === 'approve' ? 'approved' : 'denied'} />
               </span>
@@ -74,5 +66,21 @@ export function ReplayResult({ replay, days, names }: ReplayResultProps) {
         </ul>
       )}
     </>
+  );
+}
+
+function PastRequest({ request, names }: { request: PermissionRow; names: Names }) {
+  const { id, title, action, resource, agentId, scope, createdAt } = request;
+  const limits = limitTexts(scope).map(([name, value]) => `${name} ${value}`);
+  return (
+    <span>
+      <a href={`/console/permissions/${id}`} target="_blank" rel="noopener">
+        <RequestTitle title={title} otherwise={`${action} on ${resource}`} />
+      </a>
+      <small>
+        <Named id={agentId} names={names} />, <Code text={action} /> <Written text={limits.join(', ')} />,{' '}
+        <Time at={formatTime(createdAt)} />
+      </small>
+    </span>
   );
 }

@@ -1,8 +1,9 @@
 import type { ReviewedPermission } from '../../permissions/permission';
 import type { PolicyRow } from '../../permissions/policies/policy';
+import type { Refusal } from '../frame/form';
 import { CheckBox } from '../parts/form';
 import { RequestTitle } from '../parts/request-title';
-import { Written } from '../parts/text';
+import { Code, Written } from '../parts/text';
 import { hasWildcard } from './from-request';
 
 /** The request from which a policy is made. */
@@ -15,6 +16,7 @@ export interface SourceRequest {
 
 /** Says from which request the form was filled in. */
 export function RequestNotice({ request: { row } }: { request: SourceRequest }) {
+  const isLimited = hasLimits(row);
   return (
     <>
       <p>
@@ -22,8 +24,15 @@ export function RequestNotice({ request: { row } }: { request: SourceRequest }) 
         <a href={`/console/permissions/${row.id}`}>
           <RequestTitle title={row.title} otherwise={`${row.action} on ${row.resource}`} />
         </a>
-        : its action, resource and agent, and its limits with lower numbers too.
+        : its action, resource and agent{isLimited && ', and its limits with lower numbers too'}.
       </p>
+      {!isLimited && (
+        <p class="notice waiting">
+          The request has no limits, so the rule has no conditions: it approves <Code text={row.action} /> on “
+          <Written text={row.resource} />” <strong>whatever the limits are</strong>, for example any amount. Write
+          conditions to restrict it.
+        </p>
+      )}
       {hasWildcard(row) && (
         <p class="notice waiting">
           The agent asked for the resource “<Written text={row.resource} />
@@ -33,6 +42,10 @@ export function RequestNotice({ request: { row } }: { request: SourceRequest }) 
       )}
     </>
   );
+}
+
+function hasLimits({ scope }: ReviewedPermission): boolean {
+  return Object.keys(scope).length > 0;
 }
 
 /** Which policy would decide the same request, made once more, when the new policy is there. */
@@ -49,14 +62,30 @@ interface RequestOptionsProps {
   prospect: Prospect | null;
   /** Whether the box is checked. */
   approves: boolean;
+  /** Whether the box is checked that accepts an approval without conditions. */
+  acceptsAnyLimits: boolean;
+  refusal: Refusal | undefined;
 }
 
 /** What becomes of the request from which the policy is made, and of others like it. */
-export function RequestOptions({ request: { row, isPending, mayApprove }, prospect, approves }: RequestOptionsProps) {
+export function RequestOptions({ request, prospect, approves, acceptsAnyLimits, refusal }: RequestOptionsProps) {
+  const { row, isPending, mayApprove } = request;
+  const fault = refusal?.faults.get('any_limits');
   return (
     <>
       <input type="hidden" name="permission" value={row.id} />
       {prospect && <ProspectText {...prospect} />}
+      {(fault || acceptsAnyLimits || !hasLimits(row)) && (
+        <fieldset aria-describedby={fault && 'any-limits-fault'}>
+          <legend>May it approve requests with any limits?</legend>
+          <CheckBox label="Yes, whatever the limits are" name="any_limits" checked={acceptsAnyLimits} />
+          {fault && (
+            <p class="fault" id="any-limits-fault">
+              {fault}
+            </p>
+          )}
+        </fieldset>
+      )}
       {mayApprove && (
         <CheckBox label="Approve this request too, as it was asked for" name="approve" checked={approves} />
       )}

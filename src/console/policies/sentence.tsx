@@ -26,6 +26,7 @@ export function PolicySentence({ policy, names }: PolicySentenceProps) {
       {VERBS[effect]} {isAny(actions) ? 'every action' : list(actions.map((text) => <Code text={text} />))} on{' '}
       {isAny(resources) ? 'every resource' : list(resources.map((text) => <Code text={text} />))} by{' '}
       {agents === null ? 'every agent' : list(agents.map((id) => <Named id={id} names={names} />))}
+      {effect === 'approve' && conditions.length === 0 && ', whatever the limits are'}
       {conditions.length > 0 && ', if '}
       {list(
         conditions.map(([key, condition]) => (

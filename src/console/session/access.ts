@@ -64,14 +64,14 @@ export const consoleRoute = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 /**
- * Admits people who are signed in and have the scope, by their role and the user token with which they signed in, if it was
+ * Admits people who are signed in and have the scopes, by their role and the user token with which they signed in, if it was
  * one. Sets `c.var.signedIn`. A page sends everybody else to the sign-in page; a change is refused, also without the CSRF
  * token of the session.
- * @param scope null for pages that everybody may use who is signed in
+ * @param scopes all of which are needed; null for pages that everybody may use who is signed in
  * @param preload makes queries that run in the same round trip as the authentication
  */
 export function consoleAccess<Q extends NamedQueries>(
-  scope: Scope | null,
+  scopes: Scope | readonly Scope[] | null,
   preload?: Preload<Q>,
 ): MiddlewareHandler<ConsoleEnv<Q>> {
   return createMiddleware<ConsoleEnv<Q>>(async (c, next) => {
@@ -112,7 +112,7 @@ export function consoleAccess<Q extends NamedQueries>(
     const requireSession = async () => {
       const again = await authenticate();
       if (!again) throw sessionEnded();
-      requireScope(again.principal, scope);
+      requireScopes(again.principal, scopes);
       return again;
     };
     c.set('authenticateAgain', async () => {
@@ -120,7 +120,7 @@ export function consoleAccess<Q extends NamedQueries>(
     });
     c.set('loaded', loaded);
     c.set('reload', async () => (await requireSession()).loaded);
-    requireScope(principal, scope);
+    requireScopes(principal, scopes);
     return next();
   });
 }
@@ -137,16 +137,20 @@ export function requirePerson({ context: { principal } }: SignedIn): MemberRef {
   );
 }
 
-/** @throws Problem `insufficient_scope`, which says who could give the caller the scope */
-export function requireScope({ member, token, scopes }: UserPrincipal, scope: Scope | null): void {
-  if (scope === null || scopes.includes(scope)) return;
+/** @throws Problem `insufficient_scope`, which says who could give the caller the scopes */
+export function requireScopes({ member, token, scopes }: UserPrincipal, needed: Scope | readonly Scope[] | null): void {
+  const all = [needed ?? []].flat();
+  const missing = all.filter((scope) => !scopes.includes(scope));
+  if (missing.length === 0) return;
   if (token !== null || !member) {
+    const what = missing.length === 1 ? 'scope' : 'scopes';
     throw new Problem(
       'insufficient_scope',
-      `The user token with which you signed in lacks the scope ${scope}. Sign in with one that has it, or with a passkey.`,
+      `The user token with which you signed in lacks the ${what} ${missing.join(' and ')}. Sign in with one that has ${missing.length === 1 ? 'it' : 'them'}, or with a passkey.`,
     );
   }
-  const roles = (Object.keys(ROLE_SCOPES) as MemberRole[]).filter((role) => ROLE_SCOPES[role].includes(scope));
+  const hasAll = (role: MemberRole) => all.every((scope) => ROLE_SCOPES[role].includes(scope));
+  const roles = (Object.keys(ROLE_SCOPES) as MemberRole[]).filter(hasAll);
   throw new Problem(
     'insufficient_scope',
     `Your role is ${member.role}. This needs one of the roles ${roles.join(', ')}: an owner or admin of the account can give it to you.`,

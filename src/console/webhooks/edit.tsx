@@ -8,6 +8,7 @@ import { batchReads } from '../frame/batched-reader';
 import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
 import { loadNames } from '../frame/names';
 import { sendPage } from '../frame/page';
+import { requireUnchanged } from '../frame/shown-state';
 import type { ConsoleContext, SignedInRequest } from '../session/access';
 import { agentsInForm } from './create';
 import { fieldsOf, inputOf, readWebhookFields, type WebhookFields, WebhookForm } from './webhook-form';
@@ -26,10 +27,12 @@ export function showWebhookForm(c: ConsoleContext<Awaited<ReturnType<typeof webh
 /** Changes the fields that differ from the webhook as it is. If that is refused, shows the form again and why. */
 export async function editWebhook(c: ConsoleContext<Awaited<ReturnType<typeof webhookInForm>>>): Promise<Response> {
   const webhook = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
-  const fields = readWebhookFields(await readForm(c));
+  const form = await readForm(c);
+  const fields = readWebhookFields(form);
   try {
     const changed = changedFields(fieldsOf(webhook), fields);
     if (Object.keys(changed).length > 0) {
+      requireUnchanged('webhook', form, webhook.updated_at, inWords(webhook), changed);
       const input = validate(WebhookUpdate(), changed);
       await updateWebhook(c.var.signedIn.context, { id: webhook.id, agents: c.var.loaded.agents ?? [], ...input });
     }
@@ -37,6 +40,16 @@ export async function editWebhook(c: ConsoleContext<Awaited<ReturnType<typeof we
     return sendForm(c, webhook, fields, refusalOf(error));
   }
   return c.redirect(`/console/webhooks/${webhook.id}`, 303);
+}
+
+/** The fields of a webhook as they are now, in words. */
+function inWords({ url, description, events, agent_ids: agents }: Webhook) {
+  return {
+    url,
+    description: description ?? '',
+    events: events.join(', '),
+    agent_ids: agents === null ? 'all agents' : `limited to ${agents.length} of the agents`,
+  };
 }
 
 function changedFields(before: WebhookFields, after: WebhookFields) {
@@ -52,7 +65,7 @@ function sorted(value: Json): Json {
 
 async function sendForm(
   c: SignedInRequest,
-  { id }: Webhook,
+  { id, updated_at }: Webhook,
   fields: WebhookFields,
   refusal?: Refusal,
 ): Promise<Response> {
@@ -65,7 +78,13 @@ async function sendForm(
       title: 'Change the webhook',
       isNarrow: true,
       children: (
-        <WebhookForm {...{ fields, names, refusal }} action={`${path}/edit`} submit="Save the changes" back={path} />
+        <WebhookForm
+          {...{ fields, names, refusal }}
+          updatedAt={updated_at}
+          action={`${path}/edit`}
+          submit="Save the changes"
+          back={path}
+        />
       ),
     },
     refusal?.status ?? 200,

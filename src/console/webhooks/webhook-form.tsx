@@ -2,6 +2,7 @@ import type { WebhookEvent } from '../../db/schema';
 import type { Webhook } from '../../webhooks/webhook';
 import type { Refusal, Form as SentForm } from '../frame/form';
 import type { Names } from '../frame/names';
+import { ShownState } from '../frame/shown-state';
 import { CheckBox, Form, TextField } from '../parts/form';
 import { Named } from '../parts/text';
 import { EVENTS } from './events';
@@ -40,16 +41,19 @@ interface WebhookFormProps {
   names: Names;
   submit: string;
   back: string;
+  /** When the webhook was changed last, if there is one already. */
+  updatedAt?: string;
   refusal?: Refusal | undefined;
 }
 
 /** The form with which a webhook is created or changed. */
-export function WebhookForm({ action, fields, names, submit, back, refusal }: WebhookFormProps) {
+export function WebhookForm({ action, fields, names, submit, back, updatedAt, refusal }: WebhookFormProps) {
   const { url, description, events, agent_ids } = fields;
   const agents = [...names.keys()].filter((id) => id.startsWith('agent_'));
   const unnamed = agent_ids.filter((id) => !names.has(id));
   return (
     <Form action={action} refusal={refusal} class="card">
+      {updatedAt !== undefined && <ShownState updatedAt={updatedAt} />}
       <TextField
         label="URL"
         name="url"
@@ -83,7 +87,13 @@ export function WebhookForm({ action, fields, names, submit, back, refusal }: We
             }
           />
         ))}
-        <Fault id="events-fault" text={faultOf(refusal, 'events') && 'Check at least one event.'} />
+        <Fault
+          id="events-fault"
+          text={
+            faultOf(refusal, 'events') &&
+            (events.length === 0 ? 'Check at least one event.' : faultOf(refusal, 'events'))
+          }
+        />
       </fieldset>
       {agents.length + unnamed.length > 0 && (
         <fieldset aria-describedby={faultOf(refusal, 'agent_ids') && 'agents-fault'}>
