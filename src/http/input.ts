@@ -190,7 +190,11 @@ function refuseExcess(text: string): void {
   throw invalidRequest([{ path: excess.member === null ? 'body' : `body.${excess.member}`, message }]);
 }
 
-async function readText(request: Request): Promise<string> {
+/**
+ * The text of a request's body. It can be read once.
+ * @throws Problem 413 over 1 MiB, without reading the rest; 400 for bytes that are not UTF-8
+ */
+export async function readText(request: Request): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
   let text = '';
   let size = 0;

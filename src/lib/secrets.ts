@@ -13,6 +13,7 @@ export type KeyLabel =
   | 'webhook-secret'
   | 'download-address'
   | 'csrf'
+  | 'form-sender'
   | 'webauthn-challenge'
   | 'oidc-flow';
 

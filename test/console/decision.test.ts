@@ -311,23 +311,22 @@ describe('what was typed', () => {
       headers: { Origin: ORIGIN, Accept: 'text/html', 'Content-Type': 'application/x-www-form-urlencoded' },
     });
 
-  it('is kept when the session has ended, and can be sent again after the sign-in', async () => {
+  it('is shown when the session has ended, but the decision is made anew on the card', async () => {
     const { browser, path, read } = await open();
-    const csrf = await browser.csrf();
-    const fields = { decision: 'deny', reason: 'Typed with care', csrf };
+    const sender = /name="sender" value="([^"]+)"/.exec((await browser.get(path)).text)?.[1] ?? '';
+    const fields = { decision: 'deny', reason: 'Typed with care', sender, csrf: await browser.csrf() };
     browser.cookie = '';
-    const refused = await send(browser, `${path}/decide`, fields);
-    expect([refused.status, readText(refused.text)]).toEqual([401, expect.stringContaining('Typed with care')]);
-    expect((await read()).status).toBe('pending');
+    const ended = await send(browser, `${path}/decide`, fields);
     await browser.signIn();
-    // The form that was kept has no CSRF token of the new session: the next page has, and keeps the fields once more.
-    const asked = await send(browser, `${path}/decide`, { decision: 'deny', reason: 'Typed with care', csrf: '' });
-    expect([asked.status, readText(asked.text)]).toEqual([403, expect.stringContaining('Typed with care')]);
-    const token = /name="csrf" value="([^"]+)"/.exec(asked.text)?.[1] ?? '';
-    expect(
-      (await send(browser, `${path}/decide`, { decision: 'deny', reason: 'Typed with care', csrf: token })).status,
-    ).toBe(303);
-    expect((await read()).decision_reason).toBe('Typed with care');
+    const changed = await send(browser, `${path}/decide`, fields);
+    expect([ended.status, changed.status]).toEqual([401, 403]);
+    for (const { text } of [ended, changed]) {
+      expect(readText(text)).toMatch(/What you typed is kept here.*reason Typed with care Open the request and decide/);
+      expect(text).toContain(`href="${path}"`);
+      expect(text).not.toContain('Send it again');
+      expect(text).not.toContain('/decide"');
+    }
+    expect((await read()).status).toBe('pending');
   });
 
   it('is not taken from a page of another site', async () => {

@@ -121,6 +121,17 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     expect(faults).toEqual([]);
   });
 
+  it('shows an entry in red that should have been sealed long ago', async () => {
+    const later = await page.context().newPage();
+    await later.route('**/proof', (route) => route.fulfill({ status: 409, json: { code: 'conflict' } }));
+    await later.clock.setFixedTime(Date.parse(entry.created_at) + 3 * 60_000);
+    await later.goto(`${origin}/console/audit/${entry.id}`);
+    await later.click('text=Verify in this browser');
+    expect(await later.locator('.verdict').getAttribute('class')).toContain('bad');
+    expect(await later.textContent('.steps li')).toContain('It should have been sealed by');
+    await later.close();
+  });
+
   it('shows a changed entry in red at the right step, and what differs', async () => {
     const flip = (before: string, after: string) => (text: string) => text.replace(before, after);
     const { signature } = entry.details.votes[0].signature;

@@ -4,6 +4,7 @@ import { startCopying } from './copy';
 import { startKeys } from './keys';
 import { startPasskeys } from './passkeys';
 import { pauseLiveParts } from './pauses';
+import { submitOnce } from './submit-once';
 import { localizeTimes } from './times';
 import { startVerify } from './verify-button';
 import { showScripted } from './with-script';
@@ -18,6 +19,7 @@ document.addEventListener('htmx:after:swap', () => {
 });
 showScripted();
 startPasskeys();
+submitOnce(window);
 startKeys();
 startCopying();
 startBrush();

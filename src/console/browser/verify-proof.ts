@@ -10,8 +10,8 @@ import {
   toHex,
   utf8,
 } from './verify-bytes';
+import type { Finding } from './verify-finding';
 import { canonicalJson, differences, type JsonObject } from './verify-json';
-import type { Finding } from './verify-steps';
 
 /** The answer of `GET /v1/audit/:id/proof`. */
 export interface Proof {

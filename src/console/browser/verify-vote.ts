@@ -1,7 +1,7 @@
 import { fromBase64Url, isEqual, joinBytes, sha256, toBase64Url, utf8 } from './verify-bytes';
+import type { Finding } from './verify-finding';
 import { canonicalJson, differences, type Json, type JsonObject } from './verify-json';
 import { hasSigned } from './verify-passkey';
-import type { Finding } from './verify-steps';
 
 /** The parts of an audit entry that say who decided what. */
 export interface VoteEntry {

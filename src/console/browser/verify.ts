@@ -1,6 +1,8 @@
+import type { Step } from './verify-finding';
 import type { Json, JsonObject } from './verify-json';
+import { describeMissingProof } from './verify-missing';
 import { checkCheckpoint, checkEntry, checkPath, type Proof } from './verify-proof';
-import { renderStep, renderSummary, runStep, type Step } from './verify-steps';
+import { renderStep, renderSummary, runStep } from './verify-steps';
 import { checkVote, type Member, type VoteEntry } from './verify-vote';
 
 /**
@@ -31,7 +33,7 @@ export async function verifyEntry(section: HTMLElement): Promise<void> {
     const sign = () => checkCheckpoint(sealed.checkpoint, entry.user_id, keys.keys);
     show(await runStep('The service signed this state of the log', sign));
   } else {
-    show(describeMissingProof(proof, entry));
+    show(describeMissingProof(proof.body, entry, Date.now()));
   }
   const votes = entry.details.votes ?? [];
   if (votes.length > 0) {
@@ -46,25 +48,6 @@ export async function verifyEntry(section: HTMLElement): Promise<void> {
     }
   }
   list?.before(renderSummary(steps));
-}
-
-/** How long sealing takes at most. */
-const SEALED_WITHIN = 2 * 60_000;
-
-function describeMissingProof({ body }: Answer, { created_at }: VoteEntry): Step {
-  if (body.code === 'log_refused') {
-    return { state: 'failed', title: 'The log contradicts what the service signed before', text: String(body.detail) };
-  }
-  if (body.code !== 'conflict') {
-    return { state: 'open', title: 'The service gave no proof', text: `${body.detail} Try again.` };
-  }
-  const until = new Date(Date.parse(created_at) + SEALED_WITHIN);
-  const when = until.toLocaleTimeString(undefined, { timeStyle: 'medium' });
-  return {
-    state: 'open',
-    title: 'The entry is not sealed yet',
-    text: `Entries are sealed within two minutes: this one by ${when}. Verify it then.`,
-  };
 }
 
 interface Answer {

@@ -2,6 +2,7 @@ import type { Context as HonoContext } from 'hono';
 import type { AppEnv } from '../../http/context';
 import { answerError } from '../../http/problem';
 import type { ConsoleContext } from '../session/access';
+import { isSenderMark } from '../session/session';
 import { CsrfField, sendPage } from './page';
 
 /**
@@ -12,14 +13,14 @@ export async function answerConsoleError(error: Error, c: HonoContext<AppEnv>): 
   const answer = await answerError(error, c);
   if (!c.req.header('Accept')?.includes('text/html')) return answer;
   const problem = (await answer.json()) as ProblemDocument;
-  const typed = await readTyped(c, problem);
+  const kept = await readKept(c, problem);
   const page = sendPage(
     c as unknown as ConsoleContext,
     {
-      title: typed ? 'Not sent yet' : problem.title,
+      title: kept ? 'Not sent yet' : problem.title,
       isNarrow: true,
-      children: typed ? (
-        <SendAgain problem={problem} path={c.req.path} typed={typed} />
+      children: kept ? (
+        <SendAgain problem={problem} path={c.req.path} kept={kept} />
       ) : (
         <Explanation {...problem} headers={answer.headers} isSignedIn={isSignedIn(c)} />
       ),
@@ -72,32 +73,57 @@ function Explanation({
   );
 }
 
-/** The fields of a form that was refused because the session had ended or changed; null for any other request. */
-async function readTyped(c: HonoContext<AppEnv>, { code }: ProblemDocument): Promise<[string, string][] | null> {
+/** A form that was refused because the session had ended or changed. */
+interface Kept {
+  fields: [string, string][];
+  /** The mark of the person who filled it in. */
+  sender: string;
+  /** Whether somebody else is signed in now. */
+  isForeign: boolean;
+}
+
+/** The most fields that the page keeps: forms that people fill in have fewer. */
+const MAX_KEPT_FIELDS = 200;
+
+/** The form that was refused because the session had ended or changed; null for any other request. */
+async function readKept(c: HonoContext<AppEnv>, { code }: ProblemDocument): Promise<Kept | null> {
   const isForm = c.req.header('Content-Type')?.startsWith('application/x-www-form-urlencoded');
   const isOwn = c.req.header('Origin') === c.var.config.publicUrl;
   if (!isForm || !isOwn || (code !== 'unauthorized' && code !== 'wrong_credential')) return null;
-  const fields = await c.req.parseBody({ all: true });
-  return Object.entries(fields)
-    .filter(([name]) => name !== 'csrf')
-    .flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, String(one)]));
+  const { csrf: _, sender: mark, ...all } = await c.req.parseBody({ all: true });
+  const fields = Object.entries(all).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [name, String(one)]),
+  );
+  if (fields.length > MAX_KEPT_FIELDS) return null;
+  const sender = typeof mark === 'string' ? mark : '';
+  const { signedIn } = (c as unknown as ConsoleContext).var;
+  const isForeign =
+    signedIn !== undefined && !(await isSenderMark(c.var.config.keyring, signedIn.context.principal, sender));
+  return { fields, sender, isForeign };
 }
 
 interface SendAgainProps {
   problem: ProblemDocument;
   path: string;
-  typed: [string, string][];
+  kept: Kept;
 }
 
-/** Keeps what somebody typed while their session ended: they sign in on another tab, and send it again. */
-function SendAgain({ problem, path, typed }: SendAgainProps) {
+/**
+ * Keeps what somebody typed while their session ended: they sign in on another tab, and send it again. Nobody else can,
+ * and nobody can send a decision again, because this page does not show what it is about.
+ */
+function SendAgain({ problem, path, kept: { fields, sender, isForeign } }: SendAgainProps) {
   const isSignedOut = problem.code === 'unauthorized';
+  const request = /^(.+)\/decide$/.exec(path)?.[1];
+  const shown = fields.filter(([name]) => request === undefined || name === 'reason');
   return (
     <>
       <p>
-        {isSignedOut
-          ? 'Your session has ended, so nothing was changed. What you typed is kept here.'
-          : 'You have signed in again since you opened the page, so nothing was changed. What you typed is kept here.'}
+        {isForeign
+          ? 'This was typed by somebody else, before you signed in. Nothing was changed, and it cannot be sent in your name.'
+          : isSignedOut
+            ? 'Your session has ended, so nothing was changed. What you typed is kept here.'
+            : 'You have signed in again since you opened the page, so nothing was changed. What you typed is kept here.'}
       </p>
       {isSignedOut && (
         <p>
@@ -105,12 +131,12 @@ function SendAgain({ problem, path, typed }: SendAgainProps) {
           <a href="/console/sign-in" target="_blank" rel="noopener">
             sign in on a new tab
           </a>
-          , then come back and send it again.
+          , then come back{request === undefined ? ' and send it again' : ''}.
         </p>
       )}
-      {typed.length > 0 && (
+      {shown.length > 0 && (
         <dl>
-          {typed.map(([name, value]) => (
+          {shown.map(([name, value]) => (
             <>
               <dt>{name.replaceAll('_', ' ')}</dt>
               <dd>{value}</dd>
@@ -118,13 +144,22 @@ function SendAgain({ problem, path, typed }: SendAgainProps) {
           ))}
         </dl>
       )}
-      <form method="post" action={path}>
-        <CsrfField />
-        {typed.map(([name, value]) => (
-          <input type="hidden" name={name} value={value} />
-        ))}
-        <button type="submit">Send it again</button>
-      </form>
+      {request !== undefined && (
+        <p class="actions">
+          <a class="button" href={request}>
+            Open the request and decide again
+          </a>
+        </p>
+      )}
+      {request === undefined && !isForeign && (
+        <form method="post" action={path}>
+          <CsrfField sender={sender} />
+          {fields.map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+          <button type="submit">Send it again</button>
+        </form>
+      )}
     </>
   );
 }

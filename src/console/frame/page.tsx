@@ -22,7 +22,7 @@ export interface PageRequest {
 }
 
 const Nonce = createContext('');
-const Csrf = createContext('');
+const FormMarks = createContext({ csrf: '', sender: '' });
 
 /** Answers with a page of the console. */
 export function sendPage(c: PageRequest, content: PageContent, status = 200): Response {
@@ -43,7 +43,7 @@ function sendHtml(
   const nonce = toBase64Url(runtime.random(16));
   const html = (
     <Nonce.Provider value={nonce}>
-      <Csrf.Provider value={signedIn?.csrf ?? ''}>{content}</Csrf.Provider>
+      <FormMarks.Provider value={signedIn ?? { csrf: '', sender: '' }}>{content}</FormMarks.Provider>
     </Nonce.Provider>
   ).toString();
   return new Response(start + html, {
@@ -76,9 +76,18 @@ function contentSecurityPolicy(nonce: string): string {
   ].join('; ');
 }
 
-/** The field that every form needs: the CSRF token of the session. */
-export function CsrfField() {
-  return <input type="hidden" name="csrf" value={useContext(Csrf)} />;
+/**
+ * The fields that every form needs: the CSRF token of the session, and a mark of the person who fills it in.
+ * @param sender the mark of a form that is shown again; without it, that of whoever is signed in
+ */
+export function CsrfField({ sender }: { sender?: string }) {
+  const marks = useContext(FormMarks);
+  return (
+    <>
+      <input type="hidden" name="csrf" value={marks.csrf} />
+      <input type="hidden" name="sender" value={sender ?? marks.sender} />
+    </>
+  );
 }
 
 export interface LiveProps {

@@ -14,12 +14,13 @@ import {
   type UserPrincipal,
   withFixedClock,
 } from '../../http/context';
-import { limitAccount, limitCredential, limitMember } from '../../http/rate-limit';
+import { limitAccount, limitAddress, limitCredential, limitMember } from '../../http/rate-limit';
 import { ROLE_SCOPES } from '../../http/roles';
 import { Ledger } from '../../ledger/ledger';
 import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
-import { csrfToken, isCsrfToken, sessionCookie } from './session';
+import { limitBody } from './limit-body';
+import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
 
 /**
  * Somebody who is signed in to the console. `principal.token` is the user token with which they signed in, and
@@ -32,6 +33,8 @@ export interface SignedIn {
   names: { caller: string; account: string };
   /** The CSRF token that changes of the page have to send back. */
   csrf: string;
+  /** Marks the forms of the page as those of this person. */
+  sender: string;
 }
 
 /** The environment of a page for people who are signed in. */
@@ -54,11 +57,14 @@ export type SignedInRequest = RequestContext & { var: { signedIn: SignedIn } };
 
 const METHODS_THAT_READ = ['GET', 'HEAD'];
 
-/** Names the route in the log, and refuses a change that a page of another origin sends. */
+/** Names the route in the log, and refuses a change that a page of another origin sends, or whose body is too large. */
 export const consoleRoute = createMiddleware<AppEnv>(async (c, next) => {
   c.set('route', routePath(c));
-  if (!METHODS_THAT_READ.includes(c.req.method) && c.req.header('Origin') !== c.var.config.publicUrl) {
-    throw new Problem('wrong_credential', 'The request does not come from a page of the console.');
+  if (!METHODS_THAT_READ.includes(c.req.method)) {
+    if (c.req.header('Origin') !== c.var.config.publicUrl) {
+      throw new Problem('wrong_credential', 'The request does not come from a page of the console.');
+    }
+    await limitBody(c);
   }
   await next();
 });
@@ -84,7 +90,7 @@ export function consoleAccess<Q extends NamedQueries>(
       return found && { ...found, loaded: named.rows(found.loaded) };
     };
     const found = await authenticate();
-    if (!found || secret === undefined) return refuse(c);
+    if (!found || secret === undefined) return refuse(c, secret);
     const { principal, reference, database, session, names, loaded } = found;
     c.set('database', database);
     c.set('caller', {
@@ -99,7 +105,11 @@ export function consoleAccess<Q extends NamedQueries>(
     const fixed = withFixedClock(runtime);
     const ledger = new Ledger(database, { ...reference, now: fixed.now }, null, notifyWebhooks);
     const context = { principal, config, runtime: fixed, origin, reader: database, ledger };
-    c.set('signedIn', { context, session, names, csrf: await csrfToken(config.keyring, secret) });
+    const [csrf, sender] = await Promise.all([
+      csrfToken(config.keyring, secret),
+      senderMark(config.keyring, principal),
+    ]);
+    c.set('signedIn', { context, session, names, csrf, sender });
     const isSafe = METHODS_THAT_READ.includes(c.req.method);
     if (!isSafe && !(await isCsrfToken(config.keyring, secret, await readCsrfToken(c)))) {
       throw new Problem(
@@ -166,8 +176,11 @@ async function readCsrfToken(c: HonoContext): Promise<string> {
   return typeof field === 'string' ? field : '';
 }
 
-function refuse(c: HonoContext): Response {
-  if (METHODS_THAT_READ.includes(c.req.method)) return c.redirect('/console/sign-in');
+/** Refuses somebody who is not signed in. What may be a guess counts against the network that it came from. */
+async function refuse<Q extends NamedQueries>(c: ConsoleContext<Q>, secret: string | undefined): Promise<Response> {
+  const isSafe = METHODS_THAT_READ.includes(c.req.method);
+  if (!isSafe || secret !== undefined) await limitAddress(c);
+  if (isSafe) return c.redirect('/console/sign-in');
   throw sessionEnded();
 }
 

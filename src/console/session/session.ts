@@ -4,7 +4,7 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { Database, Statement } from '../../db/database';
 import { sessions } from '../../db/schema';
 import { makeActivityRecord } from '../../http/activity';
-import { newId, type RequestContext } from '../../http/context';
+import { newId, type RequestContext, type UserPrincipal } from '../../http/context';
 import { hashCredential } from '../../http/credentials';
 import { SERVICE_AUTHORITY, SESSION_LIFETIME } from '../../ledger/authority';
 import { Ledger, type RecordWriter } from '../../ledger/ledger';
@@ -93,4 +93,20 @@ export async function csrfToken(keyring: Keyring, secret: string): Promise<strin
 export async function isCsrfToken(keyring: Keyring, secret: string, text: string): Promise<boolean> {
   const given = fromBase64Url(text);
   return given !== null && (await keyring.mac('csrf', secret)).some((mac) => equalBytes(mac, given));
+}
+
+/** Marks forms as those of a person, whatever the session: a member, or the user token of an account. */
+export async function senderMark(keyring: Keyring, principal: UserPrincipal): Promise<string> {
+  const [mac] = await senderMacs(keyring, principal);
+  return toBase64Url(mac);
+}
+
+/** Whether a text marks the forms of a person. */
+export async function isSenderMark(keyring: Keyring, principal: UserPrincipal, text: string): Promise<boolean> {
+  const given = fromBase64Url(text);
+  return given !== null && (await senderMacs(keyring, principal)).some((mac) => equalBytes(mac, given));
+}
+
+function senderMacs(keyring: Keyring, { member, token }: UserPrincipal) {
+  return keyring.mac('form-sender', `${member?.id ?? token}`);
 }
