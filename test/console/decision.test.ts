@@ -49,7 +49,14 @@ describe('the decision card', () => {
       ],
       ...['Sends it as PDF', 'Amount 240 EUR', 'Letter', 'Dear Ada', '"to": "ada@example.com"'],
       ...['max_amount 250', 'recipients ada@example.com, grace@example.com, bob@example.com', 'nested › rows 10'],
-      ...['Token valid for 15 min', 'Uses 1', 'Mails are reviewed', 'mail:before', 'denied', 'The agent asked'],
+      ...[
+        'Valid after the approval for 15 min',
+        'Uses 1',
+        'Mails are reviewed',
+        'mail:before',
+        'denied',
+        'The agent asked',
+      ],
     ]) {
       expect(text).toContain(part);
     }

@@ -103,7 +103,7 @@ describe('a sign-in with a user token', () => {
     const several = await browser.submit('/console/deny', { id: reviewed.id, reason: '' });
     expect(several.text).toContain('only a member with their own credential can decide');
     const card = await browser.get(`/console/permissions/${free.id}`);
-    expect([card.cost.trips, card.text.includes('id="approve"')]).toEqual([2, true]);
+    expect([card.cost.trips, card.text.includes('data-key="approve"')]).toEqual([2, true]);
     const decided = await browser.submit(`/console/permissions/${free.id}/decide`, { decision: 'approve', reason: '' });
     expect(place(decided)).toEqual([303, `/console/permissions/${free.id}`]);
     const [entry] = (await account.log(`&permission_id=${free.id}&event_type=approve`)) as Json[];

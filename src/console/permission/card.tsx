@@ -130,7 +130,11 @@ export async function sendCard(
             </p>
             <p class="actions">
               <Badge state={permission.status} />
-              {isPending && <TimeLeft until={permission.expires_at} now={now} />}
+              {isPending && (
+                <span>
+                  <TimeLeft until={permission.expires_at} now={now} /> to decide
+                </span>
+              )}
               <span class="soft">
                 asked <TimeSince at={permission.created_at} now={now} />
               </span>
@@ -147,6 +151,7 @@ export async function sendCard(
               {preview && <PreviewCard preview={preview} />}
               <section class="card" aria-labelledby="limits-title">
                 <h2 id="limits-title">Limits</h2>
+                <p class="hint">An approval grants at most this, for each use.</p>
                 <LimitsTable row={row} />
               </section>
               <section class="card" aria-labelledby="input-title">
@@ -160,7 +165,7 @@ export async function sendCard(
                   <p class="soft">
                     {permission.input_digest
                       ? 'Arguments not shown: the agent sent only their digest.'
-                      : 'The agent sent none.'}
+                      : 'The agent sent none, so an approval is bound to the limits alone.'}
                   </p>
                 )}
               </section>

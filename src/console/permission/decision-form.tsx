@@ -126,19 +126,23 @@ export function DecisionForm(props: DecisionFormProps) {
           </p>
         )}
         {mayApprove && !needsPasskey && hasPasskey && (
-          <div class="actions" data-with-script hidden>
-            <button type="submit" name="decision" value="approve" data-sign class="quiet small">
-              Sign with passkey and approve
-            </button>
-            <button type="submit" name="decision" value="deny" data-sign class="quiet small">
-              Sign with passkey and deny
-            </button>
+          <div class="part" data-with-script hidden>
+            <p class="hint">With a signature, an auditor can verify that it was you.</p>
+            <div class="actions">
+              <button type="submit" name="decision" value="approve" data-sign class="quiet small">
+                Sign with passkey and approve
+              </button>
+              <button type="submit" name="decision" value="deny" data-sign class="quiet small">
+                Sign with passkey and deny
+              </button>
+            </div>
           </div>
         )}
       </form>
       {mayApprove && mayMakeRule && (
         <p>
-          <a href={`/console/policies/new?permission=${row.id}`}>Approve, and make a rule for requests like this</a>
+          <a href={`/console/policies/new?permission=${row.id}`}>Approve, and make a rule</a>{' '}
+          <small>opens a form first</small>
         </p>
       )}
     </Panel>

@@ -32,7 +32,7 @@ export function LimitsTable({ row }: { row: ReviewedPermission }) {
         />
       ))}
       <Row
-        name="Token valid for"
+        name="Valid after the approval for"
         requested={duration(row.tokenTtl * SECOND)}
         later={[
           ...(proposal ? [duration(proposal.tokenTtl * SECOND)] : []),
