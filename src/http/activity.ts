@@ -6,7 +6,7 @@ import type { ActivityRecord } from '../ledger/ledger';
 import type { Id } from '../lib/typeid';
 import { newId, type OperatorContext, type UserContext, type UserPrincipal } from './context';
 
-/** The id of whoever acts: the member, or the token of the account. */
+/** The id under which the activity of a user is recorded: that of the member, or of the account's own token. */
 export function actorOf({ member, token, account }: UserPrincipal) {
   return member?.id ?? token ?? account.id;
 }

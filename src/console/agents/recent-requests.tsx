@@ -1,8 +1,6 @@
 import type { Id } from '../../lib/typeid';
 import type { Permission } from '../../permissions/permission';
-import { Badge } from '../parts/badge';
-import { RequestTitle } from '../parts/request-title';
-import { Code, Written } from '../parts/text';
+import { RequestRow } from '../parts/request-row';
 import { TimeSince } from '../parts/time';
 
 interface RecentRequestsProps {
@@ -22,23 +20,10 @@ export function RecentRequests({ agent, permissions, now, maySeeLog }: RecentReq
       ) : (
         <>
           <ul class="requests">
-            {permissions.map(({ id, title, action, resource, status, created_at }) => (
-              <li class="request" data-row>
-                <div class="what">
-                  <a href={`/console/permissions/${id}`}>
-                    <RequestTitle title={title} otherwise={action} />
-                  </a>
-                  <p class="soft">
-                    <Code text={action} /> on <Written text={resource} />
-                  </p>
-                </div>
-                <div class="side">
-                  <Badge state={status} />
-                  <p class="soft">
-                    asked <TimeSince at={created_at} now={now} />
-                  </p>
-                </div>
-              </li>
+            {permissions.map((request) => (
+              <RequestRow request={request}>
+                asked <TimeSince at={request.created_at} now={now} />
+              </RequestRow>
             ))}
           </ul>
           <p class="actions">

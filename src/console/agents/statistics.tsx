@@ -1,9 +1,9 @@
 import { type AgentStatistics, parsePeriod } from '../../agents/get-statistics';
 import type { Scope } from '../../http/context';
+import { duration } from '../../lib/duration';
 import { formatTime } from '../../lib/time';
 import type { Id } from '../../lib/typeid';
 import { BarChart } from '../parts/chart';
-import { duration } from '../parts/time';
 
 const PERIODS = ['24h', '7d', '30d', '90d', '365d'];
 

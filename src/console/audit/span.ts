@@ -23,8 +23,8 @@ const DEFAULT_LENGTH = 7 * DAY;
 const FIRST_MONDAY = 4 * DAY;
 
 /**
- * The span of the timeline for a range of time, both ends of which may be open. It begins and ends with whole bars, so
- * that it may be a little longer than the range.
+ * The span of the timeline for a range of time. Either end of the range may be open. The span begins and ends with whole
+ * bars, so it may be a little longer than the range.
  * @param kept the earliest time of entries that the account keeps
  */
 export function timelineSpan(

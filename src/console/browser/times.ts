@@ -1,6 +1,5 @@
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+import { duration } from '../../lib/duration';
+import { MINUTE } from '../../lib/time';
 
 /** Shows the times of the page in the reader's zone, and how much time is left until now. */
 export function localizeTimes(root: ParentNode): void {
@@ -25,18 +24,4 @@ function textOf(time: HTMLTimeElement, at: Date): string {
 
 function format({ dataset }: HTMLTimeElement, at: Date): string {
   return at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'seconds' in dataset ? 'medium' : 'short' });
-}
-
-/** A length of time for people. The pages' own `duration` writes the same. */
-function duration(milliseconds: number): string {
-  const minutes = Math.floor(milliseconds / MINUTE);
-  if (minutes < 1) return 'under 1 min';
-  if (milliseconds < HOUR) return `${minutes} min`;
-  if (milliseconds < DAY) {
-    const rest = minutes % 60;
-    return `${Math.floor(milliseconds / HOUR)} h${rest > 0 ? ` ${rest} min` : ''}`;
-  }
-  const hours = Math.floor((milliseconds % DAY) / HOUR);
-  const days = Math.floor(milliseconds / DAY);
-  return `${days} ${days === 1 ? 'day' : 'days'}${hours > 0 && days < 7 ? ` ${hours} h` : ''}`;
 }

@@ -2,7 +2,7 @@ import { createExport, ExportCreation } from '../../audit/exports/create';
 import type { AuditExport } from '../../audit/exports/export';
 import { listExports } from '../../audit/exports/list';
 import { batchReads } from '../frame/batched-reader';
-import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
+import { type Refusal, readAddress, readForm, refusalOf, validate } from '../frame/form';
 import { loadNames, type Names } from '../frame/names';
 import { sendPage, sendPart } from '../frame/page';
 import { Empty, NextPage, withParameters } from '../parts/list';
@@ -66,12 +66,7 @@ export async function showExports(c: ConsoleContext): Promise<Response> {
 
 /** Shows the form that starts an export. The address may already say which entries. */
 export async function showNewExport(c: ConsoleContext): Promise<Response> {
-  const query = {
-    text: (name: string) => c.req.query(name) ?? '',
-    list: (name: string) => c.req.queries(name) ?? [],
-    has: (name: string) => c.req.query(name) !== undefined,
-  };
-  return sendForm(c, readExportFields(query, c.var.signedIn.context.runtime.now()));
+  return sendForm(c, readExportFields(readAddress(c), c.var.signedIn.context.runtime.now()));
 }
 
 /** Starts the export that the form describes, or shows the form again and why it was refused. */

@@ -2,7 +2,7 @@ import { FRAMEWORKS } from '../../audit/reports/controls';
 import { createReport, ReportCreation } from '../../audit/reports/create';
 import { listReports } from '../../audit/reports/list';
 import type { ComplianceReport } from '../../audit/reports/report';
-import { type Refusal, readForm, refusalOf, validate } from '../frame/form';
+import { type Refusal, readAddress, readForm, refusalOf, validate } from '../frame/form';
 import { sendPage, sendPart } from '../frame/page';
 import { Empty, NextPage, withParameters } from '../parts/list';
 import type { ConsoleContext } from '../session/access';
@@ -57,11 +57,7 @@ export async function showReports(c: ConsoleContext): Promise<Response> {
 
 /** Shows the form that starts a compliance report. The address may already say which one. */
 export async function showNewReport(c: ConsoleContext): Promise<Response> {
-  const query = {
-    text: (name: string) => c.req.query(name) ?? '',
-    has: (name: string) => c.req.query(name) !== undefined,
-  };
-  return sendForm(c, readReportFields(query, c.var.signedIn.context.runtime.now()));
+  return sendForm(c, readReportFields(readAddress(c), c.var.signedIn.context.runtime.now()));
 }
 
 /** Starts the report that the form describes, or shows the form again and why it was refused. */

@@ -30,6 +30,15 @@ export async function readForm(c: Pick<ConsoleContext, 'req'>): Promise<Form> {
   };
 }
 
+/** The fields in the address of a page, as those of a form. */
+export function readAddress({ req }: Pick<ConsoleContext, 'req'>): Pick<Form, 'text' | 'list' | 'has'> {
+  return {
+    text: (name) => req.query(name) ?? '',
+    list: (name) => req.queries(name) ?? [],
+    has: (name) => req.query(name) !== undefined,
+  };
+}
+
 /**
  * Checks what a form says with the schema of the API call that does the same.
  * @param faults what is wrong with fields that only the form has

@@ -78,7 +78,7 @@ function contentSecurityPolicy(nonce: string): string {
 
 /**
  * The fields that every form needs: the CSRF token of the session, and a mark of the person who fills it in.
- * @param sender the mark of a form that is shown again; without it, that of whoever is signed in
+ * @param sender the mark of the form that is shown again; by default that of the person who is signed in
  */
 export function CsrfField({ sender }: { sender?: string }) {
   const marks = useContext(FormMarks);

@@ -5,10 +5,10 @@ import type { Permission } from '../../permissions/permission';
 import { batchReads } from '../frame/batched-reader';
 import { loadNames, type Names } from '../frame/names';
 import { Live, sendPage, sendPart } from '../frame/page';
-import { Badge } from '../parts/badge';
+import { ListFilter } from '../parts/form';
 import { Empty, NextPage, withParameters } from '../parts/list';
-import { RequestTitle } from '../parts/request-title';
-import { Code, Named, Written } from '../parts/text';
+import { RequestRow } from '../parts/request-row';
+import { Named } from '../parts/text';
 import { Time } from '../parts/time';
 import type { ConsoleContext } from '../session/access';
 import { FirstSteps } from './first-steps';
@@ -145,31 +145,18 @@ async function showDecided(c: ConsoleContext, status: PermissionStatus): Promise
 }
 
 /** A request that has ended: what it was, who decided, and when. */
-export function DecidedRow({ permission, names }: { permission: Permission; names: Names }) {
-  const { id, title, agent_id, action, resource, status, decided_by, policy_id, decided_at, expires_at } = permission;
+function DecidedRow({ permission, names }: { permission: Permission; names: Names }) {
+  const { agent_id, decided_by, policy_id, decided_at, expires_at } = permission;
   const by = policy_id ?? decided_by;
   return (
-    <li class="request" data-row>
-      <div class="what">
-        <a href={`/console/permissions/${id}`}>
-          <RequestTitle title={title} otherwise={action} />
-        </a>
-        <p class="soft">
-          <Named id={agent_id} names={names} /> · <Code text={action} /> on <Written text={resource} />
-        </p>
-      </div>
-      <div class="side">
-        <Badge state={status} />
-        <p class="soft">
-          {by && (
-            <>
-              by <Named id={by} names={names} />,{' '}
-            </>
-          )}
-          <Time at={decided_at ?? expires_at} />
-        </p>
-      </div>
-    </li>
+    <RequestRow request={permission} agent={<Named id={agent_id} names={names} />}>
+      {by && (
+        <>
+          by <Named id={by} names={names} />,{' '}
+        </>
+      )}
+      <Time at={decided_at ?? expires_at} />
+    </RequestRow>
   );
 }
 
@@ -198,25 +185,16 @@ interface AgentFilterProps {
 function AgentFilter({ address, names, current }: AgentFilterProps) {
   const agents = [...names].filter(([id]) => id.startsWith('agent_'));
   if (agents.length < 2 && current === undefined) return null;
-  const status = address.searchParams.get('status');
   return (
-    <form method="get" action="/console" class="filters">
-      {status && <input type="hidden" name="status" value={status} />}
-      <div class="field">
-        <label for="agent">Agent</label>
-        <select id="agent" name="agent_id">
-          <option value="">All agents</option>
-          {agents.map(([id, name]) => (
-            <option value={id} selected={id === current}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </div>
-      <button type="submit" class="quiet">
-        Show
-      </button>
-    </form>
+    <ListFilter
+      action="/console"
+      label="Agent"
+      name="agent_id"
+      current={current}
+      all="All agents"
+      options={agents}
+      kept={{ status: address.searchParams.get('status'), order: address.searchParams.get('order') }}
+    />
   );
 }
 

@@ -38,7 +38,7 @@ export function WaitingList({ requests, names, now, member, mayDecide }: Waiting
           <div class="actions">
             <label class="reason">
               Reason for all that are checked
-              <input name="reason" maxlength={2000} />
+              <input name="reason" maxlength={1000} />
             </label>
             <button type="submit" class="danger">
               Deny those that are checked

@@ -141,8 +141,8 @@ function sendToken(c: ConsoleContext, { token, name, expires_at }: CreatedUserTo
   const children = (
     <>
       <p>
-        This is <Written text={name ?? 'the token'} />. Copy it now: it is shown only this once. Whoever has it can act
-        as you.
+        This is <Written text={name ?? 'the token'} />. Copy it now: it is shown only this once. Anybody who has it can
+        act as you.
       </p>
       <ToCopy id="secret" text={token} label="The user token" />
       <p>

@@ -87,7 +87,7 @@ function sendInvitation(
     <>
       <p>
         Send this address to <Written text={memberName(member)} />, for example by e-mail: Countersign does not send it.
-        Whoever opens it can join as {member.role}.
+        Anybody who has it can join as {member.role}.
       </p>
       <ToCopy id="secret" text={url} label="Address of the invitation" />
       <p>

@@ -3,6 +3,7 @@ import type { Member } from '../../accounts/members/member';
 import { MEMBER_ROLES, MEMBER_STATUSES, type MemberStatus } from '../../db/schema';
 import { sendPage } from '../frame/page';
 import { Badge } from '../parts/badge';
+import { ListFilter } from '../parts/form';
 import { Empty, NextPage, withParameters } from '../parts/list';
 import { Written } from '../parts/text';
 import { TimeSince } from '../parts/time';
@@ -33,7 +34,15 @@ export async function showMembers(c: ConsoleContext): Promise<Response> {
   const children = (
     <>
       <div class="bar">
-        <RoleFilter current={role} status={status} />
+        <ListFilter
+          action="/console/members"
+          label="Role"
+          name="role"
+          current={role}
+          all="Any role"
+          options={MEMBER_ROLES.map((role) => [role, role] as const)}
+          kept={{ status: status }}
+        />
         {principal.scopes.includes('account:write') && (
           <a class="button" href="/console/members/new">
             Invite a member
@@ -96,27 +105,5 @@ function MemberRow({ member, now, isCaller }: { member: Member; now: number; isC
         </p>
       </div>
     </li>
-  );
-}
-
-function RoleFilter({ current, status }: { current: string | undefined; status: MemberStatus | undefined }) {
-  return (
-    <form method="get" action="/console/members" class="filters">
-      {status && <input type="hidden" name="status" value={status} />}
-      <div class="field">
-        <label for="role">Role</label>
-        <select id="role" name="role">
-          <option value="">Any role</option>
-          {MEMBER_ROLES.map((role) => (
-            <option value={role} selected={role === current}>
-              {role}
-            </option>
-          ))}
-        </select>
-      </div>
-      <button type="submit" class="quiet">
-        Show
-      </button>
-    </form>
   );
 }

@@ -109,6 +109,32 @@ export function SelectField({ label, name, hint, refusal, path, value, options }
   );
 }
 
+interface ListFilterProps {
+  /** The path of the list. */
+  action: string;
+  label: string;
+  name: string;
+  current: string | undefined;
+  /** What the list shows without the filter. */
+  all: string;
+  options: readonly (readonly [value: string, label: string])[];
+  /** The other filters of the address, which stay. */
+  kept?: Record<string, string | null | undefined>;
+}
+
+/** Limits a list to one value, by the address of the page. */
+export function ListFilter({ action, label, name, current, all, options, kept = {} }: ListFilterProps) {
+  return (
+    <form method="get" action={action} class="filters">
+      {Object.entries(kept).map(([name, value]) => value && <input type="hidden" name={name} value={value} />)}
+      <SelectField label={label} name={name} value={current} options={[['', all], ...options]} />
+      <button type="submit" class="quiet">
+        Show
+      </button>
+    </form>
+  );
+}
+
 /** A box to check. */
 export function CheckBox({
   label,

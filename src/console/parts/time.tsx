@@ -1,4 +1,5 @@
-import { DAY, HOUR, MINUTE } from '../../lib/time';
+import { duration } from '../../lib/duration';
+import { MINUTE } from '../../lib/time';
 
 /**
  * A time to the minute, or to the second. The script shows it in the reader's zone; the tooltip and the page without
@@ -35,18 +36,4 @@ export function TimeSince({ at, now }: { at: string; now: number }) {
       {`${duration(Math.max(0, now - Date.parse(at)))} ago`}
     </time>
   );
-}
-
-/** A length of time for people, such as `1 h 20 min`. */
-export function duration(milliseconds: number): string {
-  const minutes = Math.floor(milliseconds / MINUTE);
-  if (minutes < 1) return 'under 1 min';
-  if (milliseconds < HOUR) return `${minutes} min`;
-  if (milliseconds < DAY) {
-    const rest = minutes % 60;
-    return `${Math.floor(milliseconds / HOUR)} h${rest > 0 ? ` ${rest} min` : ''}`;
-  }
-  const hours = Math.floor((milliseconds % DAY) / HOUR);
-  const days = Math.floor(milliseconds / DAY);
-  return `${days} ${days === 1 ? 'day' : 'days'}${hours > 0 && days < 7 ? ` ${hours} h` : ''}`;
 }

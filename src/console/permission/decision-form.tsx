@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { UserPrincipal } from '../../http/context';
+import { duration } from '../../lib/duration';
 import { SECOND } from '../../lib/time';
 import type { ReviewedPermission } from '../../permissions/permission';
 import type { Standing } from '../../permissions/reviews/voter';
@@ -9,7 +10,6 @@ import { CsrfField } from '../frame/page';
 import { TextField } from '../parts/form';
 import { valueText } from '../parts/limits';
 import { Written } from '../parts/text';
-import { duration } from '../parts/time';
 import { type LimitField, limitFields } from './limits-form';
 
 const REASONS = [

@@ -1,10 +1,10 @@
+import { duration } from '../../lib/duration';
 import { equalJson, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
 import type { ReviewedPermission } from '../../permissions/permission';
 import { valueText } from '../parts/limits';
 import { Table } from '../parts/list';
 import { Written } from '../parts/text';
-import { duration } from '../parts/time';
 import { limitFields } from './limits-form';
 
 /** The limits as requested, as the votes so far have left them, and as granted, with the differences marked. */

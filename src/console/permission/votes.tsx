@@ -28,7 +28,7 @@ export function Votes({ review, row, names }: VotesProps) {
         )}
         Reviewers: <Reviewers review={review} names={names} />.
         {review.passkey && ' Every approval is signed with a passkey.'}
-        {!review.allow_self && ' Whoever owns the agent cannot approve.'}
+        {!review.allow_self && ' The owner of the agent cannot approve.'}
       </p>
       {review.escalates_at && !review.escalated_at && row.status === 'pending' && (
         <p class="soft">

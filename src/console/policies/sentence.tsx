@@ -1,10 +1,10 @@
 import type { Child } from 'hono/jsx';
+import { duration } from '../../lib/duration';
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json';
 import { SECOND } from '../../lib/time';
 import type { Names } from '../frame/names';
 import { valueText } from '../parts/limits';
 import { Code, Named, Written } from '../parts/text';
-import { duration } from '../parts/time';
 import type { ShownPolicy } from './values';
 
 const VERBS = { approve: 'Approves', deny: 'Denies', review: 'Asks reviewers about' };

@@ -73,7 +73,7 @@ export const consoleRoute = createMiddleware<AppEnv>(async (c, next) => {
  * Admits people who are signed in and have the scopes, by their role and the user token with which they signed in, if it was
  * one. Sets `c.var.signedIn`. A page sends everybody else to the sign-in page; a change is refused, also without the CSRF
  * token of the session.
- * @param scopes all of which are needed; null for pages that everybody may use who is signed in
+ * @param scopes the scopes that the caller needs, all of them; null for pages that need none
  * @param preload makes queries that run in the same round trip as the authentication
  */
 export function consoleAccess<Q extends NamedQueries>(
