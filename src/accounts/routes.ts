@@ -12,6 +12,7 @@ import { listMembersRoute } from './members/list';
 import { removeMemberRoute } from './members/remove';
 import { renewInvitationRoute } from './members/renew-invitation';
 import { updateMemberRoute } from './members/update';
+import { exchangePairingCodeRoute } from './pairing/exchange';
 import { listPasskeysRoute } from './passkeys/list';
 import { endSessionRoute } from './sessions/end';
 import { listSessionsRoute } from './sessions/list';
@@ -20,7 +21,7 @@ import { deleteUserTokenRoute } from './tokens/delete';
 import { listUserTokensRoute } from './tokens/list';
 import { updateAccountRoute } from './update';
 
-/** The operator's endpoints, `/v1/admin`, the caller's own, `/v1/me`, and those of the members, `/v1/members`. */
+/** The operator's endpoints, `/v1/admin`, the caller's own, `/v1/me`, those of the members, `/v1/members`, and pairing. */
 export const accountRoutes = new Hono()
   .route('/', createAccountRoute)
   .route('/', listAccountsRoute)
@@ -33,6 +34,7 @@ export const accountRoutes = new Hono()
   .route('/', createUserTokenRoute)
   .route('/', listUserTokensRoute)
   .route('/', deleteUserTokenRoute)
+  .route('/', exchangePairingCodeRoute)
   .route('/', listSessionsRoute)
   .route('/', endSessionRoute)
   .route('/', listPasskeysRoute)

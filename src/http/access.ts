@@ -41,7 +41,8 @@ export type Preload<Q extends NamedQueries> = (
   callerId: SQL,
 ) => Promise<Q>;
 
-type Access<P extends Principal, Q extends NamedQueries> = {
+/** The environment of a route after the access check. */
+export type Access<P extends Principal, Q extends NamedQueries> = {
   Bindings: AppEnv['Bindings'];
   Variables: AppEnv['Variables'] & {
     context: Context<P>;
@@ -77,12 +78,19 @@ export function agentAccess<Q extends NamedQueries>(preload?: Preload<Q>) {
 
 /** Admits agent keys, and user tokens and JWTs that have the scope. Sets `c.var.context`. */
 export function sharedAccess<Q extends NamedQueries>(scope: Scope, preload?: Preload<Q>) {
-  const requireEither = (principal: Principal) =>
-    principal.kind === 'agent' ? principal : requireUser(principal, scope);
-  return withDescription(accountAccess<Principal, Q>(requireEither, preload), {
+  const authorize = (principal: Principal) => requireAgentOrUser(principal, scope);
+  return withDescription(accountAccess<Principal, Q>(authorize, preload), {
     callers: [{ credential: 'agentKey' }, { credential: 'userToken', scope }],
     problems: USER_PROBLEMS,
   });
+}
+
+/**
+ * Admits agent keys, and user tokens and JWTs with any scopes, and sets `c.var.context`. The handler decides what each
+ * may do, with {@link requireAgent} and its like. The route is not part of the OpenAPI document.
+ */
+export function anyAccess<Q extends NamedQueries>(preload?: Preload<Q>) {
+  return accountAccess<Principal, Q>((principal) => principal, preload);
 }
 
 /**
@@ -190,12 +198,14 @@ function callerLogFields(principal: Principal): LogFields {
   };
 }
 
-function requireAgent(principal: Principal): AgentPrincipal {
+/** @throws Problem `wrong_credential` for a user */
+export function requireAgent(principal: Principal): AgentPrincipal {
   if (principal.kind === 'agent') return principal;
   throw new Problem('wrong_credential', 'This endpoint requires an agent key, not a user token.');
 }
 
-function requireUser(principal: Principal, scope: Scope): UserPrincipal {
+/** @throws Problem `wrong_credential` for an agent; `insufficient_scope` for a user without the scope */
+export function requireUser(principal: Principal, scope: Scope): UserPrincipal {
   if (principal.kind !== 'user') {
     throw new Problem('wrong_credential', 'This endpoint requires a user token, not an agent key.');
   }
@@ -204,4 +214,9 @@ function requireUser(principal: Principal, scope: Scope): UserPrincipal {
     throw new Problem('insufficient_scope', `The ${lacking} lacks the scope \`${scope}\`.`);
   }
   return principal;
+}
+
+/** @throws Problem `insufficient_scope` for a user without the scope */
+export function requireAgentOrUser(principal: Principal, scope: Scope): Principal {
+  return principal.kind === 'agent' ? principal : requireUser(principal, scope);
 }

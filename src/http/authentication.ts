@@ -24,7 +24,7 @@ import {
   recordMemberSeen,
   recordTokenUsed,
 } from './credentials';
-import { authenticateIdentity, isIdentityToken } from './oidc/identity';
+import { authenticateIdentity, isIdentityToken } from './oidc/authenticate';
 import { limitToRole, ROLE_SCOPES } from './roles';
 
 /** An authenticated caller, the database of their account, and the rows of each preload query. */

@@ -151,6 +151,8 @@ export interface AppEnv {
     origin: Origin;
     /** The path pattern of the route that handles the request, such as `/v1/agents/:id`. */
     route?: string;
+    /** The MCP tool that the request calls. */
+    tool?: string;
     /** The identifier in the path, if it is of the kind that the route takes. */
     target?: string;
     /** The log fields that name the caller, once authenticated. */

@@ -231,12 +231,25 @@ z.config({
 type Place = 'body' | 'query';
 
 function refuseInvalid(place: Place, schema: z.ZodType) {
-  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape).join(', ') : '';
   return (result: { success: boolean; error?: z.core.$ZodError }): undefined => {
-    if (result.success || !result.error) return;
-    const issues = result.error.issues.slice(0, MAX_ERRORS);
-    throw invalidRequest(issues.flatMap((issue) => fieldErrors(place, known, issue)).slice(0, MAX_ERRORS));
+    if (!result.success && result.error) throw invalidFields(place, schema, result.error);
   };
+}
+
+function invalidFields(place: Place, schema: z.ZodType, { issues }: z.core.$ZodError): Problem {
+  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape).join(', ') : '';
+  const errors = issues.slice(0, MAX_ERRORS).flatMap((issue) => fieldErrors(place, known, issue));
+  return invalidRequest(errors.slice(0, MAX_ERRORS));
+}
+
+/**
+ * Validates fields that are a part of a body, such as the arguments of a tool, as {@link body} validates a whole one.
+ * @throws Problem 400 with the invalid fields
+ */
+export function parseFields<S extends z.ZodType>(schema: S, fields: unknown): z.output<S> {
+  const result = schema.safeParse(fields);
+  if (result.success) return result.data;
+  throw invalidFields('body', schema, result.error);
 }
 
 const NOUNS = { body: 'field', query: 'parameter' };

@@ -53,37 +53,49 @@ function fitErrors(errors: FieldError[], document: object): FieldError[] {
 }
 
 /**
- * Makes the response to an error that a handler threw. Unexpected errors are logged and never shown to the client. For
- * `AnsweredBefore`, the client gets the stored answer. For `CredentialEnded`, the caller is authenticated again, and
- * the client gets the problem that this throws, or `unavailable` if it succeeds.
+ * Makes the response to an error that a handler threw. For `AnsweredBefore`, the client gets the stored answer; for
+ * others the problem that {@link problemOf} returns.
  */
 export async function answerError(error: Error, c: HonoContext<AppEnv>): Promise<Response> {
-  const { replayConcurrentAnswer, authenticateAgain } = c.var;
-  try {
-    if (error instanceof AnsweredBefore && replayConcurrentAnswer) return await replayConcurrentAnswer();
-    if (error instanceof CredentialEnded) await authenticateAgain?.();
-  } catch (failure) {
-    return answerFailure(failure as Error, c);
+  const { replayConcurrentAnswer } = c.var;
+  if (error instanceof AnsweredBefore && replayConcurrentAnswer) {
+    try {
+      return await replayConcurrentAnswer();
+    } catch (failure) {
+      return problemResponse(translateError(failure as Error), c);
+    }
   }
-  return answerFailure(error, c);
+  return problemResponse(await problemOf(error, c), c);
 }
 
-function answerFailure(error: Error, c: HonoContext<AppEnv>): Response {
-  if (error instanceof Problem) return problemResponse(error, c);
-  if (error instanceof LogFull) {
-    const detail =
-      `The audit log has ${MAX_LOG_LENGTH} entries, the maximum. Space is freed as old entries reach the retention limit, ` +
-      'which the operator can change.';
-    return problemResponse(new Problem('conflict', detail), c);
+/**
+ * The problem that the client sees for an error. Unexpected errors are logged and never shown. For `CredentialEnded`, the
+ * caller is authenticated again: the problem is what this throws, or `unavailable` if it succeeds.
+ */
+export async function problemOf(error: Error, c: Pick<HonoContext<AppEnv>, 'var'>): Promise<Problem> {
+  if (!(error instanceof CredentialEnded)) return translateError(error);
+  try {
+    await c.var.authenticateAgain?.();
+  } catch (failure) {
+    return translateError(failure as Error);
   }
   // The credential is valid again: its agent or account was activated, or its account was moved.
-  if (error instanceof CredentialEnded) return problemResponse(unavailable(), c);
+  return unavailable();
+}
+
+function translateError(error: Error): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof LogFull) {
+    return new Problem(
+      'conflict',
+      `The audit log has ${MAX_LOG_LENGTH} entries, the maximum. Space is freed as old entries reach the retention limit, ` +
+        'which the operator can change.',
+    );
+  }
+  if (error instanceof CredentialEnded) return unavailable();
   if (error instanceof HTTPException && error.status === 400) {
-    return problemResponse(new Problem('invalid_request', 'The body cannot be read.'), c);
+    return new Problem('invalid_request', 'The body cannot be read.');
   }
   logFailure('internal_error', error, { stack: stackOf(error) });
-  return problemResponse(
-    new Problem('internal', 'The service failed unexpectedly. Give the operator the request id.'),
-    c,
-  );
+  return new Problem('internal', 'The service failed unexpectedly. Give the operator the request id.');
 }

@@ -59,7 +59,15 @@ async function answer(c: HonoContext<AppEnv>, next: Next, env: Env): Promise<voi
  * only if the request succeeded.
  */
 function describeRequest(c: HonoContext<AppEnv>): LogFields {
-  const { route = null, target, problem, caller } = c.var;
+  const { route = null, tool, target, problem, caller } = c.var;
   const { status } = c.res;
-  return { method: c.req.method, route, target: status < 400 ? target : undefined, status, code: problem, ...caller };
+  return {
+    method: c.req.method,
+    route,
+    tool,
+    target: status < 400 ? target : undefined,
+    status,
+    code: problem,
+    ...caller,
+  };
 }

@@ -15,7 +15,8 @@ export type KeyLabel =
   | 'csrf'
   | 'form-sender'
   | 'webauthn-challenge'
-  | 'oidc-flow';
+  | 'oidc-flow'
+  | 'pairing-code';
 
 const SECRET_LENGTH = 32;
 const AES = 'AES-GCM';

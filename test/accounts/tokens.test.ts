@@ -114,6 +114,17 @@ describe('a user token', () => {
     await account.must(401, 'GET', '/v1/me');
   });
 
+  it('can delete itself, and no other token, without account:write', async () => {
+    const world = new World();
+    const account = await world.account();
+    const { body } = await account.must(201, 'POST', '/v1/me/tokens', { scopes: ['account:read'] });
+    const refused = await world.must(403, 'DELETE', `/v1/me/tokens/${account.tokenId}`, { token: body.token });
+    expect(refused.body.code).toBe('insufficient_scope');
+    await account.must(200, 'GET', '/v1/me');
+    await world.must(204, 'DELETE', `/v1/me/tokens/${body.id}`, { token: body.token });
+    await world.must(401, 'GET', '/v1/me', { token: body.token });
+  });
+
   it('cannot be read or deleted by another account', async () => {
     const world = new World();
     const [account, other] = [await world.account(), await world.account()];

@@ -1,6 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { Hono } from 'hono';
 import { sessions, userTokens } from '../../db/schema';
+import { Problem } from '../../errors';
 import { userAccess } from '../../http/access';
 import { asNotFound, userActivity } from '../../http/activity';
 import type { UserContext } from '../../http/context';
@@ -35,14 +36,21 @@ export const deleteUserTokenRoute = new Hono().delete(
     id: 'deleteUserToken',
     tag: 'Account',
     summary: 'Delete a user token',
-    description: 'The token is refused from then on, and so are the sessions of the console that were started with it.',
+    description:
+      'The token is refused from then on, and so are the sessions of the console that were started with it. A token can ' +
+      'delete itself with `account:read` alone; to delete another one needs `account:write`.',
     success: noContent(),
     pathId: 'utok',
   }),
-  userAccess('account:write'),
+  userAccess('account:read'),
   noQuery(),
   async (c) => {
-    await deleteUserToken(c.var.context, { id: pathId(c, 'utok', 'user token') });
+    const { context } = c.var;
+    const id = pathId(c, 'utok', 'user token');
+    if (id !== context.principal.token && !context.principal.scopes.includes('account:write')) {
+      throw new Problem('insufficient_scope', 'Without the scope `account:write` a token can delete only itself.');
+    }
+    await deleteUserToken(context, { id });
     return answer(c, null);
   },
 );

@@ -3,10 +3,10 @@ import type { MemberRef } from '../../http/context';
 import { MINUTE } from '../../lib/time';
 import { requirePerson, type SignedIn } from '../session/access';
 
-/** For how many milliseconds after the sign-in a member may change the own passkeys. */
+/** For how many milliseconds after the sign-in a member may change the own passkeys and pair programs. */
 const FRESH = 10 * MINUTE;
 
-/** Whether a member signed in as a person so recently that the passkeys may be changed. */
+/** Whether a member signed in as a person so recently that passkeys may be changed and programs paired. */
 export function isFresh({ session, context }: SignedIn): boolean {
   return context.principal.token === null && session.createdAt + FRESH > context.runtime.now();
 }

@@ -10,25 +10,7 @@ import { Written } from '../parts/text';
 import { Time } from '../parts/time';
 import { ToCopy } from '../parts/to-copy';
 import { type ConsoleContext, requirePerson } from '../session/access';
-
-/** What each scope lets a token do. */
-const SCOPE_WORDS: Record<Scope, string> = {
-  'agents:read': 'Read agents',
-  'agents:write': 'Register, change and delete agents',
-  'permissions:read': 'Read requests',
-  'permissions:decide': 'Approve and deny requests',
-  'policies:read': 'Read policies',
-  'policies:write': 'Change policies',
-  'audit:read': 'Read the audit log',
-  'audit:export': 'Export the log and order reports',
-  'tokens:use': 'Use the tokens of agents',
-  'webhooks:read': 'Read webhooks',
-  'webhooks:write': 'Change webhooks',
-  'account:read': 'Read the account and its members',
-  'account:write': 'Change members and user tokens',
-  'channels:read': 'Read channels',
-  'channels:write': 'Change channels',
-};
+import { SCOPE_WORDS } from './scope-words';
 
 /** After how many days a token may expire; empty for never. */
 const LIFETIMES: readonly (readonly [days: string, label: string])[] = [
@@ -57,7 +39,7 @@ export async function makeToken(c: ConsoleContext): Promise<Response> {
   const form = await readForm(c);
   try {
     const input = validate(UserTokenCreation(), readToken(form, context.runtime.now()));
-    return sendToken(c, await createUserToken(context, input));
+    return sendToken(c, await c.var.once((context) => createUserToken(context, input)));
   } catch (error) {
     const typed = { name: form.text('name'), scopes: form.list('scopes'), lifetime: form.text('lifetime') };
     return sendNewToken(c, typed, refusalOf(error));
@@ -87,7 +69,7 @@ function sendNewToken(c: ConsoleContext, { name, scopes, lifetime }: TypedToken,
   const fault = refusal?.faults.get('scopes');
   const offered = SCOPES.filter((scope) => c.var.signedIn.context.principal.scopes.includes(scope));
   const children = (
-    <Form action="/console/me/tokens" class="card" refusal={refusal}>
+    <Form action="/console/me/tokens" class="card" refusal={refusal} creates>
       <TextField
         label="Name"
         name="name"

@@ -2,12 +2,14 @@ import { endSession } from '../../accounts/sessions/end';
 import type { Session } from '../../accounts/sessions/session';
 import { notFound } from '../../errors';
 import { parseId } from '../../lib/typeid';
+import { readForm } from '../frame/form';
 import { Badge } from '../parts/badge';
 import { Device } from '../parts/device';
 import { Action } from '../parts/form';
 import { Written } from '../parts/text';
 import { Time, TimeSince } from '../parts/time';
 import { type ConsoleContext, requireScopes } from '../session/access';
+import { signInPath } from '../session/return-path';
 import { clearSessionCookie } from '../session/session';
 
 interface SessionsProps {
@@ -56,10 +58,10 @@ export async function endOwnSession(c: ConsoleContext): Promise<Response> {
   return c.redirect('/console/me', 303);
 }
 
-/** Ends the session in which the member is signed in. */
+/** Ends the session in which the member is signed in. After the next sign-in the member comes to the page that the form names. */
 export async function signOut(c: ConsoleContext): Promise<Response> {
   const { context, session } = c.var.signedIn;
   await endSession(context, { id: session.id });
   clearSessionCookie(c);
-  return c.redirect('/console/sign-in', 303);
+  return c.redirect(signInPath((await readForm(c)).text('return')), 303);
 }

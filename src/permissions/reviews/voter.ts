@@ -65,7 +65,10 @@ export function refuseVoter(
     throw new Problem('already_voted', 'You have approved this permission already.');
   }
   if (review.rule.passkey && !isSigned) {
-    throw new Problem('passkey_required', 'Approvals of this permission have to be signed: send `assertion`.');
+    throw new Problem(
+      'passkey_required',
+      'Approvals of this permission have to be signed with a passkey (`assertion`).',
+    );
   }
 }
 

@@ -1,0 +1,12 @@
+import type { MemberRole } from '../../db/schema';
+import type { Scope } from '../../http/context';
+import { ROLE_SCOPES } from '../../http/roles';
+import { DAY } from '../../lib/time';
+
+/** For how many milliseconds the token of a paired program lives. */
+export const PAIRED_TOKEN_LIFETIME = 30 * DAY;
+
+/** The scopes of a paired program: those of the member's role, but it cannot change members or make user tokens. */
+export function pairedScopes(role: MemberRole): Scope[] {
+  return ROLE_SCOPES[role].filter((scope) => scope !== 'account:write');
+}
