@@ -39,12 +39,13 @@ export class Api {
    * Repeats the request after `Retry-After`: without limit while the service answers 429, and for a minute while it
    * answers 503, for example because another program has locked the database. A POST has an idempotency key, so that it
    * takes effect only once.
+   * @param key the idempotency key of a POST; by default a new one
    */
-  async ask<T>(method: string, path: string, body?: object): Promise<ApiAnswer<T>> {
+  async ask<T>(method: string, path: string, body?: object, key: string = randomUUID()): Promise<ApiAnswer<T>> {
     const headers = {
       Authorization: `Bearer ${this.credential}`,
       ...(body && { 'Content-Type': 'application/json' }),
-      ...(method === 'POST' && { 'Idempotency-Key': randomUUID() }),
+      ...(method === 'POST' && { 'Idempotency-Key': key }),
     };
     const request = { method, headers, ...(body && { body: JSON.stringify(body) }) };
     for (const deadline = Date.now() + RETRY_LIMIT; ; ) {

@@ -2,35 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { unstable_startWorker as startWorker } from 'wrangler';
+import { findOutdated, generateClient } from './client/generate.ts';
+import { readDocument } from './openapi/read-document.ts';
 import { ROOT } from './project.ts';
-import { QUIET_VARIABLES } from './wrangler.ts';
-
-/** Settings for a service that only has to return its OpenAPI document. */
-const SETTINGS = {
-  ADMIN_TOKEN: 'operator-token-of-the-check',
-  ROOT_SECRET: Buffer.alloc(32).toString('base64'),
-  PUBLIC_URL: 'https://countersign.test',
-};
-
-/** Reads the OpenAPI document from the built Worker. */
-async function readDocument(): Promise<string> {
-  Object.assign(process.env, { ...QUIET_VARIABLES, ...process.env });
-  const bindings = Object.entries(SETTINGS).map(([name, value]) => [name, { type: 'plain_text' as const, value }]);
-  const worker = await startWorker({
-    config: join(ROOT, 'wrangler.toml'),
-    envFiles: [],
-    bindings: Object.fromEntries(bindings),
-    dev: { server: { port: 0 }, inspector: false, watch: false, persist: false, logLevel: 'error' },
-  });
-  try {
-    const response = await worker.fetch('http://localhost/openapi.json');
-    if (!response.ok) throw new Error(`GET /openapi.json is answered ${response.status}: ${await response.text()}`);
-    return await response.text();
-  } finally {
-    await worker.dispose();
-  }
-}
 
 /** Runs a program from node_modules. Returns its output if it fails, else an empty string. */
 function runTool(script: string, options: string[], folder: string): string {
@@ -64,7 +38,15 @@ function findFault(document: string): string {
   }
 }
 
-const fault = findFault(await readDocument());
+/** Returns what to do when the client was generated from another document. */
+function findOutdatedClient(document: string): string {
+  const outdated = findOutdated(generateClient(document));
+  return outdated.length ? `${outdated.join(' and ')} differ from the OpenAPI document: npm run generate-client` : '';
+}
+
+const document = await readDocument();
+const fault = findFault(document) || findOutdatedClient(document);
 if (fault) console.error(fault);
-else console.log('The OpenAPI document passes the linter, and a client with its types compiles.');
+else
+  console.log('The OpenAPI document passes the linter, a client with its types compiles, and src/client matches it.');
 process.exitCode = fault ? 1 : 0;

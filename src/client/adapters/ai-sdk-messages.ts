@@ -1,0 +1,35 @@
+/** A message of the AI SDK. */
+export interface AiMessage {
+  role: string;
+  content: unknown;
+}
+
+/** What the AI SDK gives to a tool with a call. */
+export interface AiCallOptions {
+  toolCallId: string;
+  messages: readonly AiMessage[];
+  abortSignal?: AbortSignal | undefined;
+  /** The context of the run, in version 7. */
+  context?: unknown;
+  /** The context of the run, in version 6. */
+  experimental_context?: unknown;
+}
+
+/** A request for approval that a conversation holds. */
+export interface ApprovalRequest {
+  approvalId: string;
+  toolCallId: string;
+  isAnswered: boolean;
+}
+
+/** Lists the requests for approval of a conversation. */
+export function approvalRequestsOf(messages: readonly AiMessage[]): ApprovalRequest[] {
+  const parts = messages.flatMap(({ content }) =>
+    Array.isArray(content) ? (content as Record<string, unknown>[]) : [],
+  );
+  const answered = new Set(parts.flatMap((part) => (part.type === 'tool-approval-response' ? [part.approvalId] : [])));
+  return parts.flatMap(({ type, approvalId, toolCallId }) => {
+    if (type !== 'tool-approval-request') return [];
+    return [{ approvalId, toolCallId, isAnswered: answered.has(approvalId) } as ApprovalRequest];
+  });
+}

@@ -1,0 +1,40 @@
+import type { Permission } from '../api.ts';
+import { Countersign } from '../countersign.ts';
+import { type AiCallOptions, type AiMessage, approvalRequestsOf } from './ai-sdk-messages.ts';
+import type { ToolRules } from './options.ts';
+import { externalIdOf } from './tool-guard.ts';
+
+/** The message that resumes a run. */
+export interface ApprovalMessage {
+  role: 'tool';
+  content: { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason: string }[];
+}
+
+/**
+ * Returns the message that resumes a run which ended with requests for approval; undefined while people have not yet
+ * decided all of them, and when there are none.
+ *
+ * The message only says how to go on. A tool runs only if Countersign approved its call.
+ * @param rules those of `wrapTools`: their client and their `run`
+ */
+export async function answerApprovals(
+  messages: readonly AiMessage[],
+  { countersign = new Countersign(), ...rules }: Pick<ToolRules<AiCallOptions>, 'countersign' | 'run'> = {},
+): Promise<ApprovalMessage | undefined> {
+  const content: ApprovalMessage['content'] = [];
+  for (const { approvalId, toolCallId, isAnswered } of approvalRequestsOf(messages)) {
+    if (isAnswered) continue;
+    const external_id = await externalIdOf(toolCallId, { toolCallId, messages }, rules);
+    const [permission] = (await countersign.listPermissions({ external_id, limit: 1 })).data;
+    // Another part of the application asked for this approval.
+    if (!permission) continue;
+    if (permission.status === 'pending') return undefined;
+    const approved = permission.status === 'approved';
+    content.push({ type: 'tool-approval-response', approvalId, approved, reason: reasonOf(permission) });
+  }
+  return content.length ? { role: 'tool', content } : undefined;
+}
+
+function reasonOf({ status, decision_reason: reason }: Permission): string {
+  return reason ?? `The request is ${status}.`;
+}

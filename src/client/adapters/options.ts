@@ -1,0 +1,30 @@
+import type { Countersign } from '../countersign.ts';
+import type { Limits } from '../guard/act.ts';
+import type { GuardOptions } from '../guard/guard.ts';
+import type { Rules, ToolArguments } from '../rules/rules.ts';
+
+/** What an adapter does with the calls of a tool. */
+export interface CallOptions<Context> {
+  /**
+   * Names the run or the conversation, for a model whose ids of tool calls repeat in another one. It has to be the same
+   * when the run is resumed.
+   */
+  run?: string | ((context: Context) => string | undefined);
+  /** Whether a call that did not run gives the model a result that says so (default), or throws the `GuardError`. */
+  refusals?: 'result' | 'throw';
+}
+
+/** How `guardTool` guards one tool. */
+export type ToolOptions<Context> = Omit<GuardOptions<ToolArguments>, 'externalId'> & CallOptions<Context>;
+
+/** How `wrapTools` guards many tools. */
+export interface ToolRules<Context> extends Rules, CallOptions<Context> {
+  /** By default a client made from the environment variables `COUNTERSIGN_URL` and `COUNTERSIGN_API_KEY`. */
+  countersign?: Countersign;
+}
+
+/** What an adapter adds to the last argument of a tool's function. */
+export interface Granted {
+  /** The granted limits. */
+  granted?: Limits;
+}

@@ -1,0 +1,82 @@
+import type { AuditEntry, ListAuditEntriesQuery } from '../../api.ts';
+import { ApiError, ConnectionError } from '../../errors.ts';
+import { readDuration, readNumber } from '../arguments.ts';
+import type { CliClient } from '../client.ts';
+import { command } from '../command.ts';
+import { explain } from '../failures.ts';
+import { write } from '../io.ts';
+import { note } from '../print.ts';
+import type { Session } from '../session.ts';
+import { escapeText, printableJson } from '../terminal/escape.ts';
+import { colourStatus } from '../terminal/style.ts';
+import { formatTime } from '../terminal/time.ts';
+import { FILTERS, readFilters } from './filters.ts';
+
+/** The largest page of the audit log. */
+const PAGE = 1000;
+
+export const tailEntries = command({
+  name: 'audit tail',
+  description:
+    'Prints the entries of the audit log as they are written, oldest first, until it is stopped with Ctrl-C.',
+  args: {
+    ...FILTERS,
+    after: { type: 'string', description: 'Begin after this entry; by default with the next one', valueHint: 'number' },
+    interval: { type: 'string', default: '2s', description: 'How often to look for new entries', valueHint: '2s' },
+  },
+  notes: ['Keep the `sequence` of the last entry and give it to --after to go on without a gap.'],
+  examples: ['countersign audit tail', 'countersign audit tail --after 4711 --json | tee -a audit.ndjson'],
+  async run({ args, session }) {
+    const { client, io } = session;
+    const interval = Math.max(1, readDuration(args.interval, 'interval')) * 1000;
+    const filters = readFilters(args);
+    let last = args.after === undefined ? await findNewest(client) : readNumber(args.after, 'after', 0);
+    let hasFailed = false;
+    for (;;) {
+      try {
+        for await (const entry of readAfter(client, filters, last)) {
+          await write(io.stdout, `${session.isHuman ? formatEntry(entry, session) : printableJson(entry)}\n`);
+          last = entry.sequence;
+        }
+        hasFailed = false;
+      } catch (error) {
+        if (!isTemporary(error)) throw error;
+        if (!hasFailed) await note(session, `${explain(error).lines[0]} Trying again …`);
+        hasFailed = true;
+      }
+      await client.clock.sleep(interval);
+    }
+  },
+});
+
+async function findNewest(client: CliClient): Promise<number> {
+  const { data } = await client.listAuditEntries({ limit: 1 });
+  return data[0]?.sequence ?? 0;
+}
+
+/** Reads all entries after a position. The next pages are found by their cursor alone. */
+async function* readAfter(
+  client: CliClient,
+  filters: ListAuditEntriesQuery,
+  after: number,
+): AsyncGenerator<AuditEntry, void> {
+  const query = { ...filters, order: 'asc' as const, limit: PAGE };
+  let page = await client.listAuditEntries({ ...query, after_sequence: after });
+  yield* page.data;
+  while (page.has_more && page.next_cursor) {
+    page = await client.listAuditEntries({ ...query, cursor: page.next_cursor });
+    yield* page.data;
+  }
+}
+
+function isTemporary(error: unknown): boolean {
+  return (
+    error instanceof ConnectionError || (error instanceof ApiError && (error.status >= 500 || error.status === 429))
+  );
+}
+
+function formatEntry({ sequence, created_at, event_type, details }: AuditEntry, { style }: Session): string {
+  const { action, resource, decision_reason: reason } = details;
+  const what = escapeText(`${action} ${resource}${reason ? ` (${reason})` : ''}`);
+  return `${style.dim(`${sequence} ${formatTime(created_at)}`)} ${colourStatus(event_type, style)} ${what}`;
+}

@@ -1,0 +1,86 @@
+import { readFile } from 'node:fs/promises';
+import type { KeySet } from '../../api.ts';
+import { command } from '../command.ts';
+import { EXIT } from '../exit-codes.ts';
+import { Failure } from '../failures.ts';
+import { printRecord } from '../print.ts';
+import { formatFacts } from '../terminal/facts.ts';
+import { checkProof, ProofFault } from './check-proof.ts';
+
+export const verifyEntry = command({
+  name: 'audit verify',
+  description: 'Proves that an entry is in the log, unchanged since it was sealed, under a head that the log signed.',
+  args: {
+    id: { type: 'positional', description: 'The id of the entry, audit_…', required: true },
+    keys: {
+      type: 'string',
+      description: 'The public keys that you kept, instead of those of the service',
+      valueHint: 'jwks.json',
+    },
+  },
+  notes: [
+    'It checks that the sealed bytes hold exactly the entry that the service shows, that their hash leads to the root of the\n' +
+      'tree (RFC 9162), that the checkpoint states this root, and that a key of the log signed it (Ed25519).',
+    'It does not check other entries, that the log was never rewritten, or the passkeys of voters: `npm run verify` of the\n' +
+      'project does, offline. Keys that the service itself shows prove nothing against the service: keep\n' +
+      '/.well-known/jwks.json, and give it with --keys.',
+    'Exit codes: 0 proven, 1 not proven. An entry is sealed within two minutes.',
+  ],
+  examples: [
+    'countersign audit verify audit_01m7x1m1tre75vaz5yvpbmvt6m',
+    'countersign audit verify audit_01m7x1m1tre75vaz5yvpbmvt6m --keys jwks.json',
+  ],
+  async run({ args, session }) {
+    const { client, style, width } = session;
+    const [entry, proof, keys] = await Promise.all([
+      client.getAuditEntry(args.id),
+      client.proveInclusion(args.id),
+      args.keys === undefined ? client.getKeys() : readKeys(args.keys),
+    ]);
+    const wrong = findFault(() => checkProof(args.id, entry, proof, keys));
+    const { tree_size, root_hash, origin, timestamp } = proof.checkpoint;
+    const result = {
+      entry_id: args.id,
+      is_proven: wrong === null,
+      fault: wrong,
+      sequence: entry.sequence,
+      checkpoint: proof.checkpoint,
+    };
+    await printRecord(session, result, () => [
+      wrong === null ? style.green('Proven.') : style.red('NOT PROVEN.'),
+      ...formatFacts(
+        [
+          ['Why', wrong],
+          ['Entry', `${args.id}, number ${entry.sequence}`],
+          ['Log', origin],
+          ['Checkpoint', `${tree_size} entries at ${timestamp}, root ${root_hash}`],
+          ['Keys', args.keys === undefined ? 'of the service itself; see --help' : args.keys],
+        ],
+        width,
+        style,
+      ),
+    ]);
+    return wrong === null ? EXIT.done : EXIT.failed;
+  },
+});
+
+/** Returns what is wrong in words; null if nothing is. */
+function findFault(check: () => void): string | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    // Anything else is thrown by an answer that has not even the form of a proof.
+    return error instanceof ProofFault ? error.message : 'the proof is malformed';
+  }
+}
+
+async function readKeys(file: string): Promise<KeySet> {
+  try {
+    const keys = JSON.parse(await readFile(file, 'utf8')) as KeySet;
+    if (Array.isArray(keys.keys)) return keys;
+  } catch {
+    // Told below.
+  }
+  throw new Failure(`${file} is not a readable set of keys, such as the answer of /.well-known/jwks.json.`);
+}

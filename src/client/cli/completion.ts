@@ -1,0 +1,105 @@
+import type { ArgsDef } from 'citty';
+import { type Command, type CommandEntry, command } from './command.ts';
+import { UsageError } from './failures.ts';
+import { write } from './io.ts';
+
+/** Defines the command that prints the completion of these commands. */
+export function makeCompletion(commands: Record<string, CommandEntry>): Command {
+  return command({
+    name: 'completion',
+    description: 'Prints the script with which a shell completes commands and options.',
+    args: { shell: { type: 'positional', description: 'bash, zsh or fish', required: true } },
+    notes: ['Add the line of your shell to its start-up file.'],
+    examples: [
+      'source <(countersign completion bash)    # ~/.bashrc',
+      'source <(countersign completion zsh)     # ~/.zshrc, after compinit',
+      'countersign completion fish | source     # ~/.config/fish/config.fish',
+    ],
+    async run({ args, session }) {
+      const script = Object.hasOwn(SCRIPTS, args.shell) ? SCRIPTS[args.shell] : undefined;
+      if (!script) throw new UsageError(`There is no completion for ${args.shell}, only for bash, zsh and fish.`);
+      await write(session.io.stdout, script(await listWords(commands)));
+    },
+  });
+}
+
+const SCRIPTS: Record<string, (words: Words) => string> = { bash: bashScript, zsh: zshScript, fish: fishScript };
+
+/** What can follow the words before it: for `audit`, the commands of the group; for `audit list`, its options. */
+type Words = Map<string, string[]>;
+
+async function listWords(commands: Record<string, CommandEntry>): Promise<Words> {
+  const words: Words = new Map();
+  for (const [name, [, load]] of Object.entries(commands)) {
+    const [first = '', second] = name.split(' ');
+    words.set('', [...new Set([...(words.get('') ?? ['--help', '--version']), first])]);
+    if (second) words.set(first, [...(words.get(first) ?? ['--help']), second]);
+    words.set(name, [...optionsOf(((await load()).args ?? {}) as ArgsDef), '--help']);
+  }
+  return words;
+}
+
+function optionsOf(args: ArgsDef): string[] {
+  return Object.entries(args).flatMap(([name, { type, default: preset }]) => {
+    if (type === 'positional') return [];
+    return type === 'boolean' && preset === true ? [`--no-${name}`] : [`--${name}`];
+  });
+}
+
+function cases(words: Words): string {
+  return [...words].map(([name, following]) => `    '${name}') following='${following.join(' ')}' ;;`).join('\n');
+}
+
+function bashScript(words: Words): string {
+  return `_countersign() {
+  local current=\${COMP_WORDS[COMP_CWORD]} first=\${COMP_WORDS[1]} second=\${COMP_WORDS[2]} name following
+  name=
+  if [ "$COMP_CWORD" -gt 1 ]; then name=$first; fi
+  case "$first" in ${groupsOf(words).join('|')}) if [ "$COMP_CWORD" -gt 2 ]; then name="$first $second"; fi ;; esac
+  case "$name" in
+${cases(words)}
+    *) following= ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$following" -- "$current")
+}
+complete -o default -F _countersign countersign
+`;
+}
+
+function zshScript(words: Words): string {
+  return `_countersign() {
+  local first=\${words[2]} second=\${words[3]} place=$CURRENT name
+  name=
+  if (( place > 2 )); then name=$first; fi
+  case "$first" in ${groupsOf(words).join('|')}) if (( place > 3 )); then name="$first $second"; fi ;; esac
+  local following=
+  case "$name" in
+${cases(words)}
+  esac
+  compadd -- \${=following}
+  [[ -n "$name" ]] && _files
+}
+compdef _countersign countersign
+`;
+}
+
+function fishScript(words: Words): string {
+  const lines = [...words].flatMap(([name, following]) => {
+    const condition = name === '' ? '__fish_use_subcommand' : conditionFor(name, words);
+    return [`complete -c countersign -n '${condition}' -a '${following.join(' ')}'`];
+  });
+  return `${lines.join('\n')}\n`;
+}
+
+function conditionFor(name: string, words: Words): string {
+  const [first = '', second] = name.split(' ');
+  if (second) return `__fish_seen_subcommand_from ${first}; and __fish_seen_subcommand_from ${second}`;
+  const seen = `__fish_seen_subcommand_from ${first}`;
+  if (!groupsOf(words).includes(first)) return seen;
+  const commands = (words.get(first) ?? []).filter((word) => !word.startsWith('-'));
+  return `${seen}; and not __fish_seen_subcommand_from ${commands.join(' ')}`;
+}
+
+function groupsOf(words: Words): string[] {
+  return [...new Set([...words.keys()].filter((name) => name.includes(' ')).map((name) => name.split(' ')[0] ?? ''))];
+}

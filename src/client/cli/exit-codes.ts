@@ -1,0 +1,18 @@
+/** With what a command ends. `run` ends with the code of the guarded command once that has run. */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  denied: 3,
+  expired: 4,
+  waiting: 5,
+  /** The guarded command cannot be executed, or was not found: the codes of a shell. */
+  notExecutable: 126,
+  notFound: 127,
+} as const;
+
+/** Added to the number of the signal that ended a command, as a shell does. */
+export const SIGNAL_BASE = 128;
+
+/** With what a command ends whose reader is gone, as a program does that SIGPIPE ends. */
+export const EXIT_AFTER_SIGPIPE = SIGNAL_BASE + 13;

@@ -1,0 +1,31 @@
+import type { Permission } from '../api.ts';
+import type { CliClient } from './client.ts';
+import { command } from './command.ts';
+import { inboxColumns } from './inbox/columns.ts';
+import { runInbox } from './inbox/run-inbox.ts';
+import { printList } from './print.ts';
+
+export const inbox = command({
+  name: 'inbox',
+  description:
+    'Shows the requests that wait for a decision, the most urgent first. On a terminal you decide them here.',
+  args: {},
+  notes: [
+    'Keys: arrows or j and k move, Enter shows a request, a approves it, d denies it and asks for a reason, Escape goes back,\n' +
+      'r reads the list again, q ends. An approval is asked for once more after the whole request was shown.',
+  ],
+  examples: ['countersign inbox', 'countersign inbox --json | jq -r \'.id + " " + .action\''],
+  async run({ session, args }) {
+    const { io, client } = session;
+    if (io.stdin.isTTY && io.stdout.isTTY && !args.json) return await runInbox(session, () => readPending(client));
+    await printList(session, await readPending(client), inboxColumns(client.clock.now()));
+    return;
+  },
+});
+
+/** Reads all requests that wait, the most urgent first. */
+async function readPending(client: CliClient): Promise<Permission[]> {
+  const waiting: Permission[] = [];
+  for await (const permission of client.listPermissions({ status: 'pending', limit: 100 })) waiting.push(permission);
+  return waiting.sort((one, other) => one.expires_at.localeCompare(other.expires_at));
+}

@@ -1,0 +1,94 @@
+import { emitKeypressEvents } from 'node:readline';
+import type { Permission } from '../../api.ts';
+import { EXIT } from '../exit-codes.ts';
+import { explain } from '../failures.ts';
+import type { Session } from '../session.ts';
+import { drawInbox } from './draw-inbox.ts';
+import { type Action, type InboxState, type Key, takeKey } from './inbox-state.ts';
+
+/** How often the list is read again, in milliseconds. */
+const REFRESH = 10_000;
+
+const OPEN_SCREEN = '\x1b[?1049h\x1b[?25l\x1b[?7l';
+const CLOSE_SCREEN = '\x1b[?7h\x1b[?25h\x1b[?1049l';
+
+/** Lets the person decide on the terminal, until they end it. */
+export async function runInbox(session: Session, readPending: () => Promise<Permission[]>): Promise<number> {
+  const { io, client, style } = session;
+  const { stdin, stdout } = io;
+  const state: InboxState = {
+    ...{ requests: await readPending(), selected: null, view: 'list', card: null },
+    ...{ scroll: 0, isRead: false, reason: '', message: '', isBusy: false },
+  };
+  state.selected = state.requests[0]?.id ?? null;
+
+  const draw = () => {
+    const size = { width: stdout.columns || 80, height: stdout.rows || 24 };
+    const lines = drawInbox(state, { ...size, style, baseUrl: client.baseUrl, now: client.clock.now() });
+    stdout.write(`\x1b[H${lines.map((line) => `${line}\x1b[K`).join('\r\n')}\x1b[J`);
+  };
+  const reload = async () => {
+    state.requests = await readPending();
+    if (!state.requests.some(({ id }) => id === state.selected)) state.selected = state.requests[0]?.id ?? null;
+  };
+  const carryOut = async (action: Action): Promise<void> => {
+    if (action.kind === 'open') {
+      const card = await client.getPermission(action.id);
+      Object.assign(state, { card, view: action.view, scroll: 0, isRead: false, reason: '' });
+    } else if (action.kind === 'approve' || action.kind === 'deny') {
+      const { id } = action;
+      const decided =
+        action.kind === 'approve'
+          ? await client.approvePermission(id)
+          : await client.denyPermission(id, { reason: action.reason });
+      Object.assign(state, { view: 'list', card: null, message: describe(action.kind, decided) });
+      await reload();
+    } else {
+      await reload();
+    }
+  };
+  const perform = async (action: Action) => {
+    state.isBusy = true;
+    draw();
+    await carryOut(action).catch((error: unknown) => {
+      state.message = explain(error).lines[0] ?? '';
+    });
+    state.isBusy = false;
+    draw();
+  };
+
+  return await new Promise((resolve) => {
+    const quit = () => {
+      clearInterval(timer);
+      stdin.off('keypress', onKey).off('end', quit);
+      stdout.off('resize', draw);
+      process.off('SIGTERM', quit).off('SIGHUP', quit);
+      stdin.setRawMode?.(false);
+      stdin.pause();
+      stdout.write(CLOSE_SCREEN);
+      resolve(EXIT.done);
+    };
+    const onKey = (_: string | undefined, key: Key) => {
+      const action = takeKey(state, key);
+      if (action?.kind === 'quit') return quit();
+      if (action) return void perform(action);
+      draw();
+    };
+    const timer = setInterval(() => {
+      if (!state.isBusy && state.view === 'list') void perform({ kind: 'reload' });
+    }, REFRESH);
+    emitKeypressEvents(stdin);
+    stdin.setRawMode?.(true);
+    stdin.on('keypress', onKey).on('end', quit).resume();
+    stdout.on('resize', draw);
+    process.on('SIGTERM', quit).on('SIGHUP', quit);
+    stdout.write(OPEN_SCREEN);
+    draw();
+  });
+}
+
+function describe(kind: 'approve' | 'deny', { id, status, action, resource }: Permission): string {
+  if (kind === 'deny') return `Denied ${action} on ${resource} (${id}).`;
+  if (status === 'pending') return `Your approval of ${action} on ${resource} counts; it needs more.`;
+  return `Approved ${action} on ${resource} (${id}).`;
+}

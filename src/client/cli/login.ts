@@ -1,0 +1,68 @@
+import { hostname } from 'node:os';
+import { Countersign } from '../countersign.ts';
+import { command } from './command.ts';
+import { readCredentials, type StoredToken, writeCredentials } from './credentials.ts';
+import { Failure } from './failures.ts';
+import { pair } from './login/pair.ts';
+import { note } from './print.ts';
+import { findAddress } from './service.ts';
+import { Session } from './session.ts';
+import { printIdentity } from './whoami.ts';
+
+export const login = command({
+  name: 'login',
+  description: 'Signs in: you confirm in the console, and this machine gets a token of yours for 30 days.',
+  args: {
+    browser: {
+      type: 'boolean',
+      default: true,
+      description: 'Open the browser',
+      negativeDescription: 'Only print the address',
+    },
+  },
+  notes: [
+    'The browser must run on this machine, because the console sends it back to 127.0.0.1. The token is stored in\n' +
+      '~/.config/countersign/credentials.json, which only you can read, and is revoked by `countersign logout`. The token\n' +
+      'of a service is used without --url until you sign in to another one.',
+  ],
+  examples: ['countersign login --url https://countersign.example.com'],
+  async run({ args, session }) {
+    const { io } = session;
+    const baseUrl = findAddress(io, args.url);
+    refuseOpenNetwork(baseUrl);
+    // Before the browser opens: a file that cannot be read would waste the confirmation.
+    readCredentials(io);
+    const client = new Countersign({ baseUrl, apiKey: '', fetch: io.fetch, clock: io.clock });
+    const { id, token, expires_at } = await pair(client, {
+      name: `countersign on ${hostname()}`.slice(0, 100),
+      onAddress: async (address) => {
+        await note(session, `Confirm the sign-in in your browser:\n\n  ${address}\n\nWaiting …`);
+        if (args.browser) io.openBrowser(address);
+      },
+    });
+    const stored: StoredToken = { id, token, expires_at };
+    // Read now: another sign-in may have ended while this one waited.
+    const credentials = readCredentials(io);
+    const previous = Object.hasOwn(credentials.services, baseUrl) ? credentials.services[baseUrl] : undefined;
+    writeCredentials(io, { current: baseUrl, services: { ...credentials.services, [baseUrl]: stored } });
+    await note(session, 'Signed in. If this is not you, sign out again: countersign logout\n');
+    if (previous) await revoke(baseUrl, previous, io.fetch);
+    const signedIn = new Session(
+      { ...io, env: { ...io.env, COUNTERSIGN_API_KEY: undefined } },
+      { ...args, url: baseUrl },
+    );
+    await printIdentity(signedIn, await signedIn.client.getOwnAccount());
+  },
+});
+
+/** @throws Failure for an address at which others on the network could read the token */
+function refuseOpenNetwork(baseUrl: string): void {
+  const { protocol, hostname } = new URL(baseUrl);
+  if (protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) return;
+  throw new Failure(`${baseUrl} is not encrypted, so that others could read your token. Use https.`);
+}
+
+/** Revokes the token that was replaced. One that cannot be revoked expires by itself. */
+async function revoke(baseUrl: string, { id, token }: StoredToken, fetch: typeof globalThis.fetch): Promise<void> {
+  await new Countersign({ baseUrl, apiKey: token, fetch }).deleteUserToken(id).catch(() => {});
+}

@@ -1,0 +1,91 @@
+import { timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { EXIT } from '../exit-codes.ts';
+import { Failure } from '../failures.ts';
+
+/** How long the person has to confirm, in milliseconds. */
+const PATIENCE = 10 * 60_000;
+
+/** With what the console sends the browser back. */
+export type ConsoleAnswer = { code: string } | { error: string };
+
+export interface CodeListener {
+  redirectUri: string;
+  /** Rejects with a Failure when nobody confirmed in time. */
+  answer: Promise<ConsoleAnswer>;
+  close(): void;
+}
+
+/**
+ * Listens on a free port of 127.0.0.1 for the browser that comes back from the console. Only the request with this
+ * `state` counts: other programs and web pages can send requests too.
+ */
+export async function listenForCode(state: string): Promise<CodeListener> {
+  const { promise: answer, resolve, reject } = withResolvers<ConsoleAnswer>();
+  const server = createServer((request, response) => {
+    const found = readAnswer(request, redirectUri, state);
+    reply(response, found);
+    if (found) resolve(found);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
+  const timer = setTimeout(
+    () => reject(new Failure('Nobody confirmed the sign-in within 10 minutes.', EXIT.expired)),
+    PATIENCE,
+  );
+  // A failure before anybody waits for the answer is not unhandled.
+  answer.catch(() => {});
+  const close = () => {
+    clearTimeout(timer);
+    server.close();
+    server.closeIdleConnections();
+  };
+  return { redirectUri, answer, close };
+}
+
+function readAnswer({ method, url = '', headers }: IncomingMessage, redirectUri: string, state: string) {
+  const { origin, pathname } = new URL(redirectUri);
+  // A page that lets its own name lead to 127.0.0.1 sends that name.
+  if (method !== 'GET' || `http://${headers.host}` !== origin || !URL.canParse(url, origin)) return null;
+  const { pathname: path, searchParams: query } = new URL(url, origin);
+  if (path !== pathname || !isEqual(query.get('state') ?? '', state)) return null;
+  const [code, error] = [query.get('code'), query.get('error')];
+  if (error) return { error };
+  return code ? { code } : null;
+}
+
+function isEqual(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function reply(response: ServerResponse, answer: ConsoleAnswer | null): void {
+  const text = !answer
+    ? 'This address is for the browser that comes back from the console.'
+    : 'error' in answer
+      ? 'You denied the sign-in. You can close this page.'
+      : 'Confirmed. Go back to the terminal; you can close this page.';
+  response.writeHead(answer ? 200 : 400, {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+    'Cache-Control': 'no-store',
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+    Connection: 'close',
+  });
+  response.end(`<!doctype html>\n<html lang="en"><title>Countersign</title><p>${text}</p></html>\n`);
+}
+
+/** `Promise.withResolvers`, which Node 20 lacks. */
+function withResolvers<T>() {
+  let resolve: (value: T) => void = () => {};
+  let reject: (reason: Error) => void = () => {};
+  const promise = new Promise<T>((accept, refuse) => {
+    resolve = accept;
+    reject = refuse;
+  });
+  return { promise, resolve, reject };
+}

@@ -1,0 +1,61 @@
+import type { Json } from '../../canonical-json.ts';
+import type { Countersign } from '../../countersign.ts';
+import { describeAct } from '../../guard/act.ts';
+import { AlreadyUsed, PermissionExpired, PermissionLapsed } from '../../guard/errors.ts';
+import type { GuardOptions } from '../../guard/guard.ts';
+import type { ToolArguments } from '../../rules/rules.ts';
+import type { JsonObject, ToolCall } from './message.ts';
+import type { RequestNames } from './request-names.ts';
+
+/** The most bytes of arguments that the service shows to people. */
+const MAX_SHOWN_BYTES = 16 * 1024;
+
+/** The arguments are too long to be shown to people. */
+export class InputTooLarge extends Error {}
+
+interface Asking {
+  client: Countersign;
+  names: RequestNames;
+  options: GuardOptions<ToolArguments>;
+  /** Ends the wait. */
+  signal: AbortSignal;
+  /** Called when a person has to decide. */
+  onPending(url: string): void;
+}
+
+/**
+ * Runs a tool call once it is approved, with a copy of the approved arguments.
+ * @throws GuardError, ApiError, TypeError and others when the call is not run
+ */
+export async function askFor(call: ToolCall, asking: Asking, run: (input: JsonObject) => void): Promise<void> {
+  const { client, names, signal } = asking;
+  let hasWaited = false;
+  const options: GuardOptions<ToolArguments> = {
+    preview: () => ({ title: `Call the tool ${call.tool}` }),
+    ...asking.options,
+    onPending: ({ url }) => {
+      hasWaited = true;
+      asking.onPending(url);
+    },
+  };
+  const act = await describeAct(call.arguments, options, '');
+  const size = new TextEncoder().encode(act.canonical).length;
+  if (size > MAX_SHOWN_BYTES && !options.hideInput) {
+    throw new InputTooLarge(`The arguments have ${size} bytes, and people can be shown at most ${MAX_SHOWN_BYTES}.`);
+  }
+  const name = await names.nameOf(call.tool, act);
+  const guarded = client.guard((input: Json) => run(input as JsonObject), options);
+  for (;;) {
+    const externalId = await names.find(name, signal);
+    hasWaited = false;
+    try {
+      return await guarded(call.arguments as Json, { externalId, signal });
+    } catch (error) {
+      const isOver = error instanceof PermissionExpired || error instanceof PermissionLapsed;
+      if (isOver || error instanceof AlreadyUsed) names.spend(name, externalId);
+      // This call has not been answered by that request, so it makes one of its own.
+      if (error instanceof AlreadyUsed || (isOver && !hasWaited)) continue;
+      throw error;
+    }
+  }
+}

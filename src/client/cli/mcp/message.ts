@@ -1,0 +1,168 @@
+import { escapeLine } from './escape.ts';
+
+/** An object of JSON. */
+export type JsonObject = { [name: string]: unknown };
+
+/** What names a request, and its answer. */
+export type RequestId = string | number;
+
+/** Error codes of JSON-RPC 2.0, section 5.1. */
+export const PARSE_ERROR = -32_700;
+export const INVALID_REQUEST = -32_600;
+export const INVALID_PARAMS = -32_602;
+
+/** A request to run a tool, checked field by field. */
+export interface ToolCall {
+  kind: 'call';
+  id: RequestId;
+  tool: string;
+  arguments: JsonObject;
+  /** The whole message, and its parameters. */
+  json: JsonObject;
+  params: JsonObject;
+  progressToken: RequestId | undefined;
+  /** Whether the client speaks the revision 2026-07-28 or a later one, in which every request names its revision. */
+  isModern: boolean;
+}
+
+/** A message that runs no tool. */
+export interface OtherMessage {
+  kind: 'other';
+  json: JsonObject;
+  /** The request that this message cancels. */
+  cancels: RequestId | undefined;
+}
+
+/** A message that must not reach the server. */
+export interface RefusedMessage {
+  kind: 'refused';
+  /** Of the request; null if it has no id that could be answered; undefined for a notification, which has no answer. */
+  id: RequestId | null | undefined;
+  code: number;
+  reason: string;
+}
+
+export type ClientMessage = ToolCall | OtherMessage | RefusedMessage;
+
+/** What a line from the client says. */
+export interface ClientLine {
+  messages: ClientMessage[];
+  isBatch: boolean;
+}
+
+// The server may read the same bytes in another way: take the first of two fields with the same name, or ignore upper
+// and lower case, or end a line at a carriage return. So only known fields pass, and what is forwarded is never the line
+// itself but what was understood of it.
+const MESSAGE_FIELDS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
+const CALL_FIELDS = new Set(['name', 'arguments', '_meta', 'task', 'inputResponses', 'requestState']);
+
+const CALL = 'tools/call';
+const MAX_NAME = 256;
+const UNSEEN_IN_NAME = /[\p{C}\p{Zl}\p{Zp}\p{DI}]/u;
+const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion';
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Reads a line from the client: a message, or a batch of messages (revision 2025-03-26). */
+export function readClientLine(line: Uint8Array): ClientLine {
+  let text: string;
+  let json: unknown;
+  try {
+    text = decoder.decode(line);
+    json = JSON.parse(text);
+  } catch {
+    return { messages: [refuse(null, PARSE_ERROR, 'The line is not JSON in UTF-8.')], isBatch: false };
+  }
+  const fault = changesNumbers(text) ? 'The line holds a number that is too large or too exact to be passed on.' : null;
+  if (!Array.isArray(json)) return { messages: [readMessage(json, fault)], isBatch: false };
+  if (json.length === 0) return { messages: [refuse(null, INVALID_REQUEST, 'The batch is empty.')], isBatch: false };
+  return { messages: json.map((message) => readMessage(message, fault)), isBatch: true };
+}
+
+function readMessage(json: unknown, fault: string | null): ClientMessage {
+  if (!isObject(json)) return refuse(null, INVALID_REQUEST, 'The message is not an object.');
+  const { jsonrpc, id, method, params } = json;
+  const has = (name: string) => Object.hasOwn(json, name);
+  // An invalid response cannot be answered: its id is one of the server's.
+  const answerTo = has('method') ? (has('id') ? (isRequestId(id) ? id : null) : undefined) : null;
+  const invalid = (reason: string) => refuse(answerTo, INVALID_REQUEST, reason);
+
+  if (fault) return invalid(fault);
+  const unknown = Object.keys(json).find((name) => !MESSAGE_FIELDS.has(name));
+  if (unknown !== undefined) return invalid(`The field ${quote(unknown)} is unknown.`);
+  if (jsonrpc !== '2.0') return invalid('jsonrpc is not "2.0".');
+  if (!has('method')) {
+    if (has('params') || has('result') === has('error')) return invalid('The message is neither request nor response.');
+    if (!isRequestId(id) && !(id === null && has('error'))) return invalid('id is not a string or a whole number.');
+    return { kind: 'other', json, cancels: undefined };
+  }
+  if (typeof method !== 'string') return invalid('method is not a string.');
+  if (has('result') || has('error')) return invalid('The message is both request and response.');
+  if (has('id') && !isRequestId(id)) return invalid('id is not a string or a whole number.');
+  if (has('params') && !isObject(params)) return refuse(answerTo, INVALID_PARAMS, 'params is not an object.');
+  if (method !== CALL) {
+    if (foldName(method) === CALL) return invalid(`The method is spelled ${CALL}.`);
+    return { kind: 'other', json, cancels: method === 'notifications/cancelled' ? readCancelled(params) : undefined };
+  }
+  if (!isRequestId(id)) return invalid(`${CALL} without an id is not allowed.`);
+  return readCall(id, json);
+}
+
+function readCall(id: RequestId, json: JsonObject): ClientMessage {
+  const params = (json.params ?? {}) as JsonObject;
+  const invalid = (reason: string) => refuse(id, INVALID_PARAMS, reason);
+  const unknown = Object.keys(params).find((name) => !CALL_FIELDS.has(name));
+  if (unknown !== undefined) return invalid(`params: the field ${quote(unknown)} is unknown.`);
+  const { name: tool, arguments: input = {}, _meta: meta = {} } = params;
+  if (typeof tool !== 'string' || tool === '') return invalid('params.name is not the name of a tool.');
+  if (tool.length > MAX_NAME) return invalid(`params.name has more than ${MAX_NAME} characters.`);
+  if (UNSEEN_IN_NAME.test(tool)) return invalid('params.name has characters that cannot be seen.');
+  if (!isObject(input)) return invalid('params.arguments is not an object.');
+  if (!isObject(meta)) return invalid('params._meta is not an object.');
+  const progressToken = isRequestId(meta.progressToken) ? meta.progressToken : undefined;
+  const isModern = Object.hasOwn(meta, PROTOCOL_VERSION);
+  return { kind: 'call', id, tool, arguments: input, json, params, progressToken, isModern };
+}
+
+function readCancelled(params: unknown): RequestId | undefined {
+  const { requestId } = (params ?? {}) as JsonObject;
+  return isRequestId(requestId) ? requestId : undefined;
+}
+
+/** Makes names equal that only differ in how they are spelled: in case, width, composition or space. */
+export function foldName(name: string): string {
+  return name
+    .normalize('NFKC')
+    .replaceAll(/[\p{C}\p{Z}\p{DI}]/gu, '')
+    .toLowerCase();
+}
+
+/** Whether a value can name a request: a string, or a whole number that a double holds exactly. */
+export function isRequestId(value: unknown): value is RequestId {
+  return typeof value === 'string' || Number.isSafeInteger(value);
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Whether a number of a JSON text changes when it is parsed and written again: a whole number beyond 2^53, or one that
+ * a double cannot hold at all. Then the server would get other arguments than the client sent.
+ */
+function changesNumbers(text: string): boolean {
+  if (!/\d{16}|\d[eE]/.test(text)) return false;
+  const withoutStrings = text.replaceAll(/"[^"\\]*(?:\\.[^"\\]*)*"/g, '');
+  return [...withoutStrings.matchAll(/-?\d[\d.eE+-]*/g)].some(([source]) => {
+    const value = Number(source);
+    return !Number.isFinite(value) || (/^-?[1-9]\d*$/.test(source) && String(value) !== source);
+  });
+}
+
+function quote(name: string): string {
+  return escapeLine(JSON.stringify(name.slice(0, 100)));
+}
+
+function refuse(id: RefusedMessage['id'], code: number, reason: string): RefusedMessage {
+  return { kind: 'refused', id, code, reason };
+}

@@ -1,0 +1,125 @@
+import type { AskRule, Rule } from '../../rules/rules.ts';
+import { isObject, type JsonObject } from './message.ts';
+import { fillScope, fillText, namesIn } from './template.ts';
+import { ToolRules } from './tool-rules.ts';
+
+/** The rules file is not valid. The message names the field. */
+export class RulesError extends Error {}
+
+type Effect = 'allow' | 'ask' | 'deny';
+
+/** Whether the value of a field is valid. */
+type Check = (value: unknown) => boolean;
+
+const isSeconds =
+  (least: number, most: number): Check =>
+  (value) =>
+    Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+
+const isTemplate: Check = (value) => typeof value === 'string' && value !== '' && !namesIn(value).includes('');
+
+const isScope: Check = (value) => isObject(value) && Object.values(value).every(hasValidNames);
+
+const EFFECT: [Check, string] = [isEffect, '"allow", "ask" or "deny"'];
+const LIVES: Record<string, [Check, string]> = {
+  expires_in: [isSeconds(60, 604_800), 'whole seconds from 60 to 604800'],
+  token_ttl: [isSeconds(30, 604_800), 'whole seconds from 30 to 604800'],
+};
+
+const FILE_FIELDS: Record<string, [Check, string]> = {
+  default: EFFECT,
+  wait: [isSeconds(0, 3600), 'whole seconds from 0 to 3600'],
+  ...LIVES,
+  tools: [isObject, 'an object: a rule by the name of a tool'],
+};
+
+const RULE_FIELDS: Record<string, [Check, string]> = {
+  effect: EFFECT,
+  action: [
+    (value) => typeof value === 'string' && /^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/.test(value) && value.length <= 128,
+    'two or more parts of a-z, 0-9, _ and -, with dots between them, such as "file.write"',
+  ],
+  resource: [
+    // The kind is literal, so that no argument can change it.
+    (value) => isTemplate(value) && /^[a-z0-9_-]+:./s.test(value as string),
+    'a kind and an identifier, such as "file:{path}"',
+  ],
+  scope: [isScope, 'an object of limits, such as {"amount": "{amount}"}'],
+  reason: [isTemplate, 'a text, with {name} for an argument'],
+  hide_input: [(value) => typeof value === 'boolean', 'true or false'],
+  ...LIVES,
+};
+
+/** How long a call waits for a person, in seconds. Many MCP clients give up after 60. */
+const DEFAULT_WAIT = 45;
+
+/** How long an approval can be used, in seconds: long enough for the model to call again. */
+const DEFAULT_TOKEN_TTL = 3600;
+
+/**
+ * Reads the rules of a file.
+ * @throws RulesError that names the field which is wrong or unknown
+ */
+export function parseRules(text: string): ToolRules {
+  let file: unknown;
+  try {
+    file = JSON.parse(text);
+  } catch (error) {
+    throw new RulesError(`The rules are not JSON: ${(error as Error).message}`);
+  }
+  if (!isObject(file)) throw new RulesError('The rules are not a JSON object.');
+  checkFields(file, FILE_FIELDS, '');
+  const { default: fallback = 'ask', wait = DEFAULT_WAIT, tools = {}, ...lives } = file;
+  const rules = Object.entries(tools as JsonObject).map(([tool, rule]) => [tool, readRule(rule, tool)] as const);
+  return new ToolRules({
+    tools: { '*': fallback as Effect, ...Object.fromEntries(rules) },
+    wait: (wait as number) * 1000,
+    tokenTtl: DEFAULT_TOKEN_TTL,
+    ...readLives(lives),
+  });
+}
+
+function readRule(rule: unknown, tool: string): Rule {
+  const place = `tools[${JSON.stringify(tool)}]`;
+  if (isEffect(rule)) return rule;
+  if (!isObject(rule)) throw new RulesError(`${place} must be "allow", "ask", "deny" or an object.`);
+  checkFields(rule, RULE_FIELDS, `${place}.`);
+  const { effect = 'ask', action, resource, scope, reason, hide_input: hideInput, ...lives } = rule;
+  if (effect !== 'ask') {
+    const [other] = Object.keys(rule).filter((name) => name !== 'effect');
+    if (other) throw new RulesError(`${place}.${other} needs the effect "ask".`);
+    return effect as Rule;
+  }
+  const ask: AskRule = readLives(lives);
+  if (action !== undefined) ask.action = action as string;
+  if (resource !== undefined) ask.resource = (input) => fillText(resource as string, input);
+  if (scope !== undefined) ask.scope = (input) => fillScope(scope as JsonObject, input);
+  if (reason !== undefined) ask.reason = (input) => fillText(reason as string, input);
+  if (hideInput !== undefined) ask.hideInput = hideInput as boolean;
+  return ask;
+}
+
+function readLives({ expires_in: expiresIn, token_ttl: tokenTtl }: JsonObject): AskRule {
+  return {
+    ...(expiresIn === undefined ? {} : { expiresIn: expiresIn as number }),
+    ...(tokenTtl === undefined ? {} : { tokenTtl: tokenTtl as number }),
+  };
+}
+
+function checkFields(value: JsonObject, fields: Record<string, [Check, string]>, place: string): void {
+  for (const [name, member] of Object.entries(value)) {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (!field) throw new RulesError(`${place}${name} is unknown. Known are: ${Object.keys(fields).join(', ')}.`);
+    const [isValid, form] = field;
+    if (!isValid(member)) throw new RulesError(`${place}${name} must be ${form}.`);
+  }
+}
+
+function hasValidNames(value: unknown): boolean {
+  if (typeof value === 'string') return !namesIn(value).includes('');
+  return typeof value !== 'object' || value === null || Object.values(value).every(hasValidNames);
+}
+
+function isEffect(value: unknown): value is Effect {
+  return value === 'allow' || value === 'ask' || value === 'deny';
+}

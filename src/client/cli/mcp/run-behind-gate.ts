@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Countersign } from '../../countersign.ts';
+import { Gate } from './gate.ts';
+import { LineReader } from './lines.ts';
+import type { ToolRules } from './tool-rules.ts';
+
+interface Options {
+  /** The server's command and its arguments. */
+  command: [string, ...string[]];
+  client: Countersign;
+  rules: ToolRules;
+  /** Tells something to the person who runs the command. */
+  notice(text: string): void;
+}
+
+/** The most bytes of a line from the client: more than MCP clients and servers take by default. */
+const MAX_LINE = 16 * 1024 * 1024;
+
+/** How long the last output of a server that ended is awaited, in milliseconds: its own children may hold it open. */
+const LAST_OUTPUT = 1_000;
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Exit codes for a command that cannot be started, as a shell has them. */
+const NOT_EXECUTABLE = 126;
+const NOT_FOUND = 127;
+
+/**
+ * Runs an MCP server with the gate between its stdin and stdout and those of this process. Ends when the server ends,
+ * whose input is closed when the client closes this one's.
+ * @returns the exit code of the server, or 128 plus the number of the signal that ended it
+ */
+export async function runBehindGate({ command, client, rules, notice }: Options): Promise<number> {
+  const [file, ...args] = command;
+  const server = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'], env: environmentOfServer(process.env) });
+  const exitCode = new Promise<number>((resolve) => {
+    server.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal as NodeJS.Signals]));
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      notice(`The server could not be started: ${error.message}`);
+      resolve(error.code === 'ENOENT' ? NOT_FOUND : NOT_EXECUTABLE);
+    });
+  });
+  const pass = (signal: NodeJS.Signals) => server.kill(signal);
+  for (const signal of SIGNALS) process.on(signal, pass);
+
+  const gate = new Gate({
+    client,
+    rules,
+    server: [process.cwd(), ...command],
+    toServer: (line) => server.stdin.write(`${line}\n`),
+    toClient: (line) => process.stdout.write(`${line}\n`),
+    notice,
+  });
+  const disconnect = async () => {
+    await gate.close();
+    server.stdin.end();
+  };
+  // A write to a server that has ended, or to a client that has gone.
+  server.stdin.on('error', () => {});
+  process.stdout.on('error', disconnect);
+  const fromClient = async (line: Uint8Array | null) => {
+    gate.fromClient(line);
+    await drained(server.stdin);
+  };
+  const fromServer = async (line: Uint8Array | null) => {
+    if (!line) return;
+    gate.fromServer(line);
+    process.stdout.write(Buffer.concat([line, Buffer.from('\n')]));
+    await drained(process.stdout);
+  };
+  void forEachLine(process.stdin, new LineReader(MAX_LINE), fromClient).finally(disconnect);
+  const output = forEachLine(server.stdout, new LineReader(), fromServer);
+
+  const code = await exitCode;
+  await atMost(LAST_OUTPUT, output);
+  await gate.close();
+  for (const signal of SIGNALS) process.off(signal, pass);
+  server.stdout.destroy();
+  process.stdin.destroy();
+  return code;
+}
+
+/** The server does not get the agent's key. */
+function environmentOfServer(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !/^COUNTERSIGN_/i.test(name)));
+}
+
+/** Reads a stream until it ends or fails. What follows the last newline is no line. */
+async function forEachLine(
+  input: Readable,
+  reader: LineReader,
+  use: (line: Uint8Array | null) => Promise<void>,
+): Promise<void> {
+  try {
+    for await (const bytes of input) for (const line of reader.push(bytes)) await use(line);
+  } catch {
+    // The other end is gone.
+  }
+}
+
+/** Waits while the reader of a stream is slower than its writer. */
+async function drained(output: Writable): Promise<void> {
+  if (output.writableNeedDrain && !output.destroyed) await Promise.race([once(output, 'drain'), once(output, 'close')]);
+}
+
+async function atMost(milliseconds: number, task: Promise<void>): Promise<void> {
+  const timer = new AbortController();
+  await Promise.race([task, sleep(milliseconds, undefined, { signal: timer.signal }).catch(() => {})]);
+  timer.abort();
+}

@@ -1,0 +1,61 @@
+import type { Json } from '../../canonical-json.ts';
+import type { Limits } from '../../guard/act.ts';
+import { foldName, isObject, type JsonObject } from './message.ts';
+
+/** A rule needs an argument that the call lacks, or that is no text or number. */
+export class TemplateError extends Error {}
+
+const PLACEHOLDER = /\{([^{}]*)\}/g;
+const WHOLE = /^\{([^{}]*)\}$/;
+
+/** Returns the names of the arguments that a template takes. */
+export function namesIn(template: string): string[] {
+  return [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
+}
+
+/**
+ * Fills in a text: `{name}` is the value of the argument with this name, a text, number or boolean.
+ * @throws TemplateError when there is no such argument
+ */
+export function fillText(template: string, input: JsonObject): string {
+  return template.replaceAll(PLACEHOLDER, (_, name: string) => {
+    const value = readArgument(name, input);
+    if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
+      throw new TemplateError(`The argument ${name} must be a text, a number or a boolean.`);
+    }
+    return String(value);
+  });
+}
+
+/**
+ * Fills in limits. A text that is only `{name}` becomes the value itself, of any type. A limit whose arguments the call
+ * does not have is left out, so that no policy with a condition on it approves.
+ */
+export function fillScope(scope: JsonObject, input: JsonObject): Limits {
+  const present = Object.entries(scope).filter(([, value]) => hasArguments(value, input));
+  return Object.fromEntries(present.map(([name, value]) => [name, fillValue(value, input)]));
+}
+
+function fillValue(template: unknown, input: JsonObject): Json {
+  if (Array.isArray(template)) return template.map((member) => fillValue(member, input));
+  if (isObject(template)) {
+    return Object.fromEntries(Object.entries(template).map(([name, member]) => [name, fillValue(member, input)]));
+  }
+  if (typeof template !== 'string') return template as Json;
+  const [, name] = WHOLE.exec(template) ?? [];
+  return name === undefined ? fillText(template, input) : (readArgument(name, input) as Json);
+}
+
+function hasArguments(template: unknown, input: JsonObject): boolean {
+  if (typeof template === 'string') return namesIn(template).every((name) => Object.hasOwn(input, name));
+  if (typeof template !== 'object' || template === null) return true;
+  return Object.values(template).every((member) => hasArguments(member, input));
+}
+
+/** Reads an argument. A server that ignores upper and lower case could take another one for it: that is refused. */
+function readArgument(name: string, input: JsonObject): unknown {
+  const alike = Object.keys(input).filter((key) => foldName(key) === foldName(name));
+  if (alike.length > 1) throw new TemplateError(`Several arguments are spelled like ${name}.`);
+  if (alike[0] !== name) throw new TemplateError(`The argument ${name} is missing.`);
+  return input[name];
+}

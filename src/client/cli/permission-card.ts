@@ -1,0 +1,109 @@
+import type { Permission, Preview } from '../api.ts';
+import { escapeLines, printableJson } from './terminal/escape.ts';
+import { type Fact, formatFacts } from './terminal/facts.ts';
+import type { Style } from './terminal/style.ts';
+import { formatTime, formatTimeLeft } from './terminal/time.ts';
+import { wrapText } from './terminal/width.ts';
+
+/** What a card is made for. */
+interface CardOptions {
+  width: number;
+  style: Style;
+  /** The address of the service, for the link to the console. */
+  baseUrl: string;
+  now: number;
+}
+
+/**
+ * Formats a request for the person who decides. What the service knows comes first, then the arguments of the act. What the
+ * agent wrote about it follows, labelled as its words and behind a bar, so that it cannot look like the rest.
+ */
+export function formatPermission(permission: Permission, options: CardOptions): string[] {
+  const { width, style, baseUrl, now } = options;
+  const { status, expires_at, review, token } = permission;
+  const left = status === 'pending' ? ` (${formatTimeLeft(expires_at, now)} left)` : '';
+  const facts: Fact[] = [
+    ['Request', permission.id],
+    ['Agent', permission.agent_id],
+    ['Action', permission.action],
+    ['Resource', permission.resource],
+    ['Limits', formatLimits(permission.scope)],
+    ['Proposed', review?.proposal && formatLimits(review.proposal.scope)],
+    ['Granted', permission.granted_scope && formatLimits(permission.granted_scope)],
+    ['Status', status],
+    ['Asked at', formatTime(permission.created_at)],
+    ['Expires at', `${formatTime(expires_at)}${left}`],
+    ['Approvals', review && `${countApprovals(permission)} of ${review.approvals_required}`],
+    ['Decided by', permission.decided_by],
+    ['Decided at', formatTime(permission.decided_at)],
+    ['Reason', permission.decision_reason],
+    [
+      'Token',
+      token && `${token.status}, ${token.uses} of ${token.max_uses} uses, until ${formatTime(token.expires_at)}`,
+    ],
+    ['Console', `${baseUrl}/console/permissions/${permission.id}`],
+  ];
+  const lines = formatFacts(facts, width, style);
+  for (const vote of review?.votes ?? []) {
+    const by = vote.name ?? vote.by;
+    lines.push(
+      ...formatFacts([['Vote', `${vote.decision} by ${by}${vote.reason ? `: ${vote.reason}` : ''}`]], width, style),
+    );
+  }
+  // Only the answer for a single request has its arguments.
+  if (permission.input !== undefined) {
+    lines.push('', style.bold(inputTitle(permission)));
+    if (permission.input !== null) lines.push(...quote(printableJson(permission.input, 2).split('\n'), width));
+  }
+  const told = agentWords(permission);
+  if (told.length > 0) {
+    lines.push('', style.bold('In the words of the agent'));
+    lines.push(...quote(told, width));
+  }
+  return lines;
+}
+
+/** The limits of a request in one line, for a table. */
+export function formatLimits(scope: object): string {
+  return Object.keys(scope).length === 0 ? 'none' : printableJson(scope);
+}
+
+/** How many people have approved so far. */
+export function countApprovals({ review }: Permission): number {
+  return review?.votes?.filter(({ decision }) => decision === 'approve').length ?? 0;
+}
+
+/** Puts escaped lines behind a bar, which no text of theirs can leave. */
+function quote(lines: string[], width: number): string[] {
+  return lines.flatMap((line) => wrapText(line, Math.max(20, width - 4)).map((part) => `  │ ${part}`));
+}
+
+function inputTitle({ input, input_digest }: Permission): string {
+  if (input !== null) return 'Arguments of the act';
+  return input_digest
+    ? `Arguments of the act: not shown, only their digest ${input_digest}`
+    : 'Arguments of the act: none';
+}
+
+/** What the agent wrote, as escaped lines. */
+function agentWords({ reason, preview, external_id }: Permission): string[] {
+  return [
+    ...(reason ? ['Reason', ...indent(reason)] : []),
+    ...(preview ? previewLines(preview) : []),
+    ...(external_id ? [`Its own name for the request: ${escapeLines(external_id).join(' ')}`] : []),
+  ];
+}
+
+function previewLines({ title, summary, fields = [], blocks = [] }: Preview): string[] {
+  return [
+    'Title',
+    ...indent(title),
+    ...(summary ? ['Summary', ...indent(summary)] : []),
+    ...fields.flatMap(({ label, value }) => [...escapeLines(label), ...indent(value)]),
+    ...blocks.flatMap(({ title: name, text }) => [...escapeLines(name ?? 'Text'), ...indent(text)]),
+  ];
+}
+
+function indent(text: string): string[] {
+  return escapeLines(text).map((line) => `  ${line}`);
+}

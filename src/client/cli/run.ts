@@ -1,0 +1,164 @@
+import { writeFileSync } from 'node:fs';
+import type { Permission } from '../api.ts';
+import { ApiError } from '../errors.ts';
+import type { Limits } from '../guard/act.ts';
+import {
+  GuardError,
+  PermissionDenied,
+  PermissionExpired,
+  PermissionLapsed,
+  PermissionPending,
+} from '../guard/errors.ts';
+import { present, readDuration, readJsonObject } from './arguments.ts';
+import { command } from './command.ts';
+import { EXIT, SIGNAL_BASE } from './exit-codes.ts';
+import { explain, Failure, UsageError } from './failures.ts';
+import { note } from './print.ts';
+import { Interruption } from './run/interruption.ts';
+import { type Act, checkExecutable, runAct } from './run/run-act.ts';
+import type { Session } from './session.ts';
+
+export const run = command({
+  name: 'run',
+  description: 'Runs a command only after it was approved, once, and with exactly the arguments that were approved.',
+  args: {
+    action: { type: 'string', description: 'What is done', valueHint: 'site.deploy', required: true },
+    resource: { type: 'string', description: 'What it is done to', valueHint: 'site:www', required: true },
+    scope: { type: 'string', description: 'The limits that are asked for', valueHint: 'JSON' },
+    reason: { type: 'string', description: 'Why, for the person who decides', valueHint: 'text' },
+    wait: {
+      type: 'string',
+      description: 'The longest wait; by default as long as the request lives',
+      valueHint: '30m',
+    },
+    'expires-in': { type: 'string', description: 'How long people can decide; one hour by default', valueHint: '1h' },
+    'external-id': { type: 'string', description: 'Your name for this run: the same one finds the same request again' },
+    'accept-narrowed': { type: 'boolean', description: 'Run also within narrower limits than asked for' },
+    report: { type: 'string', description: 'Write what happened to a file, as JSON', valueHint: 'file' },
+  },
+  hasRest: true,
+  notes: [
+    'The request shows people the command, its arguments and its folder; not the environment, and not what files contain.\n' +
+      'COUNTERSIGN_API_KEY is the key of the agent that asks. The command reads the granted limits from\n' +
+      'COUNTERSIGN_GRANTED_SCOPE, as JSON. stdin, stdout, stderr and signals are passed to it.',
+    'Exit codes: that of the command once it ran, or 128 and the number of the signal that ended it. Before it ran: 1 failed\n' +
+      '(not reachable, narrowed, used before, another input), 2 wrong usage, 3 denied, 4 expired, 5 still waiting,\n' +
+      '126 not executable, 127 not found, 130 or 143 interrupted. --report tells the two apart.',
+  ],
+  examples: [
+    'countersign run --action site.deploy --resource site:www --reason "Release 4.2" -- ./deploy.sh www',
+    'countersign run --action db.migrate --resource db:main --wait 30m --external-id "$CI_JOB_ID" -- npm run migrate',
+  ],
+  async run({ args, session, rest }) {
+    const [program, ...programArgs] = rest;
+    if (program === undefined) throw new UsageError('Name the command after --.');
+    const scope = args.scope === undefined ? {} : readJsonObject(args.scope, '--scope');
+    const wait = args.wait === undefined ? undefined : readDuration(args.wait, 'wait') * 1000;
+    const expiresIn = args['expires-in'] === undefined ? undefined : readDuration(args['expires-in'], 'expires-in');
+    const externalId = args['external-id'];
+    const report: Report = {
+      outcome: 'failed',
+      permission_id: null,
+      external_id: externalId ?? null,
+      exit_code: EXIT.failed,
+    };
+    // Written before anybody is asked: a file that cannot be written must not turn an act that ran into a failure.
+    if (args.report !== undefined) writeReport(args.report, report);
+    try {
+      checkExecutable(program, session.io);
+      const interruption = new Interruption();
+      const guarded = session.client.guard(
+        async (act: Act, granted: Limits) => {
+          // A signal may have come while the use was taken.
+          interruption.signal.throwIfAborted();
+          report.outcome = 'ran';
+          interruption.forward();
+          return await runAct(act, granted, interruption);
+        },
+        {
+          action: args.action,
+          resource: args.resource,
+          scope: scope as Limits,
+          ...present({ reason: args.reason, wait, expiresIn }),
+          ...(args['accept-narrowed'] ? { fits: () => true } : {}),
+          onPending: async (request) => {
+            Object.assign(report, { permission_id: request.permissionId, external_id: request.externalId });
+            await note(session, `countersign: waiting for a decision: ${request.url}`);
+          },
+        },
+      );
+      const act = { command: program, args: programArgs, cwd: process.cwd() };
+      try {
+        report.exit_code = await guarded(act, { ...present({ externalId }), signal: interruption.signal });
+      } catch (error) {
+        if (!interruption.signal.aborted || report.outcome === 'ran') throw error;
+        report.outcome = 'interrupted';
+        report.exit_code = SIGNAL_BASE + interruption.number;
+        if (externalId === undefined) await withdraw(session, report);
+      } finally {
+        interruption.end();
+      }
+    } catch (error) {
+      report.exit_code = await explainRefusal(error, session, report);
+    }
+    if (args.report !== undefined) {
+      try {
+        writeReport(args.report, report);
+      } catch (error) {
+        await note(session, `countersign: the report was not written: ${(error as Error).message}`);
+      }
+    }
+    return report.exit_code;
+  },
+});
+
+/** What `--report` writes. */
+interface Report {
+  outcome: 'ran' | 'denied' | 'expired' | 'waiting' | 'interrupted' | 'failed';
+  permission_id: string | null;
+  /** Finds the request again. */
+  external_id: string | null;
+  exit_code: number;
+}
+
+function writeReport(file: string, report: Report): void {
+  writeFileSync(file, `${JSON.stringify(report)}\n`);
+}
+
+/** Tells why the command did not run, and returns the exit code. */
+async function explainRefusal(error: unknown, session: Session, report: Report): Promise<number> {
+  if (error instanceof UsageError) throw error;
+  if (error instanceof GuardError) {
+    report.external_id = error.externalId;
+    report.permission_id = error.permissionId;
+  }
+  const { lines, exitCode } = explain(error);
+  const [code, outcome] = codeOf(error, exitCode);
+  report.outcome = report.outcome === 'ran' ? 'ran' : outcome;
+  await note(
+    session,
+    `countersign: ${report.outcome === 'ran' ? '' : 'not run: '}${lines.join('\n')}${adviceFor(error)}`,
+  );
+  return code;
+}
+
+function codeOf(error: unknown, otherwise: number): [code: number, outcome: Report['outcome']] {
+  if (error instanceof PermissionDenied) return [EXIT.denied, 'denied'];
+  if (error instanceof PermissionExpired || error instanceof PermissionLapsed) return [EXIT.expired, 'expired'];
+  if (error instanceof PermissionPending) return [EXIT.waiting, 'waiting'];
+  return [error instanceof Failure ? error.exitCode : otherwise, 'failed'];
+}
+
+function adviceFor(error: unknown): string {
+  if (error instanceof PermissionPending) return ` To go on, run it again with --external-id ${error.externalId}`;
+  if (error instanceof ApiError && error.code === 'wrong_credential')
+    return '\nrun asks as an agent: set COUNTERSIGN_API_KEY to the key of an agent.';
+  return '';
+}
+
+/** Withdraws a request for which nobody waits. If that fails, it expires by itself. */
+async function withdraw({ client }: Session, { permission_id: id }: Report): Promise<void> {
+  if (id === null) return;
+  const answer: Promise<Permission> = client.withdrawPermission(id, { timeout: 5_000, maxRetries: 0 });
+  await answer.catch(() => {});
+}

@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { constants as system } from 'node:os';
+import { delimiter, join } from 'node:path';
+import type { Limits } from '../../guard/act.ts';
+import { EXIT, SIGNAL_BASE } from '../exit-codes.ts';
+import { Failure } from '../failures.ts';
+import type { Io } from '../io.ts';
+import type { Interruption } from './interruption.ts';
+
+/** The input of a guarded command: what people see and approve. */
+export interface Act {
+  command: string;
+  args: string[];
+  cwd: string;
+}
+
+/**
+ * Runs an approved command without a shell, and returns its exit code; for one that a signal ended, 128 and the number of
+ * the signal.
+ */
+export function runAct({ command, args, cwd }: Act, granted: Limits, interruption: Interruption): Promise<number> {
+  const env = { ...process.env, COUNTERSIGN_GRANTED_SCOPE: JSON.stringify(granted) };
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd, env, stdio: 'inherit' });
+    child.once('spawn', () => interruption.attach(child));
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      reject(new Failure(`${command} could not be started (${error.code}).`, codeOf(error.code)));
+    });
+    child.once('exit', (code, signal) => resolve(code ?? SIGNAL_BASE + (signal ? system.signals[signal] : 0)));
+  });
+}
+
+/**
+ * Checks before anything is asked that a command can be executed.
+ * @throws Failure with the exit code of a shell
+ */
+export function checkExecutable(command: string, { env, platform }: Pick<Io, 'env' | 'platform'>): void {
+  // The search of Windows has rules of its own.
+  if (platform === 'win32') return;
+  const places = command.includes('/')
+    ? [command]
+    : (env.PATH ?? '').split(delimiter).map((folder) => join(folder, command));
+  const files = places.filter(isFile);
+  if (files.length === 0) throw new Failure(`${command} was not found.`, EXIT.notFound);
+  if (!files.some(isExecutable)) throw new Failure(`${command} is not executable.`, EXIT.notExecutable);
+}
+
+/** A place in a folder that cannot be read counts as none, as it does for a shell. */
+function isFile(place: string): boolean {
+  try {
+    return statSync(place).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function codeOf(code: string | undefined): number {
+  return code === 'ENOENT' ? EXIT.notFound : EXIT.notExecutable;
+}

@@ -1,0 +1,41 @@
+import type { OwnAccount } from '../api.ts';
+import { command } from './command.ts';
+import { printRecord } from './print.ts';
+import type { Session } from './session.ts';
+import { formatFacts } from './terminal/facts.ts';
+import { formatTime } from './terminal/time.ts';
+
+export const whoami = command({
+  name: 'whoami',
+  description: 'Shows the service, the account, the member and the scopes of the credential.',
+  args: {},
+  examples: ['countersign whoami'],
+  async run({ session }) {
+    await printIdentity(session, await session.client.getOwnAccount());
+  },
+});
+
+/** Prints as whom a session acts. */
+export async function printIdentity(session: Session, account: OwnAccount): Promise<void> {
+  const { baseUrl, source, stored } = session.access;
+  const { member, scopes, ...owner } = account;
+  const expiresAt = stored?.expires_at ?? null;
+  const identity = { url: baseUrl, credential: source, expires_at: expiresAt, account: owner, member, scopes };
+  await printRecord(session, identity, () =>
+    formatFacts(
+      [
+        ['Service', baseUrl],
+        ['Account', `${account.name ?? account.email} (${account.id}, ${account.plan})`],
+        [
+          'Member',
+          member ? `${member.name ?? member.email ?? member.id} (${member.role})` : 'none: a token of the account',
+        ],
+        ['Scopes', scopes.join(', ')],
+        ['Credential', source === 'login' ? 'from countersign login' : 'from COUNTERSIGN_API_KEY'],
+        ['Expires at', formatTime(expiresAt)],
+      ],
+      session.width,
+      session.style,
+    ),
+  );
+}

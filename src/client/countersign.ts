@@ -1,0 +1,105 @@
+import type { Call } from './call.ts';
+import { systemClock } from './clock.ts';
+import { ApiError } from './errors.ts';
+import { type Guarded, type GuardedFunction, type GuardOptions, guard } from './guard/guard.ts';
+import { Operations } from './operations.ts';
+import { type Page, PagePromise } from './page.ts';
+import { type Clock, Transport } from './transport.ts';
+
+export interface CountersignOptions {
+  /** The service's origin; by default the environment variable `COUNTERSIGN_URL`. */
+  baseUrl?: string;
+  /** An agent key, a user token or the operator token; by default the environment variable `COUNTERSIGN_API_KEY`. */
+  apiKey?: string;
+  fetch?: typeof fetch;
+  /** How often a call is repeated that got no answer, or one that asks for another attempt. */
+  maxRetries?: number;
+  /** How long an attempt may take, in milliseconds. */
+  timeout?: number;
+  /** Replaces the system's clock, for tests. */
+  clock?: Clock;
+}
+
+/**
+ * A client of the service: a method for every operation of its API, and `guard`.
+ *
+ * @example
+ * const countersign = new Countersign();
+ * for await (const agent of countersign.listAgents()) console.log(agent.name);
+ */
+export class Countersign extends Operations {
+  readonly #transport: Transport;
+
+  /** @throws TypeError when neither `baseUrl` nor `COUNTERSIGN_URL` names the service */
+  constructor(options: CountersignOptions = {}) {
+    super();
+    const baseUrl = options.baseUrl || readEnvironment('COUNTERSIGN_URL');
+    if (!baseUrl)
+      throw new TypeError('Set baseUrl, or the environment variable COUNTERSIGN_URL, to the address of the service.');
+    this.#transport = new Transport({
+      baseUrl: new URL(baseUrl).href.replace(/\/+$/, ''),
+      apiKey: options.apiKey ?? readEnvironment('COUNTERSIGN_API_KEY'),
+      // Called through a closure: a browser's and a Worker's fetch refuse another `this`.
+      fetch: options.fetch ?? ((...request) => fetch(...request)),
+      maxRetries: options.maxRetries ?? 2,
+      timeout: options.timeout ?? 60_000,
+      clock: options.clock ?? systemClock,
+    });
+  }
+
+  /** The address of the service, without a slash at its end. */
+  get baseUrl(): string {
+    return this.#transport.settings.baseUrl;
+  }
+
+  get clock(): Clock {
+    return this.#transport.settings.clock;
+  }
+
+  /**
+   * Returns a function that runs `fn` only after its call was approved, at most once for each approval, and with exactly
+   * the input that was approved.
+   *
+   * A call asks for permission with the input, waits for the decision, takes the one use of the token, and then runs
+   * `fn` with a copy of the input and the granted limits. Every failure before that throws a `GuardError`, an
+   * `ApiError` or a `TypeError`, and `fn` does not run.
+   *
+   * @example
+   * const sendMail = countersign.guard(sendMailNow, {
+   *   action: 'email.send',
+   *   resource: ({ to }) => `mailbox:${to}`,
+   * });
+   */
+  guard<Input, Output>(fn: GuardedFunction<Input, Output>, options: GuardOptions<Input>): Guarded<Input, Output> {
+    return guard(this, fn, options);
+  }
+
+  protected json<T>(call: Call): Promise<T> {
+    return this.#transport.send(call, (response) => expectSuccess(response).json() as Promise<T>);
+  }
+
+  protected empty(call: Call): Promise<void> {
+    return this.#transport.send(call, async (response) => expectSuccess(response).body?.cancel());
+  }
+
+  protected response(call: Call): Promise<Response> {
+    return this.#transport.send(call, async (response) => response);
+  }
+
+  protected pages<T>(call: Call): PagePromise<T> {
+    return new PagePromise((cursor) =>
+      this.json<Page<T>>(cursor ? { ...call, query: { ...call.query, cursor } } : call),
+    );
+  }
+}
+
+/** @throws ApiError for a redirect, which is not followed: the call was not carried out */
+function expectSuccess(response: Response): Response {
+  if (!response.ok) throw new ApiError(response, undefined, null);
+  return response;
+}
+
+function readEnvironment(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  return process?.env?.[name] || undefined;
+}

@@ -1,0 +1,55 @@
+/** An error of this package. `code` tells the kinds apart, also where two copies of the package are installed. */
+export abstract class CountersignError extends Error {
+  abstract readonly code: string;
+
+  override get name(): string {
+    return this.constructor.name;
+  }
+}
+
+/** A field that the service refused. */
+export interface FieldError {
+  /** For example `body.name` or `query.limit`. */
+  path: string;
+  message: string;
+}
+
+/** The service refused a call: its problem answer (RFC 9457). */
+export class ApiError extends CountersignError {
+  /** The problem's code, for example `not_found`. An answer that is no problem has `unexpected_answer`. */
+  readonly code: string;
+  readonly status: number;
+  /** What to do about it. */
+  readonly detail: string;
+  /** Names the request in the service's logs. */
+  readonly requestId: string | null;
+  /** The refused fields; empty where the problem names none. */
+  readonly errors: FieldError[];
+  /** Why a token is not active, where the code is `token_not_active`. */
+  readonly reason: string | null;
+  /** When to try again, in milliseconds, where the service says so. */
+  readonly retryAfter: number | null;
+
+  constructor(response: Response, body: unknown, retryAfter: number | null) {
+    const problem = isObject(body) ? body : {};
+    const code = typeof problem.code === 'string' ? problem.code : 'unexpected_answer';
+    const detail = typeof problem.detail === 'string' ? problem.detail : `The service answered ${response.status}.`;
+    super(`${code}: ${detail}`);
+    this.code = code;
+    this.status = response.status;
+    this.detail = detail;
+    this.requestId = response.headers.get('X-Request-Id');
+    this.errors = Array.isArray(problem.errors) ? problem.errors : [];
+    this.reason = typeof problem.reason === 'string' ? problem.reason : null;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** No answer came, after all retries. Whether the service carried the call out is unknown. */
+export class ConnectionError extends CountersignError {
+  readonly code = 'connection_failed';
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,79 @@
+import type { PermissionRequest, Preview } from '../api.ts';
+import { canonicalJson, digestOf, type Json } from '../canonical-json.ts';
+
+/** The limits of a permission: upper bounds and allowed values by name. */
+export type Limits = { [name: string]: Json };
+
+/** A value, or a function that makes it from the input. */
+type FromInput<Input, Value> = Value | ((input: Input) => Value);
+
+/** What a call asks for. */
+export interface ActOptions<Input> {
+  /** What is done, for example `email.send`. */
+  action: FromInput<Input, string>;
+  /** What it is done to, for example `mailbox:support`. */
+  resource: FromInput<Input, string>;
+  /** The limits that are asked for. */
+  scope?: FromInput<Input, Limits>;
+  /** Why it is asked for, for the person who decides. */
+  reason?: FromInput<Input, string | undefined>;
+  /** What the person who decides should read. */
+  preview?: FromInput<Input, Preview | undefined>;
+  /**
+   * The caller's own name for this call, such as a tool call's id; random when absent. A call with the same external id
+   * and input finds the same request again, as long as it exists.
+   */
+  externalId?: FromInput<Input, string>;
+  /** Sends only the digest of the input, because it is private or larger than 16 KiB. People do not see the input then. */
+  hideInput?: boolean;
+  /** How long the request waits for a decision, in seconds, up to 604,800. */
+  expiresIn?: number;
+  /** How long an approval can be used, in seconds, up to 604,800. */
+  tokenTtl?: number;
+}
+
+/** A call of a guarded function: its input, and what is asked for it. */
+export interface Act {
+  /** The input in its canonical form (RFC 8785). */
+  canonical: string;
+  inputDigest: string;
+  externalId: string;
+  request: PermissionRequest & { scope: Limits };
+}
+
+/**
+ * Describes a call of a guarded function.
+ * @param externalId replaces the one of the options
+ * @throws TypeError for an input or a scope outside JSON
+ */
+export async function describeAct<Input>(
+  input: Input,
+  options: ActOptions<Input>,
+  externalId: string | undefined,
+): Promise<Act> {
+  const canonical = canonicalJson(input);
+  const inputDigest = await digestOf(canonical);
+  // The callbacks get the copy that is sent: what they make belongs to it, even if the caller changes the original.
+  const copy = JSON.parse(canonical) as Input;
+  const name = externalId ?? resolve(options.externalId, copy) ?? crypto.randomUUID();
+  const reason = resolve(options.reason, copy);
+  const preview = resolve(options.preview, copy);
+  const scope = JSON.parse(canonicalJson(resolve(options.scope, copy) ?? {}, 'scope')) as Limits;
+  const request = {
+    action: resolve(options.action, copy),
+    resource: resolve(options.resource, copy),
+    scope,
+    ...(reason === undefined ? {} : { reason }),
+    ...(preview === undefined ? {} : { preview }),
+    ...(options.hideInput ? { input_digest: inputDigest } : { input: JSON.parse(canonical) as Json }),
+    ...(options.expiresIn === undefined ? {} : { expires_in: options.expiresIn }),
+    ...(options.tokenTtl === undefined ? {} : { token_ttl: options.tokenTtl }),
+    external_id: name,
+    max_uses: 1,
+  };
+  return { canonical, inputDigest, externalId: name, request };
+}
+
+function resolve<Input, Value>(value: FromInput<Input, Value>, input: Input): Value {
+  return typeof value === 'function' ? (value as (input: Input) => Value)(input) : value;
+}

@@ -1,0 +1,8 @@
+import type { Operations } from '../operations.ts';
+import type { Clock } from '../transport.ts';
+
+/** What a guard needs of the client. */
+export interface GuardClient extends Pick<Operations, 'requestPermission' | 'getPermission' | 'useToken'> {
+  readonly baseUrl: string;
+  readonly clock: Clock;
+}

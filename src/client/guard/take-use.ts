@@ -1,0 +1,44 @@
+import { ApiError } from '../errors.ts';
+import type { Act, Limits } from './act.ts';
+import type { GuardClient } from './client.ts';
+import { explainInactive, Unreachable } from './errors.ts';
+import { isOutage } from './outage.ts';
+import { type Approval, OUTAGE_PAUSE } from './request-decision.ts';
+
+/** How long the guard tries to take the use while the service does not answer, in milliseconds. */
+const PATIENCE = 120_000;
+
+/**
+ * Takes the one use of the approval, and returns the granted limits.
+ *
+ * The idempotency key is random, and the same in all attempts: a repeated attempt is answered like the first, but
+ * another process that resumes the same request is refused. So exactly one of them gets the use. Only this call knows the
+ * key, so it goes on trying for two minutes: an approval whose use was taken unanswered would be lost.
+ */
+export async function takeUse(client: GuardClient, act: Act, approval: Approval): Promise<Limits> {
+  const { action, resource } = act.request;
+  const use = { token: approval.token, action, resource, input_digest: act.inputDigest };
+  const options = { idempotencyKey: crypto.randomUUID() };
+  const state = { externalId: act.externalId, permission: approval.permission };
+  const deadline = client.clock.now() + PATIENCE;
+  for (;;) {
+    try {
+      const used = await client.useToken(use, options);
+      return used.scope as Limits;
+    } catch (error) {
+      const cause = { cause: error };
+      if (isOutage(error)) {
+        if (client.clock.now() < deadline) {
+          await client.clock.sleep(OUTAGE_PAUSE);
+          continue;
+        }
+        const message = 'The service did not answer. The act did not run; whether the approval was used up is unknown.';
+        throw new Unreachable(message, state, cause);
+      }
+      if (error instanceof ApiError && error.code === 'token_not_active') {
+        throw explainInactive(error.reason, state, cause);
+      }
+      throw error;
+    }
+  }
+}

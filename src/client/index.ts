@@ -1,0 +1,24 @@
+export type * from './api.ts';
+export type { CallOptions } from './call.ts';
+export type { Json } from './canonical-json.ts';
+export { Countersign, type CountersignOptions } from './countersign.ts';
+export { ApiError, ConnectionError, CountersignError, type FieldError } from './errors.ts';
+export type { Limits } from './guard/act.ts';
+export {
+  AlreadyUsed,
+  GrantNarrowed,
+  GuardError,
+  InputChanged,
+  type PendingCall,
+  PermissionDenied,
+  PermissionExpired,
+  PermissionLapsed,
+  PermissionPending,
+  Unreachable,
+} from './guard/errors.ts';
+export type { GuardCall, Guarded, GuardedFunction, GuardOptions } from './guard/guard.ts';
+export type { Page, PagePromise } from './page.ts';
+export type { AskRule, Rule, RuleDefaults, Rules, ToolArguments } from './rules/rules.ts';
+export type { Clock } from './transport.ts';
+export { type TokenExpectations, type VerifiedToken, verifyToken } from './verify-token.ts';
+export { type RequestHeaders, verifyWebhook } from './verify-webhook.ts';

@@ -1,0 +1,73 @@
+import type { GuardOptions } from '../guard/guard.ts';
+
+/** The arguments of a tool call. What they are is for the tool to say, so a rule may read any field of them. */
+// biome-ignore lint/suspicious/noExplicitAny: see above
+export type ToolArguments = any;
+
+/** What a rule that asks can say about the calls of a tool. */
+export type AskRule = Partial<Omit<GuardOptions<ToolArguments>, 'externalId'>>;
+
+/** How the calls of a tool are guarded: run them, ask, refuse them, or ask for exactly this. */
+export type Rule = 'allow' | 'ask' | 'deny' | AskRule;
+
+/** Settings of every rule that asks; a rule replaces them by its own. */
+export type RuleDefaults = Pick<
+  AskRule,
+  'mode' | 'wait' | 'expiresIn' | 'tokenTtl' | 'hideInput' | 'onPending' | 'onShadow'
+>;
+
+/** How the calls of many tools are guarded. */
+export interface Rules extends RuleDefaults {
+  /**
+   * The rule of each tool by its name. `*` in a name stands for any characters. The exact name counts first, then the
+   * longest name with `*`, of equally long ones the strictest. A tool that no name fits is asked for.
+   */
+  tools?: Record<string, Rule>;
+}
+
+/** What to do with the calls of one tool: run them, refuse them, or guard them with these options. */
+export type Treatment = 'allow' | 'deny' | GuardOptions<ToolArguments>;
+
+/**
+ * Finds how the calls of a tool are guarded. A rule that names no action or resource asks for `tool.<name>` on
+ * `tool:<name>`.
+ * @throws TypeError when the rule is none
+ */
+export function treatmentOf(tool: string, rules: Rules): Treatment {
+  const { tools = {}, ...defaults } = rules;
+  const rule = findRule(tool, tools);
+  if (rule === 'allow' || rule === 'deny') return rule;
+  if (rule !== 'ask' && (typeof rule !== 'object' || rule === null)) {
+    throw new TypeError(`The rule of ${tool} is not allow, ask, deny or an object.`);
+  }
+  return {
+    action: defaultAction(tool),
+    resource: `tool:${tool}`,
+    ...defaults,
+    ...(rule === 'ask' ? {} : rule),
+  };
+}
+
+function findRule(tool: string, tools: Record<string, Rule>): Rule {
+  if (Object.hasOwn(tools, tool)) return tools[tool] as Rule;
+  const patterns = Object.keys(tools).filter((name) => name.includes('*') && toRegExp(name).test(tool));
+  const [longest] = patterns.sort(
+    (one, other) => other.length - one.length || strictness(tools[other] as Rule) - strictness(tools[one] as Rule),
+  );
+  return longest === undefined ? 'ask' : (tools[longest] as Rule);
+}
+
+/** Orders rules: a larger number lets less pass without a person. */
+export function strictness(rule: Rule | Treatment): number {
+  return rule === 'allow' ? 0 : rule === 'deny' ? 2 : 1;
+}
+
+function toRegExp(pattern: string): RegExp {
+  const literals = pattern.split('*').map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&'));
+  return new RegExp(`^${literals.join('.*')}$`, 's');
+}
+
+/** Actions are lower-case, and at most 128 characters. */
+function defaultAction(tool: string): string {
+  return `tool.${tool.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '_')}`.slice(0, 128);
+}

@@ -1,0 +1,26 @@
+import { vi } from 'vitest';
+import { type Json, makeAgent } from '../../support/world';
+import { makeClient, type Payment } from '../process';
+
+export const HOUR = 3_600_000;
+
+/** The arguments that the scripted models call the tool `pay` with. */
+export const PAYMENT_ARGS: Payment = { amount: 120.5, to: '4711' };
+
+/** An agent, its client, and the function of a tool, which records its runs. */
+export async function makeStage() {
+  const { world, account, agent } = await makeAgent();
+  const pay = vi.fn(async ({ amount }: Payment) => `paid ${amount}`);
+  const list = async (status: string): Promise<Json[]> =>
+    (await agent.must(200, 'GET', `/v1/permissions?status=${status}`)).body.data;
+  const decide = async (decision: 'approve' | 'deny', body: object = {}) => {
+    for (const { id } of await list('pending'))
+      await account.must(200, 'POST', `/v1/permissions/${id}/${decision}`, body);
+  };
+  return { world, account, agent, pay, list, decide, client: makeClient(world, agent.key) };
+}
+
+/** What the model was told about a call that did not run. */
+export function refusal(code: string, fields: object = {}) {
+  return { status: 'not_run', code, ...fields };
+}

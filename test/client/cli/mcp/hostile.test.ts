@@ -1,0 +1,279 @@
+import { describe, expect, it } from 'vitest';
+import { World } from '../../../support/world';
+import { Session, stage } from './stage';
+
+const RULES = {
+  wait: 0,
+  tools: { 'read_*': 'allow', 'delete_*': 'deny', write_file: { resource: 'file:{path}' } },
+};
+
+/** A session whose service must not be called. */
+function offline(rules: object = RULES): Session {
+  const session = new Session(new World(), 'csa_unused', rules);
+  session.fetch = async () => {
+    throw new Error('asked');
+  };
+  return session;
+}
+
+const call = (name: unknown, more: object = {}) => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name, arguments: {}, ...more },
+});
+
+describe('messages that pass', () => {
+  it.each([
+    '{"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"é","version":"1"}},"jsonrpc":"2.0","id":0}',
+    '{"jsonrpc":"2.0","id":"a","method":"tools/list"}',
+    '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"b":1,"a":[1.5,null,"\\ud800"]}}}',
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file"}}',
+    '{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}',
+    '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}',
+    '[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_file"}}]',
+    '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}',
+  ])('reach the server byte by byte: %s', (line) => {
+    const session = offline();
+    session.send(line);
+    expect([session.toServer, session.toClient]).toEqual([[line], []]);
+  });
+
+  it('are read once, and written as they were understood', () => {
+    const session = offline();
+    session.send('{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping"}\r');
+    session.send(' \t\r');
+    session.send(
+      '{ "jsonrpc":"2.0", "id":1, "method":"ping", "params":\r{"jsonrpc":"2.0","id":2,"method":"tools/call"}\r}',
+    );
+    expect(session.toServer).toEqual([
+      '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+      '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"jsonrpc":"2.0","id":2,"method":"tools/call"}}',
+    ]);
+  });
+});
+
+describe('messages that never reach the server', () => {
+  it.each<[string, string | object, unknown, number]>([
+    ['no JSON', '{"jsonrpc"', null, -32_700],
+    ['two messages in a line', '{"jsonrpc":"2.0","method":"a"} {"jsonrpc":"2.0","method":"b"}', null, -32_700],
+    ['a byte order mark', '\ufeff{"jsonrpc":"2.0","id":1,"method":"ping"}', null, -32_700],
+    ['a value that is no object', '"tools/call"', null, -32_600],
+    ['an empty batch', '[]', null, -32_600],
+    ['a batch in a batch', [[call('read_file')]], null, -32_600],
+    ['another version', { ...call('read_file'), jsonrpc: '1.0' }, 1, -32_600],
+    ['an unknown field', { ...call('read_file'), Method: 'tools/call' }, 1, -32_600],
+    ['a method in upper case', { jsonrpc: '2.0', id: 1, method: 'tools/Call' }, 1, -32_600],
+    ['a method with a space', { jsonrpc: '2.0', id: 1, method: 'tools/call ' }, 1, -32_600],
+    ['a method in wide letters', { jsonrpc: '2.0', id: 1, method: 'tools／call' }, 1, -32_600],
+    ['a method that is no text', { jsonrpc: '2.0', id: 1, method: ['tools/call'] }, 1, -32_600],
+    ['a request that is a response', { ...call('read_file'), result: {} }, 1, -32_600],
+    ['a response with parameters', { jsonrpc: '2.0', id: 1, result: {}, params: {} }, null, -32_600],
+    ['an id of null', { ...call('read_file'), id: null }, null, -32_600],
+    ['an id with a fraction', { ...call('read_file'), id: 1.5 }, null, -32_600],
+    ['an id beyond 2^53', '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}', null, -32_600],
+    [
+      'an inexact argument',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"id":9007199254740993}}}',
+      1,
+      -32_600,
+    ],
+    [
+      'an infinite argument',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"id":1e999}}}',
+      1,
+      -32_600,
+    ],
+    ['params that are a list', { ...call('read_file'), params: ['read_file'] }, 1, -32_602],
+    ['params that are null', { ...call('read_file'), params: null }, 1, -32_602],
+    ['no params', { jsonrpc: '2.0', id: 1, method: 'tools/call' }, 1, -32_602],
+    ['an unknown parameter', call('read_file', { Name: 'write_file' }), 1, -32_602],
+    ['a parameter that folds to a known one', call('read_file', { argumentſ: {} }), 1, -32_602],
+    [
+      'the prototype as a parameter',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"__proto__":{"name":"read_file"}}}',
+      1,
+      -32_602,
+    ],
+    ['a name that is no text', call(['read_file']), 1, -32_602],
+    ['an empty name', call(''), 1, -32_602],
+    ['a long name', call('read_'.padEnd(257, 'x')), 1, -32_602],
+    ['an unseen character in the name', call('read_file\u200b'), 1, -32_602],
+    [
+      'a lone surrogate in the name',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_\\ud800"}}',
+      1,
+      -32_602,
+    ],
+    ['arguments that are a list', call('read_file', { arguments: [] }), 1, -32_602],
+    ['arguments that are null', call('read_file', { arguments: null }), 1, -32_602],
+    ['_meta that is a text', call('read_file', { _meta: 'a' }), 1, -32_602],
+  ])('%s', (_, message, id, code) => {
+    const session = offline();
+    expect(session.refused(message)).toEqual([
+      { jsonrpc: '2.0', id, error: { code, message: expect.stringMatching(/^[\p{L}\p{N}\p{P} ^$+[\]]+\.$/u) } },
+    ]);
+  });
+
+  it('bytes that are not UTF-8, and a line that is too long', () => {
+    const session = offline();
+    session.gate.fromClient(Uint8Array.of(0x22, 0xff, 0x22));
+    session.gate.fromClient(null);
+    expect(session.toClient.map(({ id, error }) => [id, error.code])).toEqual([
+      [null, -32_700],
+      [null, -32_700],
+    ]);
+    expect(session.toServer).toEqual([]);
+  });
+
+  it('a call without an id, which gets no answer', () => {
+    const { id: _, ...notification } = call('read_file');
+    const session = offline();
+    expect(session.refused(notification)).toEqual([]);
+    expect(session.notices).toEqual(['refused a message of the client: tools/call without an id is not allowed.']);
+  });
+
+  it('a message that holds agent texts shows them in one line to people', () => {
+    const session = offline();
+    session.refused({ ...call('read_file'), 'a\n\u001b[2J\u202e': 1 });
+    expect(session.notices).toEqual([
+      'refused a message of the client: The field "a\\n\\u001b[2J[U+202E]" is unknown.',
+    ]);
+  });
+});
+
+describe('tools by the rules', () => {
+  const DENIED = /The rules of this server deny it\. Do not try again or in another way, and tell your user\.$/;
+
+  it('denies what a rule denies, also in another spelling', async () => {
+    const session = offline({ default: 'allow', ...RULES });
+    for (const name of ['delete_file', 'Delete_file', 'DELETE_FILE', 'ｄelete_file', 'delete_ file', ' delete_file ']) {
+      expect([name, await session.call(name)]).toEqual([name, expect.stringMatching(DENIED)]);
+    }
+    expect(await session.call('other', { a: 1 })).toEqual({ a: 1 });
+    expect(session.requests).toEqual([]);
+  });
+
+  it('asks for a name that a rule does not fit exactly', async () => {
+    const session = offline();
+    for (const name of ['Read_file', 'ｒead_file', 'xread_file', 'read', 'constructor', '__proto__']) {
+      expect([name, await session.call(name)]).toEqual([name, expect.stringContaining('did not answer')]);
+    }
+    expect(session.toServer).toEqual([]);
+  });
+
+  it('keeps calls apart in a batch', async () => {
+    const session = offline();
+    const messages = [
+      { jsonrpc: '2.0', id: 'p', method: 'ping' },
+      { ...call('write_file', { arguments: { path: '/a' } }), id: 'w' },
+      { ...call('read_file'), id: 'r' },
+      { ...call('delete_file'), id: 'd' },
+      'tools/call',
+    ];
+    session.send(messages);
+    expect(session.toServer.splice(0)).toEqual([JSON.stringify([messages[0], messages[2]])]);
+    while (session.toClient.length < 3) await session.change();
+    expect(session.toClient.map(({ id, error }) => [id, error?.code])).toEqual([
+      ['d', undefined],
+      [null, -32_600],
+      ['w', undefined],
+    ]);
+    expect(session.toServer).toEqual([]);
+  });
+
+  it('fills in a rule only with arguments that cannot be mistaken', async () => {
+    const session = offline();
+    expect(await session.call('write_file', {})).toContain('The argument path is missing.');
+    expect(await session.call('write_file', { Path: '/a' })).toContain('The argument path is missing.');
+    expect(await session.call('write_file', { path: '/a', PATH: '/b' })).toContain(
+      'Several arguments are spelled like path.',
+    );
+    expect(await session.call('write_file', { path: { a: 1 } })).toContain('must be a text, a number or a boolean.');
+    expect(session.requests).toEqual([]);
+  });
+});
+
+describe('arguments', () => {
+  it('run as they were approved: one of two fields with the same name, no prototype, in canonical order', async () => {
+    const { start, waiting, decide } = await stage({ wait: 0 });
+    const session = start();
+    const line =
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"b":"safe","a":1,"__proto__":{"x":1},"b":"bad"}}}';
+    session.send(line);
+    await session.change();
+    expect(JSON.stringify((await waiting()).input_digest)).toBeTruthy();
+    await decide('approve');
+    session.send(line.replace('"id":1', '"id":2'));
+    await session.change();
+    expect(session.toServer).toEqual([
+      '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","arguments":{"__proto__":{"x":1},"a":1,"b":"bad"}}}',
+    ]);
+  });
+
+  it.each([
+    ['a lone surrogate', '{"a":"\\ud800"}', 'input.a is a string with a lone surrogate, which JSON cannot hold.'],
+    ['a lone surrogate as a name', '{"\\udfff":1}', 'input: a key is a string with a lone surrogate'],
+    ['deep nesting', `${'{"a":'.repeat(1e5)}1${'}'.repeat(1e5)}`, 'was not run'],
+  ])('are refused with %s', async (_, args, message) => {
+    const session = offline();
+    const line = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":${args}}}`;
+    const [answer] = session.refused(line);
+    expect(answer.result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining(message) }] });
+    expect([session.toServer, session.requests]).toEqual([[], []]);
+  });
+});
+
+it('answers a call that makes a task with an error, and a modern call with the type of its result', async () => {
+  const session = offline();
+  const modern = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
+  expect(await session.call('delete_file', {}, { task: { ttl: 1 } })).toMatchObject({ code: -32_000 });
+  expect(session.refused(call('delete_file', modern)).at(-1).result).toMatchObject({
+    isError: true,
+    resultType: 'complete',
+  });
+  expect(session.refused(call('delete_file'))[0].result).toEqual({ isError: true, content: [expect.anything()] });
+});
+
+describe('a call that the server answers with a question', () => {
+  const modern = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
+  const answers = { inputResponses: { q: { action: 'accept' } }, requestState: 's1' };
+  const LOST = /It answers questions of a call that is not known here\. Call it again without inputResponses\.$/;
+
+  async function askedBack(state: { requestState?: string } = { requestState: 's1' }) {
+    const { start, decide, requests } = await stage({ wait: 0 });
+    const session = start();
+    await session.call('t', { a: 1 }, modern);
+    await decide('approve');
+    await session.call('t', { a: 1 }, modern);
+    const { id } = JSON.parse(session.toServer[0] as string);
+    const result = { resultType: 'input_required', inputRequests: {}, ...state };
+    session.gate.fromServer(new TextEncoder().encode(JSON.stringify({ jsonrpc: '2.0', id, result })));
+    return { session, requests };
+  }
+
+  it('goes on once with the answers, as the call that was approved', async () => {
+    const { session, requests } = await askedBack();
+    expect(await session.call('t', { a: 1 }, { ...modern, ...answers })).toEqual({ a: 1 });
+    expect(JSON.parse(session.toServer[1] as string).params).toMatchObject(answers);
+    expect(await session.call('t', { a: 1 }, { ...modern, ...answers })).toMatch(LOST);
+    expect(await requests()).toHaveLength(1);
+  });
+
+  it('goes on without a state if the server gave none', async () => {
+    const { session } = await askedBack({});
+    const { requestState: _, ...stateless } = answers;
+    expect(await session.call('t', { a: 1 }, { ...modern, ...answers })).toMatch(LOST);
+    expect(await session.call('t', { a: 1 }, { ...modern, ...stateless })).toEqual({ a: 1 });
+  });
+
+  it('does not go on with other arguments, another tool, another state or another process', async () => {
+    const { session } = await askedBack();
+    expect(await session.call('t', { a: 2 }, { ...modern, ...answers })).toMatch(LOST);
+    expect(await session.call('u', { a: 1 }, { ...modern, ...answers })).toMatch(LOST);
+    expect(await session.call('t', { a: 1 }, { ...modern, ...answers, requestState: 's2' })).toMatch(LOST);
+    expect(await offline().call('t', { a: 1 }, { ...modern, ...answers })).toMatch(LOST);
+    expect(session.toServer).toHaveLength(1);
+  });
+});

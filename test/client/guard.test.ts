@@ -1,0 +1,215 @@
+import { describe, expect, it, vi } from 'vitest';
+import { GuardError, PermissionPending } from '../../src/client/index.ts';
+import { makeAgent } from '../support/world';
+import { describeGuard } from './conformance';
+import { answerOf, makeClient, PAYMENT, type Payment } from './process';
+
+describeGuard('guard()', ({ client, act, mode, fits }) => {
+  const guarded = client.guard(act, { ...PAYMENT, mode, ...(fits && { fits }) });
+  return (input, externalId) => guarded(input, { externalId });
+});
+
+/** A client of an agent, and a function that records its runs. */
+async function stage() {
+  const { world, account, agent } = await makeAgent();
+  const act = vi.fn(async ({ amount }: Payment) => `paid ${amount}`);
+  return { world, account, agent, act, client: makeClient(world, agent.key) };
+}
+
+describe('guard()', () => {
+  it.each<[string, unknown, string]>([
+    ['undefined', undefined, 'input is undefined'],
+    ['a field that is undefined', { to: undefined }, 'input.to is undefined'],
+    ['not a number', { list: [1, Number.NaN] }, 'input.list[1] is NaN'],
+    ['an infinite number', Number.POSITIVE_INFINITY, 'input is Infinity'],
+    ['a bigint', { amount: 1n }, 'input.amount is bigint'],
+    ['a function', { act: () => 0 }, 'input.act is function'],
+    ['a date', { at: new Date(0) }, 'input.at is an object of the class Date'],
+    ['a map', new Map(), 'input is an object of the class Map'],
+    ['a lone surrogate', { to: '\ud800' }, 'input.to is a string with a lone surrogate'],
+    ['a key with a lone surrogate', { '\udfff': 1 }, 'input: a key is a string with a lone surrogate'],
+    ['a hole in a list', Object.assign([1], { 2: 2 }), 'input[1] is undefined'],
+    ['a symbol as key', { [Symbol('a')]: 1 }, 'input is an object with a symbol as key'],
+  ])('throws before it asks when the input holds %s', async (_, input, message) => {
+    const fetch = vi.fn();
+    const client = makeClient(await stage().then(({ world }) => world), 'csa_unused', { fetch });
+    const guarded = client.guard(async (value: unknown) => value, { action: 'a.b', resource: 'c:d' });
+    await expect(guarded(input)).rejects.toThrow(new TypeError(`${message}, which JSON cannot hold.`));
+    expect(fetch).not.toHaveBeenCalled();
+  });
+
+  it('throws before it asks when the scope holds what JSON cannot', async () => {
+    const fetch = vi.fn();
+    const { world, act } = await stage();
+    const client = makeClient(world, 'csa_unused', { fetch });
+    const scope = () => ({ amount: undefined }) as never;
+    const guarded = client.guard(act, { ...PAYMENT, scope });
+    await expect(guarded({ amount: 5, to: '1' })).rejects.toThrow('scope.amount is undefined');
+    expect(fetch).not.toHaveBeenCalled();
+  });
+
+  it('throws for an input that holds itself', async () => {
+    const { client } = await stage();
+    const input: { self?: unknown } = {};
+    input.self = input;
+    await expect(client.guard(async () => 0, { action: 'a.b', resource: 'c:d' })(input)).rejects.toThrow('a cycle');
+  });
+
+  it('asks for what its options say of the input', async () => {
+    const { client, agent, act } = await stage();
+    const guarded = client.guard(act, {
+      ...PAYMENT,
+      mode: 'suspend',
+      reason: ({ amount }) => `Invoice of ${amount}`,
+      preview: ({ to }) => ({ title: `Pay ${to}` }),
+      externalId: ({ to }) => `invoice-${to}`,
+    });
+    const error = await guarded({ amount: 5, to: '4711' }).catch((reason) => reason);
+    expect(error).toBeInstanceOf(PermissionPending);
+    const { body } = await agent.must(200, 'GET', `/v1/permissions/${error.permissionId}`);
+    expect(body).toMatchObject({
+      action: 'payment.send',
+      resource: 'account:4711',
+      scope: { amount: 500 },
+      reason: 'Invoice of 5',
+      preview: { title: 'Pay 4711' },
+      input: { amount: 5, to: '4711' },
+      external_id: 'invoice-4711',
+      status: 'pending',
+    });
+    expect(JSON.parse(JSON.stringify(error))).toEqual({
+      externalId: 'invoice-4711',
+      permissionId: body.id,
+      input: { amount: 5, to: '4711' },
+      inputDigest: body.input_digest,
+      expiresAt: body.expires_at,
+    });
+    expect(Date.parse(body.expires_at) - Date.parse(body.created_at)).toBe(604_800_000);
+  });
+
+  it('gives a call without an external id one of its own, by which it goes on', async () => {
+    const { client, account, act } = await stage();
+    const guarded = client.guard(act, { ...PAYMENT, mode: 'suspend' });
+    const input = { amount: 5, to: '1' };
+    const first = await guarded(input).catch((error) => error);
+    const second = await guarded(input).catch((error) => error);
+    expect(first.externalId).not.toBe(second.externalId);
+    await account.must(200, 'POST', `/v1/permissions/${first.permissionId}/approve`);
+    expect(await guarded(input, { externalId: first.externalId })).toBe('paid 5');
+    await expect(guarded(input, { externalId: second.externalId })).rejects.toBeInstanceOf(PermissionPending);
+  });
+
+  it('sends only the digest of a hidden input, which may be larger than 16 KiB', async () => {
+    const { client, account, agent } = await stage();
+    const guarded = client.guard(async ({ text }: { text: string }) => text.length, {
+      action: 'file.write',
+      resource: 'file:a',
+      mode: 'suspend',
+      hideInput: true,
+    });
+    const input = { text: 'x'.repeat(50_000) };
+    const { permissionId, externalId } = await guarded(input).catch((error) => error);
+    const { body } = await agent.must(200, 'GET', `/v1/permissions/${permissionId}`);
+    expect([body.input, body.input_digest]).toEqual([null, expect.stringMatching(/^sha-256:/)]);
+    await account.must(200, 'POST', `/v1/permissions/${permissionId}/approve`);
+    expect(await guarded(input, { externalId })).toBe(50_000);
+  });
+
+  it('waits no longer than it is told, and says where to decide', async () => {
+    const { client, world, act } = await stage();
+    const asked = world.now;
+    const onPending = vi.fn();
+    const guarded = client.guard(act, { ...PAYMENT, wait: 90_000, onPending });
+    const error = await guarded({ amount: 5, to: '1' }).catch((reason) => reason);
+    expect(error).toBeInstanceOf(PermissionPending);
+    expect(world.now - asked).toBeGreaterThanOrEqual(90_000);
+    expect(world.now - asked).toBeLessThan(100_000);
+    expect(onPending.mock.calls).toEqual([
+      [
+        {
+          permissionId: error.permissionId,
+          externalId: error.externalId,
+          url: `https://countersign.test/console/permissions/${error.permissionId}`,
+        },
+      ],
+    ]);
+    expect(act).not.toHaveBeenCalled();
+  });
+
+  it('goes on waiting through an outage of the service', async () => {
+    const { world, account, agent, act } = await stage();
+    let polls = 0;
+    const client = makeClient(world, agent.key, { maxRetries: 0 });
+    const getPermission = client.getPermission.bind(client);
+    client.getPermission = async (id, query, options) => {
+      polls++;
+      if (polls <= 20) return makeClient(world, agent.key, { maxRetries: 0, fetch: failingFetch }).getPermission(id);
+      if (polls === 21) await account.must(200, 'POST', `/v1/permissions/${id}/approve`);
+      return getPermission(id, query, options);
+    };
+    expect(await client.guard(act, PAYMENT)({ amount: 5, to: '1' })).toBe('paid 5');
+  });
+
+  it('is unreachable when the service does not come back', async () => {
+    const { world, agent, act } = await stage();
+    let asked = false;
+    const client = makeClient(world, agent.key, {
+      maxRetries: 0,
+      fetch: async (url, request) => {
+        if (asked) throw new TypeError('fetch failed');
+        asked = true;
+        return answerOf(world, url as URL, request ?? {});
+      },
+    });
+    const error = await client
+      .guard(
+        act,
+        PAYMENT,
+      )({ amount: 5, to: '1' })
+      .catch((reason) => reason);
+    expect(error.code).toBe('unreachable');
+    expect(error.permissionId).toMatch(/^perm_/);
+    expect(act).not.toHaveBeenCalled();
+  });
+
+  it('ends the wait with the signal, and does not run', async () => {
+    const { client, world, act } = await stage();
+    const controller = new AbortController();
+    world.whileAsleep = async () => controller.abort(new Error('The user left.'));
+    const guarded = client.guard(act, PAYMENT);
+    await expect(guarded({ amount: 5, to: '1' }, { signal: controller.signal })).rejects.toThrow('The user left.');
+    expect(act).not.toHaveBeenCalled();
+  });
+
+  it('in shadow mode runs the function, and sends nothing', async () => {
+    const fetch = vi.fn();
+    const { world, act } = await stage();
+    const onShadow = vi.fn();
+    const client = makeClient(world, 'csa_unused', { fetch });
+    const input = { amount: 5, to: '1' };
+    expect(await client.guard(act, { ...PAYMENT, mode: 'shadow', onShadow })(input)).toBe('paid 5');
+    expect(onShadow.mock.calls[0]?.[0]).toMatchObject({ action: 'payment.send', input, scope: { amount: 500 } });
+    expect(fetch).not.toHaveBeenCalled();
+  });
+
+  it('passes on a refusal that no decision can change', async () => {
+    const { client, act } = await stage();
+    const guarded = client.guard(act, { ...PAYMENT, action: 'Pay' });
+    const error = await guarded({ amount: 5, to: '1' }).catch((reason) => reason);
+    expect(error).not.toBeInstanceOf(GuardError);
+    expect(error).toMatchObject({ status: 400, code: 'invalid_request', errors: [{ path: 'body.action' }] });
+    expect(act).not.toHaveBeenCalled();
+  });
+
+  it('lets through what the function throws', async () => {
+    const { client, world, account } = await stage();
+    world.whileAsleep = async () => {
+      const { body } = await account.must(200, 'GET', '/v1/permissions?status=pending');
+      if (body.data[0]) await account.must(200, 'POST', `/v1/permissions/${body.data[0].id}/approve`);
+    };
+    const guarded = client.guard(() => Promise.reject(new RangeError('No money')), PAYMENT);
+    await expect(guarded({ amount: 5, to: '1' })).rejects.toThrow(new RangeError('No money'));
+  });
+});
+
+const failingFetch = () => Promise.reject(new TypeError('fetch failed'));

@@ -1,0 +1,490 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { readDuration } from '../../src/client/cli/arguments.ts';
+import { COMMANDS } from '../../src/client/cli/commands.ts';
+import { drawInbox } from '../../src/client/cli/inbox/draw-inbox.ts';
+import { type InboxState, takeKey } from '../../src/client/cli/inbox/inbox-state.ts';
+import { formatPermission } from '../../src/client/cli/permission-card.ts';
+import { escapeText, printableJson } from '../../src/client/cli/terminal/escape.ts';
+import { styleFor } from '../../src/client/cli/terminal/style.ts';
+import { formatTable } from '../../src/client/cli/terminal/table.ts';
+import { formatTimeLeft } from '../../src/client/cli/terminal/time.ts';
+import { widthOf, wrapText } from '../../src/client/cli/terminal/width.ts';
+import type { Permission } from '../../src/client/index.ts';
+import { type Answers, problem, runInProcess } from '../support/cli';
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-cli-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Characters with which a text takes over a terminal, or reads in another way than it is. */
+const HOSTILE = '\x1b[2J\x9b31m\u202eevil\u2066\u200b\r\x07\u2028\u{e0041}\ud800\x7f';
+const ACTIVE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{DI}]/u;
+
+const ID = 'perm_01m7x1m1tre75vaz5yvpbmvt6m';
+const pending: Permission = {
+  id: ID,
+  agent_id: 'agent_01m7x1m1tre75vaz5yvpbmvt6m',
+  action: 'email.send',
+  resource: 'mailbox:support',
+  scope: { max_recipients: 50, domains: ['a.example', 'b.example'] },
+  granted_scope: null,
+  reason: null,
+  status: 'pending',
+  ...{ decided_by: null, decided_at: null, decision_reason: null, policy_id: null, token: null },
+  expires_at: '2026-01-31T13:00:00.000Z',
+  created_at: '2026-01-31T12:00:00.000Z',
+  updated_at: '2026-01-31T12:00:00.000Z',
+  ...{ title: null, input_digest: null, preview_digest: null, external_id: null, review: null },
+};
+const plain = styleFor({} as never, { env: {} });
+
+describe('arguments', () => {
+  it.each([
+    [[], 'Name a command'],
+    [['aprove'], 'aprove is not a command'],
+    [['constructor'], 'constructor is not a command'],
+    [['audit'], 'Name a command of audit'],
+    [['audit', 'lst'], 'Name a command of audit'],
+    [['approve'], 'ID'],
+    [['approve', ID, '--resaon', 'x'], "'--resaon'"],
+    [['approve', ID, 'more'], 'more'],
+    [['approve', ID, '--reason'], '--reason'],
+    [['approve', ID, '--reason='], '--reason'],
+    [['approve', ID, '--reason', 'a', '--reason', 'b'], '--reason is given 2 times'],
+    [['approve', ID, '--token-ttl', '15x'], '--token-ttl'],
+    [['approve', ID, '--max-uses', '0'], '--max-uses'],
+    [['approve', ID, '--scope', '[1]'], '--scope'],
+    [['approve', ID, '--scope', '{}', '--limit', 'a=1'], 'not both'],
+    [['approve', ID, '--limit', 'a'], 'key=value'],
+    [['deny', ID], '--reason'],
+    [['audit', 'list', '--event', 'evil'], 'evil'],
+    [['audit', 'list', '--limit', '-1'], 'limit'],
+    [['audit', 'export', '--from', '2026-01-01', '--to', '2026-01-31', '--proof', 'x'], '--details'],
+    [['api', 'BREW', '/v1/me'], 'BREW'],
+    [['api', 'GET', '@evil.example/v1/me'], 'slash'],
+    [['api', 'POST', '/v1/agents', '--data', '{'], 'not JSON'],
+    [['run', '--action', 'a.b', '--resource', 'c:d'], 'after --'],
+    [['run', '--action', 'a.b', '--', 'true'], '--resource'],
+    [['completion', 'powershell'], 'powershell'],
+    [['login', '--url', 'ftp://x'], 'ftp://x'],
+  ])('%j is wrong usage: nothing is sent, and stderr says what and where to read on', async (argv, told) => {
+    const { code, stdout, stderr, sent } = await runInProcess(argv);
+    expect([code, stdout, sent]).toEqual([2, '', []]);
+    expect(stderr).toContain(told);
+    expect(stderr).toMatch(/See: countersign.* --help\n$/);
+  });
+
+  it('lengths of time are seconds', () => {
+    expect(['90', '90s', '30m', '12h', '7d', '0'].map((text) => readDuration(text, 'x'))).toEqual([
+      90, 90, 1_800, 43_200, 604_800, 0,
+    ]);
+  });
+
+  it.each(Object.keys(COMMANDS))(
+    'countersign %s --help has its options and an example that is its own',
+    async (name) => {
+      const { code, stdout, stderr, sent } = await runInProcess([...name.split(' '), '--help']);
+      expect([code, stderr, sent]).toEqual([0, '', []]);
+      expect(stdout).toContain(`countersign ${name}`);
+      expect(stdout.split('EXAMPLES')[1]).toContain(`countersign ${name}`);
+      expect(stdout).not.toContain('\x1b');
+      expect((await runInProcess(['--help'])).stdout).toContain(`  ${name} `);
+    },
+  );
+
+  it('--help after -- belongs to the guarded command', async () => {
+    const { code, stdout } = await runInProcess(['run', '--action', 'a.b', '--', 'ls', '--help']);
+    expect([code, stdout]).toEqual([2, '']);
+  });
+});
+
+describe('texts that agents wrote', () => {
+  it('do nothing on a terminal', async () => {
+    const hostile: Permission = {
+      ...pending,
+      ...{
+        resource: `mailbox:${HOSTILE}`,
+        reason: `one\ntwo${HOSTILE}`,
+        external_id: HOSTILE,
+        scope: { [HOSTILE]: HOSTILE },
+      },
+      ...{ title: HOSTILE, decision_reason: HOSTILE, input: { [HOSTILE]: [HOSTILE] } },
+      preview: {
+        ...{
+          title: HOSTILE,
+          summary: HOSTILE,
+          fields: [{ label: HOSTILE, value: `${HOSTILE}\nStatus      approved` }],
+        },
+        blocks: [{ title: HOSTILE, kind: 'code', text: HOSTILE }],
+      },
+    };
+    const answers: Answers = {
+      [`GET /v1/permissions/${ID}`]: hostile,
+      'GET /v1/permissions': { data: [hostile], has_more: false, next_cursor: null },
+      [`POST /v1/permissions/${ID}/deny`]: problem(409, 'not_pending', {
+        detail: HOSTILE,
+        errors: [{ path: HOSTILE, message: HOSTILE }],
+      }),
+    };
+    for (const argv of [
+      ['show', ID],
+      ['inbox', '--json'],
+      ['inbox'],
+      ['deny', ID, '--reason', 'x'],
+      ['api', 'GET', '/v1/permissions'],
+    ]) {
+      const { stdout, stderr } = await runInProcess(argv, answers, { columns: 100, env: { NO_COLOR: '1' } });
+      for (const line of (stdout + stderr).split('\n')) expect(line).not.toMatch(ACTIVE);
+      expect(stdout + stderr).toMatch(/\\u\{?0*1b/);
+      if (argv.includes('--json')) expect(JSON.parse(stdout).resource).toBe(hostile.resource);
+    }
+    const piped = await runInProcess(['show', ID], answers);
+    expect(piped.stdout.trimEnd()).not.toMatch(ACTIVE);
+    expect(JSON.parse(piped.stdout)).toEqual(JSON.parse(JSON.stringify(hostile)));
+  });
+
+  it('cannot look like what the service says: no line of theirs begins as a fact does', () => {
+    const lines = formatPermission(
+      { ...pending, reason: 'x\nStatus      approved', resource: `a:${'b '.repeat(100)}Status      approved` },
+      { width: 60, style: plain, baseUrl: 'https://countersign.test', now: Date.parse('2026-01-31T12:00:00Z') },
+    );
+    expect(lines.filter((line) => line.startsWith('Status'))).toEqual(['Status      pending']);
+    expect(lines).toContain('  │   Status      approved');
+    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(60);
+  });
+
+  it('are escaped so that one can tell what they were', () => {
+    expect(escapeText('a\n\x1b\u202e✉️é')).toBe('a\\n\\u{1b}\\u{202e}✉️é');
+    expect(printableJson({ a: '\u{e0041}\n' }, 1)).toBe('{\n "a": "\\udb40\\udc41\\n"\n}');
+  });
+});
+
+describe('what people read', () => {
+  it('is a table that fits the terminal and never shortens an id', () => {
+    const rows = [{ id: ID, text: '承認'.repeat(30) }];
+    const columns = [
+      { title: 'ID', value: (row: (typeof rows)[0]) => row.id, isWhole: true },
+      { title: 'TEXT', value: (row: (typeof rows)[0]) => row.text },
+    ];
+    const lines = formatTable(rows, columns, 60, plain);
+    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(60);
+    expect(lines[1]).toContain(ID);
+    expect(lines[1]).toMatch(/承…$/);
+    expect(wrapText('aaa bbb cccccccc', 5)).toEqual(['aaa', 'bbb', 'ccccc', 'ccc']);
+  });
+
+  it('has colours only on a terminal, and not with NO_COLOR', async () => {
+    const answers = { [`GET /v1/permissions/${ID}`]: pending };
+    expect((await runInProcess(['show', ID], answers, { columns: 80 })).stdout).toContain('\x1b[');
+    for (const settings of [{}, { columns: 80, env: { NO_COLOR: '1' } }, { columns: 80, env: { TERM: 'dumb' } }]) {
+      expect((await runInProcess(['show', ID], answers, settings)).stdout).not.toContain('\x1b');
+    }
+  });
+
+  it('has times left in two units', () => {
+    const now = Date.parse('2026-01-31T12:00:00Z');
+    const left = (seconds: number) => formatTimeLeft(new Date(now + seconds * 1000).toISOString(), now);
+    expect([-1, 0, 59, 61, 3_600, 90_061].map(left)).toEqual(['over', 'over', '59 s', '1 min 1 s', '1 h', '1 d 1 h']);
+  });
+});
+
+describe('commands', () => {
+  it('approve narrows only what is named', async () => {
+    const answers = {
+      [`GET /v1/permissions/${ID}`]: pending,
+      [`POST /v1/permissions/${ID}/approve`]: { ...pending, status: 'approved' },
+    };
+    const argv = [
+      'approve',
+      ID,
+      '--limit',
+      'max_recipients=10',
+      '--limit',
+      'team=mail',
+      '--token-ttl',
+      '5m',
+      '--reason',
+      'ok',
+    ];
+    const { code, stdout, sent } = await runInProcess(argv, answers);
+    expect([code, JSON.parse(stdout).status]).toEqual([0, 'approved']);
+    expect(sent[1]?.body).toEqual({
+      scope: { max_recipients: 10, domains: ['a.example', 'b.example'], team: 'mail' },
+      token_ttl: 300,
+      reason: 'ok',
+    });
+    const bare = await runInProcess(['approve', ID], answers);
+    expect(bare.sent.map(({ method, body }) => [method, body])).toEqual([['POST', {}]]);
+    const proto = await runInProcess(['approve', ID, '--limit', '__proto__={"a":1}'], answers);
+    expect(JSON.stringify(proto.sent[1]?.body)).toContain('"__proto__":{"a":1}');
+  });
+
+  it('approve keeps what earlier votes have left', async () => {
+    const proposal = { scope: { max_recipients: 5, domains: ['a.example'] }, token_ttl: 900, max_uses: 1 };
+    const review = { approvals_required: 2, escalates_at: null, short_of_reviewers: false, proposal };
+    const answers = {
+      [`GET /v1/permissions/${ID}`]: { ...pending, review },
+      [`POST /v1/permissions/${ID}/approve`]: pending,
+    };
+    const { sent } = await runInProcess(['approve', ID, '--limit', 'max_recipients=3'], answers);
+    expect(sent[1]?.body).toEqual({ scope: { max_recipients: 3, domains: ['a.example'] } });
+  });
+
+  it('a refusal is one line, the refused fields and the request id, on stderr', async () => {
+    const refusal = problem(400, 'invalid_request', { errors: [{ path: 'body.reason', message: 'must be shorter' }] });
+    const { code, stdout, stderr } = await runInProcess(['approve', ID], {
+      [`POST /v1/permissions/${ID}/approve`]: refusal,
+    });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toBe(
+      'countersign: What to do. (400 invalid_request)\n  body.reason: must be shorter\n  request req_1\n',
+    );
+  });
+
+  it('a service that does not answer is told with its address, and never with the credential', async () => {
+    const { code, stderr } = await runInProcess(['whoami']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^countersign: No answer from https:\/\/countersign\.test: .*Check the address/);
+    expect(stderr).not.toContain('csu_secret');
+  });
+
+  it('lists are one line of JSON for each entry, and tell when there are more', async () => {
+    const page = (ids: number[], more: boolean) => ({
+      data: ids.map((id) => ({ ...pending, id: `agent_${id}` })),
+      ...{ has_more: more, next_cursor: more ? 'next' : null },
+    });
+    const answers = {
+      'GET /v1/agents': ({ path }: { path: string }) =>
+        path.includes('cursor') ? page([3], false) : page([1, 2], true),
+    };
+    const all = await runInProcess(['agents', 'list'], answers);
+    expect(
+      all.stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).id),
+    ).toEqual(['agent_1', 'agent_2', 'agent_3']);
+    expect(all.stderr).toBe('');
+    const some = await runInProcess(['agents', 'list', '--limit', '2'], answers);
+    expect(some.stdout.trimEnd().split('\n')).toHaveLength(2);
+    expect(some.stderr).toContain('more than 2');
+  });
+
+  it('api reads a body from stdin, and prints what is no JSON as it is', async () => {
+    const answers = { 'POST /v1/agents': { id: 'x' }, 'GET /x': new Response('<p>') };
+    const { sent, stdout } = await runInProcess(['api', 'post', '/v1/agents', '--data', '-'], answers, {
+      stdin: '{"name": "A"}',
+    });
+    expect([sent[0]?.body, stdout]).toEqual([{ name: 'A' }, '{"id":"x"}\n']);
+    expect((await runInProcess(['api', 'GET', '/x'], answers)).stdout).toBe('<p>');
+  });
+
+  it('an export is not printed on a terminal', async () => {
+    const argv = ['audit', 'export', '--from', '2026-01-01', '--to', '2026-01-31', '-o', '-'];
+    expect((await runInProcess(argv, {}, { columns: 80 })).code).toBe(2);
+  });
+
+  it('a damaged download leaves no file', async () => {
+    const made = {
+      ...{ export_id: 'export_1', status: 'completed', sha256: '00'.repeat(32), file_size_bytes: 3, row_count: 1 },
+      download_url: 'https://elsewhere.test/v1/downloads/export_1?signature=s',
+    };
+    const answers = { 'POST /v1/audit/export': made, 'GET /v1/downloads/export_1': new Response('abc') };
+    const output = join(folder, 'export.json');
+    const argv = ['audit', 'export', '--from', '2026-01-01', '--to', '2026-01-31', '-o', output];
+    const { code, stderr, sent } = await runInProcess(argv, answers);
+    expect([code, readdirSync(folder).filter((name) => name.startsWith('export'))]).toEqual([1, []]);
+    expect(stderr).toContain('checksum');
+    // The address comes from the service, but the credential goes only to the configured one.
+    expect(sent.map(({ origin }) => origin)).toEqual(['https://countersign.test', 'https://countersign.test']);
+  });
+});
+
+describe('credentials', () => {
+  const stored = (home: string, services: object, current: string | null, mode = 0o600) => {
+    mkdirSync(join(home, 'countersign'), { recursive: true });
+    const file = join(home, 'countersign/credentials.json');
+    writeFileSync(file, JSON.stringify({ current, services }));
+    chmodSync(file, mode);
+    return file;
+  };
+  const me = {
+    'GET /v1/me': { id: 'user_1', email: 'a@example.com', name: null, plan: 'pro', scopes: [], member: null },
+  };
+  const one = { id: 'utok_1', token: 'csu_one', expires_at: '2026-03-01T00:00:00.000Z' };
+  const two = { id: 'utok_2', token: 'csu_two', expires_at: '2026-01-01T00:00:00.000Z' };
+  const services = { 'https://one.test': one, 'https://two.test': two };
+
+  /** The origin and the credential of the call that a command sends; its message if it sends none. */
+  const sends = async (argv: string[], env: Record<string, string>) => {
+    const { sent, stderr, stdout } = await runInProcess(['whoami', ...argv], me, { env });
+    expect(stdout + stderr).not.toMatch(/csu_/);
+    const [call] = sent;
+    return call ? [call.origin, call.authorization] : stderr;
+  };
+
+  it('go only to the service that they are for', async () => {
+    const home = join(folder, 'home');
+    stored(home, services, 'https://one.test');
+    const file = { XDG_CONFIG_HOME: home, COUNTERSIGN_URL: '', COUNTERSIGN_API_KEY: '' };
+    expect(await sends([], file)).toEqual(['https://one.test', 'Bearer csu_one']);
+    expect(await sends(['--url', 'https://one.test/'], file)).toEqual(['https://one.test', 'Bearer csu_one']);
+    expect(await sends(['--url', 'https://two.test'], file)).toContain('has expired');
+    expect(await sends(['--url', 'https://three.test'], file)).toContain('not signed in to https://three.test');
+    expect(await sends([], { ...file, COUNTERSIGN_URL: 'https://three.test' })).toContain('not signed in');
+    expect(await sends([], { ...file, COUNTERSIGN_API_KEY: 'csu_env' })).toEqual([
+      'https://one.test',
+      'Bearer csu_env',
+    ]);
+    const both = { ...file, COUNTERSIGN_URL: 'https://three.test', COUNTERSIGN_API_KEY: 'csu_env' };
+    expect(await sends([], both)).toEqual(['https://three.test', 'Bearer csu_env']);
+    expect(await sends(['--url', 'https://one.test'], both)).toEqual(['https://one.test', 'Bearer csu_one']);
+    expect(await sends(['--url', 'https://four.test'], both)).toContain('not signed in');
+    expect(await sends([], { ...file, XDG_CONFIG_HOME: join(folder, 'empty') })).toContain('countersign login');
+  });
+
+  it('are refused when other people can read the file', async () => {
+    const home = join(folder, 'open');
+    const file = stored(home, services, 'https://one.test', 0o640);
+    const told = await sends([], { XDG_CONFIG_HOME: home, COUNTERSIGN_URL: '', COUNTERSIGN_API_KEY: '' });
+    expect(told).toContain(`chmod 600 '${file}'`);
+  });
+
+  it('of login are stored for the person alone, and logout revokes and deletes them', async () => {
+    const home = join(folder, 'login');
+    const env = { XDG_CONFIG_HOME: home, COUNTERSIGN_URL: '', COUNTERSIGN_API_KEY: '' };
+    const browser: Promise<Response>[] = [];
+    const openBrowser = (address: string) => {
+      const query = new URL(address).searchParams;
+      const back = (answer: Record<string, string>, path = '') =>
+        fetch(`${query.get('redirect_uri')}${path}?${new URLSearchParams(answer)}`);
+      // Whoever guesses is not heard.
+      browser.push(
+        back({ code: 'stolen', state: 'guess' }),
+        back({ code: 'stolen' }),
+        back({ code: 'x', state: query.get('state') ?? '' }, '/x'),
+      );
+      browser.push(Promise.all(browser).then(() => back({ code: 'code', state: query.get('state') ?? '' })));
+    };
+    const token = { ...one, id: 'utok_9', token: 'csu_nine' };
+    const paired = await runInProcess(
+      ['login', '--url', 'https://one.test'],
+      { ...me, 'POST /v1/pairing': token },
+      { env, openBrowser },
+    );
+    expect(paired.stderr).toContain('https://one.test/console/pair?');
+    expect(paired.code).toBe(0);
+    expect((await Promise.all(browser)).map(({ status }) => status)).toEqual([400, 400, 400, 200]);
+    const [exchange, identity] = paired.sent;
+    expect(exchange).toMatchObject({ path: '/v1/pairing', authorization: null, body: { code: 'code' } });
+    expect(identity?.authorization).toBe('Bearer csu_nine');
+    expect(paired.stdout + paired.stderr).not.toContain('csu_nine');
+
+    const file = join(home, 'countersign/credentials.json');
+    expect([statSync(file).mode & 0o777, statSync(join(home, 'countersign')).mode & 0o777]).toEqual([0o600, 0o700]);
+    expect(readdirSync(join(home, 'countersign'))).toEqual(['credentials.json']);
+    expect(JSON.parse(readFileSync(file, 'utf8')).current).toBe('https://one.test');
+
+    const kept = await runInProcess(['logout'], { 'DELETE /v1/me/tokens/utok_9': problem(500, 'internal') }, { env });
+    expect([kept.code, readFileSync(file, 'utf8').includes('csu_nine')]).toEqual([1, true]);
+    const gone = await runInProcess(
+      ['logout'],
+      { 'DELETE /v1/me/tokens/utok_9': new Response(null, { status: 204 }) },
+      { env },
+    );
+    expect(gone.sent[0]?.authorization).toBe('Bearer csu_nine');
+    expect([gone.code, JSON.parse(readFileSync(file, 'utf8'))]).toEqual([0, { current: null, services: {} }]);
+  });
+
+  it('are not stored when the person denies', async () => {
+    const env = { XDG_CONFIG_HOME: join(folder, 'denied'), COUNTERSIGN_URL: '', COUNTERSIGN_API_KEY: '' };
+    const openBrowser = (address: string) => {
+      const query = new URL(address).searchParams;
+      void fetch(`${query.get('redirect_uri')}?error=access_denied&state=${query.get('state')}`);
+    };
+    const { code, stderr, sent } = await runInProcess(['login', '--url', 'https://one.test'], {}, { env, openBrowser });
+    expect([code, sent, existsSync(join(folder, 'denied'))]).toEqual([3, [], false]);
+    expect(stderr).toContain('You denied');
+  });
+
+  it('are not asked for over an open network', async () => {
+    const { code, stderr } = await runInProcess(['login', '--url', 'http://countersign.example']);
+    expect([code, stderr.includes('not encrypted')]).toEqual([1, true]);
+  });
+});
+
+describe('the inbox', () => {
+  const state = (): InboxState => ({
+    requests: [pending, { ...pending, id: 'perm_2' }],
+    ...{ selected: ID, view: 'list', card: null, scroll: 0, isRead: false, reason: '', message: '', isBusy: false },
+  });
+  const press = (inbox: InboxState, ...names: string[]) =>
+    names.map((name) => takeKey(inbox, { name, sequence: name === 'space' ? ' ' : name })).at(-1);
+  const draw = (inbox: InboxState, height = 24) =>
+    drawInbox(inbox, {
+      width: 80,
+      height,
+      style: plain,
+      baseUrl: 'https://countersign.test',
+      now: Date.parse('2026-01-31T12:00:00Z'),
+    });
+
+  it('moves with arrows or letters, and stays on its request when the list changes', () => {
+    const inbox = state();
+    press(inbox, 'down', 'down', 'j');
+    expect(inbox.selected).toBe('perm_2');
+    inbox.requests = [{ ...pending, id: 'perm_0' }, ...inbox.requests];
+    expect(press(inbox, 'return')).toEqual({ kind: 'open', id: 'perm_2', view: 'card' });
+    press(inbox, 'k', 'up', 'up');
+    expect(inbox.selected).toBe('perm_0');
+  });
+
+  it('approves only what was shown to its end, after a question', () => {
+    const inbox = state();
+    expect(press(inbox, 'a')).toEqual({ kind: 'open', id: ID, view: 'card' });
+    Object.assign(inbox, { view: 'card', card: { ...pending, input: 'x\n'.repeat(50) + 'y'.repeat(4000) } });
+    draw(inbox);
+    expect(press(inbox, 'a')).toBeNull();
+    expect([inbox.view, inbox.message]).toEqual(['card', expect.stringContaining('to the end')]);
+    for (let page = 0; page < 10; page++) {
+      press(inbox, 'space');
+      draw(inbox);
+    }
+    expect([press(inbox, 'a'), inbox.view]).toEqual([null, 'confirm']);
+    expect(draw(inbox).join('\n')).toContain('Approve this request? y/n');
+    expect([press(inbox, 'return'), inbox.view]).toEqual([null, 'card']);
+    expect(press(inbox, 'a', 'y')).toEqual({ kind: 'approve', id: ID });
+  });
+
+  it('takes no key while it waits for the service, but Ctrl-C', () => {
+    const inbox = { ...state(), card: pending, view: 'confirm' as const, isBusy: true };
+    expect(press(inbox, 'y')).toBeNull();
+    expect(takeKey(inbox, { name: 'c', ctrl: true })).toEqual({ kind: 'quit' });
+  });
+
+  it('denies with a reason', () => {
+    const inbox = { ...state(), card: pending, view: 'reason' as const };
+    expect([press(inbox, 'return'), inbox.message]).toEqual([null, expect.stringContaining('Type a reason')]);
+    press(inbox, 'n', 'x', 'backspace', 'o', 'q', 'backspace');
+    expect(press(inbox, 'return')).toEqual({ kind: 'deny', id: ID, reason: 'no' });
+    expect([press(inbox, 'escape'), inbox.view]).toEqual([null, 'card']);
+  });
+
+  it('fills exactly the screen', () => {
+    for (const view of ['list', 'card', 'confirm', 'reason'] as const) {
+      expect(draw({ ...state(), view, card: pending }, 12)).toHaveLength(11);
+    }
+  });
+});
