@@ -11,6 +11,7 @@ import { health } from './http/health';
 import { refuseOtherMethods } from './http/method';
 import { answerError, problemResponse } from './http/problem';
 import { prepareRequest } from './http/request';
+import { mcpRoutes } from './mcp/routes';
 import { permissionRoutes } from './permissions/routes';
 import { webhookRoutes } from './webhooks/routes';
 
@@ -26,6 +27,7 @@ export function createApp(runtime: Runtime) {
   app.route('/', auditRoutes);
   app.route('/', webhookRoutes);
   app.route('/', consoleRoutes);
+  app.route('/', mcpRoutes);
   const docs = docsRoutes(() => app.routes);
   app.route('/', docs);
   app.notFound((c) => problemResponse(new Problem('not_found', 'There is nothing at this path.'), c));

@@ -30,8 +30,8 @@ export const AgentStatisticsQuery = lazy(() =>
       .default('30d')
       .meta({
         description:
-          `Days in UTC, \`1d\` to \`${MAX_DAYS}d\`, of which today is the last; ` +
-          `or full hours, \`1h\` to \`${MAX_HOURS}h\`, and the current hour in addition.`,
+          `\`1d\` to \`${MAX_DAYS}d\`: so many days in UTC, today included. ` +
+          `\`1h\` to \`${MAX_HOURS}h\`: so many full hours, and the current hour.`,
       }),
   }),
 );

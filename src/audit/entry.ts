@@ -69,7 +69,7 @@ const EntryVote = lazy(() =>
 );
 
 /** The details of an entry. A nullable field that does not apply is null, an optional one is absent. */
-const AuditDetails = lazy(() =>
+export const AuditDetails = lazy(() =>
   z
     .object({
       action: z.string(),

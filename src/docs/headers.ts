@@ -55,12 +55,15 @@ export const REQUEST_HEADERS = {
   },
 } as const;
 
-/** References to the headers of an answer: of its status, and, if it is no problem, to a request of this method. */
-export function answerHeaders(status: number, method?: string) {
+/**
+ * References to the headers of an answer.
+ * @param isReplayable whether it may be the stored answer to an earlier request
+ */
+export function answerHeaders(status: number, isReplayable = false) {
   return {
     'X-Request-Id': header('RequestId'),
     ...((status === 201 || status === 302) && { Location: header('Location') }),
-    ...(method === 'post' && { 'Idempotent-Replayed': header('IdempotentReplayed') }),
+    ...(isReplayable && { 'Idempotent-Replayed': header('IdempotentReplayed') }),
     ...(status === 401 && { 'WWW-Authenticate': header('Challenge') }),
     ...((status === 429 || status === 503) && { 'Retry-After': header('RetryAfter') }),
     ...(status === 429 && { 'RateLimit-Policy': header('RateLimitPolicy'), RateLimit: header('RateLimit') }),

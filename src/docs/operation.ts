@@ -24,7 +24,7 @@ export function describeOperation(
 ): ZodOpenApiOperationObject {
   const { id, tag, summary, description, callers, path, pathId, body } = parts;
   const query = parts.query?.();
-  const isPost = method === 'post';
+  const takesKey = takesIdempotencyKey(method, parts);
   return {
     ...(id && { operationId: id }),
     ...(tag && { tags: [tag] }),
@@ -36,13 +36,18 @@ export function describeOperation(
       ...(parameter && pathId && { path: z.object({ [parameter]: pathParameter(pathId) }) }),
       ...(query instanceof z.ZodObject && { query }),
     },
-    parameters: [requestHeader('RequestId'), ...(isPost ? [requestHeader('IdempotencyKey')] : [])],
+    parameters: [requestHeader('RequestId'), ...(takesKey ? [requestHeader('IdempotencyKey')] : [])],
     ...(body && { requestBody: describeBody(body) }),
     responses: {
       ...describeSuccess(method, parts),
       ...describeFailures(method, parts, describeProblems),
     },
   };
+}
+
+/** Whether repeated requests get a stored answer: each caller has idempotency keys of its own. */
+function takesIdempotencyKey(method: string, { callers }: Description): boolean {
+  return method === 'post' && callers !== undefined;
 }
 
 function pathParameter(prefix: Prefix) {
@@ -65,17 +70,22 @@ function describeBody({ schema: makeSchema, mayBeForm }: NonNullable<Description
   };
 }
 
-function describeSuccess(method: string, { success }: Description): ZodOpenApiResponsesObject {
-  if (!success) return {};
-  const { status, schema, contentType = 'application/json', revalidates, mayExist, hasRanges } = success;
+function describeSuccess(method: string, parts: Description): ZodOpenApiResponsesObject {
+  if (!parts.success) return {};
+  const isReplayable = takesIdempotencyKey(method, parts);
+  const { status, schema, contentType = 'application/json', revalidates, mayExist, hasRanges } = parts.success;
   const answer: ZodOpenApiResponseObject = {
     description: SUCCESS[status],
-    headers: answerHeaders(status, method),
+    headers: answerHeaders(status, isReplayable),
     ...(schema && { content: { [contentType]: { schema: schema() } } }),
   };
-  const unchanged = { description: 'The client has the current version.', headers: answerHeaders(304, method) };
-  const part = { ...answer, description: 'The requested range.', headers: answerHeaders(206, method) };
-  const existing = { ...answer, description: 'The resource exists already.', headers: answerHeaders(200, method) };
+  const unchanged = { description: 'The client has the current version.', headers: answerHeaders(304, isReplayable) };
+  const part = { ...answer, description: 'The requested range.', headers: answerHeaders(206, isReplayable) };
+  const existing = {
+    ...answer,
+    description: 'The resource exists already.',
+    headers: answerHeaders(200, isReplayable),
+  };
   return {
     [status]: answer,
     ...(mayExist && { 200: existing }),
@@ -86,13 +96,14 @@ function describeSuccess(method: string, { success }: Description): ZodOpenApiRe
 
 function describeFailures(
   method: string,
-  { callers, query, problems = [] }: Description,
+  parts: Description,
   describeProblems: DescribeProblems,
 ): ZodOpenApiResponsesObject {
+  const { callers, query, problems = [] } = parts;
   const codes: ProblemCode[] = [
     ...problems,
     ...(hasCursor(query?.()) ? ['invalid_cursor' as const] : []),
-    ...(method === 'post' ? ['idempotency_key_reuse' as const] : []),
+    ...(takesIdempotencyKey(method, parts) ? ['idempotency_key_reuse' as const] : []),
     ...(callers ? ['rate_limited' as const] : []),
     'internal',
     'unavailable',

@@ -114,8 +114,13 @@ function selectWithContents(reader: Reader, now: number) {
 
 /** Makes the preload of the permission whose id is in the path, with its contents; none for a malformed id. */
 export async function permissionWithContentsInPath(c: RequestContext, reader: Reader, owner: SQL<number>) {
-  const id = parseId('perm', c.req.param('id') ?? '');
-  return { permission: id && selectWithContents(reader, c.var.runtime.now()).where(isPermissionWithId(owner, id)) };
+  return { permission: findPermissionWithContents(reader, owner, c.req.param('id'), c.var.runtime.now()) };
+}
+
+/** Selects a permission of an account, with its contents; null for a malformed id. */
+export function findPermissionWithContents(reader: Reader, account: SQL<number>, id: unknown, now: number) {
+  const known = typeof id === 'string' ? parseId('perm', id) : null;
+  return known && selectWithContents(reader, now).where(isPermissionWithId(account, known));
 }
 
 /** Selects the permission that an agent requested under an external id, with its contents. */

@@ -12,9 +12,12 @@ import { type PermissionWithContents, permissionWithContentsInPath, presentConte
 import { Permission, presentPermission, requirePermission, statusAt } from './permission';
 import { signActiveTokens } from './tokens/sign-active-tokens';
 
+/** How long a client may wait for a decision at most, in seconds. */
+export const MAX_WAIT = 25;
+
 const PermissionQuery = lazy(() =>
   z.strictObject({
-    wait: queryNumber(0, 25)
+    wait: queryNumber(0, MAX_WAIT)
       .default(0)
       .meta({ description: 'The greatest number of seconds that the answer waits for the decision.' }),
   }),

@@ -22,7 +22,7 @@ import {
 } from './permission';
 import { signActiveTokens } from './tokens/sign-active-tokens';
 
-const PermissionList = lazy(() =>
+export const PermissionList = lazy(() =>
   z.strictObject({
     ...pageParameters(20, 100),
     status: PermissionStatus().optional().meta({ description: 'Only permissions with this status.' }),

@@ -35,7 +35,7 @@ import { reviewRow, startReview } from './reviews/start-review';
 import { newTokenColumns } from './tokens/new-token-columns';
 import { signActiveTokens } from './tokens/sign-active-tokens';
 
-const PermissionRequest = lazy(() => {
+export const PermissionRequest = lazy(() => {
   const { scope, reason, expires_in, token_ttl, max_uses, ...target } = permissionFields();
   const { input, input_digest, preview, external_id } = actFields();
   return z
@@ -253,11 +253,23 @@ async function decideByPolicy(
 
 /** A preload of the active policies, and of the agent's permission that already has the external id of the request. */
 async function policiesAndExistingPermission(c: RequestContext, reader: Reader, owner: SQL<number>, agentId: SQL) {
-  const policies = selectActivePolicies(reader, owner, agentId, MAX_APPROVALS);
   const { external_id: externalId } = (await readObject(c, readJson)) ?? {};
+  return selectForRequest(reader, { owner, agentId, externalId }, c.var.runtime.now());
+}
+
+/**
+ * Makes the queries that a request needs: the active policies, and the agent's permission that already has the external
+ * id of the request.
+ */
+export function selectForRequest(
+  reader: Reader,
+  { owner, agentId, externalId }: { owner: SQL<number>; agentId: SQL; externalId: unknown },
+  now: number,
+) {
+  const policies = selectActivePolicies(reader, owner, agentId, MAX_APPROVALS);
   if (typeof externalId !== 'string' || !EXTERNAL_ID.test(externalId)) return { policies, existing: null };
   const agent = sql<number>`(select number from ${agents} where account = ${owner} and id = ${agentId})`;
-  return { policies, existing: findByExternalId(reader, { account: owner, agent, externalId }, c.var.runtime.now()) };
+  return { policies, existing: findByExternalId(reader, { account: owner, agent, externalId }, now) };
 }
 
 export const requestPermissionRoute = new Hono().post(

@@ -74,7 +74,7 @@ function patterns(max: number, examples: string[]) {
     )
     .meta({
       description:
-        'Patterns, one of which must match: literal text in which `*` matches any characters. ' +
+        'At least one pattern must match. In a pattern, `*` stands for any characters. ' +
         `At most ${MAX_PATTERN_BYTES} bytes of JSON together.`,
       examples: [examples],
     });

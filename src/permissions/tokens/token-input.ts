@@ -1,9 +1,11 @@
 import type { SQL } from 'drizzle-orm';
 import type { Reader } from '../../db/database';
+import type { Config } from '../../env';
 import type { RequestContext } from '../../http/context';
 import { EXAMPLE } from '../../http/examples';
 import { plainText } from '../../http/fields';
 import { type BodyReader, readObject } from '../../http/input';
+import type { JsonObject } from '../../lib/json';
 import { lazy } from '../../lib/lazy';
 import { parseId, withPrefix } from '../../lib/typeid';
 import { findPermission } from '../permission';
@@ -34,18 +36,25 @@ export const tokenTypeHint = lazy(() =>
  */
 export function permissionOfToken(readBody: BodyReader) {
   return async (c: RequestContext, reader: Reader, owner: SQL<number>) => {
-    const tokenId = await readTokenId(c, readBody);
-    return { permission: tokenId && findPermission(reader, owner, withPrefix('perm', tokenId)) };
+    const fields = (await readObject(c, readBody)) ?? {};
+    return selectPermissionOfToken(c.var.config, reader, owner, fields);
   };
 }
 
-async function readTokenId(c: RequestContext, readBody: BodyReader) {
-  const body = await readObject(c, readBody);
-  if (!body) return null;
-  if (typeof body.token === 'string') {
-    if (body.token.length > MAX_TOKEN_LENGTH) return null;
-    const signer = await TokenSigner.open(c.var.config);
-    return parseId('token', (await signer.readTokenId(body.token)) ?? '');
+/**
+ * Makes the query for the permission whose token the fields name, by `token` or by `token_id`; null for a token that this
+ * service did not sign, and for fields that are invalid.
+ */
+export async function selectPermissionOfToken(config: Config, reader: Reader, owner: SQL<number>, fields: JsonObject) {
+  const tokenId = await readTokenId(config, fields);
+  return { permission: tokenId && findPermission(reader, owner, withPrefix('perm', tokenId)) };
+}
+
+async function readTokenId(config: Config, { token, token_id }: JsonObject) {
+  if (typeof token === 'string') {
+    if (token.length > MAX_TOKEN_LENGTH) return null;
+    const signer = await TokenSigner.open(config);
+    return parseId('token', (await signer.readTokenId(token)) ?? '');
   }
-  return typeof body.token_id === 'string' ? parseId('token', body.token_id) : null;
+  return typeof token_id === 'string' ? parseId('token', token_id) : null;
 }

@@ -27,7 +27,7 @@ import {
 import { MAX_ACTION_LENGTH, MAX_RESOURCE_LENGTH } from '../permission-fields';
 import { permissionOfToken, shortText, tokenText } from './token-input';
 
-const TokenUse = lazy(() =>
+export const TokenUse = lazy(() =>
   z
     .strictObject({
       token: tokenText(),
@@ -92,7 +92,7 @@ export type UsedToken = z.output<ReturnType<typeof UsedToken>>;
  */
 export async function useToken(
   context: Context,
-  { permission, ...input }: { permission: PermissionRow | undefined } & UseInput,
+  { permission, ...input }: { permission: PermissionRow | undefined } & Omit<UseInput, 'token'>,
 ): Promise<UsedToken> {
   const { principal, runtime, reader } = context;
   const row = visiblePermission(principal, permission);
@@ -180,14 +180,15 @@ function isUsable(now: number) {
   );
 }
 
-function requireUsable(row: PermissionRow, input: UseInput, now: number): GrantedToken {
+function requireUsable(row: PermissionRow, input: Omit<UseInput, 'token'>, now: number): GrantedToken {
   const token = tokenAt(row, now);
   if (!token) throw notActive('unknown');
   if (token.status !== 'active') throw notActive(token.status);
   if (!row.agentIsActive) throw notActive('agent_inactive');
   const fits = (input.action ?? row.action) === row.action && (input.resource ?? row.resource) === row.resource;
   if (!fits) throw notActive('mismatch');
-  if ((input.input_digest ?? null) !== row.inputDigest) throw notActive('mismatch', digestMismatch(row.inputDigest));
+  const digest = input.input_digest ?? null;
+  if (digest !== row.inputDigest) throw notActive('mismatch', digestMismatch(row.inputDigest, digest));
   return token;
 }
 
@@ -200,10 +201,11 @@ const EXPLANATIONS: Record<Refusal, string> = {
   agent_inactive: "The token's agent is inactive.",
 };
 
-function digestMismatch(digest: string | null): string {
-  return digest === null
-    ? 'The token is not bound to an input. Send the request without `input_digest`.'
-    : 'The token is bound to an input. Send the digest of what is about to run as `input_digest`.';
+function digestMismatch(bound: string | null, given: string | null): string {
+  if (bound === null) return 'The token is not bound to an input. Send the request without `input_digest`.';
+  if (given === null)
+    return 'The token is bound to an input. Send the digest of what is about to run as `input_digest`.';
+  return 'The input is not the one that was approved.';
 }
 
 function notActive(reason: Refusal, detail = EXPLANATIONS[reason]): Problem {

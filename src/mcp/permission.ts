@@ -1,0 +1,127 @@
+import * as z from 'zod';
+import type { Context } from '../http/context';
+import { exampleId } from '../http/examples';
+import { plainText } from '../http/fields';
+import { jsonField, objectField } from '../http/response-fields';
+import { equalJson } from '../lib/json';
+import { lazy } from '../lib/lazy';
+import { Permission } from '../permissions/permission';
+import type { Preview } from '../permissions/preview';
+import { Review } from '../permissions/reviews/review';
+
+/** The argument that names a permission. A malformed id is answered like an unknown one. */
+export const permissionIdField = lazy(() =>
+  plainText(128).meta({ description: 'The id of the permission.', examples: [exampleId('perm')] }),
+);
+
+/** A permission as the tools show it: what an agent and what people wrote is apart from what the service made. */
+export const ShownPermission = lazy(() => {
+  const { shape } = Permission();
+  const { votes, proposal, ...rule } = Review().shape;
+  return z.object({
+    id: shape.id,
+    agent_id: shape.agent_id,
+    status: shape.status,
+    console_url: z.string().meta({ description: 'The page where people decide. It needs a sign-in.' }),
+    token: shape.token,
+    decided_by: shape.decided_by,
+    decided_at: shape.decided_at,
+    policy_id: shape.policy_id,
+    input_digest: shape.input_digest,
+    preview_digest: shape.preview_digest,
+    expires_at: shape.expires_at,
+    created_at: shape.created_at,
+    updated_at: shape.updated_at,
+    review: z
+      .object(rule)
+      .nullable()
+      .meta({ description: 'Null if one approval by anybody who may decide is enough.' }),
+    written_by_agent: z.object({
+      action: shape.action,
+      resource: shape.resource,
+      scope: shape.scope,
+      reason: shape.reason,
+      title: shape.title,
+      external_id: shape.external_id,
+      input: shape.input,
+      // Without the limits of its texts: unseen characters are shown with more.
+      preview: jsonField<Preview>(objectField).nullable().optional().meta({ description: 'What people read.' }),
+    }),
+    written_by_people: z.object({
+      decision_reason: shape.decision_reason,
+      granted_scope: shape.granted_scope,
+      proposal,
+      votes,
+    }),
+  });
+});
+
+type ShownPermission = z.output<ReturnType<typeof ShownPermission>>;
+
+/** Shows a permission. */
+export function showPermission(permission: Permission, publicUrl: string): ShownPermission {
+  const { action, resource, scope, reason, title, external_id, input, preview, ...rest } = permission;
+  const { decision_reason, granted_scope, review, ...made } = rest;
+  const { votes, proposal, ...rule } = review ?? {};
+  return {
+    ...made,
+    console_url: consoleUrl(permission, publicUrl),
+    review: review && (rule as NonNullable<ShownPermission['review']>),
+    written_by_agent: { action, resource, scope, reason, title, external_id, input, preview },
+    written_by_people: { decision_reason, granted_scope, proposal, votes },
+  };
+}
+
+/** The page on which people decide. The address carries no right. */
+function consoleUrl({ id }: Pick<Permission, 'id'>, publicUrl: string): string {
+  return `${publicUrl}/console/permissions/${id}`;
+}
+
+/** Answers with a permission, and with what the caller should do about it. */
+export function answerPermission({ config, principal }: Context, permission: Permission) {
+  const { publicUrl } = config;
+  return {
+    nextStep: (principal.kind === 'agent' ? nextStepOfAgent : nextStepOfUser)(permission, publicUrl),
+    data: { permission: showPermission(permission, publicUrl) },
+  };
+}
+
+function nextStepOfUser(permission: Permission, publicUrl: string): string {
+  const { id, status } = permission;
+  if (status !== 'pending') return `${id} is ${status}. There is nothing left to decide.`;
+  return `${id} is pending. No tool decides it: a person does so at ${consoleUrl(permission, publicUrl)}`;
+}
+
+function nextStepOfAgent(permission: Permission, publicUrl: string): string {
+  const { id, status, token, review, scope, granted_scope, input_digest } = permission;
+  switch (status) {
+    case 'pending':
+      return (
+        `${id} is pending: a person has to decide. Do not act yet. Call wait_for_decision with this permission_id, and ` +
+        'again for as long as the answer is pending. Your user may like to know the page where people decide: ' +
+        consoleUrl(permission, publicUrl) +
+        (review?.short_of_reviewers ? ' At the moment too few people may approve it: tell your user.' : '')
+      );
+    case 'denied':
+      return `${id} is denied. Do not act, and do not ask for the same again. Tell your user that it was denied, and why.`;
+    case 'expired':
+      return (
+        `${id} is expired: nobody approved it in time, or it was withdrawn. Do not act. Tell your user, and ask again ` +
+        'only if they want that, with another external_id.'
+      );
+    case 'approved':
+  }
+  if (token?.status !== 'active') {
+    return (
+      `${id} is approved, but its token is ${token?.status ?? 'missing'}: it allows nothing more. If the act has not ` +
+      'happened and your user still wants it, ask again with another external_id.'
+    );
+  }
+  const isNarrowed = granted_scope !== null && !equalJson(scope, granted_scope);
+  return (
+    `${id} is approved. Right before you act, call use_token with this permission_id` +
+    `${input_digest === null ? '' : ' and, as input, exactly the arguments that you are about to run'}. Act only if that ` +
+    'succeeds, once for each use, and stay within granted_scope.' +
+    (isNarrowed ? ' It is narrower than what you asked for: if the act does not fit, do not act.' : '')
+  );
+}

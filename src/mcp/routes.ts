@@ -1,0 +1,37 @@
+import { Hono } from 'hono';
+import { createMiddleware } from 'hono/factory';
+import { routePath } from 'hono/route';
+import { invalidRequest, Problem } from '../errors';
+import type { AppEnv } from '../http/context';
+import type { McpEnv } from './call-tool';
+
+/** The code of the server is loaded with the first request for it, so that it does not lengthen the Worker's start. */
+const endpoint = () => import('./endpoint');
+
+/** Names the route in the log, and refuses what no request to an MCP server may have. */
+const prepareMcp = createMiddleware<AppEnv>(async (c, next) => {
+  c.set('route', routePath(c));
+  // Programs send no Origin. A page of another origin could have reached this server by rebinding its own name to it.
+  const origin = c.req.header('Origin');
+  if (origin !== undefined && origin !== c.var.config.publicUrl) {
+    throw new Problem('wrong_credential', 'Web pages of another origin cannot use the MCP server.');
+  }
+  // Clients send the same headers with every message, so a header cannot name one of them.
+  if (c.req.header('Idempotency-Key') !== undefined) {
+    throw invalidRequest([
+      {
+        path: 'header.Idempotency-Key',
+        message: 'is not accepted by the MCP server: give request_permission an `external_id` instead',
+      },
+    ]);
+  }
+  await next();
+});
+
+/** The MCP server for agents and for assistants of people, `/mcp`: Streamable HTTP without sessions. */
+export const mcpRoutes = new Hono<AppEnv>().post(
+  '/mcp',
+  prepareMcp,
+  createMiddleware<McpEnv>(async (c, next) => (await endpoint()).mcpAccess(c, next)),
+  async (c) => (await endpoint()).answerMessage(c),
+);

@@ -1,0 +1,34 @@
+import * as z from 'zod';
+import { requireAgent } from '../../http/access';
+import { requireLoaded } from '../../permissions/policies/policy';
+import { PermissionRequest, requestPermission, selectForRequest } from '../../permissions/request';
+import { answerPermission, ShownPermission } from '../permission';
+import { defineTool } from '../tool';
+
+export const requestPermissionTool = defineTool({
+  name: 'request_permission',
+  title: 'Request permission',
+  description:
+    'Ask for permission before an act. Say exactly what you want to do: action and resource, limits in scope, why in ' +
+    'reason, the exact arguments of the act in input, and for the people who decide a preview. Give an external_id, such ' +
+    'as the id of the tool call: then asking again finds the same request instead of making another one. The answer may ' +
+    'be decided already. pending: call wait_for_decision. approved: call use_token right before you act, with exactly ' +
+    'the same input. denied: do not act, do not try again or in another way, and tell your user.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
+  admit: requireAgent,
+  input: PermissionRequest,
+  output: () =>
+    z.object({
+      is_new: z.boolean().meta({ description: 'Whether this call made the request.' }),
+      permission: ShownPermission(),
+    }),
+  preload: ({ reader, owner, callerId, fields, now }) =>
+    selectForRequest(reader, { owner, agentId: callerId, externalId: fields.external_id }, now),
+  async run({ context, input, loaded, reload }) {
+    const asking = { ...context, findExisting: async () => (await reload()).existing?.[0] };
+    const known = { policies: requireLoaded(loaded.policies), existing: loaded.existing?.[0] };
+    const { permission, isNew } = await requestPermission(asking, { ...known, ...input });
+    const { nextStep, data } = answerPermission(context, permission);
+    return { nextStep, data: { is_new: isNew, ...data } };
+  },
+});
