@@ -2,18 +2,19 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
+import { checkContractions } from './migrations/check-contractions.ts';
+import { buildDatabase, MIGRATIONS, readMigrations } from './migrations/migration.ts';
 import { ROOT } from './project.ts';
 
-const MIGRATIONS = join(ROOT, 'migrations');
-
-/** Lists where the migrations differ from src/db/schema.ts, or lack WITHOUT ROWID. */
+/** Lists where the migrations differ from src/db/schema.ts, lack WITHOUT ROWID, or break the version before. */
 function findFaults(): string[] {
   const pending = findPendingMigration();
   if (pending) return [pending];
-  const migrated = buildDatabase(readMigrations());
-  const described = buildDatabase([runDrizzle('export').stdout]);
-  return [...compareDatabases(migrated, described), ...findRowidTables(migrated)];
+  const migrations = readMigrations();
+  const migrated = buildDatabase(migrations);
+  const described = buildDatabase([{ name: 'src/db/schema.ts', sql: runDrizzle('export').stdout }]);
+  return [...compareDatabases(migrated, described), ...findRowidTables(migrated), ...checkContractions(migrations)];
 }
 
 /**
@@ -27,7 +28,8 @@ function findPendingMigration(): string | null {
     // drizzle-kit accepts relative paths only, and its exit code is always 0.
     const { stdout, stderr } = runDrizzle('generate', '--out', relative(ROOT, folder));
     if (stdout.includes('No schema changes')) return null;
-    const added = readdirSync(folder).filter((name) => name.endsWith('.sql') && !listMigrations().includes(name));
+    const known = readMigrations().map(({ name }) => name);
+    const added = readdirSync(folder).filter((name) => name.endsWith('.sql') && !known.includes(name));
     const missing = added.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n');
     return `src/db/schema.ts has no migration yet for:\n\n${missing || stderr}\n\nMake one with: npx drizzle-kit generate`;
   } finally {
@@ -42,23 +44,6 @@ function runDrizzle(command: string, ...options: string[]) {
     [program, command, '--dialect', 'sqlite', '--schema', 'src/db/schema.ts', ...options],
     { cwd: ROOT, encoding: 'utf8' },
   );
-}
-
-/** The names of the migrations in the order in which wrangler applies them. */
-function listMigrations(): string[] {
-  return readdirSync(MIGRATIONS)
-    .filter((name) => name.endsWith('.sql'))
-    .sort();
-}
-
-function readMigrations(): string[] {
-  return listMigrations().map((name) => readFileSync(join(MIGRATIONS, name), 'utf8'));
-}
-
-function buildDatabase(scripts: string[]): DatabaseSync {
-  const database = new DatabaseSync(':memory:');
-  for (const script of scripts) database.exec(script);
-  return database;
 }
 
 /** Lists the differences, which drizzle-kit does not notice in migrations that were edited by hand. */
@@ -104,5 +89,5 @@ function findRowidTables(database: DatabaseSync): string[] {
 
 const faults = findFaults();
 for (const fault of faults) console.error(fault);
-if (faults.length === 0) console.log('The migrations match the schema.');
+if (faults.length === 0) console.log('The migrations match the schema, and none breaks the version before it.');
 else process.exitCode = 1;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TypeID } from 'typeid-js';
 import { queryDatabase } from './database.ts';
 import { readLocalDeployment } from './local-shards.ts';
-import { findShard, listShards, readDeployment, type Shard } from './project.ts';
+import { findShard, listShards, readRemoteDeployment, type Shard } from './project.ts';
 import { runProgram, UserError } from './user-error.ts';
 
 const USAGE = 'Usage: npm run move-account -- <user id> <shard> [--remote]';
@@ -19,7 +19,7 @@ const PAUSE = 10_000;
 async function moveAccount(words: string[], signal: AbortSignal): Promise<void> {
   const place = words.includes('--remote') ? '--remote' : '--local';
   const [id = '', name, ...rest] = words.filter((word) => word !== '--remote');
-  const deployment = place === '--remote' ? readDeployment() : readLocalDeployment();
+  const deployment = place === '--remote' ? readRemoteDeployment() : readLocalDeployment();
   const shards = listShards(deployment);
   const bytes = parseUserId(id);
   if (!bytes || rest.length > 0 || name === undefined) throw new UserError(USAGE);

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'smol-toml';
@@ -6,6 +6,9 @@ import { UserError } from './user-error.ts';
 
 /** The project's folder. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url).href);
+
+/** What `npm run deploy` deployed last: wrangler.toml with the ids of its databases. Exists only after a deployment. */
+export const REMOTE_CONFIG = 'wrangler.remote.toml';
 
 /** A D1 database in a wrangler configuration. */
 export interface BoundDatabase {
@@ -30,6 +33,11 @@ export function readDeployment(config = 'wrangler.toml'): Deployment {
     triggers?: { crons?: string[] };
   };
   return { config, databases: file.d1_databases ?? [], crons: file.triggers?.crons ?? [] };
+}
+
+/** The configuration of the deployed service: the one that `npm run deploy` last wrote, or wrangler.toml. */
+export function readRemoteDeployment(): Deployment {
+  return existsSync(join(ROOT, REMOTE_CONFIG)) ? readDeployment(REMOTE_CONFIG) : readDeployment();
 }
 
 /** A shard by its two characters, and the binding of its database. */

@@ -1,7 +1,7 @@
 import { TypeID } from 'typeid-js';
 import { queryDatabase } from './database.ts';
 import { readLocalDeployment } from './local-shards.ts';
-import { type Deployment, findShard, listShards, readDeployment } from './project.ts';
+import { type Deployment, findShard, listShards, readRemoteDeployment } from './project.ts';
 import { runProgram, UserError } from './user-error.ts';
 
 const USAGE = `Usage: npm run recover -- <step> [--remote]
@@ -11,7 +11,7 @@ const USAGE = `Usage: npm run recover -- <step> [--remote]
   restart-trees                  After the bucket was lost: starts the Merkle trees again, on every shard, from the
                                  entries that are in the databases.
 
-Works on the local databases, or with --remote on those of the deployment in wrangler.toml.`;
+Works on the local databases, or with --remote on those of the deployed service.`;
 
 /** The actions of account activity, in the order of their stored codes: `ACTIVITY_ACTIONS` in src/db/schema.ts. */
 const ACTIONS = [
@@ -51,7 +51,7 @@ type Ask = (binding: string, sql: string) => Promise<Record<string, unknown>[]>;
 async function recover(words: string[], signal: AbortSignal): Promise<void> {
   const place = words.includes('--remote') ? '--remote' : '--local';
   const [step, ...rest] = words.filter((word) => word !== '--remote');
-  const deployment = place === '--remote' ? readDeployment() : readLocalDeployment();
+  const deployment = place === '--remote' ? readRemoteDeployment() : readLocalDeployment();
   const ask: Ask = (binding, sql) => queryDatabase(deployment, binding, place, sql, signal);
   const [shard = '', moment = ''] = rest;
   if (step === 'list-undone' && rest.length === 2) await listUndone(ask, deployment, shard, Date.parse(moment));

@@ -70,6 +70,18 @@ export async function startConsole(
   };
 }
 
+/** Gives a page's browser an authenticator that makes passkeys and signs without asking anybody. */
+export async function addAuthenticator(page: Page): Promise<void> {
+  const client = await page.context().newCDPSession(page);
+  await client.send('WebAuthn.enable');
+  await client.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true },
+      ...{ isUserVerified: true, automaticPresenceSimulation: true },
+    },
+  });
+}
+
 /** Makes a user token with every scope of the role, for the person who is signed in on a page. */
 export async function makeUserToken(page: Page, origin: string): Promise<string> {
   await page.goto(`${origin}/console/me/tokens/new`);

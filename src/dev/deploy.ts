@@ -1,0 +1,67 @@
+import { CloudflareError } from './deploy/cloudflare.ts';
+import { readDeployedAccount } from './deploy/configuration.ts';
+import { login } from './deploy/login.ts';
+import { HELP, type Options, readOptions } from './deploy/options.ts';
+import { prepareDeployment } from './deploy/prepare.ts';
+import { ask, choose, isInteractive, printStep } from './deploy/report.ts';
+import { runSteps } from './deploy/run-steps.ts';
+import type { Invitation } from './deploy/steps/first-account.ts';
+import { SECRETS_FILE } from './deploy/steps/secrets.ts';
+import { runProgram, UserError } from './user-error.ts';
+
+const REFUSED_LOGIN = `The Cloudflare login is invalid, has expired or lacks a right. Sign in again: npx wrangler login
+A token in CLOUDFLARE_API_TOKEN needs to edit Workers Scripts, Workers Routes, D1, Workers R2 Storage and Queues, and to
+read Account Settings and Zones.`;
+
+/** Takes a Cloudflare login to a running service of this version. Safe to repeat. */
+async function deploy(given: Options, signal: AbortSignal): Promise<void> {
+  const asked = isInteractive() ? (question: string, answers: string[]) => choose(question, answers, signal) : null;
+  const account = await login(readDeployedAccount(), asked, signal).catch(failFirst('Cloudflare', 'login'));
+  const prepared = await prepareDeployment(account, given, signal).catch(failFirst('Cloudflare', account.accountName));
+  printStep('exists', 'Cloudflare', account.accountName);
+  const isFirst = prepared.found.worker === null;
+  const email = given.email ?? (isFirst && !given.isDryRun && isInteractive() ? await askForEmail(signal) : null);
+  const deployment = { ...prepared, options: { ...given, email } };
+  await runSteps(deployment, printInvitation);
+  if (given.isDryRun) return console.log('\nNothing was changed. + is what would be made.');
+  console.log(`\nCountersign runs on ${deployment.address.origin}`);
+  if (!isFirst) return;
+  console.log(
+    `\n${SECRETS_FILE} holds the operator's token and the root secret. Keep a copy where you keep what opens everything:\n` +
+      'Cloudflare does not show them, and without the root secret all credentials end.',
+  );
+  if (email === null) console.log('\nMake the first account: npm run deploy -- --email owner@example.com');
+}
+
+async function askForEmail(signal: AbortSignal): Promise<string | null> {
+  const email = await ask('E-mail address of the first owner (empty: later): ', signal);
+  return email === '' ? null : (readOptions(['--email', email])?.email ?? null);
+}
+
+function printInvitation({ email, url, expiresAt }: Invitation): void {
+  console.log(
+    `\nInvitation for ${email}, who becomes the owner of the account. It works once, until ${expiresAt}:\n\n  ${url}\n`,
+  );
+}
+
+/** Rethrows what happened before the first step, with a line that says so. */
+function failFirst(kind: string, name: string): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof UserError)) throw error;
+    printStep('failed', kind, name);
+    const isRefused = error instanceof CloudflareError && error.isRefusedLogin;
+    throw new UserError([error.message, ...(isRefused ? [REFUSED_LOGIN] : []), 'Nothing was changed.'].join('\n\n'));
+  };
+}
+
+const stopping = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
+await runProgram(async () => {
+  const options = readOptions(process.argv.slice(2));
+  if (!options) return console.log(HELP);
+  try {
+    await deploy(options, stopping.signal);
+  } catch (error) {
+    throw stopping.signal.aborted ? new UserError('Stopped. Run the same command again: it continues here.') : error;
+  }
+});

@@ -1,0 +1,35 @@
+import { text } from 'node:stream/consumers';
+import { stripVTControlCharacters } from 'node:util';
+import { UserError } from '../user-error.ts';
+import { runWrangler } from '../wrangler.ts';
+
+/**
+ * Runs a wrangler command to its end, and returns what it printed.
+ * @param variables override the environment
+ * @throws UserError with wrangler's complaint if it fails
+ */
+export async function callWrangler(
+  words: string[],
+  signal: AbortSignal,
+  variables: Record<string, string> = {},
+): Promise<string> {
+  // Nobody answers its questions: it takes their defaults.
+  const { output, exit } = runWrangler(words, signal, {
+    CI: 'true',
+    WRANGLER_SEND_ERROR_REPORTS: 'false',
+    ...variables,
+  });
+  const [stdout, stderr, code] = await Promise.all([text(output[0]), text(output[1]), exit]);
+  signal.throwIfAborted();
+  if (code === 0) return stdout;
+  throw new UserError(`npx wrangler ${words.join(' ')} failed:\n${cleanComplaint(stderr || stdout)}`);
+}
+
+/** What wrangler complains about, without colours, marks and advertisement. */
+function cleanComplaint(printed: string): string {
+  return stripVTControlCharacters(printed)
+    .split('\n')
+    .map((line) => line.replace(/^\s*[✘▲X]\s*\[(ERROR|WARNING)\]\s*/, '').trim())
+    .filter((line) => line !== '' && !/^(🪵|If you think this is a bug|To learn more about this error)/u.test(line))
+    .join('\n');
+}

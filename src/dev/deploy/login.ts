@@ -1,0 +1,76 @@
+import { UserError } from '../user-error.ts';
+import { callWrangler } from './call-wrangler.ts';
+import { Cloudflare } from './cloudflare.ts';
+
+/** A Cloudflare account that is chosen, and the way to its API. */
+export interface Login {
+  cloudflare: Cloudflare;
+  /** The id of the account. */
+  account: string;
+  /** For people. */
+  accountName: string;
+}
+
+/** What `wrangler auth token --json` prints. */
+type Credentials = { type: 'oauth' | 'api_token'; token: string } | { type: 'api_key'; key: string; email: string };
+
+interface Account {
+  id: string;
+  name: string;
+}
+
+/**
+ * Finds the login that wrangler uses, and the account to deploy to: `CLOUDFLARE_ACCOUNT_ID`, the one that this folder was
+ * deployed to, or the only one of the login.
+ * @param choose asks which of several accounts is meant; null if nobody can be asked
+ * @throws UserError if there is no login, or several accounts and nobody to ask
+ */
+export async function login(
+  deployedTo: string | null,
+  choose: ((question: string, answers: string[]) => Promise<number>) | null,
+  signal: AbortSignal,
+): Promise<Login> {
+  const cloudflare = new Cloudflare(headersOf(await findCredentials(signal)), signal);
+  const named = process.env.CLOUDFLARE_ACCOUNT_ID || null;
+  if (named && deployedTo && named !== deployedTo)
+    throw new UserError(
+      `This folder is deployed to the account ${deployedTo}, and CLOUDFLARE_ACCOUNT_ID is ${named}.\n` +
+        'Deploy to another account from another copy of the folder.',
+    );
+  const account = named ?? deployedTo;
+  if (account) return { cloudflare, account, accountName: account };
+  const accounts = await cloudflare.list<Account>('/accounts?per_page=50');
+  const chosen = await chooseAccount(accounts, choose);
+  return { cloudflare, account: chosen.id, accountName: `${chosen.name} (${chosen.id})` };
+}
+
+async function findCredentials(signal: AbortSignal): Promise<Credentials> {
+  const { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_API_KEY: key } = process.env;
+  if (token && !key) return { type: 'api_token', token };
+  const printed = await callWrangler(['auth', 'token', '--json'], signal, { WRANGLER_LOG: 'log' }).catch(() => {
+    signal.throwIfAborted();
+    throw new UserError('There is no Cloudflare login. Sign in with: npx wrangler login\nOr set CLOUDFLARE_API_TOKEN.');
+  });
+  return JSON.parse(printed.slice(printed.indexOf('{')));
+}
+
+async function chooseAccount(
+  accounts: Account[],
+  choose: ((question: string, answers: string[]) => Promise<number>) | null,
+): Promise<Account> {
+  const [only, ...others] = accounts;
+  if (!only) throw new UserError('The Cloudflare login has no account, or may not list it: set CLOUDFLARE_ACCOUNT_ID.');
+  if (others.length === 0) return only;
+  const answers = accounts.map(({ id, name }) => `${name} (${id})`);
+  if (!choose)
+    throw new UserError(
+      `The Cloudflare login has several accounts. Set CLOUDFLARE_ACCOUNT_ID:\n  ${answers.join('\n  ')}`,
+    );
+  return accounts[await choose('Which account shall the service run in?', answers)] ?? only;
+}
+
+function headersOf(credentials: Credentials): Record<string, string> {
+  return credentials.type === 'api_key'
+    ? { 'X-Auth-Key': credentials.key, 'X-Auth-Email': credentials.email }
+    : { Authorization: `Bearer ${credentials.token}` };
+}

@@ -1,0 +1,56 @@
+import { UserError } from '../../user-error.ts';
+import { callWrangler } from '../call-wrangler.ts';
+import type { Deployment, Step } from '../deployment.ts';
+import { writeConfiguration } from './configuration.ts';
+
+/** What would change if a Worker got its custom domains. */
+interface DomainChanges {
+  /** Hosts that have a DNS record. */
+  conflicting: { hostname: string }[];
+}
+
+/** Registers the account's name under workers.dev. wrangler does so only on a terminal. */
+export function subdomainSteps({ address: { newSubdomain }, cloudflare, account }: Deployment): Step[] {
+  if (newSubdomain === null) return [];
+  return [
+    {
+      kind: 'workers.dev',
+      name: `${newSubdomain}.workers.dev`,
+      isDone: false,
+      run: async () => {
+        await cloudflare.change('PUT', `/accounts/${account}/workers/subdomain`, { subdomain: newSubdomain });
+        return undefined;
+      },
+      hint: 'If the name is taken, choose another one with --subdomain.',
+    },
+  ];
+}
+
+/**
+ * Attaches the custom domain to the deployed Worker. Looks first whether the host has a DNS record, because wrangler
+ * replaces one without asking when nobody is there to be asked.
+ */
+export function domainSteps(deployment: Deployment): Step[] {
+  const { configuration, address, found, options, cloudflare, account, signal } = deployment;
+  const { domain } = address;
+  if (domain === null) return [];
+  return [
+    {
+      kind: 'domain',
+      name: domain,
+      isDone: found.worker?.domains.includes(domain) ?? false,
+      run: async () => {
+        const path = `/accounts/${account}/workers/scripts/${configuration.name}/domains/changeset?replace_state=true`;
+        const { conflicting } = await cloudflare.change<DomainChanges>('POST', path, [{ hostname: domain }]);
+        if (conflicting.length > 0 && !options.replacesDns)
+          throw new UserError(
+            `${domain} has a DNS record. Remove it in the dashboard, or replace it: add --replace-dns to the command.`,
+          );
+        const config = writeConfiguration(deployment, domain);
+        await callWrangler(['triggers', 'deploy', '--config', config], signal);
+        return undefined;
+      },
+      hint: 'The domain has to be in a zone of this Cloudflare account.',
+    },
+  ];
+}

@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { UserError } from '../../user-error.ts';
+import type { Deployment, Step } from '../deployment.ts';
+
+/** Milliseconds between two requests, and for one of them. */
+const PAUSE = 2_000;
+const REQUEST_TIMEOUT = 15_000;
+
+/** Waits until the service answers that it works, after reading from every database. */
+export function healthStep({ address: { origin }, configuration, options, signal }: Deployment): Step {
+  const path = `${origin}/healthz`;
+  return {
+    kind: 'health',
+    name: path,
+    isDone: false,
+    run: async () => {
+      for (const deadline = Date.now() + options.patience * 1_000; ; ) {
+        const fault = await findFault(path, signal);
+        if (fault === null) return { isUnchanged: true };
+        if (Date.now() + PAUSE > deadline) throw new UserError(`GET ${path} ${fault}.`);
+        await sleep(PAUSE, undefined, { signal });
+      }
+    },
+    hint:
+      `What is wrong stands in the log: npx wrangler tail ${configuration.name}\n` +
+      'A new domain can take some minutes until it answers.',
+  };
+}
+
+/** Asks once. Null if the service works, or else what it does instead. */
+async function findFault(path: string, signal: AbortSignal): Promise<string | null> {
+  const request = {
+    redirect: 'manual',
+    signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT)]),
+  } as const;
+  try {
+    const response = await fetch(path, request);
+    const body = (await response.json().catch(() => null)) as { status?: unknown } | null;
+    if (response.status === 200 && body?.status === 'ok') return null;
+    return `was answered ${response.status}`;
+  } catch (error) {
+    signal.throwIfAborted();
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    return `was not answered (${cause instanceof Error ? cause.message : cause})`;
+  }
+}

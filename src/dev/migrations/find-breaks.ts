@@ -1,0 +1,73 @@
+import type { Column, Schema, Table } from './schema.ts';
+
+/**
+ * Lists what a change of the schema takes from a program that was written for the schema before: each in words, such as
+ * `drops the column sessions.member`. Such a program may name every table, column and index of before in its statements,
+ * and stores only what it knows of.
+ *
+ * Compares the two schemas rather than the statements between them: a table that is built anew and renamed breaks nothing
+ * if it has all that it had. What happens to the rows is not looked at.
+ */
+export function findBreaks(before: Schema, after: Schema): string[] {
+  const breaks: string[] = [];
+  for (const table of before.tables.values()) {
+    const changed = after.tables.get(table.name);
+    if (changed) breaks.push(...compareTables(table, changed));
+    else breaks.push(`drops the table ${table.name}`);
+  }
+  const isOld = ({ table }: { table: string }) => before.tables.has(table);
+  const isKept = ({ table }: { table: string }) => after.tables.has(table);
+  for (const index of [...before.indexes.values()].filter(isKept)) {
+    const changed = after.indexes.get(index.name);
+    if (!changed) breaks.push(`drops the index ${index.name}`);
+    else if (changed.sql !== index.sql) breaks.push(`changes the index ${index.name}`);
+  }
+  for (const index of [...after.indexes.values()].filter(isOld)) {
+    const isNew = !before.indexes.has(index.name);
+    if (isNew && /^create unique/i.test(index.sql))
+      breaks.push(`adds the unique index ${index.name} to ${index.table}`);
+  }
+  for (const trigger of [...before.triggers.values()].filter(isKept)) {
+    if (!after.triggers.has(trigger.name)) breaks.push(`drops the trigger ${trigger.name}`);
+  }
+  for (const trigger of [...after.triggers.values()].filter(isOld)) {
+    const refused = before.triggers.get(trigger.name)?.sql.includes('RAISE') ?? false;
+    if (!refused && trigger.sql.includes('RAISE'))
+      breaks.push(`adds the trigger ${trigger.name}, which refuses writes, to ${trigger.table}`);
+  }
+  return breaks;
+}
+
+function compareTables(before: Table, after: Table): string[] {
+  const breaks: string[] = [];
+  for (const column of before.columns.values()) {
+    const name = `${before.name}.${column.name}`;
+    const changed = after.columns.get(column.name);
+    if (!changed) breaks.push(`drops the column ${name}`);
+    else if (changed.type !== column.type) breaks.push(`changes the type of ${name}`);
+    else if (changed.isRequired && !column.isRequired) breaks.push(`makes ${name} NOT NULL`);
+    else if (needsValue(changed) && !needsValue(column)) breaks.push(`takes the default from ${name}`);
+  }
+  for (const column of after.columns.values()) {
+    if (!before.columns.has(column.name) && needsValue(column))
+      breaks.push(`adds the column ${before.name}.${column.name}, which is NOT NULL without a default`);
+  }
+  if (keyOf(before) !== keyOf(after)) breaks.push(`changes the primary key of ${before.name}`);
+  for (const constraint of after.constraints) {
+    if (!before.constraints.has(constraint)) breaks.push(`adds ${constraint} to ${before.name}`);
+  }
+  return breaks;
+}
+
+/** Whether a row cannot be inserted without a value for the column. SQLite itself numbers an integer key. */
+export function needsValue(column: Column): boolean {
+  return column.isRequired && !column.hasDefault;
+}
+
+function keyOf(table: Table): string {
+  const key = [...table.columns.values()].filter(({ keyPlace }) => keyPlace > 0);
+  return key
+    .sort((a, b) => a.keyPlace - b.keyPlace)
+    .map(({ name }) => name)
+    .join();
+}
