@@ -31,6 +31,7 @@ import { changeMember, changeStatus, remove } from './members/change';
 import { invite, inviteAgain, showInvite } from './members/invitation';
 import { showMember } from './members/member';
 import { showMembers } from './members/members';
+import { pairRoutes } from './pair/routes';
 import { cardInPath, showCard } from './permission/card';
 import { decide, decisionInForm, revoke, sendStatement, statementInForm } from './permission/decide';
 import { makePolicy, requestInForm, requestInQuery, showNewPolicy } from './policies/new';
@@ -65,7 +66,8 @@ export const pages = new Hono<AppEnv>()
   .route('/', invitationRoutes)
   .route('/', oidcRoutes)
   .route('/', passkeyRoutes)
-  .get('/console', consoleRoute, consoleAccess('permissions:read'), showInbox)
+  .route('/', pairRoutes)
+  .get('/console', consoleRoute, consoleAccess(null), showInbox)
   .post('/console/deny', consoleRoute, consoleAccess(DECIDE), denySeveral)
   .get('/console/permissions/:id', consoleRoute, consoleAccess('permissions:read', cardInPath), showCard)
   .post('/console/permissions/:id/decide', consoleRoute, consoleAccess(DECIDE, decisionInForm), decide)
@@ -76,7 +78,7 @@ export const pages = new Hono<AppEnv>()
   .get('/console/agents/new', consoleRoute, consoleAccess(WRITE_AGENTS), showRegistration)
   .get('/console/agents/:id', consoleRoute, consoleAccess('agents:read', agentInPath), showAgent)
   .post('/console/agents/:id', consoleRoute, consoleAccess(WRITE_AGENTS, agentInPath), editAgent)
-  .post('/console/agents/:id/switch', consoleRoute, consoleAccess(WRITE_AGENTS), switchAgent)
+  .post('/console/agents/:id/switch', consoleRoute, consoleAccess(WRITE_AGENTS, agentInPath), switchAgent)
   .post('/console/agents/:id/rotate-key', consoleRoute, consoleAccess(WRITE_AGENTS, agentInPath), rotateKey)
   .post('/console/agents/:id/delete', consoleRoute, consoleAccess(WRITE_AGENTS, agentInPath), removeAgent)
   .get('/console/exports', consoleRoute, consoleAccess('audit:export'), showExports)
@@ -91,7 +93,7 @@ export const pages = new Hono<AppEnv>()
   .get('/console/webhooks/:id', consoleRoute, consoleAccess('webhooks:read', webhookOfPath), (c) => showWebhook(c))
   .get('/console/webhooks/:id/edit', consoleRoute, consoleAccess(WRITE_WEBHOOKS, webhookOfPath), showWebhookForm)
   .post('/console/webhooks/:id/edit', consoleRoute, consoleAccess(WRITE_WEBHOOKS, webhookInForm), editWebhook)
-  .post('/console/webhooks/:id/switch', consoleRoute, consoleAccess(WRITE_WEBHOOKS), switchWebhook)
+  .post('/console/webhooks/:id/switch', consoleRoute, consoleAccess(WRITE_WEBHOOKS, webhookOfPath), switchWebhook)
   .post(
     '/console/webhooks/:id/rotate-secret',
     consoleRoute,

@@ -138,7 +138,10 @@ export const sessions = sqliteTable(
   ],
 );
 
-/** WebAuthn challenges and states of OIDC sign-ins that were answered, until they expire: each can be answered once. */
+/**
+ * WebAuthn challenges and states of OIDC sign-ins that were answered, and hashes of pairing codes that were exchanged, until
+ * they expire: each works once.
+ */
 export const usedChallenges = sqliteTable(
   'used_challenges',
   {
@@ -621,9 +624,12 @@ export const storedAnswers = sqliteTable(
   {
     /** The owner of the key: the identifier of a member, a user token or an agent, or `operator`. */
     principal: bytesColumn().notNull(),
-    /** SHA-256 of the idempotency key. */
+    /** SHA-256 of the idempotency key, or of a form of the console that creates something. */
     key: bytesColumn().notNull(),
-    /** SHA-256 of the request's method, path, query and body, and of the scopes of a member's credential. */
+    /**
+     * SHA-256 of the request's method, path, query and body, and of the scopes of a member's credential; the same as `key`
+     * for a form.
+     */
     request: bytesColumn().notNull(),
     /** The answer, encrypted. */
     answer: bytesColumn().notNull(),

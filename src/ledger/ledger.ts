@@ -27,6 +27,7 @@ type InternalTable = Schema[
   | 'movedCredentials'
   | 'providerKeys'
   | 'trees'
+  | 'usedChallenges'
   | 'webhookFeeds'
   | 'webhooks'];
 
@@ -42,7 +43,6 @@ type RecordTable =
       | 'policies'
       | 'reviews'
       | 'sessions'
-      | 'usedChallenges'
       | 'userTokens'
       | 'votes'];
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measureBundle, measureStartup } from './bundle.ts';
 import { measureConsole } from './console.ts';
+import { measureExplorer } from './explorer.ts';
 import { measureExports } from './exports.ts';
 import { measureMigration } from './migration.ts';
 import { measureMoves } from './moves.ts';
@@ -33,6 +34,7 @@ const MEASUREMENTS: Record<string, (report: Report, state: string) => Promise<vo
   migration: measureMigration,
   bundle: measureBundle,
   startup: measureStartup,
+  explorer: measureExplorer,
   console: measureConsole,
 };
 

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import type { Browser } from '../support/browser';
+import { readHiddenFields, readText } from '../support/html';
 import { makeMember } from '../support/members';
 import { countRows } from '../support/tables';
 import { type Answer, type Json, ORIGIN, type TestAccount, type TestAgent, World } from '../support/world';
@@ -344,8 +345,8 @@ describe('a change', () => {
     const { browser, agent, path } = await start({}, 'developer');
     const press = async () => {
       const { text } = await load(browser, path);
-      const [, is_active = '', label] = /\/switch".*?name="is_active" value="(\w+)".*?>(Switch \w+)</s.exec(text) ?? [];
-      const answer = await browser.submit(`${path}/switch`, { is_active });
+      const label = /\/switch".*?>(Switch \w+)</s.exec(text)?.[1];
+      const answer = await browser.submit(`${path}/switch`, readHiddenFields(text, `${path}/switch`));
       expect([answer.status, answer.headers.get('Location')]).toEqual([303, path]);
       return label;
     };
@@ -353,6 +354,27 @@ describe('a change', () => {
     expect((await agent.call('GET', '/v1/permissions')).body.code).toBe('agent_inactive');
     expect(await press()).toBe('Switch on');
     expect((await agent.call('GET', '/v1/permissions')).status).toBe(200);
+  });
+
+  it('is switched off, but not on, from a page that is out of date', async () => {
+    const { account, world, browser, agent, path } = await start({}, 'developer');
+    const change = async (fields: Json) => {
+      world.advance(1);
+      await account.must(200, 'PUT', `/v1/agents/${agent.id}`, fields);
+    };
+    const press = (text: string) => browser.submit(`${path}/switch`, readHiddenFields(text, `${path}/switch`));
+    const isActive = async () => (await account.must(200, 'GET', `/v1/agents/${agent.id}`)).body.is_active;
+    const shownOn = await load(browser, path);
+    await change({ description: 'Changed meanwhile' });
+    expect([(await press(shownOn.text)).status, await isActive()]).toEqual([303, false]);
+    const shownOff = await load(browser, path);
+    await change({ description: 'Stolen: keep it off' });
+    const refused = await press(shownOff.text);
+    expect([refused.status, await isActive()]).toEqual([409, false]);
+    for (const part of ['The agent was changed since you opened the page.', 'Stolen: keep it off']) {
+      expect(readText(refused.text)).toContain(part);
+    }
+    expect([(await press(refused.text)).status, await isActive()]).toEqual([303, true]);
   });
 
   it('of the key shows the new one once, and says what happens to the old one', async () => {

@@ -103,6 +103,56 @@ describe('the decision card', () => {
     expect((await read()).status).toBe('pending');
   });
 
+  it.each([
+    [{ scope: { max: 1 } }, 'If you approve, the agent may do it once, within 15 min.'],
+    [{ max_uses: 3, token_ttl: 3_600 }, 'the agent may do it 3 times, within 1 h.'],
+    [{ scope: {} }, 'The agent names no limits of its own'],
+    [{ input_digest: `sha-256:${'A'.repeat(43)}` }, 'Whoever approves does so unseen'],
+  ])('says what an approval of %j does', async (request, part) => {
+    const { browser, path } = await open('approver', request);
+    expect(readText((await browser.get(path)).text)).toContain(part);
+  });
+
+  it('says of a review how many approvals are missing, and that a vote lowered the limits', async () => {
+    const { agent, people } = await makeReview({ approvals: 2, roles: ['approver'] }, ['approver', 'approver']);
+    const [ada, grace] = people;
+    const { id } = await agent.request({ scope: { amount: 4_800 }, input: { amount: 4_800 } });
+    const path = `/console/permissions/${id}`;
+    const read = async () => readText((await grace.browser.get(path)).text);
+    expect(await read()).toContain('If you approve, it waits for one more approval.');
+    const limits = { 'limit-0': '4000', token_ttl: '900', max_uses: '1' };
+    await ada.browser.submit(`${path}/decide`, { decision: 'approve', votes: '0', ...limits });
+    const after = await read();
+    for (const part of [
+      'If you approve, the agent may do it once',
+      'An earlier vote lowered the limits: only what is proposed can be granted.',
+      'The agent wrote them before the limits were lowered',
+      'in the console',
+    ]) {
+      expect(after).toContain(part);
+    }
+  });
+
+  it('says whether a request expired or was withdrawn', async () => {
+    const { world, agent, browser, path } = await open('approver', {
+      expires_in: 60,
+      preview: { title: 'Only a title' },
+    });
+    const withdrawn = await agent.request({ expires_in: 60 });
+    await agent.must(200, 'POST', `/v1/permissions/${withdrawn.id}/withdraw`);
+    world.advance(60_000);
+    // Before and after the sweep has written that the request expired.
+    for (const sweep of [() => {}, () => world.sweep()]) {
+      await sweep();
+      const expired = readText((await browser.get(path)).text);
+      expect(expired).toContain('Expired Nobody decided in time: until');
+      expect(expired).toContain('Nothing was granted.');
+      expect(expired).not.toContain('What the agent says it will do');
+      const other = readText((await browser.get(`/console/permissions/${withdrawn.id}`)).text);
+      expect(other).toContain('Withdrawn The agent took its request back:');
+    }
+  });
+
   it('finds no request of another account', async () => {
     const { path } = await open();
     const { browser } = await open();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Browser } from '../support/browser';
 import { download, startExport } from '../support/exports';
+import { readHiddenFields } from '../support/html';
 import { answers } from '../support/internet';
 import { makeMember } from '../support/members';
 import { PERIOD, startReport } from '../support/reports';
@@ -228,7 +229,14 @@ describe('the webhooks of the console', () => {
     expect((await browser.get('/console/webhooks')).text).toMatch(/badge neutral">off</);
     const refused = await send(browser, `${path}/test`);
     expect([refused.status, refused.text.includes('role="alert">The webhook is disabled')]).toEqual([409, true]);
-    await send(browser, `${path}/switch`, { is_active: 'true' });
+    const shownOff = readHiddenFields((await browser.get(path)).text, `${path}/switch`);
+    account.world.advance(1);
+    await account.must(200, 'PUT', `/v1/webhooks/${id}`, { description: 'Keep it off: the receiver was stolen' });
+    const outdated = await send(browser, `${path}/switch`, shownOff);
+    expect([outdated.status, (await readWebhook(account, { id })).is_active]).toEqual([409, false]);
+    expect(outdated.text).toContain('The webhook was changed since you opened the page.');
+    const again = readHiddenFields(outdated.text, `${path}/switch`);
+    expect([(await send(browser, `${path}/switch`, again)).status, again.is_active]).toEqual([303, 'true']);
     const rotated = await send(browser, `${path}/rotate-secret`);
     expect(rotated.text).toMatch(/whsec_[A-Za-z0-9+/]{43}=/);
     const deleted = await send(browser, `${path}/delete`);

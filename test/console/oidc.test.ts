@@ -7,7 +7,7 @@ import { FaultyDatabase } from '../support/faults';
 import { orderMove, settleMoves } from '../support/moves';
 import { otherPair, type Person, SignInProvider } from '../support/sign-in-provider';
 import { countRows } from '../support/tables';
-import { type Answer, type Json, type TestAccount, World } from '../support/world';
+import { type Answer, type Json, ORIGIN, type TestAccount, World } from '../support/world';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -106,6 +106,29 @@ describe('the sign-in page', () => {
     expect((await browser.get('/console/sign-in')).text).not.toContain('Sign in with id.');
     expect((await browser.press(SIGN_IN)).status).toBe(404);
     expect((await comeBack(browser, 'code=x&state=y')).status).toBe(404);
+  });
+
+  it('leads back to the page that was asked for, also by the longest address, and to no other site', async () => {
+    const { provider, browser } = await open();
+    const person = newPerson();
+    const longest = `/console/pair?name=${'x'.repeat(1_981)}`;
+    for (const [wanted, expected] of [
+      [longest, longest],
+      [`${longest}x`, '/console'],
+      ['https://evil.test/', '/console'],
+    ] as const) {
+      const page = await browser.send('POST', SIGN_IN, {
+        raw: new URLSearchParams({ return: wanted }).toString(),
+        headers: { Origin: ORIGIN, Accept: 'text/html', 'Content-Type': 'application/x-www-form-urlencoded' },
+      });
+      // Browsers keep no longer cookie.
+      expect(page.headers.getSetCookie()[0]?.length).toBeLessThan(4_096);
+      const answer = await comeBack(
+        browser,
+        provider.signIn(page.headers.get('Refresh')?.replace('0; url=', '') ?? '', person),
+      );
+      expect([answer.status, answer.headers.get('Location')]).toEqual([303, expected]);
+    }
   });
 
   it('leads to the provider with state, nonce and PKCE, and keeps them from everybody else', async () => {

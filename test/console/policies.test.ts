@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { conditionRows, readConditions } from '../../src/console/policies/conditions';
 import { readPatterns, writePatterns } from '../../src/console/policies/patterns';
 import type { Browser } from '../support/browser';
+import { readHiddenFields } from '../support/html';
 import { makeMember } from '../support/members';
 import { type Answer, type Json, ORIGIN, type TestAccount, World } from '../support/world';
 
@@ -580,11 +581,18 @@ describe('the page of a policy', () => {
     expect((await browser.submit(`${path}/switch`, { state: 'off' })).headers.get('Location')).toBe(path);
     expect(await isActive()).toBe(false);
     await account.must(200, 'PUT', `/v1/members/${other.id}`, { role: 'auditor' });
-    const refused = await browser.submit(`${path}/switch`, { state: 'on' });
+    const shownOff = readHiddenFields((await browser.get(path)).text, `${path}/switch`);
+    const refused = await browser.submit(`${path}/switch`, shownOff);
     expect([refused.status, await isActive()]).toEqual([400, false]);
     expect(refused.text).toContain('field-approvals-fault');
     await account.must(200, 'PUT', `/v1/members/${other.id}`, { role: 'approver' });
-    expect((await browser.submit(`${path}/switch`, { state: 'on' })).status).toBe(303);
+    account.world.advance(1);
+    await account.must(200, 'PUT', `/v1/policies/${id}`, { actions: ['*'] });
+    const outdated = await browser.submit(`${path}/switch`, shownOff);
+    expect([outdated.status, await isActive()]).toEqual([409, false]);
+    expect(outdated.text).toContain('The policy was changed since you opened the page.');
+    const again = readHiddenFields(outdated.text, `${path}/switch`);
+    expect((await browser.submit(`${path}/switch`, again)).status).toBe(303);
     expect((await browser.submit(`${path}/switch`, { state: '' })).status).toBe(400);
     expect(await isActive()).toBe(true);
     expect((await browser.get(path)).text).toContain(`action="${path}/delete"`);

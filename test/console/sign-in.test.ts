@@ -162,7 +162,7 @@ describe('a sign-in', () => {
     const world = new World({ ROOT_SECRET: btoa('another root secret, 32 bytes ..') });
     const { authenticator, cookie } = browser;
     const later = Object.assign(new Browser(world), { authenticator, cookie });
-    expect((await later.get('/console/me')).headers.get('Location')).toBe('/console/sign-in');
+    expect((await later.get('/console/me')).headers.get('Location')).toBe('/console/sign-in?return=%2Fconsole%2Fme');
     expect((await world.call('GET', '/v1/me', { token })).status).toBe(401);
     expect((await later.signIn()).status).toBe(201);
     await world.must(200, 'GET', '/v1/me', { token: await later.makeToken() });

@@ -214,6 +214,26 @@ describe('a session of a user token', () => {
     expect(answer.text).not.toContain('Secret');
   });
 
+  it.each([
+    ['permissions:read', null, 'Back to the inbox'],
+    ['agents:read', '/console/agents', 'Go to Agents'],
+    ['audit:export', '/console/exports', 'Go to Exports'],
+    ['tokens:use', '/console/me', 'Go to My sign-in'],
+  ])(
+    'with only %s begins on the first page that it may see, and goes on there from an error',
+    async (scope, path, label) => {
+      const account = await new World().account();
+      const { browser } = await enterWithNew(account, { scopes: [scope] });
+      const first = await browser.get('/console');
+      expect(place(first)).toEqual(path ? [302, path] : [200, null]);
+      expect((await browser.get(path ?? '/console')).status).toBe(200);
+      const refused = await browser.send('GET', '/console/policies', { headers: { Accept: 'text/html' } });
+      expect(refused.text).toContain(`href="${path ?? '/console'}">${label}</a>`);
+      // A part of the inbox, which a page loads by itself, is never another page.
+      expect((await browser.get('/console?part=list')).status).toBe(path ? 403 : 200);
+    },
+  );
+
   it('names all scopes that it lacks', async () => {
     const account = await new World().account();
     const { browser } = await enterWithNew(account, { scopes: ['agents:read'] });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM, type LocalConsole, makeUserToken, startConsole } from '../support/local/console';
+import { addAuthenticator, CHROMIUM, type LocalConsole, makeUserToken, startConsole } from '../support/local/console';
 
 const AXE = readFileSync(`${import.meta.dirname}/../../node_modules/axe-core/axe.min.js`, { encoding: 'utf8' });
 
@@ -60,17 +60,6 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     page.on('pageerror', ({ message }) => faults.push(message));
     page.on('console', (line) => line.type() === 'error' && faults.push(line.text()));
     return { context, page, faults };
-  }
-
-  async function addAuthenticator(page: Page): Promise<void> {
-    const client = await page.context().newCDPSession(page);
-    await client.send('WebAuthn.enable');
-    await client.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true },
-        ...{ isUserVerified: true, automaticPresenceSimulation: true },
-      },
-    });
   }
 
   const read = (id: string) => call('GET', `/v1/permissions/${id}`);
@@ -261,6 +250,10 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     const { id: hostilePolicy } = await call('POST', '/v1/policies', policy);
     const [{ id: entry }] = (await call('GET', '/v1/audit?limit=1')).data;
     const [{ id: member }] = (await call('GET', '/v1/members?limit=1')).data;
+    const pair = `/console/pair?${new URLSearchParams({
+      redirect_uri: `http://127.0.0.1:49152/${'x'.repeat(100)}`,
+      ...{ state: 'x', code_challenge: 'x'.repeat(43), code_challenge_method: 'S256', name: HOSTILE },
+    })}`;
     const sections = ['agents', 'policies', 'exports', 'reports', 'webhooks', 'members'];
     const paths = [
       ...lists,
@@ -268,7 +261,14 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
       ...sections.flatMap((section) => [`/console/${section}`, `/console/${section}/new`]),
       ...[`/console/agents/${hostileAgent}`, `/console/policies/${hostilePolicy}`, `/console/members/${member}`],
       ...[`/console/policies/new?permission=${states[1]?.id}`, `/console/audit/${entry}`, '/console/audit'],
-      ...['/console/activity', '/console/me', '/console/me/tokens/new', '/console/sign-in', '/console/nothing-here'],
+      ...[
+        '/console/activity',
+        '/console/me',
+        '/console/me/tokens/new',
+        '/console/sign-in',
+        '/console/nothing-here',
+        pair,
+      ],
     ];
     for (const [width, colorScheme] of [
       [320, 'light'],

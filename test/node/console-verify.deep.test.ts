@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM, type LocalConsole, makeUserToken, startConsole } from '../support/local/console';
+import { addAuthenticator, CHROMIUM, type LocalConsole, makeUserToken, startConsole } from '../support/local/console';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of the service
 type Json = any;
@@ -39,18 +39,7 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     page = await (await browser.newContext()).newPage();
     page.on('pageerror', ({ message }) => faults.push(message));
     page.on('console', (line) => line.type() === 'error' && faults.push(line.text()));
-    const client = await page.context().newCDPSession(page);
-    await client.send('WebAuthn.enable');
-    await client.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
+    await addAuthenticator(page);
     await page.goto(await local.inviteOwner());
     await page.click('text=Make a passkey and join');
     await page.waitForURL('**/console');

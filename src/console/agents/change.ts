@@ -1,11 +1,9 @@
 import { deleteAgent } from '../../agents/delete';
 import { AgentUpdate, updateAgent } from '../../agents/update';
 import { invalidRequest } from '../../errors';
-import { pathId } from '../../http/path-id';
 import { readForm, refusalOf, validate } from '../frame/form';
-import { requireUnchanged } from '../frame/shown-state';
+import { requireUnchanged, requireUnchangedToActivate } from '../frame/shown-state';
 import { visibleText } from '../parts/text';
-import type { ConsoleContext } from '../session/access';
 import { type AgentContext, requireAgent, sendAgent } from './agent';
 
 /** The owner as it is now, whose name is among the facts of the page. */
@@ -29,11 +27,17 @@ export async function editAgent(c: AgentContext): Promise<Response> {
   return c.redirect(`/console/agents/${id}`, 303);
 }
 
-/** Switches an agent on or off. */
-export async function switchAgent(c: ConsoleContext): Promise<Response> {
-  const id = pathId(c, 'agent');
+/** Switches an agent on or off: on, only if nobody changed it since the page was shown. */
+export async function switchAgent(c: AgentContext): Promise<Response> {
+  const { id, updated_at } = requireAgent(c);
   const form = await readForm(c);
-  await updateAgent(c.var.signedIn.context, { id, is_active: form.text('is_active') === 'true' });
+  const isActive = form.text('is_active') === 'true';
+  try {
+    if (isActive) requireUnchangedToActivate('agent', form, updated_at);
+    await updateAgent(c.var.signedIn.context, { id, is_active: isActive });
+  } catch (error) {
+    return sendAgent(c, { form: 'switch', refusal: refusalOf(error), typed: form.typed });
+  }
   return c.redirect(`/console/agents/${id}`, 303);
 }
 

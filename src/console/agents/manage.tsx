@@ -18,7 +18,7 @@ const GRACE_PERIODS: readonly [seconds: string, label: string][] = [
 
 /** A form that was refused. */
 export interface RefusedForm {
-  form: 'edit' | 'delete';
+  form: 'edit' | 'switch' | 'delete';
   refusal: Refusal;
   typed: Typed;
 }
@@ -39,6 +39,11 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
   return (
     <section class="card manage" aria-labelledby="manage-title">
       <h2 id="manage-title">Manage</h2>
+      {refused?.form === 'switch' && (
+        <p class="notice bad" role="alert" tabindex={-1} autofocus>
+          {refused.refusal.detail}
+        </p>
+      )}
       <div class="bar">
         <p class="soft">
           {is_active
@@ -48,7 +53,7 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
         <Action
           action={`${path}/switch`}
           label={is_active ? 'Switch off' : 'Switch on'}
-          fields={{ is_active: String(!is_active) }}
+          fields={{ is_active: String(!is_active), updated_at: agent.updated_at }}
         />
       </div>
       <details open={edit !== undefined}>
@@ -63,7 +68,7 @@ export function Manage({ agent, names, owners, refused }: ManageProps) {
       </details>
       <details>
         <summary>Make a new key</summary>
-        <Form action={`${path}/rotate-key`}>
+        <Form action={`${path}/rotate-key`} creates>
           <p>The new key is shown once. Choose how long the agent may go on with the present one.</p>
           <SelectField
             label="The present key works"

@@ -15,7 +15,6 @@ export function showRegistration(c: ConsoleContext): Promise<Response> {
 
 /** Registers an agent, and shows its key this once, with the code that sends a first request. */
 export async function registerAgent(c: ConsoleContext): Promise<Response> {
-  const { context } = c.var.signedIn;
   const form = await readForm(c);
   try {
     const fields = {
@@ -23,7 +22,8 @@ export async function registerAgent(c: ConsoleContext): Promise<Response> {
       description: form.text('description'),
       owner_id: form.text('owner_id') || undefined,
     };
-    const agent = await createAgent(context, validate(AgentCreation(), fields));
+    const input = validate(AgentCreation(), fields);
+    const agent = await c.var.once((context) => createAgent(context, input));
     return sendPage(
       c,
       {
@@ -67,7 +67,7 @@ async function sendForm(c: ConsoleContext, typed: Typed, refusal?: Refusal): Pro
       title: 'Register an agent',
       isNarrow: true,
       children: (
-        <Form action="/console/agents" refusal={refusal} class="card">
+        <Form action="/console/agents" refusal={refusal} class="card" creates>
           <AgentFields
             typed={{ owner_id: c.var.signedIn.context.principal.member?.id ?? '', ...typed }}
             owners={owners}

@@ -8,12 +8,11 @@ import { type AgentContext, requireAgent } from './agent';
 
 /** Gives an agent a new key, and shows it this once, with what becomes of the old one. */
 export async function rotateKey(c: AgentContext): Promise<Response> {
-  const { context } = c.var.signedIn;
   const { id, name } = requireAgent(c);
   const form = await readForm(c);
   const seconds = form.text('grace_period');
   const input = validate(KeyRotation(), { grace_period: seconds === '' ? undefined : Number(seconds) });
-  const { api_key, old_key_expires_at } = await rotateAgentKey(context, { id, ...input });
+  const { api_key, old_key_expires_at } = await c.var.once((context) => rotateAgentKey(context, { id, ...input }));
   return sendPage(c, {
     title: `A new key for ${visibleText(name)}`,
     heading: (

@@ -47,7 +47,7 @@ export async function exportEntries(c: ConsoleContext): Promise<Response> {
       event_types: event_type && [event_type],
       include_details: form.has('include_details'),
     });
-    await createExport(context, input);
+    await c.var.once((context) => createExport(context, input));
   } catch (error) {
     return sendAudit(c, filters, { refusal: refusalOf(error), format: form.text('format') });
   }
@@ -81,6 +81,8 @@ async function sendAudit(
 
   const { page, refusal } = found;
   const isOutdated = refusal?.faults.has('cursor') === true;
+  // There is nothing to filter or to export in a log without entries.
+  const isEmpty = !refusal && !refused && page.data.length === 0 && !page.has_more && isUnfiltered(filters) && !cursor;
   const address = new URL(auditAddress(filters), c.req.url);
   const content =
     page.data.length > 0 ? (
@@ -108,13 +110,15 @@ async function sendAudit(
       title: 'Audit log',
       children: (
         <>
-          {!refusal && <Timeline {...{ span, histogram, filters, ...limits }} />}
-          <div class="tools">
-            <FilterForm filters={filters} names={names} refusal={isOutdated ? undefined : refusal} />
-            {principal.scopes.includes('audit:export') && !refusal && (
-              <ExportForm filters={filters} {...refusedForm(refused)} />
-            )}
-          </div>
+          {!refusal && !isEmpty && <Timeline {...{ span, histogram, filters, ...limits }} />}
+          {!isEmpty && (
+            <div class="tools">
+              <FilterForm filters={filters} names={names} refusal={isOutdated ? undefined : refusal} />
+              {principal.scopes.includes('audit:export') && !refusal && (
+                <ExportForm filters={filters} {...refusedForm(refused)} />
+              )}
+            </div>
+          )}
           <section class="part" aria-labelledby="entries-title">
             <div class="bar">
               <h2 id="entries-title">Entries</h2>
@@ -161,6 +165,11 @@ function histogramQuery({ from, to, step }: { from: number; to: number; step: nu
   });
 }
 
+/** Whether the filters leave out no entry. */
+function isUnfiltered({ order: _, ...narrowing }: Filters): boolean {
+  return Object.keys(narrowing).length === 0;
+}
+
 interface NothingProps {
   filters: Filters;
   /** Whether the page of the list belongs to other filters, or to another account. */
@@ -169,7 +178,7 @@ interface NothingProps {
 }
 
 function Nothing({ filters, isOutdated, hasMore }: NothingProps) {
-  const { order, ...narrowing } = filters;
+  const { order } = filters;
   if (isOutdated) {
     return (
       <Empty title="This page of the list is no longer there.">
@@ -180,7 +189,7 @@ function Nothing({ filters, isOutdated, hasMore }: NothingProps) {
     );
   }
   if (hasMore) return <Empty title="The entries of this page are being erased: go on to the next one." />;
-  if (Object.keys(narrowing).length > 0) {
+  if (!isUnfiltered(filters)) {
     return (
       <Empty title="No entry matches these filters.">
         <p>

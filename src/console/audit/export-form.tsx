@@ -31,7 +31,7 @@ export function ExportForm({ filters, refusal, format = 'csv' }: ExportFormProps
           to export.
         </p>
       ) : (
-        <Form action="/console/audit/export" refusal={refusal}>
+        <Form action="/console/audit/export" refusal={refusal} creates>
           {filterFields(filters).map(([name, value]) => (
             <input type="hidden" name={name} value={value} />
           ))}

@@ -8,7 +8,7 @@ import { run, send } from './send';
 
 /**
  * Makes the buttons work that need a passkey. `data-passkey` is `make` or `use`, `data-action` the path to which the
- * passkey's response is sent; `data-remove` is the path of what the button removes.
+ * passkey's response is sent, `data-return` the page to which somebody then returns; `data-remove` is the path of what the button removes.
  */
 export function startPasskeys(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>('[data-passkey]')) {
@@ -36,7 +36,11 @@ async function usePasskey(button: HTMLButtonElement): Promise<void> {
     button.dataset.passkey === 'make'
       ? await startRegistration({ optionsJSON: optionsJSON as PublicKeyCredentialCreationOptionsJSON })
       : await startAuthentication({ optionsJSON: optionsJSON as PublicKeyCredentialRequestOptionsJSON });
-  const answer = await send<{ location?: string }>('POST', action, { response, ...(input && { name: input.value }) });
+  const answer = await send<{ location?: string }>('POST', action, {
+    response,
+    ...(input && { name: input.value }),
+    ...(button.dataset.return !== undefined && { return: button.dataset.return }),
+  });
   if (answer.location === undefined) location.reload();
   else location.assign(answer.location);
 }

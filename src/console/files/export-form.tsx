@@ -59,7 +59,7 @@ export function ExportForm({ fields, names, refusal }: ExportFormProps) {
   const agents = [...names].filter(([id]) => id.startsWith('agent_'));
   const isUnknown = agent_id !== '' && !agents.some(([id]) => id === agent_id);
   return (
-    <Form action="/console/exports" refusal={refusal} class="card">
+    <Form action="/console/exports" refusal={refusal} class="card" creates>
       <div class="fields">
         <DateField label="First day" name="start_date" value={start_date} refusal={refusal} />
         <DateField label="Last day" name="end_date" value={end_date} refusal={refusal} />

@@ -80,7 +80,7 @@ export async function startExport(c: ConsoleContext): Promise<Response> {
       ...(agent_id !== '' && { agent_id }),
       ...(event_types.length > 0 && { event_types }),
     });
-    await createExport(context, input);
+    await c.var.once((context) => createExport(context, input));
   } catch (error) {
     return sendForm(c, fields, refusalOf(error));
   }

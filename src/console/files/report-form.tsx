@@ -40,7 +40,7 @@ interface ReportFormProps {
 export function ReportForm({ fields, refusal }: ReportFormProps) {
   const { report_type, start, end, format } = fields;
   return (
-    <Form action="/console/reports" refusal={refusal} class="card">
+    <Form action="/console/reports" refusal={refusal} class="card" creates>
       <SelectField
         label="Framework"
         name="report_type"

@@ -66,7 +66,8 @@ export async function startReport(c: ConsoleContext): Promise<Response> {
   const fields = readReportFields(await readForm(c), context.runtime.now());
   const { start, end, ...others } = fields;
   try {
-    await createReport(context, validate(ReportCreation(), { ...others, period: { start, end } }));
+    const input = validate(ReportCreation(), { ...others, period: { start, end } });
+    await c.var.once((context) => createReport(context, input));
   } catch (error) {
     return sendForm(c, fields, refusalOf(error));
   }

@@ -2,7 +2,9 @@ import type { Context as HonoContext } from 'hono';
 import type { AppEnv } from '../../http/context';
 import { answerError } from '../../http/problem';
 import type { ConsoleContext } from '../session/access';
+import { ONCE_FIELD } from '../session/once';
 import { isSenderMark } from '../session/session';
+import { firstSection } from './navigation';
 import { CsrfField, sendPage } from './page';
 
 /**
@@ -20,9 +22,9 @@ export async function answerConsoleError(error: Error, c: HonoContext<AppEnv>): 
       title: kept ? 'Not sent yet' : problem.title,
       isNarrow: true,
       children: kept ? (
-        <SendAgain problem={problem} path={c.req.path} kept={kept} />
+        <SendAgain problem={problem} url={c.req.url} kept={kept} />
       ) : (
-        <Explanation {...problem} headers={answer.headers} isSignedIn={isSignedIn(c)} />
+        <Explanation {...problem} headers={answer.headers} way={wayOut(c)} />
       ),
     },
     answer.status,
@@ -39,17 +41,21 @@ interface ProblemDocument {
   errors?: { path: string; message: string }[];
 }
 
-/** Whether the request came from somebody who is signed in. A request may fail before that is known. */
-function isSignedIn(c: HonoContext<AppEnv>): boolean {
-  return (c as unknown as ConsoleContext).var.signedIn !== undefined;
+/** A link to where one can go on from an error. */
+interface WayOut {
+  path: string;
+  label: string;
 }
 
-function Explanation({
-  detail,
-  errors,
-  headers,
-  isSignedIn,
-}: ProblemDocument & { headers: Headers; isSignedIn: boolean }) {
+/** Where the caller can go on: the sign-in for people who are not signed in. A request may fail before that is known. */
+function wayOut(c: HonoContext<AppEnv>): WayOut {
+  const { signedIn } = (c as unknown as ConsoleContext).var;
+  if (!signedIn) return { path: '/console/sign-in', label: 'Sign in' };
+  const { path, name } = firstSection(signedIn.context.principal.scopes);
+  return { path, label: path === '/console' ? 'Back to the inbox' : `Go to ${name}` };
+}
+
+function Explanation({ detail, errors, headers, way }: ProblemDocument & { headers: Headers; way: WayOut }) {
   const seconds = headers.get('Retry-After');
   return (
     <>
@@ -65,8 +71,8 @@ function Explanation({
       )}
       {seconds !== null && <p>Try again in {seconds} seconds.</p>}
       <p class="actions">
-        <a class="button" href={isSignedIn ? '/console' : '/console/sign-in'}>
-          {isSignedIn ? 'Back to the inbox' : 'Sign in'}
+        <a class="button" href={way.path}>
+          {way.label}
         </a>
       </p>
     </>
@@ -81,6 +87,9 @@ interface Kept {
   /** Whether somebody else is signed in now. */
   isForeign: boolean;
 }
+
+/** Fields that nobody typed. */
+const UNTYPED = [ONCE_FIELD, 'updated_at'];
 
 /** The most fields that the page keeps: forms that people fill in have fewer. */
 const MAX_KEPT_FIELDS = 200;
@@ -104,18 +113,25 @@ async function readKept(c: HonoContext<AppEnv>, { code }: ProblemDocument): Prom
 
 interface SendAgainProps {
   problem: ProblemDocument;
-  path: string;
+  /** The address to which the form was sent. */
+  url: string;
   kept: Kept;
+}
+
+/** The page on which a decision can be taken again that was refused; undefined for another form. */
+function pageOfDecision(url: string): string | undefined {
+  const { pathname, search } = new URL(url);
+  return pathname === '/console/pair' ? pathname + search : /^(.+)\/decide$/.exec(pathname)?.[1];
 }
 
 /**
  * Keeps what somebody typed while their session ended: they sign in on another tab, and send it again. Nobody else can,
  * and nobody can send a decision again, because this page does not show what it is about.
  */
-function SendAgain({ problem, path, kept: { fields, sender, isForeign } }: SendAgainProps) {
+function SendAgain({ problem, url, kept: { fields, sender, isForeign } }: SendAgainProps) {
   const isSignedOut = problem.code === 'unauthorized';
-  const request = /^(.+)\/decide$/.exec(path)?.[1];
-  const shown = fields.filter(([name]) => request === undefined || name === 'reason');
+  const request = pageOfDecision(url);
+  const shown = fields.filter(([name]) => (request === undefined ? !UNTYPED.includes(name) : name === 'reason'));
   return (
     <>
       <p>
@@ -152,7 +168,7 @@ function SendAgain({ problem, path, kept: { fields, sender, isForeign } }: SendA
         </p>
       )}
       {request === undefined && !isForeign && (
-        <form method="post" action={path}>
+        <form method="post" action={new URL(url).pathname}>
           <CsrfField sender={sender} />
           {fields.map(([name, value]) => (
             <input type="hidden" name={name} value={value} />

@@ -26,7 +26,20 @@ const GROUPS: Section[][] = [
   ],
 ];
 
-const SECTIONS: Pick<Section, 'path' | 'name'>[] = [...GROUPS.flat(), { path: '/console/me', name: 'My sign-in' }];
+/** The page of the caller's own sign-in, which the menu does not show. */
+const OWN: Section = { path: '/console/me', name: 'My sign-in', scope: null };
+const SECTIONS: Section[] = [...GROUPS.flat(), OWN];
+
+/** Whether a caller with these scopes may see a section. */
+const maySee =
+  (scopes: readonly Scope[]) =>
+  ({ scope }: Section) =>
+    scope === null || scopes.includes(scope);
+
+/** Where the console begins for a caller: the first section of the menu that the caller may see, otherwise the own page. */
+export function firstSection(scopes: readonly Scope[]): Pick<Section, 'path' | 'name'> {
+  return SECTIONS.find(maySee(scopes)) ?? OWN;
+}
 
 interface NavigationProps {
   /** The path of the page. */
@@ -39,7 +52,7 @@ export function Navigation({ path, scopes }: NavigationProps) {
   const current = sectionOf(path);
   return (
     <nav id="menu" popover="auto" aria-label="Sections">
-      {GROUPS.map((group) => group.filter(({ scope }) => scope === null || scopes.includes(scope))).map(
+      {GROUPS.map((group) => group.filter(maySee(scopes))).map(
         (group) =>
           group.length > 0 && (
             <ul>

@@ -4,6 +4,7 @@ import type { AppEnv, UserPrincipal } from '../../http/context';
 import { toBase64Url } from '../../lib/bytes';
 import { visibleText } from '../parts/text';
 import type { SignedIn } from '../session/access';
+import { ONCE_FIELD } from '../session/once';
 import { Navigation, sectionAbove } from './navigation';
 
 interface PageContent {
@@ -13,6 +14,8 @@ interface PageContent {
   children: Child;
   /** Whether the page is one narrow column, such as a form to sign in. */
   isNarrow?: boolean;
+  /** A source of the Content-Security-Policy to which forms of the page may lead, beside the console. */
+  formTarget?: string;
 }
 
 /** What a page needs to know of the request. */
@@ -22,28 +25,36 @@ export interface PageRequest {
 }
 
 const Nonce = createContext('');
-const FormMarks = createContext({ csrf: '', sender: '' });
+const FormMarks = createContext({ csrf: '', sender: '', once: '' });
 
 /** Answers with a page of the console. */
 export function sendPage(c: PageRequest, content: PageContent, status = 200): Response {
-  return sendHtml(c, <Page signedIn={c.var.signedIn} path={c.req.path} {...content} />, status);
+  const { formTarget, ...shown } = content;
+  const page = <Page signedIn={c.var.signedIn} path={c.req.path} {...shown} />;
+  return sendHtml(c, page, { status, formTarget });
 }
 
 /** Answers with a part of a page, which replaces or extends the part that the reader sees. */
 export function sendPart(c: PageRequest, part: Child): Response {
-  return sendHtml(c, part, 200, '');
+  return sendHtml(c, part, { start: '' });
+}
+
+interface HtmlOptions {
+  status?: number;
+  start?: string;
+  formTarget?: string | undefined;
 }
 
 function sendHtml(
   { var: { runtime, signedIn } }: PageRequest,
   content: Child,
-  status: number,
-  start = '<!doctype html>',
+  { status = 200, start = '<!doctype html>', formTarget }: HtmlOptions,
 ) {
   const nonce = toBase64Url(runtime.random(16));
+  const once = toBase64Url(runtime.random(16));
   const html = (
     <Nonce.Provider value={nonce}>
-      <FormMarks.Provider value={signedIn ?? { csrf: '', sender: '' }}>{content}</FormMarks.Provider>
+      <FormMarks.Provider value={{ csrf: '', sender: '', ...signedIn, once }}>{content}</FormMarks.Provider>
     </Nonce.Provider>
   ).toString();
   return new Response(start + html, {
@@ -53,7 +64,7 @@ function sendHtml(
       'Cache-Control': 'no-store',
       // A page that opened this one must not steer it while somebody clicks in it.
       'Cross-Origin-Opener-Policy': 'same-origin',
-      'Content-Security-Policy': contentSecurityPolicy(nonce),
+      'Content-Security-Policy': contentSecurityPolicy(nonce, formTarget),
       // Not no-referrer: with it, browsers send the forms of these pages with the origin null.
       'Referrer-Policy': 'same-origin',
     },
@@ -61,7 +72,7 @@ function sendHtml(
 }
 
 /** The nonce also marks the attributes that htmx may follow, so that it would ignore attributes which somebody injected. */
-function contentSecurityPolicy(nonce: string): string {
+function contentSecurityPolicy(nonce: string, formTarget?: string): string {
   return [
     "default-src 'none'",
     `script-src 'self' 'nonce-${nonce}'`,
@@ -69,7 +80,7 @@ function contentSecurityPolicy(nonce: string): string {
     "img-src 'self'",
     "connect-src 'self'",
     "base-uri 'none'",
-    "form-action 'self'",
+    ["form-action 'self'", formTarget].join(' ').trim(),
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
     'trusted-types htmx',
@@ -88,6 +99,11 @@ export function CsrfField({ sender }: { sender?: string }) {
       <input type="hidden" name="sender" value={sender ?? marks.sender} />
     </>
   );
+}
+
+/** The field of a form that creates something: sent twice, the form creates it once, and shows the same page again. */
+export function OnceField() {
+  return <input type="hidden" name={ONCE_FIELD} value={useContext(FormMarks).once} />;
 }
 
 export interface LiveProps {

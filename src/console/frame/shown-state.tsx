@@ -24,14 +24,24 @@ export function requireUnchanged(
 ): void {
   if (form.text('updated_at') === updatedAt) return;
   const differing = Object.entries(present).filter(([name]) => Object.hasOwn(changes, name));
-  throw new Problem(
-    'conflict',
-    `The ${what} was changed since you opened the page. Check your changes and save again.`,
-    {
-      errors: differing.map(([name, text]) => ({
-        path: `body.${name}`,
-        message: text === '' ? 'is now empty' : `is now: ${visibleText(text)}`,
-      })),
-    },
-  );
+  throw new Problem('conflict', `${changedMeanwhile(what)} Check your changes and save again.`, {
+    errors: differing.map(([name, text]) => ({
+      path: `body.${name}`,
+      message: text === '' ? 'is now empty' : `is now: ${visibleText(text)}`,
+    })),
+  });
+}
+
+/**
+ * Keeps a button on an old page from giving back what somebody took away meanwhile, such as from switching an agent on
+ * that was changed since it was switched off. Switching off is allowed from any page.
+ * @throws Problem `conflict`
+ */
+export function requireUnchangedToActivate(what: string, form: Form, updatedAt: string): void {
+  if (form.text('updated_at') === updatedAt) return;
+  throw new Problem('conflict', `${changedMeanwhile(what)} This is how it is now: look at it, and then do it again.`);
+}
+
+function changedMeanwhile(what: string): string {
+  return `The ${what} was changed since you opened the page.`;
 }

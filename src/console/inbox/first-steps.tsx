@@ -1,4 +1,4 @@
-import { CsrfField } from '../frame/page';
+import { CsrfField, OnceField } from '../frame/page';
 import { Empty } from '../parts/list';
 import type { SignedIn } from '../session/access';
 
@@ -20,6 +20,7 @@ export function FirstSteps({ context: { principal } }: { context: SignedIn['cont
       </p>
       <form method="post" action="/console/agents" class="inline">
         <CsrfField />
+        <OnceField />
         <div class="field">
           <label for="first-agent">Name of the agent</label>
           <input id="first-agent" name="name" value="My first agent" maxlength={255} required />

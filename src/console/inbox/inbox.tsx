@@ -4,13 +4,14 @@ import { listWaiting, type WaitingOrder } from '../../permissions/list-waiting';
 import type { Permission } from '../../permissions/permission';
 import { batchReads } from '../frame/batched-reader';
 import { loadNames, type Names } from '../frame/names';
+import { firstSection } from '../frame/navigation';
 import { Live, sendPage, sendPart } from '../frame/page';
 import { ListFilter } from '../parts/form';
 import { Empty, NextPage, withParameters } from '../parts/list';
 import { RequestRow } from '../parts/request-row';
 import { Named } from '../parts/text';
 import { Time } from '../parts/time';
-import type { ConsoleContext } from '../session/access';
+import { type ConsoleContext, requireScopes } from '../session/access';
 import { FirstSteps } from './first-steps';
 import { Keys } from './keys';
 import { WaitingList } from './waiting-list';
@@ -27,8 +28,16 @@ const VIEWS: readonly [status: PermissionStatus, label: string][] = [
   ['expired', 'Expired'],
 ];
 
-/** Shows the requests that wait, the most urgent first; with a `status`, those that have ended, the newest first. */
+/**
+ * Shows the requests that wait, the most urgent first; with a `status`, those that have ended, the newest first. Sends
+ * those who may not read requests, and who just signed in, to the first page that they may see.
+ */
 export async function showInbox(c: ConsoleContext): Promise<Response> {
+  const { scopes } = c.var.signedIn.context.principal;
+  if (!scopes.includes('permissions:read')) {
+    if (new URL(c.req.url).search === '') return c.redirect(firstSection(scopes).path);
+    requireScopes(c.var.signedIn.context.principal, 'permissions:read');
+  }
   const status = PERMISSION_STATUSES.find((status) => status === c.req.query('status')) ?? 'pending';
   return status === 'pending' ? showWaiting(c) : showDecided(c, status);
 }

@@ -23,29 +23,30 @@ interface WaitingListProps {
 
 /** The requests that wait, with what one needs to judge them. Several can be denied at once; approving is one by one. */
 export function WaitingList({ requests, names, now, member, mayDecide }: WaitingListProps) {
-  const isDecider = mayDecide && requests.some(({ standing }) => standing !== 'others');
+  const list = (
+    <ul class="requests">
+      {requests.map((request) => (
+        <WaitingRow {...{ request, names, now, member, mayDecide }} />
+      ))}
+    </ul>
+  );
+  if (!mayDecide || requests.every(({ standing }) => standing === 'others')) return list;
   return (
     <form method="post" action="/console/deny">
       <CsrfField />
-      <ul class="requests">
-        {requests.map((request) => (
-          <WaitingRow {...{ request, names, now, member, mayDecide }} />
-        ))}
-      </ul>
-      {isDecider && (
-        <details class="deny-many">
-          <summary>Deny several</summary>
-          <div class="actions">
-            <label class="reason">
-              Reason for all that are checked
-              <input name="reason" maxlength={1000} />
-            </label>
-            <button type="submit" class="danger">
-              Deny those that are checked
-            </button>
-          </div>
-        </details>
-      )}
+      {list}
+      <details class="deny-many">
+        <summary>Deny several</summary>
+        <div class="actions">
+          <label class="reason">
+            Reason for all that are checked
+            <input name="reason" maxlength={1000} />
+          </label>
+          <button type="submit" class="danger">
+            Deny those that are checked
+          </button>
+        </div>
+      </details>
     </form>
   );
 }

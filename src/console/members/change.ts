@@ -4,7 +4,7 @@ import { MemberUpdate, updateMember } from '../../accounts/members/update';
 import { invalidRequest } from '../../errors';
 import { formatTime } from '../../lib/time';
 import { type Form, readForm, refusalOf, validate } from '../frame/form';
-import { requireUnchanged } from '../frame/shown-state';
+import { requireUnchanged, requireUnchangedToActivate } from '../frame/shown-state';
 import type { ConsoleContext } from '../session/access';
 import { sendMember } from './member';
 import type { RefusedForm } from './member-forms';
@@ -34,7 +34,7 @@ export async function changeMember(c: MemberContext): Promise<Response> {
 export async function changeStatus(c: MemberContext): Promise<Response> {
   return changeAs(c, 'status', async (member, form) => {
     const { status } = validate(MemberUpdate(), { status: form.text('status') });
-    if (status === 'active') requireUnchanged('member', form, formatTime(member.updatedAt), {}, {});
+    if (status === 'active') requireUnchangedToActivate('member', form, formatTime(member.updatedAt));
     await updateMember(c.var.signedIn.context, { member, status });
   });
 }

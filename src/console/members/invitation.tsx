@@ -27,7 +27,7 @@ export async function invite(c: ConsoleContext): Promise<Response> {
   const role = form.text('role') || undefined;
   try {
     const input = validate(MemberInvitation(), { email: form.text('email'), role, ...(name !== '' && { name }) });
-    const { invitation, ...member } = await inviteMember(c.var.signedIn.context, input);
+    const { invitation, ...member } = await c.var.once((context) => inviteMember(context, input));
     return sendInvitation(c, member, invitation);
   } catch (error) {
     return sendInvite(c, { refusal: refusalOf(error), typed: form.typed });
@@ -47,7 +47,7 @@ export async function inviteAgain(c: MemberContext): Promise<Response> {
 function sendInvite(c: ConsoleContext, refused?: { refusal: Refusal; typed: Typed }): Response {
   const { refusal, typed } = refused ?? {};
   const children = (
-    <Form action="/console/members" class="card" refusal={refusal}>
+    <Form action="/console/members" class="card" refusal={refusal} creates>
       <TextField
         label="E-mail"
         name="email"

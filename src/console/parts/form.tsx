@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { Refusal } from '../frame/form';
-import { CsrfField } from '../frame/page';
+import { CsrfField, OnceField } from '../frame/page';
 
 interface FormProps {
   action: string;
@@ -9,13 +9,16 @@ interface FormProps {
   refusal?: Refusal | undefined;
   class?: string;
   id?: string;
+  /** Whether it creates something, which happens once even if the form is sent twice: see {@link OnceField}. */
+  creates?: boolean;
 }
 
 /** A form that changes something, with the CSRF token. After a refusal it says why, where the reader then is. */
-export function Form({ action, children, refusal, class: className, id }: FormProps) {
+export function Form({ action, children, refusal, class: className, id, creates = false }: FormProps) {
   return (
     <form method="post" action={action} class={className} id={id}>
       <CsrfField />
+      {creates && <OnceField />}
       {refusal && (
         <p class="notice bad" role="alert" tabindex={-1} autofocus>
           {refusal.detail}

@@ -1,13 +1,5 @@
 import type { Child } from 'hono/jsx';
-
-/**
- * Characters that one cannot see, or that change how the text around them looks: control and format characters, such as
- * the bidirectional ones (UAX #9), and those that are ignored in display. Left alone are the selectors of emoji.
- */
-const UNSEEN = /(?!\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]/gu;
-
-/** The same, but for line feeds and tabs, which a text of several lines may have. */
-const UNSEEN_IN_LINES = /(?!\t|\n|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]/gu;
+import { nameCharacter, UNSEEN, UNSEEN_IN_LINES } from '../../lib/unseen';
 
 interface WrittenProps {
   text: string;
@@ -44,7 +36,7 @@ export function showUnseen(text: string, hasLines = false): Child[] {
   let end = 0;
   for (const { 0: character, index } of text.matchAll(hasLines ? UNSEEN_IN_LINES : UNSEEN)) {
     if (index > end) parts.push(text.slice(end, index));
-    parts.push(<span class="unseen">{nameOf(character)}</span>);
+    parts.push(<span class="unseen">{nameCharacter(character)}</span>);
     end = index + character.length;
   }
   if (end < text.length) parts.push(text.slice(end));
@@ -53,11 +45,7 @@ export function showUnseen(text: string, hasLines = false): Child[] {
 
 /** A text in one line of plain text as pages show it: each unseen character is its code point. */
 export function visibleText(text: string): string {
-  return text.replace(UNSEEN_IN_LINES, nameOf).replace(/\s+/g, ' ').trim().normalize();
-}
-
-function nameOf(character: string): string {
-  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+  return text.replace(UNSEEN_IN_LINES, nameCharacter).replace(/\s+/g, ' ').trim().normalize();
 }
 
 /** An id or another text for programs, in a font with characters of one width. */

@@ -8,7 +8,7 @@ import { permissionWithContentsInPath, presentContents } from '../../permissions
 import { selectDecision } from '../../permissions/decision-in-path';
 import { listPermissions } from '../../permissions/list';
 import { listWaiting } from '../../permissions/list-waiting';
-import { presentPermission, requirePermission } from '../../permissions/permission';
+import { type Permission, presentPermission, requirePermission } from '../../permissions/permission';
 import { evaluatePolicies } from '../../permissions/policies/evaluate';
 import { MAX_POLICIES, selectActivePolicies } from '../../permissions/policies/policy';
 import { selectPasskeys } from '../../permissions/reviews/statement';
@@ -24,10 +24,11 @@ import { Code, JsonText, Written, WrittenText } from '../parts/text';
 import { Time, TimeLeft, TimeSince } from '../parts/time';
 import type { ConsoleContext, SignedInRequest } from '../session/access';
 import { DecisionForm } from './decision-form';
+import { hasNarrowedScope } from './limits-form';
 import { LimitsTable } from './limits-table';
 import { Outcome } from './outcome';
 import { PolicyWeighing } from './policy-weighing';
-import { PreviewCard } from './preview';
+import { hasMoreThanTitle, PreviewCard } from './preview';
 import { SimilarRequests } from './similar-requests';
 import { Story } from './story';
 import { Votes } from './votes';
@@ -148,23 +149,27 @@ export async function sendCard(
                   <WrittenText text={permission.reason} label="Why" />
                 </blockquote>
               )}
-              {preview && <PreviewCard preview={preview} />}
+              {preview && hasMoreThanTitle(preview) && <PreviewCard preview={preview} />}
               <section class="card" aria-labelledby="limits-title">
                 <h2 id="limits-title">Limits</h2>
-                <p class="hint">An approval grants at most this, for each use.</p>
+                <p class="hint">{limitsHint(permission)}</p>
                 <LimitsTable row={row} />
               </section>
               <section class="card" aria-labelledby="input-title">
                 <h2 id="input-title">Arguments</h2>
                 {input !== null ? (
                   <>
-                    <p class="hint">Exactly these are approved: with others, the token cannot be used.</p>
+                    <p class="hint">
+                      Exactly these are approved: with others, the token cannot be used.
+                      {hasNarrowedScope(row) &&
+                        ' The agent wrote them before the limits were lowered: if they exceed what is left, it has to ask again.'}
+                    </p>
                     <JsonText value={input} label="The arguments as JSON" />
                   </>
                 ) : (
                   <p class="soft">
                     {permission.input_digest
-                      ? 'Arguments not shown: the agent sent only their digest.'
+                      ? 'Not shown: the agent sent only a digest of them. Whoever approves does so unseen; the token can be used with exactly these arguments. If the limits do not say enough, deny it and ask for the arguments.'
                       : 'The agent sent none, so an approval is bound to the limits alone.'}
                   </p>
                 )}
@@ -180,6 +185,7 @@ export async function sendCard(
               ) : (
                 <Outcome
                   {...{ permission, names, refusal: refused?.refusal, next: mayDecide ? next.data[0] : undefined }}
+                  isWithdrawn={row.status === 'expired' && row.updatedAt < row.expiresAt}
                 />
               )}
               {permission.review && <Votes review={permission.review} row={row} names={names} />}
@@ -216,4 +222,12 @@ export async function sendCard(
     },
     refused?.refusal.status ?? 200,
   );
+}
+
+/** What the limits of a request mean in its state. */
+function limitsHint({ status, scope }: Permission): string {
+  if (status === 'approved') return 'What is granted holds for each use.';
+  if (status !== 'pending') return 'This is what the agent asked for. Nothing was granted.';
+  if (Object.keys(scope).length > 0) return 'An approval grants at most this, for each use.';
+  return 'The agent names no limits of its own: an approval is for the action and the resource, whatever the agent then does there.';
 }

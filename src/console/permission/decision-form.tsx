@@ -1,16 +1,14 @@
 import type { Child } from 'hono/jsx';
 import type { UserPrincipal } from '../../http/context';
-import { duration } from '../../lib/duration';
-import { SECOND } from '../../lib/time';
 import type { ReviewedPermission } from '../../permissions/permission';
 import type { Standing } from '../../permissions/reviews/voter';
 import type { Form, Refusal } from '../frame/form';
 import type { Names } from '../frame/names';
 import { CsrfField } from '../frame/page';
 import { TextField } from '../parts/form';
-import { valueText } from '../parts/limits';
 import { Written } from '../parts/text';
-import { type LimitField, limitFields } from './limits-form';
+import { ApprovalEffect } from './approval-effect';
+import { LimitsFields } from './limits-fields';
 
 const REASONS = [
   'Looks right',
@@ -72,6 +70,7 @@ export function DecisionForm(props: DecisionFormProps) {
     <Panel refusal={refusal}>
       {standing === 'approved' && <p>You have approved it. It waits for others; you can still deny it.</p>}
       {standing === 'owner' && <p>You own this agent, so others approve. You can deny it.</p>}
+      {mayApprove && <ApprovalEffect row={row} />}
       <form method="post" action={`${path}/decide`} data-sign={`${path}/statement`} id="decide">
         <CsrfField />
         <input type="hidden" name="votes" value={votes} />
@@ -120,6 +119,9 @@ export function DecisionForm(props: DecisionFormProps) {
             Deny
           </button>
         </div>
+        {mayApprove && needsPasskey && hasPasskey && (
+          <p class="hint">Your passkey signs the approval, which needs JavaScript. Without it you can only deny.</p>
+        )}
         {mayApprove && needsPasskey && !hasPasskey && (
           <p class="hint">
             Approvals must be signed with a passkey. <a href="/console/me">Add one to your sign-in</a> first.
@@ -173,98 +175,6 @@ function RefusalNotice({ refusal }: { refusal: Refusal }) {
           ))}
         </ul>
       )}
-    </div>
-  );
-}
-
-interface LimitsFieldsProps {
-  row: ReviewedPermission;
-  refusal: Refusal | undefined;
-  typed: Form | undefined;
-}
-
-/** The limits, made from the scope's own values: a number may be lowered, a list may lose members. */
-function LimitsFields({ row, refusal, typed }: LimitsFieldsProps) {
-  const { scope, tokenTtl, maxUses } = row.review?.proposal ?? row;
-  return (
-    <details data-key="edit" id="limits" open={refusal !== undefined}>
-      <summary>Narrow the limits</summary>
-      <div class="limits">
-        {limitFields(scope).map((field) => (
-          <LimitInput field={field} typed={typed} />
-        ))}
-        <TextField
-          label="Token valid for, in seconds"
-          name="token_ttl"
-          type="number"
-          min={30}
-          max={tokenTtl}
-          value={typedText(typed, 'token_ttl', tokenTtl)}
-          hint={`At most ${tokenTtl} (${duration(tokenTtl * SECOND)})`}
-          refusal={refusal}
-        />
-        <TextField
-          label="Uses"
-          name="max_uses"
-          type="number"
-          min={1}
-          max={maxUses}
-          value={typedText(typed, 'max_uses', maxUses)}
-          hint={`At most ${maxUses}`}
-          refusal={refusal}
-        />
-      </div>
-    </details>
-  );
-}
-
-function typedText(typed: Form | undefined, name: string, value: number): string {
-  return typed?.has(name) ? typed.text(name) : String(value);
-}
-
-function LimitInput({ field, typed }: { field: LimitField; typed: Form | undefined }) {
-  const label = <Written text={field.label} />;
-  if (field.kind === 'number') {
-    const id = `field-${field.name}`;
-    return (
-      <div class="field">
-        <label for={id}>{label}</label>
-        <input
-          {...{ id, name: field.name, type: 'number', step: 'any', max: field.value }}
-          value={typedText(typed, field.name, field.value)}
-          aria-describedby={`${id}-hint`}
-        />
-        <p class="hint" id={`${id}-hint`}>
-          At most {valueText(field.value)}
-        </p>
-      </div>
-    );
-  }
-  if (field.kind === 'list') {
-    return (
-      <fieldset>
-        <legend>{label}</legend>
-        <input type="hidden" name={`${field.name}-shown`} value="1" />
-        {field.value.map((member, index) => (
-          <label class="check">
-            <input
-              type="checkbox"
-              name={field.name}
-              value={String(index)}
-              checked={!typed?.has(`${field.name}-shown`) || typed.list(field.name).includes(String(index))}
-            />
-            <Written text={valueText(member)} />
-          </label>
-        ))}
-      </fieldset>
-    );
-  }
-  return (
-    <div class="field">
-      <span class="label">{label}</span>
-      <span>
-        <Written text={valueText(field.value)} /> <small>cannot be narrowed</small>
-      </span>
     </div>
   );
 }

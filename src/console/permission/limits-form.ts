@@ -1,4 +1,5 @@
 import { equalJson, isJsonObject, type Json, type JsonObject } from '../../lib/json';
+import type { ReviewedPermission } from '../../permissions/permission';
 import { type Form, readNumber } from '../frame/form';
 
 /** A limit of a scope that a person may narrow, or must leave as it is. */
@@ -23,6 +24,11 @@ function leaves(object: JsonObject, path: string[]): [string[], Json][] {
     const inner = [...path, key];
     return isJsonObject(value) && Object.keys(value).length > 0 ? leaves(value, inner) : [[inner, value as Json]];
   });
+}
+
+/** Whether an approval, or the votes so far, lowered the limits that the agent asked for. */
+export function hasNarrowedScope({ scope, grantedScope, review }: ReviewedPermission): boolean {
+  return !equalJson(grantedScope ?? review?.proposal.scope ?? scope, scope);
 }
 
 /** The limits that a form grants, in the words of the API. What was left as proposed is absent. */

@@ -9,6 +9,8 @@ import { Time } from '../parts/time';
 
 interface OutcomeProps {
   permission: Permission;
+  /** Whether the agent took the request back before it was decided. */
+  isWithdrawn: boolean;
   names: Names;
   refusal: Refusal | undefined;
   /** The request that waits most urgently. */
@@ -19,19 +21,33 @@ const WORDS: Record<Permission['status'], string> = {
   pending: 'Waiting',
   approved: 'Approved',
   denied: 'Denied',
-  expired: 'Expired: nobody decided in time, or the agent withdrew it',
+  expired: 'Expired',
 };
 
 /** How a request ended: what was decided, by whom and when, and what became of the token. */
-export function Outcome({ permission, names, refusal, next }: OutcomeProps) {
-  const { status, decided_by, policy_id, decided_at, decision_reason, token } = permission;
+export function Outcome({ permission, isWithdrawn, names, refusal, next }: OutcomeProps) {
+  const { status, decided_by, policy_id, decided_at, decision_reason, token, expires_at, updated_at } = permission;
   const by = policy_id ?? decided_by;
   return (
     <section class="card decide" aria-labelledby="outcome-title">
-      <h2 id="outcome-title">{WORDS[status]}</h2>
+      <h2 id="outcome-title">{isWithdrawn ? 'Withdrawn' : WORDS[status]}</h2>
       {refusal && (
         <p class="notice bad" role="alert">
           {refusal.detail} Your decision was not taken.
+        </p>
+      )}
+      {status === 'expired' && (
+        <p>
+          {isWithdrawn ? (
+            <>
+              The agent took its request back: <Time at={updated_at} />.
+            </>
+          ) : (
+            <>
+              Nobody decided in time: until <Time at={expires_at} />.
+            </>
+          )}{' '}
+          The agent may not do it.
         </p>
       )}
       {by && decided_at && (
@@ -59,7 +75,9 @@ export function Outcome({ permission, names, refusal, next }: OutcomeProps) {
       {next && (
         <p class="actions">
           <a class="button" href={`/console/permissions/${next.permission.id}`} data-next autofocus>
-            Next: <RequestTitle title={next.permission.title} otherwise={next.permission.action} />
+            <span>
+              Next: <RequestTitle title={next.permission.title} otherwise={next.permission.action} />
+            </span>
           </a>
         </p>
       )}

@@ -3,6 +3,11 @@ import { visibleText, Written, WrittenText } from '../parts/text';
 
 type Block = NonNullable<Preview['blocks']>[number];
 
+/** Whether a preview says anything but the title, which is the heading of the card. */
+export function hasMoreThanTitle({ summary, fields = [], blocks = [] }: Preview): boolean {
+  return Boolean(summary) || fields.length > 0 || blocks.length > 0;
+}
+
 /** What the agent wrote for the person who decides, labelled as the agent's words. */
 export function PreviewCard({ preview }: { preview: Preview }) {
   const { summary, fields = [], blocks = [] } = preview;

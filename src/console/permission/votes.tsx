@@ -11,6 +11,9 @@ interface VotesProps {
   names: Names;
 }
 
+/** By which way somebody voted. */
+const WAYS = { api: 'by the API', console: 'in the console', slack: 'in Slack', policy: 'by a policy' };
+
 /** Who has voted, how many approvals it needs, and who may give them. */
 export function Votes({ review, row, names }: VotesProps) {
   const votes = review.votes ?? [];
@@ -54,7 +57,7 @@ export function Votes({ review, row, names }: VotesProps) {
                   </>
                 )}
                 <small>
-                  <Time at={at} />, by {via}
+                  <Time at={at} />, {WAYS[via]}
                   {reason && (
                     <>
                       : “<Written text={reason} />”

@@ -83,7 +83,7 @@ export function Editor({ edited, contents, action, isNew, children }: EditorProp
   const { values, refusal, draft, days = DEFAULT_DAYS, hasNewRow = false } = edited;
   const { names, deciders, replay, mayReadRequests } = contents;
   return (
-    <PostForm action={action} refusal={refusal} class="policy">
+    <PostForm action={action} refusal={refusal} class="policy" creates={isNew}>
       {/* The first button is the one that Enter presses: in a field, Enter must not save. */}
       <button type="submit" disabled hidden>
         Nothing

@@ -70,7 +70,7 @@ export async function makePolicy(c: NewPolicyContext): Promise<Response> {
     if (isApproval && !context.principal.scopes.includes('permissions:decide')) {
       throw new Problem('insufficient_scope', 'Your session may not approve requests. Save the policy alone.');
     }
-    const { id } = await createPolicy(context, draft);
+    const { id } = await c.var.once((context) => createPolicy(context, draft));
     return c.redirect(isApproval ? await approve(c, id) : `/console/policies#${id}`, 303);
   } catch (error) {
     return sendEditor(c, request, { ...edited, refusal: refusalOf(error) });
@@ -99,6 +99,12 @@ async function approve(c: NewPolicyContext, policy: string): Promise<string> {
     return `/console/permissions/${state.permission?.id}`;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
+    // The form was sent twice, and approved the request the first time.
+    const decided = decisionState(await c.var.reload()).permission;
+    const { member } = c.var.signedIn.context.principal;
+    if (decided?.status === 'approved' && member && decided.decidedBy === member.id) {
+      return `/console/permissions/${decided.id}`;
+    }
     return `/console/policies/${policy}?${new URLSearchParams({ permission: state.permission?.id ?? '', refused: error.code })}`;
   }
 }

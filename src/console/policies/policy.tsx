@@ -6,7 +6,7 @@ import { type Policy, type PolicyRow, presentPolicy } from '../../permissions/po
 import { type policyInPath, updatePolicy } from '../../permissions/policies/update';
 import { readForm, refusalOf } from '../frame/form';
 import { sendPage } from '../frame/page';
-import { requireUnchanged, ShownState } from '../frame/shown-state';
+import { requireUnchanged, requireUnchangedToActivate, ShownState } from '../frame/shown-state';
 import { Badge } from '../parts/badge';
 import { Action } from '../parts/form';
 import { Facts } from '../parts/list';
@@ -71,12 +71,14 @@ function inWords({ name, effect, actions, resources, priority, reason, ...policy
   };
 }
 
-/** Switches a policy on or off. */
+/** Switches a policy on or off: on, only if nobody changed it since the page was shown. */
 export async function switchPolicy(c: PolicyContext): Promise<Response> {
   const policy = requirePolicy(c);
-  const state = (await readForm(c)).text('state');
+  const form = await readForm(c);
+  const state = form.text('state');
   try {
     if (state !== 'on' && state !== 'off') throw invalidRequest([{ path: 'body.state', message: 'must be on or off' }]);
+    if (state === 'on') requireUnchangedToActivate('policy', form, presentPolicy(policy).updated_at);
     await updatePolicy(c.var.signedIn.context, { policy, is_active: state === 'on' });
   } catch (error) {
     return sendPolicy(c, { values: valuesOf(presentPolicy(policy)), refusal: refusalOf(error) });
@@ -124,7 +126,7 @@ async function sendPolicy(c: PolicyContext, edited: Edited & { shown?: string })
             <Action
               action={`${path}/switch`}
               label={policy.is_active ? 'Switch off' : 'Switch on'}
-              fields={{ state: policy.is_active ? 'off' : 'on' }}
+              fields={{ state: policy.is_active ? 'off' : 'on', updated_at: policy.updated_at }}
             />
           )}
         </div>

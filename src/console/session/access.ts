@@ -2,7 +2,7 @@ import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
 import type { MemberRole } from '../../db/schema';
-import { Problem } from '../../errors';
+import { Problem, unavailable } from '../../errors';
 import { type LoadedRows, type NamedQueries, nameQueries, type Preload } from '../../http/access';
 import { authenticateSession } from '../../http/authentication';
 import {
@@ -14,12 +14,16 @@ import {
   type UserPrincipal,
   withFixedClock,
 } from '../../http/context';
+import type { PreloadQueries } from '../../http/credentials';
 import { limitAccount, limitAddress, limitCredential, limitMember } from '../../http/rate-limit';
 import { ROLE_SCOPES } from '../../http/roles';
 import { Ledger } from '../../ledger/ledger';
+import { AnsweredBefore, findStoredAnswer, type StoredAnswer } from '../../ledger/stored-answer';
 import type { Id } from '../../lib/typeid';
 import { enqueueWebhook } from '../../outbox/enqueue';
 import { limitBody } from './limit-body';
+import { FormAnswers, isForm, onceKey } from './once';
+import { signInPath } from './return-path';
 import { csrfToken, isCsrfToken, senderMark, sessionCookie } from './session';
 
 /**
@@ -46,6 +50,12 @@ export interface ConsoleEnv<Q extends NamedQueries = NamedQueries> {
     loaded: LoadedRows<Q>;
     /** Authenticates the member again and runs the preload again. */
     reload: () => Promise<LoadedRows<Q>>;
+    /**
+     * Runs what creates something, unless the same form was sent before: then returns what that created. This holds for
+     * 24 hours, and for forms with `OnceField`.
+     * @param create calls one function that writes once, with the context that it gets
+     */
+    once: <T extends object>(create: (context: UserContext) => Promise<T>) => Promise<T>;
   };
 }
 
@@ -71,8 +81,8 @@ export const consoleRoute = createMiddleware<AppEnv>(async (c, next) => {
 
 /**
  * Admits people who are signed in and have the scopes, by their role and the user token with which they signed in, if it was
- * one. Sets `c.var.signedIn`. A page sends everybody else to the sign-in page; a change is refused, also without the CSRF
- * token of the session.
+ * one. Sets `c.var.signedIn`. A page sends everybody else to the sign-in page, and they come back; a change is refused, also
+ * without the CSRF token of the session.
  * @param scopes the scopes that the caller needs, all of them; null for pages that need none
  * @param preload makes queries that run in the same round trip as the authentication
  */
@@ -84,14 +94,23 @@ export function consoleAccess<Q extends NamedQueries>(
     const { config, runtime, origin } = c.var;
     const secret = sessionCookie(c);
     if (secret !== undefined) await limitCredential(c, secret);
+    const key = await onceKey(c);
     const authenticate = async () => {
       const named = nameQueries(c, preload);
-      const found = secret === undefined ? null : await authenticateSession(c, secret, named.queries);
-      return found && { ...found, loaded: named.rows(found.loaded) };
+      const queries: PreloadQueries = async (reader, caller) => {
+        const stored =
+          key && findStoredAnswer(reader, { principal: caller.id, key, account: caller.account }, runtime.now());
+        return [stored, ...(await named.queries(reader, caller))];
+      };
+      const found = secret === undefined ? null : await authenticateSession(c, secret, queries);
+      if (!found) return null;
+      const [answers = [], ...rows] = found.loaded;
+      const [stored] = answers as StoredAnswer[];
+      return { ...found, stored, loaded: named.rows(rows) };
     };
     const found = await authenticate();
     if (!found || secret === undefined) return refuse(c, secret);
-    const { principal, reference, database, session, names, loaded } = found;
+    const { principal, reference, database, session, names, stored, loaded } = found;
     c.set('database', database);
     c.set('caller', {
       credential: 'session',
@@ -103,8 +122,12 @@ export function consoleAccess<Q extends NamedQueries>(
       c.executionCtx.waitUntil(enqueueWebhook(config.webhooks, { shard: principal.shard, account }));
     };
     const fixed = withFixedClock(runtime);
-    const ledger = new Ledger(database, { ...reference, now: fixed.now }, null, notifyWebhooks);
-    const context = { principal, config, runtime: fixed, origin, reader: database, ledger };
+    const answers = key && new FormAnswers(c, principal, key);
+    const makeContext = (answers: FormAnswers | null): UserContext => {
+      const ledger = new Ledger(database, { ...reference, now: fixed.now }, answers, notifyWebhooks);
+      return { principal, config, runtime: fixed, origin, reader: database, ledger };
+    };
+    const context = makeContext(null);
     const [csrf, sender] = await Promise.all([
       csrfToken(config.keyring, secret),
       senderMark(config.keyring, principal),
@@ -130,6 +153,17 @@ export function consoleAccess<Q extends NamedQueries>(
     });
     c.set('loaded', loaded);
     c.set('reload', async () => (await requireSession()).loaded);
+    c.set('once', async (create) => {
+      if (answers && stored) return answers.read(stored);
+      try {
+        return await create(makeContext(answers));
+      } catch (error) {
+        if (!answers || !(error instanceof AnsweredBefore)) throw error;
+        const concurrent = (await requireSession()).stored;
+        if (!concurrent) throw unavailable();
+        return answers.read(concurrent);
+      }
+    });
     requireScopes(principal, scopes);
     return next();
   });
@@ -171,8 +205,7 @@ export function requireScopes({ member, token, scopes }: UserPrincipal, needed: 
 async function readCsrfToken(c: HonoContext): Promise<string> {
   const header = c.req.header('X-CSRF-Token');
   if (header !== undefined) return header;
-  const isForm = c.req.header('Content-Type')?.startsWith('application/x-www-form-urlencoded');
-  const field = isForm ? (await c.req.parseBody()).csrf : undefined;
+  const field = isForm(c.req) ? (await c.req.parseBody()).csrf : undefined;
   return typeof field === 'string' ? field : '';
 }
 
@@ -180,7 +213,8 @@ async function readCsrfToken(c: HonoContext): Promise<string> {
 async function refuse<Q extends NamedQueries>(c: ConsoleContext<Q>, secret: string | undefined): Promise<Response> {
   const isSafe = METHODS_THAT_READ.includes(c.req.method);
   if (!isSafe || secret !== undefined) await limitAddress(c);
-  if (isSafe) return c.redirect('/console/sign-in');
+  const { pathname, search } = new URL(c.req.url);
+  if (isSafe) return c.redirect(signInPath(pathname + search));
   throw sessionEnded();
 }
 

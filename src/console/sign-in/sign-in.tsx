@@ -17,6 +17,7 @@ import type { Refusal } from '../frame/form';
 import { sendPage } from '../frame/page';
 import { Form, TextField } from '../parts/form';
 import { consoleRoute } from '../session/access';
+import { readReturnPath } from '../session/return-path';
 import { beginSession, setSessionCookie } from '../session/session';
 import { OidcButton } from './oidc/button';
 import { findChallenge, requestOptions } from './passkey';
@@ -25,14 +26,17 @@ import { signInWithToken } from './user-token';
 
 const PURPOSE = 'sign in';
 
-const SignIn = lazy(() => z.strictObject({ response: AuthenticationResponse() }));
+const SignIn = lazy(() => z.strictObject({ response: AuthenticationResponse(), return: z.string().optional() }));
 
 /**
  * Signs a member in with a passkey: stores a session and returns the secret of its cookie.
  * @throws Problem `unauthorized` for a response that does not come from a passkey of an active member, or that was sent
  *   before; `account_inactive`, also for a suspended member
  */
-export async function signIn(c: RequestContext, { response }: z.output<ReturnType<typeof SignIn>>): Promise<string> {
+export async function signIn(
+  c: RequestContext,
+  { response }: Pick<z.output<ReturnType<typeof SignIn>>, 'response'>,
+): Promise<string> {
   const { config, runtime } = c.var;
   const refuse = () => failAuthentication(c, 'This passkey cannot sign in here. It may belong to a removed member.');
   // Neither asks the database, so that made-up responses cost little.
@@ -113,24 +117,27 @@ function selectPasskey(
 /** Sends a page on another host, where no passkey works, to the same page on the host of the deployment. */
 export function redirectToOwnHost(c: HonoContext<AppEnv>): Response | null {
   const { publicUrl } = c.var.config;
-  return new URL(c.req.url).origin === publicUrl ? null : c.redirect(publicUrl + c.req.path);
+  const { origin, pathname, search } = new URL(c.req.url);
+  return origin === publicUrl ? null : c.redirect(publicUrl + pathname + search);
 }
 
 /**
  * Shows the ways to sign in.
+ * @param returnPath where somebody who has signed in comes to
  * @param refusal why the user token was refused that was just sent
  */
-function sendSignIn(c: HonoContext<AppEnv>, refusal?: Refusal): Response {
+function sendSignIn(c: HonoContext<AppEnv>, returnPath: string, refusal?: Refusal): Response {
   const children = (
     <>
       <p>Sign in with the passkey that you made when you joined.</p>
-      <button type="button" data-passkey="use" data-action="/console/sign-in">
+      <button type="button" data-passkey="use" data-action="/console/sign-in" data-return={returnPath}>
         Sign in with a passkey
       </button>
-      <OidcButton oidc={c.var.config.oidc} action="/console/oidc/sign-in" verb="Sign in" />
+      <OidcButton oidc={c.var.config.oidc} action="/console/oidc/sign-in" verb="Sign in" returnPath={returnPath} />
       <details open={refusal !== undefined}>
         <summary>Sign in with a user token</summary>
         <Form action="/console/sign-in/token" refusal={refusal}>
+          <input type="hidden" name="return" value={returnPath} />
           <TextField
             label="User token"
             name="token"
@@ -159,20 +166,24 @@ function tokenRefusal(error: unknown): Refusal {
 }
 
 export const signInRoutes = new Hono<AppEnv>()
-  .get('/console/sign-in', consoleRoute, (c) => redirectToOwnHost(c) ?? sendSignIn(c))
+  .get('/console/sign-in', consoleRoute, (c) => {
+    return redirectToOwnHost(c) ?? sendSignIn(c, readReturnPath(c.req.query('return')));
+  })
   .post('/console/sign-in/options', consoleRoute, noQuery(), async (c) => c.json(await requestOptions(c.var, PURPOSE)))
   .post('/console/sign-in', consoleRoute, noQuery(), body(SignIn), async (c) => {
-    setSessionCookie(c, await signIn(c, c.req.valid('json')));
-    return c.json({ location: '/console' }, 201);
+    const input = c.req.valid('json');
+    setSessionCookie(c, await signIn(c, input));
+    return c.json({ location: readReturnPath(input.return) }, 201);
   })
   .post('/console/sign-in/token', consoleRoute, noQuery(), async (c) => {
     const form = await readObject(c, readJsonOrForm);
     const token = typeof form?.token === 'string' ? form.token.trim() : '';
+    const returnPath = readReturnPath(form?.return);
     try {
       setSessionCookie(c, await signInWithToken(c, token));
     } catch (error) {
       if (error instanceof Problem) c.set('problem', error.code);
-      return sendSignIn(c, tokenRefusal(error));
+      return sendSignIn(c, returnPath, tokenRefusal(error));
     }
-    return c.redirect('/console', 303);
+    return c.redirect(returnPath, 303);
   });

@@ -4,24 +4,31 @@ import { deleteWebhook } from '../../webhooks/delete';
 import { rotateSecret } from '../../webhooks/rotate-secret';
 import { testWebhook } from '../../webhooks/send-test';
 import { updateWebhook } from '../../webhooks/update';
-import { requireLoaded } from '../../webhooks/webhook';
+import { presentWebhook, requireLoaded } from '../../webhooks/webhook';
 import { readForm, refusalOf } from '../frame/form';
+import { requireUnchangedToActivate } from '../frame/shown-state';
 import type { ConsoleContext } from '../session/access';
 import { sendSecret } from './secret';
 import { showWebhook, type WebhookContext } from './webhook';
 
-/** Switches the webhook in the path on or off, as the form says. */
-export async function switchWebhook(c: ConsoleContext): Promise<Response> {
-  const id = webhookId(c);
-  const isActive = (await readForm(c)).text('is_active') === 'true';
-  await updateWebhook(c.var.signedIn.context, { id, agents: [], is_active: isActive });
+/** Switches the webhook in the path on or off: on, only if nobody changed it since the page was shown. */
+export async function switchWebhook(c: WebhookContext): Promise<Response> {
+  const { id, updated_at } = presentWebhook(requireLoaded(c.var.loaded.webhook, 'webhook'));
+  const form = await readForm(c);
+  const isActive = form.text('is_active') === 'true';
+  try {
+    if (isActive) requireUnchangedToActivate('webhook', form, updated_at);
+    await updateWebhook(c.var.signedIn.context, { id, agents: [], is_active: isActive });
+  } catch (error) {
+    return showWebhook(c, refusalOf(error));
+  }
   return c.redirect(`/console/webhooks/${id}`, 303);
 }
 
 /** Gives the webhook in the path a new secret, and shows it this once. */
 export async function rotateWebhookSecret(c: WebhookContext): Promise<Response> {
   const webhook = requireLoaded(c.var.loaded.webhook, 'webhook');
-  return sendSecret(c, 'The new secret', await rotateSecret(c.var.signedIn.context, { webhook }));
+  return sendSecret(c, 'The new secret', await c.var.once((context) => rotateSecret(context, { webhook })));
 }
 
 /** Deletes the webhook in the path. */

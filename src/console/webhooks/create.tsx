@@ -26,7 +26,8 @@ export async function addWebhook(c: ConsoleContext<Awaited<ReturnType<typeof age
   const fields = readWebhookFields(await readForm(c));
   try {
     const input = validate(WebhookCreation(), inputOf(fields));
-    const created = await createWebhook(c.var.signedIn.context, { agents: c.var.loaded.agents ?? [], ...input });
+    const agents = c.var.loaded.agents ?? [];
+    const created = await c.var.once((context) => createWebhook(context, { agents, ...input }));
     return sendSecret(c, 'Webhook created', created);
   } catch (error) {
     return sendForm(c, fields, refusalOf(error));

@@ -56,7 +56,7 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
         <Badge state={status} />
       </td>
       <td class="number">{attempts}</td>
-      <td>{last_error ?? last_status_code ?? '–'}</td>
+      <td class="sentence">{last_error ?? last_status_code ?? '–'}</td>
       <td>
         <Time at={created_at} />
       </td>

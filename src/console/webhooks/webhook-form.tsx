@@ -52,7 +52,7 @@ export function WebhookForm({ action, fields, names, submit, back, updatedAt, re
   const agents = [...names.keys()].filter((id) => id.startsWith('agent_'));
   const unnamed = agent_ids.filter((id) => !names.has(id));
   return (
-    <Form action={action} refusal={refusal} class="card">
+    <Form action={action} refusal={refusal} class="card" creates={updatedAt === undefined}>
       {updatedAt !== undefined && <ShownState updatedAt={updatedAt} />}
       <TextField
         label="URL"

@@ -4,7 +4,7 @@ import { presentWebhook, requireLoaded, type Webhook, type webhookOfPath } from 
 import { batchReads } from '../frame/batched-reader';
 import type { Refusal } from '../frame/form';
 import { loadNames, type Names } from '../frame/names';
-import { CsrfField, sendPage } from '../frame/page';
+import { CsrfField, OnceField, sendPage } from '../frame/page';
 import { Action } from '../parts/form';
 import { Facts } from '../parts/list';
 import { Named, Written, WrittenText } from '../parts/text';
@@ -91,7 +91,7 @@ function AboutWebhook({ webhook, names }: { webhook: Webhook; names: Names }) {
 }
 
 /** What one can do with a webhook. What cannot be undone asks once more. */
-function Changes({ webhook: { id, is_active } }: { webhook: Webhook }) {
+function Changes({ webhook: { id, is_active, updated_at } }: { webhook: Webhook }) {
   const path = `/console/webhooks/${id}`;
   return (
     <>
@@ -103,7 +103,7 @@ function Changes({ webhook: { id, is_active } }: { webhook: Webhook }) {
         <Action
           action={`${path}/switch`}
           label={is_active ? 'Switch off' : 'Switch on'}
-          fields={{ is_active: String(!is_active) }}
+          fields={{ is_active: String(!is_active), updated_at }}
         />
       </div>
       {!is_active && <p class="hint">While it is off, nothing is sent, and what happens now is never sent.</p>}
@@ -112,6 +112,7 @@ function Changes({ webhook: { id, is_active } }: { webhook: Webhook }) {
           <summary>Make a new secret</summary>
           <form method="post" action={`${path}/rotate-secret`} class="asking">
             <CsrfField />
+            <OnceField />
             <p>
               For 24 hours both secrets sign every message, so that you can change the receiver. If you do this twice
               within that time, the older secret ends at once.

@@ -11,13 +11,16 @@ interface OidcButtonProps {
   action: string;
   /** What it is for, such as `Join`. */
   verb: string;
+  /** Where somebody who has signed in comes to; by default the inbox. */
+  returnPath?: string;
 }
 
 /** A button that leads to the identity provider; nothing where people cannot sign in with one. */
-export function OidcButton({ oidc, action, verb }: OidcButtonProps) {
+export function OidcButton({ oidc, action, verb, returnPath }: OidcButtonProps) {
   if (!oidc?.client) return null;
   return (
     <form method="post" action={action}>
+      {returnPath !== undefined && <input type="hidden" name="return" value={returnPath} />}
       <button type="submit" class="quiet">
         {verb} with {providerName(oidc)}
       </button>

@@ -19,15 +19,20 @@ export interface Flow {
   verifier: string;
   /** The secret of the invitation that the person accepts; null for a sign-in. */
   invitation: string | null;
+  /** The page to which the person comes after a sign-in. */
+  returnPath: string;
   /** In milliseconds since the epoch. */
   expiresAt: number;
 }
 
 /** Begins a flow, and keeps it in an encrypted cookie, so that nothing is stored before the person has signed in. */
-export async function beginFlow(c: HonoContext<AppEnv>, invitation: string | null): Promise<Flow> {
+export async function beginFlow(
+  c: HonoContext<AppEnv>,
+  purpose: Pick<Flow, 'invitation' | 'returnPath'>,
+): Promise<Flow> {
   const { config, runtime } = c.var;
   const draw = () => toBase64Url(runtime.random(RANDOM_LENGTH));
-  const flow = { state: draw(), nonce: draw(), verifier: draw(), invitation, expiresAt: runtime.now() + LIFETIME };
+  const flow = { state: draw(), nonce: draw(), verifier: draw(), ...purpose, expiresAt: runtime.now() + LIFETIME };
   const text = JSON.stringify(flow);
   const encrypted = await config.keyring.encrypt('oidc-flow', new Uint8Array(), runtime.random, text);
   const maxAge = LIFETIME / SECOND;

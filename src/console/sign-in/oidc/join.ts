@@ -6,8 +6,9 @@ import { accounts, agents, identities, MEMBER_STATUSES, members } from '../../..
 import { Problem, unavailable } from '../../../errors';
 import { makeActivityRecord } from '../../../http/activity';
 import type { RequestContext } from '../../../http/context';
+import { readEmail } from '../../../http/oidc/create-owner';
 import { type DirectoryEntry, isEntry, JOINING_TIME, makeJoinedEntry } from '../../../http/oidc/directory';
-import { type Identity, type IdentityMember, readEmail, readIdentity } from '../../../http/oidc/identity';
+import { type Identity, type IdentityMember, readIdentity } from '../../../http/oidc/identity';
 import type { Claims } from '../../../http/oidc/jwt';
 import { SERVICE_AUTHORITY } from '../../../ledger/authority';
 import { Ledger } from '../../../ledger/ledger';

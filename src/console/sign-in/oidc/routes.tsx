@@ -6,6 +6,7 @@ import { noQuery } from '../../../http/input';
 import { limitAddress } from '../../../http/rate-limit';
 import { sendPage } from '../../frame/page';
 import { consoleRoute } from '../../session/access';
+import { readReturnPath } from '../../session/return-path';
 import { setSessionCookie } from '../../session/session';
 import { requireInvitation } from '../invitation';
 import { providerName } from './button';
@@ -18,11 +19,11 @@ import { signInWithIdentity } from './sign-in';
  * Sends the browser to the identity provider by a page that refreshes at once. A redirect would be blocked: it follows a
  * form, and the policy `form-action` of the pages allows forms that lead to the console only.
  */
-async function sendToProvider(c: HonoContext<AppEnv>, invitation: string | null): Promise<Response> {
+async function sendToProvider(c: HonoContext<AppEnv>, purpose: Parameters<typeof beginFlow>[1]): Promise<Response> {
   const provider = requireProvider(c);
   // Each of these makes a request to the provider.
   await limitAddress(c);
-  const url = await makeAuthorizationUrl(c, await beginFlow(c, invitation));
+  const url = await makeAuthorizationUrl(c, await beginFlow(c, purpose));
   const children = (
     <p>
       <a href={url}>Continue to {providerName(provider)}</a>
@@ -40,10 +41,13 @@ const endFlow = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 export const oidcRoutes = new Hono<AppEnv>()
-  .post('/console/oidc/sign-in', consoleRoute, noQuery(), (c) => sendToProvider(c, null))
+  .post('/console/oidc/sign-in', consoleRoute, noQuery(), async (c) => {
+    const { return: page } = await c.req.parseBody();
+    return sendToProvider(c, { invitation: null, returnPath: readReturnPath(page) });
+  })
   .post('/console/invitations/:secret/oidc', consoleRoute, noQuery(), async (c) => {
     await requireInvitation(c);
-    return sendToProvider(c, c.req.param('secret'));
+    return sendToProvider(c, { invitation: c.req.param('secret'), returnPath: '/console' });
   })
   .get(CALLBACK_PATH, consoleRoute, endFlow, async (c) => {
     requireProvider(c);
@@ -56,5 +60,5 @@ export const oidcRoutes = new Hono<AppEnv>()
         ? await signInWithIdentity(c, claims, challenge)
         : await joinWithIdentity(c, await requireInvitation(c, flow.invitation), claims, challenge);
     setSessionCookie(c, secret);
-    return c.redirect('/console', 303);
+    return c.redirect(flow.returnPath, 303);
   });
