@@ -302,7 +302,7 @@ it('a move takes at most one new number per agent on the other shard', async () 
       ),
     );
   const before = await lastNumbers();
-  const moves = 6;
+  const moves = depth.runs(3, 6);
   for (let n = 0; n < moves; n++) {
     await orderMove(world, account.id, n % 2 === 0 ? '01' : '00', n % 2 === 0 ? env.DB : env.DB_01);
     await settleMoves(world);
@@ -467,7 +467,7 @@ it.each([
   const { account } = life;
   Object.assign(world.env, { DB_01: env.DB_01 });
   const restore = await saveTables(env.DB);
-  for (const slices of [2, 7, 12]) {
+  for (const slices of depth.cases([2, 7, 12], 2)) {
     await clear();
     await restore();
     await orderMove(world, account.id, '01');

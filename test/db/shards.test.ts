@@ -89,8 +89,8 @@ it('the sweep erases a deleted account on the second shard, and no other account
 
 async function fill(database: D1Database): Promise<void> {
   await database.batch([
-    database.prepare('create table if not exists filler (content blob)'),
-    database.prepare('insert into filler values (randomblob(1000000))'),
+    database.prepare('create table if not exists _filler (content blob)'),
+    database.prepare('insert into _filler values (randomblob(1000000))'),
   ]);
 }
 

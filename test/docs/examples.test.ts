@@ -74,10 +74,10 @@ async function makeScene() {
 
 /**
  * Operations that the scene has no target for, each tested in a file of its own: the paths of two are signed or
- * hashed (docs.test.ts, downloads.test.ts), and only a member has sessions to end and decisions to sign
- * (sign-in.test.ts, signature.test.ts).
+ * hashed (docs.test.ts, downloads.test.ts), and only a member has sessions to end, decisions to sign and programs to pair
+ * (sign-in.test.ts, signature.test.ts, pair.test.ts).
  */
-const WITHOUT_TARGET = ['getReferenceFile', 'downloadFile', 'endSession', 'getStatement'];
+const WITHOUT_TARGET = ['getReferenceFile', 'downloadFile', 'endSession', 'getStatement', 'exchangePairingCode'];
 
 /** Every example request of the document; an operation without a body has one request. */
 const requests = document.operations.flatMap((operation) => {

@@ -8,13 +8,14 @@ import { TASKS } from '../../src/background/tasks';
 import { ACTIVITY_ACTIONS, MEMBER_ROLES } from '../../src/db/schema';
 import recoverProgram from '../../src/dev/recover.ts?raw';
 import api from '../../src/docs/guides/api.md?raw';
+import mcpGuide from '../../src/docs/guides/mcp.md?raw';
 import operations from '../../src/docs/guides/operations.md?raw';
 import people from '../../src/docs/guides/people.md?raw';
 import policyGuide from '../../src/docs/guides/policies.md?raw';
 import webhookGuide from '../../src/docs/guides/webhooks.md?raw';
 import { PROBLEMS } from '../../src/errors';
 import { FILE_LIFETIME, FILE_RECORD_LIFETIME, MAX_PROCESSING } from '../../src/files/file';
-import { SCOPES } from '../../src/http/context';
+import { type Principal, SCOPES } from '../../src/http/context';
 import { BODY_LIMITS, MAX_BODY_BYTES, MAX_FORM_PARAMETERS, MAX_QUERY_CHARACTERS } from '../../src/http/input';
 import { MAX_BYTES } from '../../src/http/problem';
 import { RATE_LIMITS } from '../../src/http/rate-limit';
@@ -22,6 +23,7 @@ import { ROLE_SCOPES } from '../../src/http/roles';
 import { MAX_LOG_LENGTH } from '../../src/ledger/append';
 import { RETENTION_DAYS } from '../../src/lib/plans';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/time';
+import { TOOLS } from '../../src/mcp/tools';
 import { DELIVERY_LIFETIME } from '../../src/outbox/feed';
 import { MAX_POLICIES } from '../../src/permissions/policies/policy';
 import { MAX_CONTENT_BYTES } from '../../src/permissions/preview';
@@ -100,6 +102,28 @@ it('the guide API lists every problem code with its status and meaning', () => {
 it('the guide API lists every reason for which a token cannot be used', () => {
   const reasons = tableOf(api, 'From request to use').map(([reason]) => reason);
   expect(reasons.toSorted()).toEqual(PROBLEMS.token_not_active.reasons.map((reason) => `\`${reason}\``).toSorted());
+});
+
+it('the guide MCP lists every tool with who may call it', () => {
+  const account = { number: 1, id: 'user_x', plan: 'pro', auditRetentionDays: null } as const;
+  const agent = { kind: 'agent', shard: '00', account, agent: { number: 1, id: 'agent_x' } } as const;
+  const user = (scope: (typeof SCOPES)[number]) =>
+    ({ kind: 'user', shard: '00', account, member: null, token: null, scopes: [scope], expiresAt: null }) as const;
+  const admits = (tool: (typeof TOOLS)[number], principal: Principal) => {
+    try {
+      return tool.admit(principal) === principal;
+    } catch {
+      return false;
+    }
+  };
+  const rows = TOOLS.map((tool) => {
+    const callers = [
+      ...(admits(tool, agent) ? ['agent key'] : []),
+      ...SCOPES.flatMap((scope) => (admits(tool, user(scope)) ? [`user token, \`${scope}\``] : [])),
+    ];
+    return [`\`${tool.name}\``, callers.join(', or ')];
+  });
+  expect(tableOf(mcpGuide, 'Tools').map((row) => row.slice(0, 2))).toEqual(rows);
 });
 
 it('the guide webhooks lists the delays between the attempts of a webhook', () => {

@@ -118,7 +118,7 @@ it('a report leaves no file if an agent is deleted at any point of the work', FA
   for (
     let call = 1, calls = await countCalls();
     call <= calls;
-    call += Math.max(1, Math.min(strideOf(3), calls - call))
+    call += Math.max(1, Math.min(strideOf(2), calls - call))
   ) {
     const scene = await makeScene();
     const { world, account, outage, id } = scene;

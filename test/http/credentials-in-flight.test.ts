@@ -20,9 +20,14 @@ const AGENT_ROUTES = [
   'POST /v1/tokens/use',
   'POST /v1/tokens/revoke',
 ];
+/** Takes no credential. */
+const PAIRING = 'POST /v1/pairing';
 /** Every route that writes with a credential of an account. */
 const writing = new World().routes.filter(
-  (route) => /^(POST|PUT|PATCH|DELETE) \/v1\//.test(route) && !route.includes('/v1/admin') && !READING.includes(route),
+  (route) =>
+    /^(POST|PUT|PATCH|DELETE) \/v1\//.test(route) &&
+    !route.includes('/v1/admin') &&
+    ![...READING, PAIRING].includes(route),
 );
 /** Without the sessions, which only members have. */
 const userRoutes = writing.filter(

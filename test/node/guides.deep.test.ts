@@ -31,15 +31,22 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, maxRetries: 5, retryDelay: 200 });
 });
 
-/** Pastes every command of a guide into one shell, which stops at the first that fails. */
+/**
+ * Pastes every command of a guide into one shell, which stops at the first that fails. Without `--norc` bash may take the
+ * socket that is its input for a connection from afar, and read the settings of this machine.
+ */
 async function runGuide(name: string): Promise<string> {
   const guide = readFileSync(join(ROOT, `src/docs/guides/${name}.md`), 'utf8');
   const commands = [...guide.matchAll(/^( *)```sh\n([\s\S]*?)^ *```/gm)].map(([, , text = '']) => text);
   expect(commands.length).toBeGreaterThan(5);
-  const { stdout, stderr } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands.join('\n')], {
-    cwd: folder,
-    maxBuffer: 2 ** 24,
-  });
+  const { stdout, stderr } = await promisify(execFile)(
+    'bash',
+    ['--norc', '-euo', 'pipefail', '-c', commands.join('\n')],
+    {
+      cwd: folder,
+      maxBuffer: 2 ** 24,
+    },
+  );
   expect(stderr).toBe('');
   return stdout;
 }
@@ -86,4 +93,10 @@ it('every command of the guide people works, and shows what the guide says', { t
   const output = await runGuide('people');
   expect(output).not.toContain(PROBLEM);
   expectShownLines('people', output);
+});
+
+it('every command of the guide MCP works, and shows what the guide says', { timeout: 120_000 }, async () => {
+  const output = await runGuide('mcp');
+  expect(output).not.toContain(PROBLEM);
+  expectShownLines('mcp', output);
 });

@@ -116,7 +116,7 @@ describe('a sealed export', () => {
         expect(report.log).toBe(parts.head.checkpoint.origin);
         expect(report.checkpoint?.root_hash).toBe(parts.head.checkpoint.root_hash);
       }),
-      { numRuns: depth.runs(8, 40) },
+      { numRuns: depth.runs(5, 40) },
     );
   });
 
@@ -202,7 +202,7 @@ describe('a change of the file', () => {
           .join(''),
       ),
     );
-    for (let at = 0; at < file.length; at += depth.runs(25, 5)) {
+    for (let at = 0; at < file.length; at += depth.runs(55, 5)) {
       const bit = at % 8;
       const changed = Buffer.from(file);
       changed[at] = (changed[at] ?? 0) ^ (1 << bit);
@@ -218,7 +218,7 @@ describe('a change of the file', () => {
 
   const parquet = write(sealed(12).erase([3, 5]).export(EVERYTHING, 'parquet'));
   it('is detected for any single bit in Parquet', async () => {
-    for (let at = 0; at < parquet.file.length; at += depth.runs(485, 97)) {
+    for (let at = 0; at < parquet.file.length; at += depth.runs(970, 97)) {
       const changed = Buffer.from(parquet.file);
       changed[at] = (changed[at] ?? 0) ^ (1 << (at % 8));
       expect(firstFault(await verify(changed, parquet.proof)), `byte ${at}`).toBeDefined();
@@ -287,7 +287,7 @@ describe('the first fault', () => {
         parts.head.row_count = parts.rows.length;
         expect(firstFault(await verifyParts(parts))).toMatchObject(expected);
       }),
-      { numRuns: depth.runs(6, 30) },
+      { numRuns: depth.runs(4, 30) },
     );
 
   it('names an entry that was left out', () =>

@@ -324,7 +324,7 @@ describe('one changed value in an export', () => {
   ])('is found by the signatures alone, and its vote named: %s', async (_, select) => {
     let found = 0;
     for (const [at, path] of places) {
-      for (const changed of depth.cases(variantsOf(valueAt(entries[at]?.details, path)), 25)) {
+      for (const changed of depth.cases(variantsOf(valueAt(entries[at]?.details, path)), 60)) {
         const entry = withValue(entries[at] as Entry, path, changed);
         const { faults, unchecked } = await judge(select(entries.slice(0, 4).with(at, entry)));
         const label = `${path.join('.')} of ${at}: ${JSON.stringify(changed)}`;

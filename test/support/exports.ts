@@ -1,19 +1,20 @@
-import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:test';
 import { zstdDecompressSync } from 'node:zlib';
 import { parse } from 'csv-parse/browser/esm/sync';
 import { parquetReadObjects } from 'hyparquet';
 import type { JobSizes } from '../../src/files/job';
+import { BackgroundWork } from './background-work';
 import { type Json, ORIGIN, type TestAccount, type TestAgent, type World } from './world';
 
 export const ALWAYS = { start_date: '2020-01-01', end_date: '2030-01-01' };
 
 /** Downloads the bytes of a file from its signed URL. */
 export async function download(world: World, url: string, headers: Record<string, string> = {}, method = 'GET') {
-  const context = createExecutionContext();
+  const work = new BackgroundWork();
   const path = url.replace(world.env.PUBLIC_URL ?? '', '');
-  const response = await world.app.fetch(new Request(ORIGIN + path, { method, headers }), world.env, context);
+  const response = await world.app.fetch(new Request(ORIGIN + path, { method, headers }), world.env, work.context);
   const bytes = new Uint8Array(await response.arrayBuffer());
-  await waitOnExecutionContext(context);
+  await work.finish();
   return { status: response.status, headers: response.headers, bytes, text: new TextDecoder().decode(bytes) };
 }
 

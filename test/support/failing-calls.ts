@@ -3,7 +3,7 @@ import type { OutageMode } from './outage';
 
 const MINUTE = 60_000;
 /** A shallow run fails one of this many calls that a deep run fails. */
-const SHALLOW = 6;
+const SHALLOW = 10;
 
 /** The ways in which a call fails. */
 export const MODES: OutageMode[] = ['before', 'after', 'kill before', 'kill after'];

@@ -16,3 +16,11 @@ export function readText(html: string): string {
 export function readLinks(html: string): string[] {
   return [...html.matchAll(/<a\b[^>]*?\bhref="([^"]*)"/g)].map(([, address = '']) => address.replaceAll('&amp;', '&'));
 }
+
+/** The hidden fields of the form of a page that is sent to a path, but for those that every form has. */
+export function readHiddenFields(html: string, action: string): Record<string, string> {
+  const [, form = ''] = html.split(`<form method="post" action="${action}"`);
+  const fields = [...form.slice(0, form.indexOf('</form>')).matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)];
+  const { csrf: _, sender: __, ...others } = Object.fromEntries(fields.map(([, name, value]) => [name, value]));
+  return others;
+}

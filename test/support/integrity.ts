@@ -63,10 +63,9 @@ export async function checkIntegrity(database: D1Database): Promise<string[]> {
          or sum(tokens_used * iif(unit = 0, 1, -1)) <> 0 or sum(approval_time * iif(unit = 0, 1, -1)) <> 0`,
     ],
   ];
-  const faults: string[] = [];
-  for (const [fault, sql] of checks) {
-    const { results } = await database.prepare(sql).all<{ subject: string }>();
-    if (results.length > 0) faults.push(`${fault}: ${results.map(({ subject }) => subject).join(', ')}`);
-  }
-  return faults;
+  const results = await database.batch<{ subject: string }>(checks.map(([, sql]) => database.prepare(sql)));
+  return checks.flatMap(([fault], i) => {
+    const subjects = results[i]?.results.map(({ subject }) => subject) ?? [];
+    return subjects.length > 0 ? [`${fault}: ${subjects.join(', ')}`] : [];
+  });
 }

@@ -36,6 +36,7 @@ export function aim(route: string, scene: Scene) {
     'POST /v1/members': { email: 'new@example.com', role: 'approver' },
     'PUT /v1/members/:id': { name: 'Changed' },
     'PUT /v1/admin/users/:id/log/restoration': { shard: '00', restored_to: '2026-01-01T00:00:00Z' },
+    'POST /v1/pairing': { code: 'unknown', code_verifier: 'v'.repeat(43), redirect_uri: 'http://127.0.0.1:1/' },
     'POST /v1/agents': { name: 'Another' },
     'PUT /v1/agents/:id': { name: 'Changed' },
     'POST /v1/permissions': { action: 'file.read', resource: 'file:a' },

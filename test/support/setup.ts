@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach } from 'vitest';
+import { renewTables } from './renew-tables';
 import { DATABASES } from './shards';
 
 // Test files run in the same runtime, one after the other. Each starts with migrated, empty shards and an empty bucket.
@@ -19,17 +20,6 @@ beforeEach(({ onTestFailed }) => {
     for (const { write, line } of lines) write(...line);
   });
 });
-
-async function renewTables(database: D1Database): Promise<void> {
-  const { results } = await database
-    .prepare(`select name from sqlite_schema where type = 'table' and name not like 'sqlite%'
-      and name not like '\\_cf%' escape '\\'`)
-    .all<{ name: string }>();
-  const drops = results.map(({ name }) => `drop table "${name}"`);
-  const migrations = env.TEST_MIGRATIONS.flatMap(({ queries }) => queries);
-  // One batch: a round trip for each migration would add a tenth of a second to every file.
-  await database.batch([...drops, ...migrations].map((sql) => database.prepare(sql)));
-}
 
 async function emptyBucket(bucket: R2Bucket): Promise<void> {
   for (;;) {

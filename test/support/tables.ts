@@ -46,7 +46,16 @@ export async function saveTables(database: D1Database): Promise<() => Promise<vo
   };
 }
 
-async function listTables(database: D1Database): Promise<string[]> {
+/** The names of the tables. They are read once: tests add no tables but with an underscore. */
+const tablesOf = new WeakMap<D1Database, Promise<string[]>>();
+
+function listTables(database: D1Database): Promise<string[]> {
+  const names = tablesOf.get(database) ?? readNames(database);
+  tablesOf.set(database, names);
+  return names;
+}
+
+async function readNames(database: D1Database): Promise<string[]> {
   const { results } = await database
     .prepare(`select name from sqlite_schema where type = 'table' and name not like '\\_%' escape '\\'
       and name not like 'sqlite%' and name <> 'd1_migrations' order by name`)

@@ -1,10 +1,11 @@
-import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:test';
 import { createApp } from '../../src/app';
 import { runCron, SCHEDULES } from '../../src/background/run-cron';
 import { describeApi } from '../../src/docs/document';
 import type { Env, JobMessage, Runtime, WebhookMessage } from '../../src/env';
 import type { JobSizes } from '../../src/files/job';
 import { ApiDocument } from './api-document';
+import { BackgroundWork } from './background-work';
 import { Conformance } from './conformance';
 import { Internet } from './internet';
 import { deliver, deliverMessage, TestQueue } from './queue';
@@ -32,6 +33,9 @@ export interface Call {
   raw?: BodyInit;
   headers?: Record<string, string>;
 }
+
+/** The paths of the console's pages and of the MCP server, which the OpenAPI document does not describe. */
+const IS_NO_API = /^\/(console|mcp)/;
 
 /** Shared by all worlds of a file. */
 let conformance: Conformance | undefined;
@@ -73,9 +77,9 @@ export class World {
     this.env = { ASSETS, DB, FILES, ...queues, ...settings, ...overrides };
   }
 
-  /** Every route of the API, from the router's own list: "GET /v1/agents". The console's pages are no API. */
+  /** Every route of the HTTP API, from the router's own list: "GET /v1/agents". */
   get routes(): string[] {
-    const routes = this.app.routes.filter(({ method, path }) => method !== 'ALL' && !path.startsWith('/console'));
+    const routes = this.app.routes.filter(({ method, path }) => method !== 'ALL' && !IS_NO_API.test(path));
     return [...new Set(routes.map(({ method, path }) => `${method} ${path}`))];
   }
 
@@ -89,7 +93,7 @@ export class World {
    * @throws Error if the OpenAPI document does not describe the answer, or the request that was accepted
    */
   async call(method: string, path: string, { token, body, raw, headers }: Call = {}): Promise<Answer> {
-    const context = createExecutionContext();
+    const work = new BackgroundWork();
     const request = new Request(ORIGIN + path, {
       method,
       headers: {
@@ -99,9 +103,9 @@ export class World {
       },
       body: raw ?? (body === undefined ? null : JSON.stringify(body)),
     });
-    const response = await this.app.fetch(request, this.env, context);
+    const response = await this.app.fetch(request, this.env, work.context);
     const text = await response.text();
-    await waitOnExecutionContext(context);
+    await work.finish();
     const answer = {
       status: response.status,
       headers: response.headers,
@@ -109,8 +113,7 @@ export class World {
       body: response.headers.get('Content-Type')?.includes('json') ? JSON.parse(text) : undefined,
       cost: readCost(response.headers),
     };
-    // The pages of the console are no API.
-    if (path.startsWith('/console')) return answer;
+    if (IS_NO_API.test(path)) return answer;
     conformance ??= new Conformance(new ApiDocument(describeApi(this.app.routes, ORIGIN)));
     const faults = conformance.findFaults({ method, url: new URL(request.url), body }, answer);
     if (faults.length > 0) throw new Error([`${method} ${path} answered ${answer.status}:`, ...faults].join('\n  '));

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, it, vi } from 'vitest';
+import { depth } from '../support/depth';
 import { answers } from '../support/internet';
 import { deliverMessage } from '../support/queue';
 import { listDeliveries, makeProvenWebhook, makeWebhook, type TestWebhook } from '../support/webhooks';
@@ -41,12 +42,12 @@ async function recover(world: World, webhooks: TestWebhook[]): Promise<number> {
 }
 
 it.each([
-  ['that have answered before', makeProvenWebhook],
-  ['that have never answered', makeWebhook],
-])(
+  ['that have answered before', makeProvenWebhook, depth.runs(5, EACH)],
+  ['that have never answered', makeWebhook, EACH],
+] as const)(
   'deliveries to webhooks %s that a killed worker had claimed are sent within 30 s of the next sweep',
-  async (_, make) => {
-    const { world, agents, webhooks } = await makeScene(make, ACCOUNTS, EACH);
+  async (_, make, each) => {
+    const { world, agents, webhooks } = await makeScene(make, ACCOUNTS, each);
     for (const { host } of webhooks) world.internet.on(host, () => new Promise(() => undefined));
     for (const agent of agents) await agent.request();
     for (;;) {
@@ -54,7 +55,7 @@ it.each([
       if (messages.length === 0) break;
       for (const message of messages) await deliverMessage(message, world.env, world.runtime, () => undefined);
     }
-    await vi.waitFor(() => expect(world.internet.received).toHaveLength(ACCOUNTS * EACH));
+    await vi.waitFor(() => expect(world.internet.received).toHaveLength(ACCOUNTS * each));
     kill(world);
     world.advance(SECOND);
     expect(await recover(world, webhooks)).toBeLessThan(30);

@@ -10,7 +10,7 @@ import { type Call, type Json, type TestAccount, World } from '../support/world'
 /** Statuses that no response may have. (Each `World` validates its responses against the OpenAPI document.) */
 const FORBIDDEN_STATUSES = [500, 503];
 
-const REQUESTS = depth.runs(2_000, 10_000);
+const REQUESTS = depth.runs(1_200, 10_000);
 
 /** Milliseconds by which the fastest run of a request may be slower than the fastest accepted request. */
 const MAX_EXTRA_MS = 100;

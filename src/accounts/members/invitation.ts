@@ -20,7 +20,8 @@ export const Invitation = lazy(() =>
   z
     .object({
       url: z.string().meta({
-        description: 'The page at which the invited person joins. It works once. Whoever has it becomes the member.',
+        description:
+          'The page at which the invited person joins. It works once. The person who opens it becomes the member.',
       }),
       expires_at: timeField,
     })

@@ -154,9 +154,7 @@ function modelReport(log: Json[], { start, end }: Json): Json {
   };
 }
 
-it('the figures of a report equal a count of the log entry by entry, for large and small slices', {
-  timeout: 60_000,
-}, async () => {
+it('the figures of a report equal a count of the log entry by entry, for large and small slices', async () => {
   const { account, world } = await makeAccount();
   await makePolicy(account, {});
   await makePolicy(account, { effect: 'deny', actions: ['never.*'], priority: 3 });
