@@ -33,6 +33,9 @@ const BUNDLED = [
 /** How thorough a run is, by its `--mode`: see test/support/depth.ts. */
 const DEPTHS: Record<string, Depth> = { test: 'shallow', deep: 'deep', faults: 'exhaustive' };
 
+/** In milliseconds: generous, so that a busy machine fails no test. */
+const LIMITS = { testTimeout: 300_000, hookTimeout: 300_000 };
+
 export default defineConfig(({ mode }) => {
   const depth = DEPTHS[mode];
   if (!depth) throw new Error(`There is no mode ${mode}: use ${Object.keys(DEPTHS).join(', ')}.`);
@@ -58,9 +61,7 @@ export default defineConfig(({ mode }) => {
             // To start a runtime and load all modules takes seconds: the files share one for each core. The setup
             // empties it.
             isolate: false,
-            // Generous, so that a busy machine fails no test.
-            testTimeout: 120_000,
-            hookTimeout: 60_000,
+            ...LIMITS,
             deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
           },
         },
@@ -71,8 +72,7 @@ export default defineConfig(({ mode }) => {
             include: ['test/node/*.test.ts'],
             exclude,
             provide: { depth },
-            testTimeout: 120_000,
-            hookTimeout: 120_000,
+            ...LIMITS,
           },
         },
       ],

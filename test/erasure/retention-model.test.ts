@@ -207,4 +207,4 @@ it('retention and the erasure of agents agree with a model after any sequence of
     }),
     { numRuns: depth.runs(4, 20) },
   );
-}, 300_000);
+});

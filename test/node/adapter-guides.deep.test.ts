@@ -24,7 +24,7 @@ beforeAll(async () => {
   service = await startService(folder);
   tenant = await createTenant(service.origin, 'team', 1);
   user = new Client(service.origin, tenant.token);
-}, 300_000);
+});
 
 afterAll(async () => {
   await service?.stop();

@@ -21,7 +21,7 @@ describe.skipIf(!CHROMIUM)('countersign login with the console in Chromium', () 
     await page.goto(await local.inviteOwner());
     await page.click('text=Make a passkey and join');
     await page.waitForURL('**/console');
-  }, 150_000);
+  });
 
   afterAll(async () => {
     await local?.stop();

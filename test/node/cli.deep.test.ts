@@ -53,7 +53,7 @@ beforeAll(async () => {
     response.end(tamper(path, await answer.text()));
   });
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-}, 300_000);
+});
 
 afterAll(async () => {
   proxy?.close();
@@ -313,7 +313,7 @@ describe('the audit log', () => {
   });
 });
 
-it('every command of the guide CLI that needs no person works', { timeout: 120_000 }, async () => {
+it('every command of the guide CLI that needs no person works', async () => {
   const guide = readFileSync(join(ROOT, 'src/docs/guides/cli.md'), 'utf8');
   // Blocks of `bash` need a person, a service on the internet or more time.
   const commands = [...guide.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, text]) => text);

@@ -79,7 +79,7 @@ beforeAll(async () => {
   tenant = await createTenant(service.origin, 'team', 1);
   const policy = { name: 'Greetings', effect: 'approve', actions: ['greeting.*'], resources: ['person:*'] };
   await new Client(service.origin, tenant.token).expect(201, 'POST', '/v1/policies', policy);
-}, 300_000);
+});
 
 afterAll(async () => {
   await service?.stop();

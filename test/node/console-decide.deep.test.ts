@@ -47,7 +47,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     token = await makeUserToken(page, local.origin);
     cookies = await context.cookies();
     agentKey = (await call('POST', '/v1/agents', { name: 'Mail assistant' })).api_key;
-  }, 150_000);
+  });
 
   afterAll(() => local.stop());
 
@@ -220,7 +220,8 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
 
   const HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>\u202Eevil';
 
-  it('has no fault of accessibility and no sideways scrolling, whatever the texts, the width and the colours', async () => {
+  /** Makes every kind of thing with texts that attack a page, and returns the paths of the pages that show them. */
+  async function makeHostilePages(): Promise<string[]> {
     const states = [
       await ask({
         preview: { title: 'Send invoice 118', fields: [{ label: 'Amount', value: '240 EUR', kind: 'money' }] },
@@ -255,7 +256,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
       ...{ state: 'x', code_challenge: 'x'.repeat(43), code_challenge_method: 'S256', name: HOSTILE },
     })}`;
     const sections = ['agents', 'policies', 'exports', 'reports', 'webhooks', 'members'];
-    const paths = [
+    return [
       ...lists,
       ...cards,
       ...sections.flatMap((section) => [`/console/${section}`, `/console/${section}/new`]),
@@ -270,12 +271,21 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
         pair,
       ],
     ];
-    for (const [width, colorScheme] of [
+  }
+
+  describe('whatever the texts', () => {
+    let paths: string[];
+
+    beforeAll(async () => {
+      paths = await makeHostilePages();
+    });
+
+    it.each([
       [320, 'light'],
       [375, 'dark'],
       [768, 'light'],
       [1280, 'dark'],
-    ] as const) {
+    ] as const)('no page has a fault of accessibility or scrolls sideways at %i px, %s', async (width, colorScheme) => {
       const { context, page, faults } = await open({ viewport: { width, height: 800 }, colorScheme, bypassCSP: true });
       const dialogs: string[] = [];
       page.on('dialog', (dialog) => dialogs.push(dialog.message()));
@@ -292,7 +302,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
       expect(dialogs).toEqual([]);
       expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]);
       await context.close();
-    }
+    });
   });
 
   it('scrolls nothing sideways with text of 200 %', async () => {

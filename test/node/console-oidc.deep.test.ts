@@ -24,7 +24,7 @@ describe.skipIf(!CHROMIUM)('the console in Chromium, with a real identity provid
       OIDC_CLIENT_ID: client.id,
       OIDC_CLIENT_SECRET: client.secret,
     });
-  }, 150_000);
+  });
 
   afterAll(async () => {
     await local.stop();

@@ -37,7 +37,7 @@ describe.skipIf(!CHROMIUM)('pairing in Chromium', () => {
     await page.goto(await local.inviteOwner());
     await page.click('text=Make a passkey and join');
     await page.waitForURL('**/console');
-  }, 150_000);
+  });
 
   afterAll(async () => {
     for (const { server } of programs) {

@@ -126,7 +126,7 @@ describe.skipIf(!CHROMIUM)('the work of each role in Chromium', () => {
     agentKey = (await call('POST', '/v1/agents', { name: 'Mail assistant' })).api_key;
     receiver = createServer((_, response) => response.end());
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  }, 150_000);
+  });
 
   afterAll(async () => {
     receiver?.close();

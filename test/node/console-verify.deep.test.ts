@@ -58,7 +58,7 @@ describe.skipIf(!CHROMIUM)('the audit explorer in Chromium', () => {
     await page.click('text=Approve with passkey');
     await page.locator('h2:has-text("Approved")').waitFor();
     [entry] = (await call('GET', '/v1/audit?event_type=approve', token)).data;
-  }, 180_000);
+  });
 
   afterAll(() => local.stop());
 

@@ -10,7 +10,7 @@ describe.skipIf(!CHROMIUM)('the console in Chromium', () => {
   beforeAll(async () => {
     local = await startConsole();
     ({ browser, origin } = local);
-  }, 150_000);
+  });
 
   afterAll(() => local.stop());
 

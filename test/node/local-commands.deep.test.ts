@@ -38,7 +38,7 @@ describe('while another process locks the local database', () => {
       ({ queryDatabase }) => ask(queryDatabase, `insert into moved_accounts values (x'01', '00') returning 1 as n`),
     ],
     ['a migration', ({ applyMigrations }) => applyMigrations({ config: 'wrangler.toml' }, 'DB', signal)],
-  ])('%s waits until the lock is released', { timeout: 60_000 }, async (_, run) => {
+  ])('%s waits until the lock is released', async (_, run) => {
     const database = new DatabaseSync(databaseFile(join(folder, '.wrangler/state')));
     database.exec('begin immediate');
     const unlocked = new Promise<void>((resolve) =>

@@ -43,7 +43,7 @@ it('has as many shards as SHARDS says, and never fewer than wrangler.toml', asyn
   for (const wrong of ['0', '11', 'two', '']) expect(await prepare(wrong)).toMatch(/SHARDS in .dev.vars is a number/);
 });
 
-it('refuses to drop a shard that a credential refers to', { timeout: 180_000 }, async () => {
+it('refuses to drop a shard that a credential refers to', async () => {
   expect(await prepare('3')).toBe('wrangler.local.toml DB,DB_01,DB_02');
   expect(await prepare('2')).toBe('wrangler.toml DB,DB_01');
   expect(existsSync(local)).toBe(false);

@@ -89,7 +89,7 @@ beforeAll(async () => {
   const variables = join(folder, 'variables.env');
   writeFileSync(variables, readFileSync(variables, 'utf8').replace(/^PUBLIC_URL=.*$/m, `PUBLIC_URL="${origin}"`));
   service = await startService(folder);
-}, 120_000);
+});
 
 afterAll(async () => {
   gateway.closeAllConnections();
@@ -98,7 +98,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, maxRetries: 5, retryDelay: 200 });
 });
 
-it('the official conformance program finds no fault', { timeout: 300_000 }, async () => {
+it('the official conformance program finds no fault', async () => {
   const tenant = await createTenant(service.origin, 'pro', 1);
   token = tenant.agents[0]?.key ?? '';
   const expected = join(folder, 'expected-failures.json');
@@ -111,29 +111,25 @@ it('the official conformance program finds no fault', { timeout: 300_000 }, asyn
   expect(passed).toEqual(APPLICABLE);
 });
 
-it.each(REVISIONS)(
-  'an agent with the official client asks, waits and acts: %s',
-  { timeout: 60_000 },
-  async (revision) => {
-    const tenant = await createTenant(service.origin, 'pro', 1);
-    token = tenant.agents[0]?.key ?? '';
-    const mode = revision === REVISIONS[0] ? { pin: revision } : ('legacy' as const);
-    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${origin}/mcp`)));
-    expect((await client.listTools()).tools).toHaveLength(5);
-    const call = async (name: string, fields: object) => {
-      const { isError, content, structuredContent } = await client.callTool({ name, arguments: { ...fields } });
-      expect([isError ?? false, content]).toEqual([false, expect.anything()]);
-      // biome-ignore lint/suspicious/noExplicitAny: the test asserts what it looks into
-      return structuredContent as any;
-    };
-    const input = { to: 'ada@example.com' };
-    const { permission } = await call('request_permission', { action: 'email.send', resource: 'mailbox:a', input });
-    const waiting = call('wait_for_decision', { permission_id: permission.id, seconds: 20 });
-    const people = new Api(service.origin, tenant.token);
-    await people.expect(200, 'POST', `/v1/permissions/${permission.id}/approve`, {});
-    expect((await waiting).permission.status).toBe('approved');
-    expect(await call('use_token', { permission_id: permission.id, input })).toMatchObject({ active: true, uses: 1 });
-    await client.close();
-  },
-);
+it.each(REVISIONS)('an agent with the official client asks, waits and acts: %s', async (revision) => {
+  const tenant = await createTenant(service.origin, 'pro', 1);
+  token = tenant.agents[0]?.key ?? '';
+  const mode = revision === REVISIONS[0] ? { pin: revision } : ('legacy' as const);
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${origin}/mcp`)));
+  expect((await client.listTools()).tools).toHaveLength(5);
+  const call = async (name: string, fields: object) => {
+    const { isError, content, structuredContent } = await client.callTool({ name, arguments: { ...fields } });
+    expect([isError ?? false, content]).toEqual([false, expect.anything()]);
+    // biome-ignore lint/suspicious/noExplicitAny: the test asserts what it looks into
+    return structuredContent as any;
+  };
+  const input = { to: 'ada@example.com' };
+  const { permission } = await call('request_permission', { action: 'email.send', resource: 'mailbox:a', input });
+  const waiting = call('wait_for_decision', { permission_id: permission.id, seconds: 20 });
+  const people = new Api(service.origin, tenant.token);
+  await people.expect(200, 'POST', `/v1/permissions/${permission.id}/approve`, {});
+  expect((await waiting).permission.status).toBe('approved');
+  expect(await call('use_token', { permission_id: permission.id, input })).toMatchObject({ active: true, uses: 1 });
+  await client.close();
+});

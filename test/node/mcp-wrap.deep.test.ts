@@ -28,7 +28,7 @@ beforeAll(async () => {
   service = await startService(state);
   tenant = await createTenant(service.origin, 'pro', 1);
   person = new HttpClient(service.origin, tenant.token);
-}, 300_000);
+});
 
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.close();

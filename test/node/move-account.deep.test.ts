@@ -107,9 +107,7 @@ async function moveAccount(words: string[], variables: NodeJS.ProcessEnv) {
   return { said, complained, code };
 }
 
-it('orders a move in the database of the shard that has the account, and waits until the account has moved', {
-  timeout: 180_000,
-}, async () => {
+it('orders a move in the database of the shard that has the account, and waits until the account has moved', async () => {
   const { said, complained, code } = await moveAccount([user, '01', '--remote'], SIGNED_IN);
   expect({ complained, code }).toEqual({ complained: '', code: 0 });
   expect(said).toBe(`The next sweeps move ${user} …\n${user} is on shard 01.\n`);

@@ -303,7 +303,7 @@ describe('a service whose database is restored to an earlier time while R2 keeps
     cpSync(bookmark, databases, { recursive: true });
     await service.start();
     await service.triggerCrons();
-  }, 240_000);
+  });
 
   afterAll(async () => {
     await service.stop();
@@ -529,7 +529,7 @@ describe('a service whose database is restored to an earlier time while R2 keeps
     }
   });
 
-  it('restarts the trees after the bucket is lost', { timeout: 180_000 }, async () => {
+  it('restarts the trees after the bucket is lost', async () => {
     const heads = { signed: await headOf(signed), shown: await headOf(shown) };
     const { download_url: lost } = await finishExport(await startExport(signed));
     const before = refusals().length;

@@ -138,7 +138,7 @@ beforeAll(async () => {
   const keys = await (await fetch(`${service.origin}/.well-known/jwks.json`)).text();
   writeFileSync(join(folder, 'jwks.json'), keys);
   for (const format of ['json', 'parquet', 'csv']) await exportLog(`export.${format}`, format);
-}, 300_000);
+});
 
 afterAll(async () => {
   await service.stop();

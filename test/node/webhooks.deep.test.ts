@@ -235,7 +235,7 @@ it('all of a thousand deliveries arrive within 30 s of the next sweep after the 
     expect(new Set(messages.map(({ body }) => body)).size).toBe(1);
     expect(new Set(messages.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   }
-}, 240_000);
+});
 
 interface Delivery {
   status: string;

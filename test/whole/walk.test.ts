@@ -17,7 +17,7 @@ it('the service behaves like its model for any sequence of steps', async () => {
     }),
     { numRuns: depth.runs(5, 40) },
   );
-}, 120_000);
+});
 
 it('the pages of the log equal those of a filter in memory, for random filters, orders and page sizes', async () => {
   const query = fc.record({
@@ -70,7 +70,7 @@ it('the pages of the log equal those of a filter in memory, for random filters, 
     }),
     { numRuns: depth.runs(3, 20) },
   );
-}, 120_000);
+});
 
 /** The sequence numbers of all pages, read by following the cursor. */
 async function readPages(
