@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { TrieRouter } from 'hono/router/trie-router';
 import { accountRoutes } from './accounts/routes';
 import { agentRoutes } from './agents/routes';
 import { auditRoutes } from './audit/routes';
@@ -17,7 +18,8 @@ import { webhookRoutes } from './webhooks/routes';
 
 /** Creates the whole HTTP service. */
 export function createApp(runtime: Runtime) {
-  const app = new Hono<AppEnv>();
+  // Hono's default tries another router first, which cannot tell some of our paths apart.
+  const app = new Hono<AppEnv>({ router: new TrieRouter() });
   app.use(prepareRequest(runtime));
   app.use(refuseOtherMethods(app));
   app.route('/', health);

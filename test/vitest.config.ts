@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers';
 import { configDefaults, defineConfig } from 'vitest/config';
@@ -33,8 +33,13 @@ const BUNDLED = [
 /** How thorough a run is, by its `--mode`: see test/support/depth.ts. */
 const DEPTHS: Record<string, Depth> = { test: 'shallow', deep: 'deep', faults: 'exhaustive' };
 
+const MEMORY_DISK = '/dev/shm';
+
 /** In milliseconds: generous, so that a busy machine fails no test. */
 const LIMITS = { testTimeout: 300_000, hookTimeout: 300_000 };
+
+// Where memory serves as a disk, the databases of the tests are there: they wait for no disk, which saves a fifth of the time.
+if (!process.env.TMPDIR && freeBytes(MEMORY_DISK) > 4 * 1024 ** 3) process.env.TMPDIR = MEMORY_DISK;
 
 export default defineConfig(({ mode }) => {
   const depth = DEPTHS[mode];
@@ -79,6 +84,16 @@ export default defineConfig(({ mode }) => {
     },
   };
 });
+
+/** None where there is no such folder. */
+function freeBytes(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return 0;
+  }
+}
 
 function workerd() {
   // Wrangler does so by itself; the plugin looks for the files without making them.

@@ -49,8 +49,6 @@ import { editWebhook, showWebhookForm, webhookInForm } from './webhooks/edit';
 import { showWebhook } from './webhooks/webhook';
 import { showWebhooks } from './webhooks/webhooks';
 
-export { answerConsoleError };
-
 const ASSET_HEADERS = { 'Cache-Control': 'no-cache' };
 
 // Who changes something also reads it: a change that is refused is answered with the page that shows it.

@@ -2,7 +2,6 @@ import { env } from 'cloudflare:test';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonSchema } from '../support/arbitrary';
 import { BackgroundWork } from '../support/background-work';
-import { depth } from '../support/depth';
 import { fill, heavyBodies, MEBIBYTE } from '../support/heavy';
 import { makeWebhook } from '../support/webhooks';
 import { type Json, ORIGIN, type TestAccount, World } from '../support/world';
@@ -11,8 +10,6 @@ import { type Json, ORIGIN, type TestAccount, World } from '../support/world';
 const MAX_EXTRA = 100;
 /** Only the fastest of these runs counts: the others waited for something else on this machine. */
 const RUNS = 6;
-/** How often the body is sent that the others are compared with. */
-const BASE_RUNS = depth.runs(2, RUNS);
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 
@@ -71,15 +68,9 @@ async function send({ method, path, security }: (typeof operations)[number], raw
 }
 
 /** The fastest answer to a body in `runs` runs, or the first that took no longer than `enough` milliseconds. */
-async function sendFastest(
-  target: (typeof operations)[number],
-  raw: string,
-  enough = 0,
-  type = JSON_TYPE,
-  runs = RUNS,
-) {
+async function sendFastest(target: (typeof operations)[number], raw: string, enough = 0, type = JSON_TYPE) {
   let fastest = await send(target, raw, type);
-  for (let run = 1; run < runs && fastest.taken > enough; run++) {
+  for (let run = 1; run < RUNS && fastest.taken > enough; run++) {
     const next = await send(target, raw, type);
     if (next.taken < fastest.taken) fastest = next;
   }
@@ -91,7 +82,7 @@ describe.each(operations)('$name', (target) => {
     const schema = target.schema.$ref ? resolve(target.schema.$ref) : target.schema;
     const valid: object = schema.examples[0];
     const largest = fill(' ', JSON.stringify(valid));
-    const base = await sendFastest(target, largest, 0, JSON_TYPE, BASE_RUNS);
+    const base = await sendFastest(target, largest);
     // The body is valid, but may name something that is unknown or over, or exceed a quota. An unknown code of a pairing,
     // which needs no credential, is refused as invalid.
     const accepted = target.security.length > 0 ? [200, 201, 202, 404, 409, 429] : [400];
@@ -117,7 +108,7 @@ it.each(operations.filter(({ mayBeForm }) => mayBeForm))(
     const numbered = Array.from({ length: 100_000 }, (_, i) => `n${i}`).join('&');
     const parts = ['a=1&', '&', '=&', 'token=x&', '%', '%00', '%41', '%ff', '+', 'token=', '='];
     const forms = [numbered, ...parts.flatMap((part) => [fill(part), fill(part, 'token='), fill(part, 'x')])];
-    for (const raw of depth.cases(forms, 2)) {
+    for (const raw of forms) {
       const { taken, status, size } = await sendFastest(target, raw, base + MAX_EXTRA, FORM_TYPE);
       const most = base + MAX_EXTRA;
       expect([raw.slice(0, 20), taken <= most ? 'soon' : `${taken} ms, not ${most}`]).toEqual([
