@@ -43,6 +43,7 @@ async function play(): Promise<void> {
   await showStatistics(user, actors);
   console.log(`\nThe demo took ${((Date.now() - begun) / 1_000).toFixed(1)} seconds.`);
   console.log(`See it all in the console: ${origin}/console`);
+  console.log('Decide in the terminal, with the settings that npm start prints: npm run countersign -- inbox');
 }
 
 /** @throws UserError if the service does not run, or does not know the demo account */

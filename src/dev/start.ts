@@ -80,14 +80,12 @@ Countersign runs on ${origin}
 
 ${isInvitation ? JOINING : SIGNING_IN}
 
-Create a first agent:
+Create a first agent, in a second terminal:
 
-  curl -X POST ${origin}/v1/agents \\
-    -H 'Authorization: Bearer ${token}' \\
-    -H 'Content-Type: application/json' \\
-    -d '{"name": "My first agent"}'
+  export COUNTERSIGN_URL=${origin} COUNTERSIGN_API_KEY=${token}
+  npm run countersign -- agents create "My first agent"
 
-To see a demo, run in a second terminal:  npm run demo
+To see a demo, run there:  npm run demo
 Stop with Ctrl-C. Data stays in .wrangler/state, secrets in .dev.vars.
 `);
 }

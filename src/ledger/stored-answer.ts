@@ -41,7 +41,7 @@ export interface AnswerStore {
 /** The idempotency key has an answer already, which a concurrent request stored. Nothing was written. */
 export class AnsweredBefore extends Error {}
 
-export type StoredAnswer = Pick<typeof storedAnswers.$inferSelect, 'request' | 'answer' | 'settled'>;
+export type StoredAnswer = Pick<typeof storedAnswers.$inferSelect, 'request' | 'answer' | 'settled' | 'createdAt'>;
 
 /** Selects the answer to a key, unless it is too old, or the agent or account that it is about is deleted. */
 export function findStoredAnswer(reader: Reader, key: AnswerKey, now: number) {
@@ -50,6 +50,7 @@ export function findStoredAnswer(reader: Reader, key: AnswerKey, now: number) {
       request: aliased(storedAnswers.request, 'stored_request'),
       answer: aliased(storedAnswers.answer, 'stored_answer'),
       settled: storedAnswers.settled,
+      createdAt: aliased(storedAnswers.createdAt, 'stored_at'),
     })
     .from(storedAnswers)
     .where(and(isKey(key), isHonoured(key, now)));

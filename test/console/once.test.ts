@@ -115,6 +115,21 @@ it('shows the key no more once the agent is deleted or the person may no longer 
   expect(seen(await developer.browser.submit(path, fields))[1]).not.toBe(key);
 });
 
+it('shows the key for five minutes', async () => {
+  const world = new World();
+  const { browser } = await makeMember(await world.account(), 'owner');
+  const path = '/console/agents';
+  const fields = { ...(await open(browser, '/console/agents/new', path)), name: 'Later' };
+  const first = seen(await browser.submit(path, fields));
+  world.advance(5 * 60_000);
+  expect(seen(await browser.submit(path, fields))).toEqual(first);
+  world.advance(1_000);
+  const late = await browser.submit(path, fields);
+  expect(late.status).toBe(409);
+  expect(late.text).toContain('This form was sent before.');
+  expect(late.text).not.toContain(first[1]);
+});
+
 it('approves the request once with the rule that is made of it', async () => {
   const agent = await account.agent();
   const { id } = await agent.request({ action: 'mail.send', resource: 'mail:support', scope: { max: 5 } });

@@ -1,8 +1,13 @@
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
+import { Problem } from '../../errors';
 import type { RequestContext, UserPrincipal } from '../../http/context';
 import { type Answer, type AnswerStore, type StoredAnswer, storeAnswer } from '../../ledger/stored-answer';
 import { concatBytes, sha256 } from '../../lib/bytes';
+import { MINUTE } from '../../lib/time';
 import { idBytes } from '../../lib/typeid';
+
+/** How long a form that is sent again shows what it made, and so a secret that is shown only once, in milliseconds. */
+const SHOWN_AGAIN = 5 * MINUTE;
 
 /** The hidden field with a random text that tells a form from others with the same content. */
 export const ONCE_FIELD = 'once';
@@ -45,8 +50,14 @@ export class FormAnswers implements AnswerStore {
     return storeAnswer(build, key, row, settled);
   }
 
-  /** What the form made when it was sent first. */
-  async read<T>({ answer, settled }: StoredAnswer): Promise<T> {
+  /**
+   * What the form made when it was sent first.
+   * @throws Problem `conflict` if that was more than 5 minutes ago
+   */
+  async read<T>({ answer, settled, createdAt }: StoredAnswer): Promise<T> {
+    if (createdAt < this.c.var.runtime.now() - SHOWN_AGAIN) {
+      throw new Problem('conflict', 'This form was sent before. To make another one, open the page again.');
+    }
     const text = await this.c.var.config.keyring.decrypt('stored-answer', this.name, answer);
     if (text === null) throw new Error('a stored answer cannot be decrypted: its root secret is no longer configured');
     return { ...JSON.parse(text), ...settled };
