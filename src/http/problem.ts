@@ -39,8 +39,8 @@ export function problemResponse(problem: Problem, c: HonoContext<AppEnv>): Respo
   });
 }
 
-/** The first errors that fit into a document. */
-function fitErrors(errors: FieldError[], document: object): FieldError[] {
+/** The first errors that fit into a document of at most {@link MAX_BYTES}, with their long texts shortened. */
+export function fitErrors(errors: FieldError[], document: object): FieldError[] {
   const fitting: FieldError[] = [];
   let size = jsonSize({ ...document, errors: [] });
   for (const { path, message } of errors) {

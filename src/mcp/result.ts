@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { PROBLEMS, type Problem } from '../errors';
+import { fitErrors } from '../http/problem';
 import type { JsonObject } from '../lib/json';
 import { showJson, showLine, writeLine } from './shown-json';
 
@@ -42,13 +43,15 @@ export function dataResult({ nextStep, data }: ToolAnswer): CallToolResult {
   };
 }
 
-/** Makes the result of a tool that refused or failed. */
+/** Makes the result of a tool that refused or failed. As in a problem document, errors that do not fit are omitted. */
 export function problemResult({ code, detail, options }: Problem, requestId: string): CallToolResult {
   const { errors = [], members = {}, headers = {} } = options;
   const retryAfter = headers['Retry-After'];
   const lines = [
     `${PROBLEMS[code].title} (${code}). ${detail}`,
-    ...errors.map(({ path, message }) => `- ${path.replace(/^(body|query)\.?/, '') || 'arguments'}: ${message}`),
+    ...fitErrors(errors, { detail }).map(
+      ({ path, message }) => `- ${path.replace(/^(body|query)\.?/, '') || 'arguments'}: ${message}`,
+    ),
     ...Object.entries(members).map(([name, value]) => `${name}: ${value}`),
     ...(retryAfter === undefined ? [] : [`Call it again after ${retryAfter} seconds.`]),
     `Request id: ${requestId}`,

@@ -126,6 +126,14 @@ describe('request_permission', () => {
     ]);
     expect(await account.log()).toEqual([]);
   });
+
+  it('names as many invalid arguments as fit into 8 KiB', async () => {
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`unknown_${i}`, i]));
+    const { client } = await makeClient();
+    const text = await client.refused('request_permission', many);
+    expect(text).toContain('- unknown_0: ');
+    expect(text.length).toBeLessThan(8 * 1024);
+  });
 });
 
 describe('wait_for_decision', () => {
