@@ -50,8 +50,8 @@ describe('the decision card', () => {
       ...['Sends it as PDF', 'Amount 240 EUR', 'Letter', 'Dear Ada', '"to": "ada@example.com"'],
       ...['max_amount 250', 'recipients ada@example.com, grace@example.com, bob@example.com', 'nested › rows 10'],
       ...[
-        'Valid after the approval for 15 min',
-        'Uses 1',
+        'Time to act, from the approval 15 min',
+        'Times it may act 1',
         'Mails are reviewed',
         'mail:before',
         'denied',
@@ -106,8 +106,8 @@ describe('the decision card', () => {
   it.each([
     [{ scope: { max: 1 } }, 'If you approve, the agent may do it once, within 15 min.'],
     [{ max_uses: 3, token_ttl: 3_600 }, 'the agent may do it 3 times, within 1 h.'],
-    [{ scope: {} }, 'The agent names no limits of its own'],
-    [{ input_digest: `sha-256:${'A'.repeat(43)}` }, 'Whoever approves does so unseen'],
+    [{ scope: {} }, 'The agent names no limits'],
+    [{ input_digest: `sha-256:${'A'.repeat(43)}` }, 'nobody has seen them'],
   ])('says what an approval of %j does', async (request, part) => {
     const { browser, path } = await open('approver', request);
     expect(readText((await browser.get(path)).text)).toContain(part);

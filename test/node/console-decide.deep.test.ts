@@ -121,7 +121,7 @@ describe.skipIf(!CHROMIUM)('deciding in Chromium', () => {
     await page.getByLabel('Reason').fill('Still thinking');
     await page.keyboard.press('Enter');
     await page.getByText('Narrow the limits').click();
-    await page.getByLabel('Uses').press('Enter');
+    await page.getByLabel('Times it may act').press('Enter');
     expect((await read(id)).status).toBe('pending');
     await context.close();
   });

@@ -17,6 +17,8 @@ export function ApprovalEffect({ row }: { row: ReviewedPermission }) {
           ? `If you approve, it waits for ${further === 1 ? 'one more approval' : `${further} more approvals`}. After that the agent may do it `
           : 'If you approve, the agent may do it '}
         <strong>{maxUses === 1 ? 'once' : `${maxUses} times`}</strong>, within {duration(tokenTtl * SECOND)}.
+        {further <= 0 && ' No other approval is needed.'} You can revoke an approval that is not used up; what the agent
+        has done by then stays done.
       </p>
       {isNarrowed && (
         <p class="notice waiting">

@@ -160,22 +160,23 @@ export async function sendCard(
                 {input !== null ? (
                   <>
                     <p class="hint">
-                      Exactly these are approved: with others, the token cannot be used.
+                      The agent may do it only with exactly these arguments.
                       {hasNarrowedScope(row) &&
                         ' The agent wrote them before the limits were lowered: if they exceed what is left, it has to ask again.'}
                     </p>
                     <JsonText value={input} label="The arguments as JSON" />
                   </>
                 ) : (
-                  <p class="soft">
+                  <p>
                     {permission.input_digest
-                      ? 'Not shown: the agent sent only a digest of them. Whoever approves does so unseen; the token can be used with exactly these arguments. If the limits do not say enough, deny it and ask for the arguments.'
-                      : 'The agent sent none, so an approval is bound to the limits alone.'}
+                      ? 'Not shown: the agent sent only a digest of its arguments. It may do it with exactly those, but nobody has seen them. If the limits do not say enough, deny it and ask for the arguments.'
+                      : 'The agent sent no arguments, so only the limits are enforced. What it says it will do is its own statement.'}
                   </p>
                 )}
               </section>
             </div>
             <div class="deciding">
+              {permission.review && <Votes review={permission.review} row={row} names={names} />}
               {isPending ? (
                 <DecisionForm
                   {...{ row, standing, mayDecide, principal, names, ...refused }}
@@ -188,7 +189,6 @@ export async function sendCard(
                   isWithdrawn={row.status === 'expired' && row.updatedAt < row.expiresAt}
                 />
               )}
-              {permission.review && <Votes review={permission.review} row={row} names={names} />}
               {maySeePolicies && (
                 <PolicyWeighing
                   {...evaluatePolicies(policies, { agentId: agent_id, action, resource, scope })}
@@ -226,8 +226,8 @@ export async function sendCard(
 
 /** What the limits of a request mean in its state. */
 function limitsHint({ status, scope }: Permission): string {
-  if (status === 'approved') return 'What is granted holds for each use.';
+  if (status === 'approved') return 'The agent may do no more than this, each time it acts.';
   if (status !== 'pending') return 'This is what the agent asked for. Nothing was granted.';
-  if (Object.keys(scope).length > 0) return 'An approval grants at most this, for each use.';
-  return 'The agent names no limits of its own: an approval is for the action and the resource, whatever the agent then does there.';
+  if (Object.keys(scope).length > 0) return 'If you approve, the agent may do no more than this, each time it acts.';
+  return 'The agent names no limits: you would allow this action on this resource in any form.';
 }

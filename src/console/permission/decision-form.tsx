@@ -84,7 +84,7 @@ export function DecisionForm(props: DecisionFormProps) {
         <TextField
           label="Reason"
           name="reason"
-          hint="The agent and the log get it."
+          hint="Optional. The agent sees it, and the log keeps it."
           maxlength={1000}
           list="reasons"
           autocomplete="off"
@@ -129,7 +129,7 @@ export function DecisionForm(props: DecisionFormProps) {
         )}
         {mayApprove && !needsPasskey && hasPasskey && (
           <div class="part" data-with-script hidden>
-            <p class="hint">With a signature, an auditor can verify that it was you.</p>
+            <p class="hint">Optional: with a signature, an auditor can verify that it was you.</p>
             <div class="actions">
               <button type="submit" name="decision" value="approve" data-sign class="quiet small">
                 Sign with passkey and approve
@@ -144,7 +144,7 @@ export function DecisionForm(props: DecisionFormProps) {
       {mayApprove && mayMakeRule && (
         <p>
           <a href={`/console/policies/new?permission=${row.id}`}>Approve, and make a rule</a>{' '}
-          <small>opens a form first</small>
+          <small>for requests like this; opens a form first</small>
         </p>
       )}
     </Panel>

@@ -27,7 +27,7 @@ export function LimitsFields({ row, refusal, typed }: LimitsFieldsProps) {
           <LimitInput field={field} typed={typed} />
         ))}
         <TextField
-          label="Token valid for, in seconds"
+          label="Time to act, in seconds"
           name="token_ttl"
           type="number"
           min={30}
@@ -37,7 +37,7 @@ export function LimitsFields({ row, refusal, typed }: LimitsFieldsProps) {
           refusal={refusal}
         />
         <TextField
-          label="Uses"
+          label="Times it may act"
           name="max_uses"
           type="number"
           min={1}

@@ -32,7 +32,7 @@ export function LimitsTable({ row }: { row: ReviewedPermission }) {
         />
       ))}
       <Row
-        name="Valid after the approval for"
+        name="Time to act, from the approval"
         requested={duration(row.tokenTtl * SECOND)}
         later={[
           ...(proposal ? [duration(proposal.tokenTtl * SECOND)] : []),
@@ -40,7 +40,7 @@ export function LimitsTable({ row }: { row: ReviewedPermission }) {
         ]}
       />
       <Row
-        name="Uses"
+        name="Times it may act"
         requested={row.maxUses}
         later={[...(proposal ? [proposal.maxUses] : []), ...(granted ? [row.tokenMaxUses ?? undefined] : [])]}
       />

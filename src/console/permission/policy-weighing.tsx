@@ -8,13 +8,13 @@ interface PolicyWeighingProps extends Evaluation<ActivePolicy> {
   policies: ActivePolicy[];
 }
 
-/** Which of the policies apply to a request like this, as they are now: the first one that applies decides. */
+/** Which of the policies apply to a request like this, as they are now: the first one decides. */
 export function PolicyWeighing({ matched, policies }: PolicyWeighingProps) {
   const applying = matched.flatMap((id) => policies.find((policy) => policy.id === id) ?? []);
   const others = policies.length - applying.length;
   return (
     <section class="card" aria-labelledby="policies-title">
-      <h2 id="policies-title">Policies, as they are now</h2>
+      <h2 id="policies-title">Policies that apply now</h2>
       {applying.length === 0 ? (
         <p class="soft">No active policy applies, so a person decides.</p>
       ) : (
@@ -26,8 +26,7 @@ export function PolicyWeighing({ matched, policies }: PolicyWeighingProps) {
                   <Written text={name} />
                 </a>
                 <small>
-                  priority {priority}
-                  {index === 0 && ', decides'}
+                  {index === 0 && 'decides, '}priority {priority}
                 </small>
               </span>
               <Badge state={effect} />
@@ -37,7 +36,7 @@ export function PolicyWeighing({ matched, policies }: PolicyWeighingProps) {
       )}
       {others > 0 && (
         <p class="hint">
-          {others} other active {others === 1 ? 'policy does' : 'policies do'} not apply.
+          {others} {applying.length > 0 && 'other '}active {others === 1 ? 'policy does' : 'policies do'} not apply.
         </p>
       )}
     </section>

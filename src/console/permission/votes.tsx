@@ -26,12 +26,12 @@ export function Votes({ review, row, names }: VotesProps) {
       <p class="soft">
         {review.policy_id && (
           <>
-            Policy <Named id={review.policy_id} names={names} />.{' '}
+            The policy “<Named id={review.policy_id} names={names} />” asks for it.{' '}
           </>
         )}
         Reviewers: <Reviewers review={review} names={names} />.
         {review.passkey && ' Every approval is signed with a passkey.'}
-        {!review.allow_self && ' The owner of the agent cannot approve.'}
+        {!review.allow_self && ' The member who owns the agent cannot approve.'}
       </p>
       {review.escalates_at && !review.escalated_at && row.status === 'pending' && (
         <p class="soft">
@@ -77,7 +77,7 @@ function Reviewers({ review: { members, roles }, names }: Pick<VotesProps, 'revi
   const named = (members ?? []).map((id) => <Named id={id} names={names} />);
   const ofRole = (roles ?? []).map((role) => <>every {role}</>);
   const all = [...named, ...ofRole];
-  if (all.length === 0) return <>everybody who may decide</>;
+  if (all.length === 0) return <>every approver, admin and owner</>;
   return (
     <>
       {all.map((one, index) => (
