@@ -1,10 +1,11 @@
 import type { Call } from './call.ts';
+import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import { ApiError } from './errors.ts';
 import { type Guarded, type GuardedFunction, type GuardOptions, guard } from './guard/guard.ts';
 import { Operations } from './operations.ts';
 import { type Page, PagePromise } from './page.ts';
-import { type Clock, Transport } from './transport.ts';
+import { Transport } from './transport.ts';
 
 export interface CountersignOptions {
   /** The service's origin; by default the environment variable `COUNTERSIGN_URL`. */
@@ -12,9 +13,9 @@ export interface CountersignOptions {
   /** An agent key, a user token or the operator token; by default the environment variable `COUNTERSIGN_API_KEY`. */
   apiKey?: string;
   fetch?: typeof fetch;
-  /** How often a call is repeated that got no answer, or one that asks for another attempt. */
+  /** Retries after no answer, or after one with a status that may pass; 2 by default. */
   maxRetries?: number;
-  /** How long an attempt may take, in milliseconds. */
+  /** How long an attempt may take, in milliseconds; 60,000 by default. */
   timeout?: number;
   /** Replaces the system's clock, for tests. */
   clock?: Clock;
@@ -61,8 +62,10 @@ export class Countersign extends Operations {
    * the input that was approved.
    *
    * A call asks for permission with the input, waits for the decision, takes the one use of the token, and then runs
-   * `fn` with a copy of the input and the granted limits. Every failure before that throws a `GuardError`, an
-   * `ApiError` or a `TypeError`, and `fn` does not run.
+   * `fn` with a copy of the input and the granted limits. Every failure before that throws, and `fn` does not
+   * run: a `GuardError` says that the call was not approved, an `ApiError` that the service refused it, a `TypeError` that
+   * it cannot be asked for. The reason of an aborted signal, and an error of a function in the options, are thrown as they
+   * are.
    *
    * @example
    * const sendMail = countersign.guard(sendMailNow, {

@@ -1,6 +1,7 @@
 export type * from './api.ts';
 export type { CallOptions } from './call.ts';
 export type { Json } from './canonical-json.ts';
+export type { Clock } from './clock.ts';
 export { Countersign, type CountersignOptions } from './countersign.ts';
 export { ApiError, ConnectionError, CountersignError, type FieldError } from './errors.ts';
 export type { Limits } from './guard/act.ts';
@@ -19,6 +20,5 @@ export {
 export type { GuardCall, Guarded, GuardedFunction, GuardOptions } from './guard/guard.ts';
 export type { Page, PagePromise } from './page.ts';
 export type { AskRule, Rule, RuleDefaults, Rules, ToolArguments } from './rules/rules.ts';
-export type { Clock } from './transport.ts';
 export { type TokenExpectations, type VerifiedToken, verifyToken } from './verify-token.ts';
-export { type RequestHeaders, verifyWebhook } from './verify-webhook.ts';
+export { type RequestHeaders, verifyWebhook, type WebhookEvent } from './verify-webhook.ts';

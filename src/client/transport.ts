@@ -1,13 +1,6 @@
 import type { Call } from './call.ts';
+import type { Clock } from './clock.ts';
 import { ApiError, ConnectionError } from './errors.ts';
-
-/** Tells the time and waits; replace it in tests. */
-export interface Clock {
-  /** The time in milliseconds since 1970. */
-  now(): number;
-  /** Resolves after so many milliseconds; rejects with the signal's reason when that is aborted first. */
-  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
-}
 
 export interface TransportSettings {
   baseUrl: string;
@@ -40,7 +33,7 @@ export class Transport {
    * attempts, so that a repetition changes nothing twice.
    * @param read reads the answer's body; if that fails, the call is repeated too
    * @throws ApiError for a refusal
-   * @throws ConnectionError when no attempt got an answer
+   * @throws ConnectionError when no attempt got an answer that can be read
    * @throws the signal's reason when the call is aborted
    */
   async send<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
@@ -75,7 +68,8 @@ export class Transport {
       call.signal?.throwIfAborted();
       if (error instanceof ApiError) throw error;
       const reason = error instanceof Error ? error.message : String(error);
-      throw new ConnectionError(`No answer from ${url.origin}: ${reason}`, { cause: error });
+      const what = error instanceof SyntaxError ? 'The answer cannot be read as JSON, from' : 'No answer from';
+      throw new ConnectionError(`${what} ${url.origin}: ${reason}`, { cause: error });
     }
   }
 

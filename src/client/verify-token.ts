@@ -50,7 +50,7 @@ export async function verifyToken(token: string, expected: TokenExpectations): P
     requiredClaims: ['exp', 'iat', 'jti', 'sub'],
     ...(expected.now === undefined ? {} : { currentDate: new Date(expected.now) }),
   });
-  const [detail] = payload.authorization_details as [Record<string, unknown>];
+  const [detail] = (payload.authorization_details ?? []) as Record<string, unknown>[];
   if (detail?.type !== 'countersign') throw new Error('The token is not one of Countersign.');
   const verified = {
     token_id: payload.jti as string,

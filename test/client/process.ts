@@ -1,5 +1,5 @@
+import type { Clock } from '../../src/client/clock.ts';
 import { Countersign, type CountersignOptions, GuardError, type Limits } from '../../src/client/index.ts';
-import type { Clock } from '../../src/client/transport.ts';
 import type { World } from '../support/world';
 
 export interface Payment {

@@ -177,7 +177,7 @@ describe('run', () => {
     const marker = join(folder, 'denied');
     const { code, stderr } = await decided([...ASK, '--', 'touch', marker], 'deny', { reason: 'Not today\u202e' });
     expect([code, existsSync(marker)]).toEqual([3, false]);
-    expect(stderr).toContain('not run: The request was denied: Not today\\u{202e}');
+    expect(stderr).toContain('not run: The request was denied. The reason: Not today\\u{202e}');
   });
 
   it('ends with 4 when the request has expired, here because the agent withdrew it', async () => {

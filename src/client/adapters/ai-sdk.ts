@@ -8,7 +8,7 @@ import { type Refusal, type ToolCall, ToolGuard } from './tool-guard.ts';
 
 export type { AiCallOptions, AiMessage } from './ai-sdk-messages.ts';
 export { type ApprovalMessage, answerApprovals } from './answer-approvals.ts';
-export type { CallOptions, Granted, ToolOptions, ToolRules } from './options.ts';
+export type { Granted, ToolCallOptions, ToolOptions, ToolRules } from './options.ts';
 export type { Refusal } from './tool-guard.ts';
 
 /** A tool of the AI SDK, version 6 or 7. */

@@ -26,8 +26,8 @@ export async function answerApprovals(
     if (isAnswered) continue;
     const external_id = await externalIdOf(toolCallId, { toolCallId, messages }, rules);
     const [permission] = (await countersign.listPermissions({ external_id, limit: 1 })).data;
-    // Another part of the application asked for this approval.
-    if (!permission) continue;
+    // Then no person was asked for the call, so another part of the application asks for this approval.
+    if (!permission || permission.decided_by?.startsWith('policy_')) continue;
     if (permission.status === 'pending') return undefined;
     const approved = permission.status === 'approved';
     content.push({ type: 'tool-approval-response', approvalId, approved, reason: reasonOf(permission) });

@@ -9,7 +9,7 @@ import { guardsOf, notGuardable } from './guards.ts';
 import type { ToolOptions, ToolRules } from './options.ts';
 import { ToolGuard } from './tool-guard.ts';
 
-export type { CallOptions, Granted, ToolOptions, ToolRules } from './options.ts';
+export type { Granted, ToolCallOptions, ToolOptions, ToolRules } from './options.ts';
 export type { Refusal } from './tool-guard.ts';
 
 /** A tool of LangChain. */
@@ -39,7 +39,7 @@ export interface CountersignInterrupt {
 /**
  * Returns the tool with its execution guarded: it runs only after its call was approved, once, with the approved input.
  *
- * In suspend mode a call that people have to decide interrupts the graph. Any `Command({ resume })` goes on: its value
+ * A call that still waits for people interrupts the graph: in suspend mode at once, otherwise when `wait` is over. Any `Command({ resume })` goes on: its value
  * is not read, and the graph is interrupted again as long as they have not decided.
  * @throws TypeError for a tool that the model's provider runs
  */
@@ -81,7 +81,7 @@ function wrapTool<T extends LangChainTool>(tool: T, guard: ToolGuard<LangChainCo
     const act = (copy: unknown, granted: Limits) =>
       runTool(toolCall ? { ...toolCall, args: copy } : copy, { ...config, granted });
     try {
-      return await runOrInterrupt(name, () => guard.run(args, call, act));
+      return await runOrInterrupt(name, guard, () => guard.run(args, call, act));
     } catch (error) {
       if (!toolCall) throw error;
       const content = JSON.stringify(guard.refuse(error));
@@ -93,12 +93,16 @@ function wrapTool<T extends LangChainTool>(tool: T, guard: ToolGuard<LangChainCo
 }
 
 /** Interrupts the graph while the call waits. Each resumption looks at the decision again. */
-async function runOrInterrupt<Output>(tool: string, run: () => Promise<Output>): Promise<Output> {
+async function runOrInterrupt<Output>(
+  tool: string,
+  guard: ToolGuard<LangChainConfig>,
+  run: () => Promise<Output>,
+): Promise<Output> {
   for (;;) {
     try {
       return await run();
     } catch (error) {
-      if (!(error instanceof PermissionPending)) throw error;
+      if (!(error instanceof PermissionPending) || !guard.isRefusal(error)) throw error;
       const { input, permissionId, externalId, expiresAt } = error.call;
       const value: CountersignInterrupt = {
         type: 'countersign',

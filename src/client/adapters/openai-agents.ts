@@ -4,15 +4,24 @@ import type { Limits } from '../guard/act.ts';
 import { guardsOf, notGuardable } from './guards.ts';
 import type { ToolOptions, ToolRules } from './options.ts';
 import { override } from './override.ts';
-import { ToolGuard } from './tool-guard.ts';
+import { type Refusal, ToolGuard } from './tool-guard.ts';
 
-export type { CallOptions, Granted, ToolOptions, ToolRules } from './options.ts';
+export type { Granted, ToolCallOptions, ToolOptions, ToolRules } from './options.ts';
 export type { Refusal } from './tool-guard.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the context and the parameters are the tool's own
 type AnyFunctionTool = FunctionTool<any, any, any>;
 // biome-ignore lint/suspicious/noExplicitAny: the context is the application's own
 type AnyRunContext = RunContext<any>;
+
+/** Tells a model that its arguments cannot be read. */
+const NO_JSON: Refusal = {
+  status: 'not_run',
+  code: 'invalid_request',
+  message: 'The arguments are not JSON. Call the tool again with valid ones.',
+  reason: null,
+  permission_id: null,
+};
 
 type CallDetails = Parameters<AnyFunctionTool['invoke']>[2];
 
@@ -57,8 +66,10 @@ function wrapTool<T extends AnyFunctionTool>(tool: T, guard: ToolGuard<AnyRunCon
         details: { ...details, granted } as NonNullable<CallDetails>,
       });
     };
+    const parsed = parse(input);
+    if (parsed === undefined) return JSON.stringify(NO_JSON);
     try {
-      return await guard.run(JSON.parse(input), call, act);
+      return await guard.run(parsed, call, act);
     } catch (error) {
       return JSON.stringify(guard.refuse(error));
     }
@@ -72,4 +83,12 @@ function wrapTool<T extends AnyFunctionTool>(tool: T, guard: ToolGuard<AnyRunCon
 
   // The time limit is the tool's, not that of the wait for a decision.
   return override(tool, { invoke, timeoutMs: undefined, ...(guard.isSuspending && { needsApproval }) });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -4,7 +4,7 @@ import type { GuardOptions } from '../guard/guard.ts';
 import type { Rules, ToolArguments } from '../rules/rules.ts';
 
 /** What an adapter does with the calls of a tool. */
-export interface CallOptions<Context> {
+export interface ToolCallOptions<Context> {
   /**
    * Names the run or the conversation, for a model whose ids of tool calls repeat in another one. It has to be the same
    * when the run is resumed.
@@ -15,10 +15,10 @@ export interface CallOptions<Context> {
 }
 
 /** How `guardTool` guards one tool. */
-export type ToolOptions<Context> = Omit<GuardOptions<ToolArguments>, 'externalId'> & CallOptions<Context>;
+export type ToolOptions<Context> = Omit<GuardOptions<ToolArguments>, 'externalId'> & ToolCallOptions<Context>;
 
 /** How `wrapTools` guards many tools. */
-export interface ToolRules<Context> extends Rules, CallOptions<Context> {
+export interface ToolRules<Context> extends Rules, ToolCallOptions<Context> {
   /** By default a client made from the environment variables `COUNTERSIGN_URL` and `COUNTERSIGN_API_KEY`. */
   countersign?: Countersign;
 }

@@ -3,7 +3,7 @@ import type { GuardClient } from '../guard/client.ts';
 import { GuardError, PermissionDenied, PermissionPending } from '../guard/errors.ts';
 import { ask, describeCall, type GuardedFunction, guard } from '../guard/guard.ts';
 import type { ToolArguments, Treatment } from '../rules/rules.ts';
-import type { CallOptions } from './options.ts';
+import type { ToolCallOptions } from './options.ts';
 
 /** One call of a tool. */
 export interface ToolCall<Context> {
@@ -29,9 +29,11 @@ export interface Refusal {
 export class ToolGuard<Context> {
   readonly #client: GuardClient;
   readonly #treatment: Exclude<Treatment, 'allow'>;
-  readonly #options: CallOptions<Context>;
+  readonly #options: ToolCallOptions<Context>;
+  /** What the tool itself threw, which may be the error of another guard: the tool has run then. */
+  readonly #thrown = new WeakSet<object>();
 
-  constructor(client: GuardClient, treatment: Exclude<Treatment, 'allow'>, options: CallOptions<Context>) {
+  constructor(client: GuardClient, treatment: Exclude<Treatment, 'allow'>, options: ToolCallOptions<Context>) {
     this.#client = client;
     this.#treatment = treatment;
     this.#options = options;
@@ -71,19 +73,32 @@ export class ToolGuard<Context> {
       throw new PermissionDenied('A rule denies this tool.', { externalId: externalId ?? '', permission: null });
     }
     const { signal } = call;
-    return guard(
+    const guarded = guard(
       this.#client,
-      act,
+      async (copy: ToolArguments, granted) => {
+        try {
+          return await act(copy, granted);
+        } catch (error) {
+          if (typeof error === 'object' && error !== null) this.#thrown.add(error);
+          throw error;
+        }
+      },
       this.#treatment,
-    )(input, { ...(externalId && { externalId }), ...(signal && { signal }) });
+    );
+    return guarded(input, { ...(externalId && { externalId }), ...(signal && { signal }) });
+  }
+
+  /** Whether the call did not run, for a reason that a guard gives. */
+  isRefusal(error: unknown): error is GuardError {
+    return error instanceof GuardError && !this.#thrown.has(error);
   }
 
   /**
    * Returns what to tell the model about a call that did not run.
-   * @throws the error itself when it is no `GuardError`, or when the caller wants refusals thrown
+   * @throws the error itself when the call ran or failed otherwise, or when the caller wants refusals thrown
    */
   refuse(error: unknown): Refusal {
-    if (!(error instanceof GuardError) || this.#options.refusals === 'throw') throw error;
+    if (!this.isRefusal(error) || this.#options.refusals === 'throw') throw error;
     return {
       status: 'not_run',
       code: error.code,
@@ -105,7 +120,7 @@ export class ToolGuard<Context> {
 export async function externalIdOf<Context>(
   id: string,
   context: Context,
-  { run }: CallOptions<Context>,
+  { run }: ToolCallOptions<Context>,
 ): Promise<string> {
   const runId = typeof run === 'function' ? run(context) : run;
   const name = runId === undefined ? id : `${encodeURIComponent(runId)}/${id}`;

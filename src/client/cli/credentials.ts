@@ -44,7 +44,7 @@ export function readCredentials(io: Pick<Io, 'env' | 'platform'>): Credentials {
     const { current, services } = JSON.parse(text) as Credentials;
     if (typeof services === 'object' && services !== null) return { current, services };
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new Failure(`${file} cannot be understood. Delete it, and sign in again with \`countersign login\`.`);
 }

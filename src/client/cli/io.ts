@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import type { Clock } from '../clock.ts';
 import { systemClock } from '../clock.ts';
-import type { Clock } from '../transport.ts';
 
 /** An output of the command: a terminal, a pipe or a file. */
 export type Output = Writable & { isTTY?: boolean; columns?: number; rows?: number };

@@ -15,8 +15,9 @@ import { EXIT, SIGNAL_BASE } from './exit-codes.ts';
 import { explain, Failure, UsageError } from './failures.ts';
 import { note } from './print.ts';
 import { Interruption } from './run/interruption.ts';
-import { type Act, checkExecutable, runAct } from './run/run-act.ts';
+import { type CommandInput, checkExecutable, runAct } from './run/run-act.ts';
 import type { Session } from './session.ts';
+import { escapeText } from './terminal/escape.ts';
 
 export const run = command({
   name: 'run',
@@ -68,7 +69,7 @@ export const run = command({
       checkExecutable(program, session.io);
       const interruption = new Interruption();
       const guarded = session.client.guard(
-        async (act: Act, granted: Limits) => {
+        async (act: CommandInput, granted: Limits) => {
           // A signal may have come while the use was taken.
           interruption.signal.throwIfAborted();
           report.outcome = 'ran';
@@ -150,6 +151,8 @@ function codeOf(error: unknown, otherwise: number): [code: number, outcome: Repo
 }
 
 function adviceFor(error: unknown): string {
+  const reason = error instanceof PermissionDenied ? error.permission?.decision_reason : null;
+  if (reason) return ` The reason: ${escapeText(reason)}`;
   if (error instanceof PermissionPending) return ` To go on, run it again with --external-id ${error.externalId}`;
   if (error instanceof ApiError && error.code === 'wrong_credential')
     return '\nrun asks as an agent: set COUNTERSIGN_API_KEY to the key of an agent.';

@@ -1,5 +1,5 @@
+import type { Clock } from '../clock.ts';
 import type { Operations } from '../operations.ts';
-import type { Clock } from '../transport.ts';
 
 /** What a guard needs of the client. */
 export interface GuardClient extends Pick<Operations, 'requestPermission' | 'getPermission' | 'useToken'> {

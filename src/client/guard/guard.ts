@@ -1,7 +1,7 @@
 import type { Permission, PermissionRequest } from '../api.ts';
 import { type Act, type ActOptions, describeAct, type Limits } from './act.ts';
 import type { GuardClient } from './client.ts';
-import { checkApproval, pending, requestPermission, waitForDecision } from './request-decision.ts';
+import { checkApproval, makePendingError, requestPermission, waitForDecision } from './request-decision.ts';
 import { takeUse } from './take-use.ts';
 
 /** The function that does the act. It gets a copy of the approved input, and the granted limits. */
@@ -53,7 +53,7 @@ export function guard<Input, Output>(
     }
     let permission = await ask(client, act, options, signal);
     if (permission.status === 'pending') {
-      if (mode === 'suspend') throw pending(act, permission);
+      if (mode === 'suspend') throw makePendingError(act, permission);
       permission = await waitForDecision(client, act, permission, { wait, signal });
     }
     const approval = await checkApproval(act, permission, fits);

@@ -78,11 +78,11 @@ export async function waitForDecision(
     if (left <= 0) {
       const state = { externalId: act.externalId, permission };
       if (outage) throw new Unreachable('The service did not answer while the call waited.', state, { cause: outage });
-      throw pending(act, permission);
+      throw makePendingError(act, permission);
     }
     try {
       const seconds = Math.min(POLL_SECONDS, Math.ceil(left / 1000));
-      const options = { timeout: seconds * 1000 + ANSWER_TIME, ...(signal ? { signal } : {}) };
+      const options = { timeout: seconds * 1000 + ANSWER_TIME, maxRetries: 0, ...(signal ? { signal } : {}) };
       permission = await client.getPermission(permission.id, { wait: seconds }, options);
       outage = undefined;
     } catch (error) {
@@ -95,8 +95,8 @@ export async function waitForDecision(
   return permission;
 }
 
-/** Describes a call that waits for its decision. */
-export function pending(act: Act, permission: Permission): PermissionPending {
+/** Makes the error of a call that waits for its decision. */
+export function makePendingError(act: Act, permission: Permission): PermissionPending {
   const call = {
     externalId: act.externalId,
     permissionId: permission.id,
@@ -117,9 +117,8 @@ export async function checkApproval<Input>(
   fits: ((input: Input, granted: Limits) => boolean | Promise<boolean>) | undefined,
 ): Promise<Approval> {
   const state = { externalId: act.externalId, permission };
-  const { status, token, decision_reason: reason } = permission;
-  if (status === 'denied')
-    throw new PermissionDenied(reason ? `The request was denied: ${reason}` : 'The request was denied.', state);
+  const { status, token } = permission;
+  if (status === 'denied') throw new PermissionDenied('The request was denied.', state);
   if (status !== 'approved' || !token)
     throw new PermissionExpired('Nobody decided in time, or the request was withdrawn.', state);
   if (permission.input_digest !== act.inputDigest) throw new InputChanged('Another input was approved.', state);

@@ -6,7 +6,7 @@ import { isOutage } from './outage.ts';
 import { type Approval, OUTAGE_PAUSE } from './request-decision.ts';
 
 /** How long the guard tries to take the use while the service does not answer, in milliseconds. */
-const PATIENCE = 120_000;
+const USE_TIMEOUT = 120_000;
 
 /**
  * Takes the one use of the approval, and returns the granted limits.
@@ -20,7 +20,7 @@ export async function takeUse(client: GuardClient, act: Act, approval: Approval)
   const use = { token: approval.token, action, resource, input_digest: act.inputDigest };
   const options = { idempotencyKey: crypto.randomUUID() };
   const state = { externalId: act.externalId, permission: approval.permission };
-  const deadline = client.clock.now() + PATIENCE;
+  const deadline = client.clock.now() + USE_TIMEOUT;
   for (;;) {
     try {
       const used = await client.useToken(use, options);

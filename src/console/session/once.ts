@@ -28,7 +28,7 @@ export function isForm(req: RequestContext['req']): boolean {
 
 /** Stores what a form made, encrypted, for the same form that is sent again. */
 export class FormAnswers implements AnswerStore {
-  private readonly principal: Uint8Array;
+  private readonly principalId: Uint8Array;
 
   /** @param key see {@link onceKey} */
   constructor(
@@ -39,13 +39,13 @@ export class FormAnswers implements AnswerStore {
     const { member, token } = caller;
     const owner = member?.id ?? token;
     if (owner === null) throw new Error('a session without a member and a user token was admitted');
-    this.principal = idBytes(owner);
+    this.principalId = idBytes(owner);
   }
 
   async store(build: DrizzleD1Database, { value, subject, settled = {} }: Answer) {
     const { config, runtime } = this.c.var;
     const answer = await config.keyring.encrypt('stored-answer', this.name, runtime.random, JSON.stringify(value));
-    const key = { principal: this.principal, key: this.key, account: this.caller.account.number };
+    const key = { principal: this.principalId, key: this.key, account: this.caller.account.number };
     const row = { request: this.key, answer, subject: idBytes(subject), createdAt: runtime.now() };
     return storeAnswer(build, key, row, settled);
   }
@@ -64,6 +64,6 @@ export class FormAnswers implements AnswerStore {
   }
 
   private get name(): Uint8Array {
-    return concatBytes(this.principal, this.key);
+    return concatBytes(this.principalId, this.key);
   }
 }

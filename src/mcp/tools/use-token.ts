@@ -57,6 +57,8 @@ export const useTokenTool = defineTool({
       throw new Problem('token_not_active', detail, { members: { reason: 'unknown' } });
     }
     const { inputDigest } = await describeAct(act);
+    // Before the use is taken: a failure must not cost it.
+    const signed = await signActiveTokens(context, [row], now);
     const { scope, ...used } = await useToken(context, {
       permission: row,
       action,
@@ -64,7 +66,7 @@ export const useTokenTool = defineTool({
       ...(inputDigest !== null && { input_digest: inputDigest }),
     });
     const { action: usedAction, resource: usedResource, ...made } = used;
-    const value = made.remaining_uses > 0 ? (await signActiveTokens(context, [row], now)).get(row.id) : undefined;
+    const value = made.remaining_uses > 0 ? signed.get(row.id) : undefined;
     return {
       nextStep:
         `You have taken use ${made.uses} of ${row.id}. Act now, once, and stay within granted_scope. ` +

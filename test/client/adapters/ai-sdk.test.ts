@@ -5,6 +5,7 @@ import { MockLanguageModelV3 } from 'ai-6/test';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { answerApprovals, guardTool, type ToolRules, wrapTools } from '../../../src/client/adapters/ai-sdk.ts';
+import { PermissionDenied } from '../../../src/client/guard/errors.ts';
 import { PAYMENT } from '../process';
 import { HOUR, makeStage, PAYMENT_ARGS, refusal } from './stage';
 
@@ -164,6 +165,30 @@ describe.each(VERSIONS)('the AI SDK %s', (_, { generateText, tool, stepCountIs }
     const result = await generateText({ model: makeModel(), tools, prompt: 'Pay' });
     expect(result.content.at(-1)).toMatchObject({ type: 'tool-approval-request' });
     expect(await list('pending')).toHaveLength(1);
+  });
+
+  it('leaves the approval that a tool asks for itself to the application when a policy approved the call', async () => {
+    const { client, account, pay } = await makeStage();
+    const policy = { name: 'Payments', effect: 'approve', actions: ['payment.*'], resources: ['account:*'] };
+    await account.must(201, 'POST', '/v1/policies', policy);
+    const original = tool({ inputSchema: PaymentSchema, execute: pay, needsApproval: async () => true });
+    const tools = { pay: guardTool(client, original, { ...PAYMENT, mode: 'suspend' }) };
+    const { response } = await generateText({ model: makeModel(), tools, prompt: 'Pay' });
+    expect(await answerApprovals(response.messages as Message[], { countersign: client })).toBeUndefined();
+    expect(pay).not.toHaveBeenCalled();
+  });
+
+  it('says that a tool ran which met the refusal of another guard', async () => {
+    const { client, account, pay } = await makeStage();
+    const policy = { name: 'Payments', effect: 'approve', actions: ['payment.*'], resources: ['account:*'] };
+    await account.must(201, 'POST', '/v1/policies', policy);
+    const inner = new PermissionDenied('Not this.', { externalId: 'inner', permission: null });
+    pay.mockRejectedValue(inner);
+    const guarded = guardTool(client, tool({ inputSchema: PaymentSchema, execute: pay }), PAYMENT);
+    const options = { toolCallId: 'call_1', messages: [], context: {} };
+    const running = (guarded as { execute: (...call: unknown[]) => unknown }).execute(PAYMENT_ARGS, options);
+    await expect(running).rejects.toBe(inner);
+    expect(pay).toHaveBeenCalledTimes(1);
   });
 
   it('guards a tool that streams its results', async () => {

@@ -1,4 +1,4 @@
-import { Agent, RunState, run, setTracingDisabled, type Tool, tool } from '@openai/agents';
+import { Agent, RunContext, RunState, run, setTracingDisabled, type Tool, tool } from '@openai/agents';
 import { assistantMessage, functionCall, ScriptedModel } from '@openai/agents/testing';
 import { expect, it, vi } from 'vitest';
 import * as z from 'zod';
@@ -58,10 +58,21 @@ it('tells the model that the call was denied, and why', async () => {
   expect(pay).not.toHaveBeenCalled();
 });
 
+it('tells the model that its arguments are not JSON', async () => {
+  const { client, pay, list } = await makeStage();
+  const original = tool({ name: 'pay', description: 'Pays', parameters, execute: (input: Payment) => pay(input) });
+  const guarded = guardTool(client, original, PAYMENT);
+  const told = String(await guarded.invoke(new RunContext(), '{"amount": 120.5'));
+  expect(JSON.parse(told)).toMatchObject(refusal('invalid_request', { reason: null }));
+  expect([pay.mock.calls, await list('pending')]).toEqual([[], []]);
+});
+
 it('throws the refusal when the application wants that', async () => {
   const { world, makeAgent, decide } = await makeRun({ refusals: 'throw' });
   world.whileAsleep = () => decide('deny', { reason: 'Too much' });
-  await expect(run(makeAgent().agent, 'Pay')).rejects.toThrow('Too much');
+  await expect(run(makeAgent().agent, 'Pay')).rejects.toMatchObject({
+    error: { permission: { decision_reason: 'Too much' } },
+  });
 });
 
 it('interrupts the run, and goes on in another process when the decision comes after 30 hours', async () => {

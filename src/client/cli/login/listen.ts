@@ -6,7 +6,7 @@ import { EXIT } from '../exit-codes.ts';
 import { Failure } from '../failures.ts';
 
 /** How long the person has to confirm, in milliseconds. */
-const PATIENCE = 10 * 60_000;
+const LOGIN_TIMEOUT = 10 * 60_000;
 
 /** With what the console sends the browser back. */
 export type ConsoleAnswer = { code: string } | { error: string };
@@ -34,7 +34,7 @@ export async function listenForCode(state: string): Promise<CodeListener> {
   const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
   const timer = setTimeout(
     () => reject(new Failure('Nobody confirmed the sign-in within 10 minutes.', EXIT.expired)),
-    PATIENCE,
+    LOGIN_TIMEOUT,
   );
   // A failure before anybody waits for the answer is not unhandled.
   answer.catch(() => {});

@@ -29,7 +29,7 @@ interface Asking {
  */
 export async function askFor(call: ToolCall, asking: Asking, run: (input: JsonObject) => void): Promise<void> {
   const { client, names, signal } = asking;
-  let hasWaited = false;
+  let hasWaited: boolean;
   const options: GuardOptions<ToolArguments> = {
     preview: () => ({ title: `Call the tool ${call.tool}` }),
     ...asking.options,

@@ -4,7 +4,7 @@
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{DI}]/gu;
 
-/** Shows a text that anybody wrote as one line, as the MCP server of the service does: each unseen character is its code point, such as `[U+202E]`. */
+/** Shows a text that anybody wrote as one line: each unseen character is its code point, such as `[U+202E]`. */
 export function escapeLine(text: string): string {
   return text.replace(UNSEEN, (character) => {
     const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');

@@ -1,8 +1,8 @@
 import { canonicalJson, digestOf } from '../../canonical-json.ts';
+import type { Clock } from '../../clock.ts';
 import type { Countersign } from '../../countersign.ts';
 import type { GuardOptions } from '../../guard/guard.ts';
 import type { ToolArguments } from '../../rules/rules.ts';
-import type { Clock } from '../../transport.ts';
 import { askFor } from './ask.ts';
 import { Continuations } from './continuations.ts';
 import { escapeLine } from './escape.ts';
@@ -17,11 +17,11 @@ import {
 } from './message.ts';
 import { describeDenial, describeLostCall, describeRefusal, Overdue } from './refusal.ts';
 import { RequestNames } from './request-names.ts';
-import type { ToolRules } from './tool-rules.ts';
+import type { McpToolRules } from './tool-rules.ts';
 
 export interface GateOptions {
   client: Countersign;
-  rules: ToolRules;
+  rules: McpToolRules;
   /** What tells the server from others, for the names of requests. */
   server: string[];
   /** Writes a line to the server, to the client, and for the person who runs the command. */
@@ -64,7 +64,7 @@ export class Gate {
 
   /** Takes a line from the client; null for one that is too long to be read. */
   fromClient(line: Uint8Array | null): void {
-    if (line?.every(isSpace)) return;
+    if (this.#isClosed || line?.every(isSpace)) return;
     const { messages, isBatch } = line
       ? readClientLine(line)
       : {

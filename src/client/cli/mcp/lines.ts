@@ -17,15 +17,14 @@ export class LineReader {
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
       this.#add(bytes.subarray(start, end));
-      lines.push(this.rest());
+      lines.push(this.#takeLine());
       start = end + 1;
     }
     this.#add(bytes.subarray(start));
     return lines;
   }
 
-  /** Returns what came after the last newline, and forgets it. */
-  rest(): Uint8Array | null {
+  #takeLine(): Uint8Array | null {
     const [parts, size] = [this.#parts, this.#size];
     [this.#parts, this.#size] = [[], 0];
     if (size > this.#limit) return null;

@@ -152,11 +152,30 @@ export function isObject(value: unknown): value is JsonObject {
  */
 function changesNumbers(text: string): boolean {
   if (!/\d{16}|\d[eE]/.test(text)) return false;
-  const withoutStrings = text.replaceAll(/"[^"\\]*(?:\\.[^"\\]*)*"/g, '');
-  return [...withoutStrings.matchAll(/-?\d[\d.eE+-]*/g)].some(([source]) => {
+  return [...withoutStrings(text).matchAll(/-?\d[\d.eE+-]*/g)].some(([source]) => {
     const value = Number(source);
     return !Number.isFinite(value) || (/^-?[1-9]\d*$/.test(source) && String(value) !== source);
   });
+}
+
+/** Removes the strings of a JSON text. (A regular expression for them overflows its stack on a string of many escapes.) */
+function withoutStrings(text: string): string {
+  let rest = '';
+  for (let at = 0; ; ) {
+    const open = text.indexOf('"', at);
+    if (open < 0) return rest + text.slice(at);
+    rest += text.slice(at, open);
+    let close = open;
+    do close = text.indexOf('"', close + 1);
+    while (isEscaped(text, close));
+    at = close + 1;
+  }
+}
+
+function isEscaped(text: string, index: number): boolean {
+  let first = index;
+  while (text[first - 1] === '\\') first--;
+  return (index - first) % 2 === 1;
 }
 
 function quote(name: string): string {

@@ -51,7 +51,10 @@ export function describeRefusal(error: unknown, tool: string, baseUrl: string): 
     return begin(tool, advice, { granted_scope, decision_reason });
   }
   if (error instanceof PermissionExpired || error instanceof PermissionLapsed) {
-    return begin(tool, 'Nobody decided in time. Call it again to ask again, if your user still wants it.');
+    return begin(
+      tool,
+      'Its request or its approval has expired. Call it again to ask again, if your user still wants it.',
+    );
   }
   if (error instanceof Unreachable || error instanceof Overdue || isOutage(error)) return begin(tool, TRY_LATER);
   if (error instanceof InputTooLarge) {

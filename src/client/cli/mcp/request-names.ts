@@ -12,7 +12,7 @@ export type NamesClient = Pick<Countersign, 'listPermissions'>;
  *
  * The id is a digest of the server, the tool, the arguments and what is asked for them, and a number that counts the
  * requests for exactly this. The number goes up when a request is spent: its approval was used or ran out, or nobody
- * decided in time. So an approval runs one call, and the next identical one asks anew. A denied request is spent only in
+ * decided in time. So an approval runs one call, and the next identical one makes a new request. A denied request is spent only in
  * later processes: within one it keeps answering, so that people are not asked again.
  *
  * A process finds the current number with few reads, because all numbers below it are spent and all above are free.

@@ -1,7 +1,7 @@
 import type { AskRule, Rule } from '../../rules/rules.ts';
 import { isObject, type JsonObject } from './message.ts';
 import { fillScope, fillText, namesIn } from './template.ts';
-import { ToolRules } from './tool-rules.ts';
+import { McpToolRules } from './tool-rules.ts';
 
 /** The rules file is not valid. The message names the field. */
 export class RulesError extends Error {}
@@ -60,7 +60,7 @@ const DEFAULT_TOKEN_TTL = 3600;
  * Reads the rules of a file.
  * @throws RulesError that names the field which is wrong or unknown
  */
-export function parseRules(text: string): ToolRules {
+export function parseRules(text: string): McpToolRules {
   let file: unknown;
   try {
     file = JSON.parse(text);
@@ -71,7 +71,7 @@ export function parseRules(text: string): ToolRules {
   checkFields(file, FILE_FIELDS, '');
   const { default: fallback = 'ask', wait = DEFAULT_WAIT, tools = {}, ...lives } = file;
   const rules = Object.entries(tools as JsonObject).map(([tool, rule]) => [tool, readRule(rule, tool)] as const);
-  return new ToolRules({
+  return new McpToolRules({
     tools: { '*': fallback as Effect, ...Object.fromEntries(rules) },
     wait: (wait as number) * 1000,
     tokenTtl: DEFAULT_TOKEN_TTL,

@@ -4,15 +4,16 @@ import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Countersign } from '../../countersign.ts';
+import { EXIT, SIGNAL_BASE } from '../exit-codes.ts';
 import { Gate } from './gate.ts';
 import { LineReader } from './lines.ts';
-import type { ToolRules } from './tool-rules.ts';
+import type { McpToolRules } from './tool-rules.ts';
 
 interface Options {
   /** The server's command and its arguments. */
   command: [string, ...string[]];
   client: Countersign;
-  rules: ToolRules;
+  rules: McpToolRules;
   /** Tells something to the person who runs the command. */
   notice(text: string): void;
 }
@@ -25,10 +26,6 @@ const LAST_OUTPUT = 1_000;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Exit codes for a command that cannot be started, as a shell has them. */
-const NOT_EXECUTABLE = 126;
-const NOT_FOUND = 127;
-
 /**
  * Runs an MCP server with the gate between its stdin and stdout and those of this process. Ends when the server ends,
  * whose input is closed when the client closes this one's.
@@ -38,10 +35,10 @@ export async function runBehindGate({ command, client, rules, notice }: Options)
   const [file, ...args] = command;
   const server = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'], env: environmentOfServer(process.env) });
   const exitCode = new Promise<number>((resolve) => {
-    server.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal as NodeJS.Signals]));
+    server.once('exit', (code, signal) => resolve(code ?? SIGNAL_BASE + constants.signals[signal as NodeJS.Signals]));
     server.once('error', (error: NodeJS.ErrnoException) => {
       notice(`The server could not be started: ${error.message}`);
-      resolve(error.code === 'ENOENT' ? NOT_FOUND : NOT_EXECUTABLE);
+      resolve(error.code === 'ENOENT' ? EXIT.notFound : EXIT.notExecutable);
     });
   });
   const pass = (signal: NodeJS.Signals) => server.kill(signal);
@@ -72,8 +69,10 @@ export async function runBehindGate({ command, client, rules, notice }: Options)
     process.stdout.write(Buffer.concat([line, Buffer.from('\n')]));
     await drained(process.stdout);
   };
-  void forEachLine(process.stdin, new LineReader(MAX_LINE), fromClient).finally(disconnect);
-  const output = forEachLine(server.stdout, new LineReader(), fromServer);
+  const fail = (error: Error) =>
+    notice(`The connection ends, because a message could not be handled: ${error.message}`);
+  void forEachLine(process.stdin, new LineReader(MAX_LINE), fromClient).catch(fail).finally(disconnect);
+  const output = forEachLine(server.stdout, new LineReader(), fromServer).catch(fail);
 
   const code = await exitCode;
   await atMost(LAST_OUTPUT, output);
@@ -97,14 +96,20 @@ async function forEachLine(
 ): Promise<void> {
   try {
     for await (const bytes of input) for (const line of reader.push(bytes)) await use(line);
-  } catch {
-    // The other end is gone.
+  } catch (error) {
+    // The errors of streams have codes: then the other end is gone.
+    if (!(error as NodeJS.ErrnoException).code) throw error;
   }
 }
 
 /** Waits while the reader of a stream is slower than its writer. */
 async function drained(output: Writable): Promise<void> {
-  if (output.writableNeedDrain && !output.destroyed) await Promise.race([once(output, 'drain'), once(output, 'close')]);
+  if (!output.writableNeedDrain || output.destroyed) return;
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  await Promise.race([once(output, 'drain', { signal }), once(output, 'close', { signal })]).finally(() =>
+    waiting.abort(),
+  );
 }
 
 async function atMost(milliseconds: number, task: Promise<void>): Promise<void> {

@@ -2,7 +2,7 @@ import type { Json } from '../../canonical-json.ts';
 import type { Limits } from '../../guard/act.ts';
 import { foldName, isObject, type JsonObject } from './message.ts';
 
-/** A rule needs an argument that the call lacks, or that is no text or number. */
+/** A rule needs an argument that the call lacks, or that is no text, number or boolean. */
 export class TemplateError extends Error {}
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;

@@ -2,7 +2,7 @@ import { type Rule, type Rules, strictness, type Treatment, treatmentOf } from '
 import { foldName } from './message.ts';
 
 /** How the tools of a server are guarded. */
-export class ToolRules {
+export class McpToolRules {
   readonly #rules: Rules;
   readonly #folded: Rules;
 
@@ -31,7 +31,7 @@ export class ToolRules {
   }
 }
 
-/** The first of two equally strict ones. */
+/** Returns the stricter one; the first if they are equal. */
 function stricter<T extends Rule | Treatment>(one: T, other: T): T {
   return strictness(other) > strictness(one) ? other : one;
 }

@@ -5,7 +5,7 @@ import { UsageError } from '../failures.ts';
 import { escapeLine } from './escape.ts';
 import { parseRules } from './rules-file.ts';
 import { runBehindGate } from './run-behind-gate.ts';
-import type { ToolRules } from './tool-rules.ts';
+import type { McpToolRules } from './tool-rules.ts';
 
 /** How long one request to the service may take, in milliseconds: longer than a read that waits for a decision. */
 const REQUEST_TIMEOUT = 30_000;
@@ -32,7 +32,7 @@ export const wrap = command({
   },
 });
 
-function readRules(file: string | undefined): ToolRules {
+function readRules(file: string | undefined): McpToolRules {
   if (file === undefined) return parseRules('{}');
   try {
     return parseRules(readFileSync(file, 'utf8'));

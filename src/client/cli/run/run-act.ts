@@ -9,7 +9,7 @@ import type { Io } from '../io.ts';
 import type { Interruption } from './interruption.ts';
 
 /** The input of a guarded command: what people see and approve. */
-export interface Act {
+export interface CommandInput {
   command: string;
   args: string[];
   cwd: string;
@@ -19,7 +19,11 @@ export interface Act {
  * Runs an approved command without a shell, and returns its exit code; for one that a signal ended, 128 and the number of
  * the signal.
  */
-export function runAct({ command, args, cwd }: Act, granted: Limits, interruption: Interruption): Promise<number> {
+export function runAct(
+  { command, args, cwd }: CommandInput,
+  granted: Limits,
+  interruption: Interruption,
+): Promise<number> {
   const env = { ...process.env, COUNTERSIGN_GRANTED_SCOPE: JSON.stringify(granted) };
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd, env, stdio: 'inherit' });

@@ -107,7 +107,9 @@ describe('a tool call that asks', () => {
   it('says so when the request expires while the call waits, and asks again at the next call', async () => {
     const { start, requests } = await stage({ wait: 3600, expires_in: 60 });
     const session = start();
-    expect(await session.call('write', WRITE)).toContain('Nobody decided in time. Call it again to ask again');
+    expect(await session.call('write', WRITE)).toContain(
+      'Its request or its approval has expired. Call it again to ask again',
+    );
     expect(await requests()).toHaveLength(1);
     await session.call('write', WRITE);
     expect(await requests()).toHaveLength(2);

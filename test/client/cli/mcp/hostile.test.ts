@@ -54,6 +54,14 @@ describe('messages that pass', () => {
   });
 });
 
+it('a message with a string of millions of escapes passes', () => {
+  const session = offline();
+  const path = '\\"'.repeat(2_000_000);
+  const line = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"1e5${path}"}}}`;
+  session.send(line);
+  expect(session.toServer).toEqual([line]);
+});
+
 describe('messages that never reach the server', () => {
   it.each<[string, string | object, unknown, number]>([
     ['no JSON', '{"jsonrpc"', null, -32_700],

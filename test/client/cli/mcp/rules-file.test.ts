@@ -96,6 +96,6 @@ it('puts lines together from any pieces, and forgets one that is too long', () =
         lines.push(line && new TextDecoder().decode(line));
     }
     expect(lines).toEqual(['one', '', 'two é\r', null, 'last']);
-    expect(new TextDecoder().decode(reader.rest() as Uint8Array)).toBe('rest');
+    expect(new TextDecoder().decode(reader.push(Uint8Array.of(10))[0] as Uint8Array)).toBe('rest');
   }
 });
