@@ -181,6 +181,13 @@ describe('guard()', () => {
     expect(act).not.toHaveBeenCalled();
   });
 
+  it('refuses a mode that does not exist before anything is asked', async () => {
+    const { client, act } = await stage();
+    expect(() => client.guard(act, { ...PAYMENT, mode: 'supend' as never })).toThrow(
+      new TypeError('The mode "supend" is not wait, suspend, shadow.'),
+    );
+  });
+
   it('in shadow mode runs the function, and sends nothing', async () => {
     const fetch = vi.fn();
     const { world, act } = await stage();

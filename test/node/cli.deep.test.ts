@@ -151,7 +151,7 @@ describe('the installed package', () => {
 describe('run', () => {
   it('passes arguments, stdin, stdout, stderr, the limits and the exit code', async () => {
     const report = join(folder, 'report.json');
-    const script = 'cat; echo "$1" >&2; printf "%s" "$COUNTERSIGN_GRANTED_SCOPE"; exit 7';
+    const script = 'cat; echo "$1" >&2; printf "%s%s" "$COUNTERSIGN_API_KEY" "$COUNTERSIGN_GRANTED_SCOPE"; exit 7';
     const argv = [
       ...ASK,
       '--scope',

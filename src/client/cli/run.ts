@@ -40,8 +40,8 @@ export const run = command({
   hasRest: true,
   notes: [
     'The request shows people the command, its arguments and its folder; not the environment, and not what files contain.\n' +
-      'COUNTERSIGN_API_KEY is the key of the agent that asks. The command reads the granted limits from\n' +
-      'COUNTERSIGN_GRANTED_SCOPE, as JSON. stdin, stdout, stderr and signals are passed to it.',
+      'COUNTERSIGN_API_KEY is the key of the agent that asks. The command does not get it; it reads the\n' +
+      'granted limits from COUNTERSIGN_GRANTED_SCOPE, as JSON. stdin, stdout, stderr and signals are passed to it.',
     'Exit codes: that of the command once it ran, or 128 and the number of the signal that ended it. Before it ran: 1 failed\n' +
       '(not reachable, narrowed, used before, another input), 2 wrong usage, 3 denied, 4 expired, 5 still waiting,\n' +
       '126 not executable, 127 not found, 130 or 143 interrupted. --report tells the two apart.',

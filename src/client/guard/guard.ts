@@ -35,6 +35,8 @@ export interface GuardOptions<Input> extends ActOptions<Input> {
   onShadow?: (request: PermissionRequest) => unknown;
 }
 
+const MODES = ['wait', 'suspend', 'shadow'];
+
 /** How long a suspended request and its approval live, in seconds: the most that the service allows. */
 const SUSPENDED_SECONDS = 604_800;
 
@@ -45,6 +47,7 @@ export function guard<Input, Output>(
   options: GuardOptions<Input>,
 ): Guarded<Input, Output> {
   const { mode = 'wait', fits, wait, onShadow } = options;
+  if (!MODES.includes(mode)) throw new TypeError(`The mode ${JSON.stringify(mode)} is not ${MODES.join(', ')}.`);
   return async (input, { externalId, signal } = {}) => {
     const act = await describeCall(input, options, externalId);
     if (mode === 'shadow') {

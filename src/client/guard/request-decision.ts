@@ -50,7 +50,8 @@ export async function requestPermission(
         { cause: error },
       );
     }
-    if (isOutage(error)) throw new Unreachable('The service could not be asked.', state, { cause: error });
+    if (isOutage(error))
+      throw new Unreachable(`The service at ${client.baseUrl} could not be asked.`, state, { cause: error });
     throw error;
   }
 }

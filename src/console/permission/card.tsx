@@ -152,7 +152,7 @@ export async function sendCard(
               {preview && hasMoreThanTitle(preview) && <PreviewCard preview={preview} />}
               <section class="card" aria-labelledby="limits-title">
                 <h2 id="limits-title">Limits</h2>
-                <p class="hint">{limitsHint(permission)}</p>
+                <p class="hint">{limitsHint(permission, row.maxUses)}</p>
                 <LimitsTable row={row} />
               </section>
               <section class="card" aria-labelledby="input-title">
@@ -170,13 +170,13 @@ export async function sendCard(
                   <p>
                     {permission.input_digest
                       ? 'Not shown: the agent sent only a digest of its arguments. It may do it with exactly those, but nobody has seen them. If the limits do not say enough, deny it and ask for the arguments.'
-                      : 'The agent sent no arguments, so only the limits are enforced. What it says it will do is its own statement.'}
+                      : `The agent sent no arguments, so only the limits are binding.${preview ? ' What it says it will do is not checked.' : ''}`}
                   </p>
                 )}
               </section>
             </div>
             <div class="deciding">
-              {permission.review && <Votes review={permission.review} row={row} names={names} />}
+              {permission.review && <Votes review={permission.review} {...{ row, names, standing }} />}
               {isPending ? (
                 <DecisionForm
                   {...{ row, standing, mayDecide, principal, names, ...refused }}
@@ -225,9 +225,10 @@ export async function sendCard(
 }
 
 /** What the limits of a request mean in its state. */
-function limitsHint({ status, scope }: Permission): string {
-  if (status === 'approved') return 'The agent may do no more than this, each time it acts.';
+function limitsHint({ status, scope }: Permission, maxUses: number): string {
+  const each = maxUses > 1 ? ' The limits are for each time it acts, not for all together.' : '';
+  if (status === 'approved') return `The agent may do no more than this.${each}`;
   if (status !== 'pending') return 'This is what the agent asked for. Nothing was granted.';
-  if (Object.keys(scope).length > 0) return 'If you approve, the agent may do no more than this, each time it acts.';
-  return 'The agent names no limits: you would allow this action on this resource in any form.';
+  if (Object.keys(scope).length > 0) return `If you approve, the agent may do no more than this.${each}`;
+  return 'The agent names no limits but these: you would allow this action on this resource in any form.';
 }

@@ -1,5 +1,6 @@
 import type { ReviewedPermission } from '../../permissions/permission';
 import type { Review } from '../../permissions/reviews/review';
+import type { Standing } from '../../permissions/reviews/voter';
 import type { Names } from '../frame/names';
 import { Badge } from '../parts/badge';
 import { Named, Written } from '../parts/text';
@@ -9,13 +10,15 @@ interface VotesProps {
   review: Review;
   row: ReviewedPermission;
   names: Names;
+  /** How the reader stands to the review. */
+  standing: Standing;
 }
 
 /** By which way somebody voted. */
 const WAYS = { api: 'by the API', console: 'in the console', slack: 'in Slack', policy: 'by a policy' };
 
 /** Who has voted, how many approvals it needs, and who may give them. */
-export function Votes({ review, row, names }: VotesProps) {
+export function Votes({ review, row, names, standing }: VotesProps) {
   const votes = review.votes ?? [];
   const approvals = votes.filter(({ decision }) => decision === 'approve').length;
   return (
@@ -30,6 +33,7 @@ export function Votes({ review, row, names }: VotesProps) {
           </>
         )}
         Reviewers: <Reviewers review={review} names={names} />.
+        {row.status === 'pending' && standing === 'decide' && ' You are one of them, and may approve.'}
         {review.passkey && ' Every approval is signed with a passkey.'}
         {!review.allow_self && ' The member who owns the agent cannot approve.'}
       </p>

@@ -5,6 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Countersign } from '../../countersign.ts';
 import { EXIT, SIGNAL_BASE } from '../exit-codes.ts';
+import { withoutCredentials } from '../without-credentials.ts';
 import { Gate } from './gate.ts';
 import { LineReader } from './lines.ts';
 import type { McpToolRules } from './tool-rules.ts';
@@ -33,7 +34,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  */
 export async function runBehindGate({ command, client, rules, notice }: Options): Promise<number> {
   const [file, ...args] = command;
-  const server = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'], env: environmentOfServer(process.env) });
+  const server = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'], env: withoutCredentials(process.env) });
   const exitCode = new Promise<number>((resolve) => {
     server.once('exit', (code, signal) => resolve(code ?? SIGNAL_BASE + constants.signals[signal as NodeJS.Signals]));
     server.once('error', (error: NodeJS.ErrnoException) => {
@@ -81,11 +82,6 @@ export async function runBehindGate({ command, client, rules, notice }: Options)
   server.stdout.destroy();
   process.stdin.destroy();
   return code;
-}
-
-/** The server does not get the agent's key. */
-function environmentOfServer(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !/^COUNTERSIGN_/i.test(name)));
 }
 
 /** Reads a stream until it ends or fails. What follows the last newline is no line. */

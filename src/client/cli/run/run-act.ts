@@ -6,6 +6,7 @@ import type { Limits } from '../../guard/act.ts';
 import { EXIT, SIGNAL_BASE } from '../exit-codes.ts';
 import { Failure } from '../failures.ts';
 import type { Io } from '../io.ts';
+import { withoutCredentials } from '../without-credentials.ts';
 import type { Interruption } from './interruption.ts';
 
 /** The input of a guarded command: what people see and approve. */
@@ -16,7 +17,7 @@ export interface CommandInput {
 }
 
 /**
- * Runs an approved command without a shell, and returns its exit code; for one that a signal ended, 128 and the number of
+ * Runs an approved command without a shell and without the agent's key, and returns its exit code; for one that a signal ended, 128 and the number of
  * the signal.
  */
 export function runAct(
@@ -24,7 +25,7 @@ export function runAct(
   granted: Limits,
   interruption: Interruption,
 ): Promise<number> {
-  const env = { ...process.env, COUNTERSIGN_GRANTED_SCOPE: JSON.stringify(granted) };
+  const env = { ...withoutCredentials(process.env), COUNTERSIGN_GRANTED_SCOPE: JSON.stringify(granted) };
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd, env, stdio: 'inherit' });
     child.once('spawn', () => interruption.attach(child));
