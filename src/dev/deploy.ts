@@ -1,5 +1,6 @@
+import { escapeText } from '../client/cli/terminal/escape.ts';
 import { CloudflareError } from './deploy/cloudflare.ts';
-import { readDeployedAccount } from './deploy/configuration.ts';
+import { readTargetAccount } from './deploy/configuration.ts';
 import { login } from './deploy/login.ts';
 import { HELP, type Options, readOptions } from './deploy/options.ts';
 import { prepareDeployment } from './deploy/prepare.ts';
@@ -16,7 +17,7 @@ read Account Settings and Zones.`;
 /** Takes a Cloudflare login to a running service of this version. Safe to repeat. */
 async function deploy(given: Options, signal: AbortSignal): Promise<void> {
   const asked = isInteractive() ? (question: string, answers: string[]) => choose(question, answers, signal) : null;
-  const account = await login(readDeployedAccount(), asked, signal).catch(failFirst('Cloudflare', 'login'));
+  const account = await login(readTargetAccount(), asked, signal).catch(failFirst('Cloudflare', 'login'));
   const prepared = await prepareDeployment(account, given, signal).catch(failFirst('Cloudflare', account.accountName));
   printStep('exists', 'Cloudflare', account.accountName);
   const isFirst = prepared.found.worker === null;
@@ -40,7 +41,8 @@ async function askForEmail(signal: AbortSignal): Promise<string | null> {
 
 function printInvitation({ email, url, expiresAt }: Invitation): void {
   console.log(
-    `\nInvitation for ${email}, who becomes the owner of the account. It works once, until ${expiresAt}:\n\n  ${url}\n`,
+    `\nInvitation for ${email}, who becomes the owner of the account. It works once, until ${escapeText(expiresAt)}:\n\n` +
+      `  ${escapeText(url)}\n`,
   );
 }
 

@@ -7,6 +7,7 @@ import { FakeAccount } from '../support/local/fake-account';
 
 const HOUR = 3_600_000;
 const OWNER = 'owner@example.com';
+const TAKEN = 'taken.example.com';
 
 /** The lines of a run by their marks. */
 function marked({ stdout }: DeployRun, mark: string): string[] {
@@ -33,16 +34,20 @@ describe('npm run deploy, from an empty account to updates', { timeout: 600_000 
 
   it.each([
     ['the token is wrong', { CLOUDFLARE_API_TOKEN: 'wrong' }, /Sign in again: npx wrangler login/],
-    ['there is no login', { CLOUDFLARE_API_TOKEN: '' }, /There is no Cloudflare login/],
+    [
+      'there is no login',
+      { CLOUDFLARE_API_TOKEN: '' },
+      /Cannot read the Cloudflare login\. npx wrangler .*\nNot logged in/,
+    ],
     ['R2 is off', {}, /not switched R2 on/],
-    ['the login has several accounts', {}, /several accounts.*\n +Acme \(0123.*\n +Other \(f/],
+    ['the login has several accounts', {}, /several accounts.*\n +Acme \(0123.*\n +Other\\u\{1b\}\[2J \(f/],
     ['another Worker consumes a queue', {}, /The Worker shop consumes the queue jobs/],
     ['there is no name under workers.dev', {}, /--subdomain acme/],
   ])('stops before it changes anything if %s', async (what, variables, message) => {
     const account = new FakeAccount();
     cloudflare.account = account;
     if (what.includes('R2')) account.hasR2 = false;
-    if (what.includes('several')) account.accounts.push({ id: 'f'.repeat(32), name: 'Other' });
+    if (what.includes('several')) account.accounts.push({ id: 'f'.repeat(32), name: 'Other\u001b[2J' });
     if (what.includes('workers.dev')) account.subdomain = null;
     if (what.includes('another')) {
       const consumers = [{ consumer_id: 'c', type: 'worker', script: 'shop' }];
@@ -53,6 +58,31 @@ describe('npm run deploy, from an empty account to updates', { timeout: 600_000 
     expect(run.stderr).toMatch(message);
     expect(run.stderr).toMatch(/Nothing was changed\.\n$/);
     expect(run.stdout).toMatch(/^✗ Cloudflare /);
+    cloudflare.account = new FakeAccount();
+  });
+
+  it.each([
+    ['--domain', ['--domain', TAKEN]],
+    ['a route in wrangler.toml', []],
+    ['the deployed PUBLIC_URL', []],
+  ])('refuses the domain of another Worker that comes from %s', async (source, words) => {
+    const account = new FakeAccount();
+    cloudflare.account = account;
+    account.domains.set(TAKEN, 'shop');
+    const settings = folder.read('wrangler.toml');
+    if (source.includes('route')) {
+      const routes = `routes = [{ pattern = "${TAKEN}", custom_domain = true }]`;
+      writeFileSync(join(folder.path, 'wrangler.toml'), `${routes}\n${settings}`);
+    }
+    if (source.includes('deployed')) {
+      const bindings = [{ type: 'plain_text', name: 'PUBLIC_URL', text: `https://${TAKEN}` }];
+      const versions = [{ id: 'v', bindings, annotations: {} }];
+      account.workers.set('countersign', { versions, deployments: [], crons: [], servesWorkersDev: false });
+    }
+    const run = await folder.deploy(['--dry-run', ...words]);
+    expect(run).toMatchObject({ code: 1, writes: [] });
+    expect(run.stderr).toMatch(/^taken\.example\.com is served by the Worker shop\. .*\n\nNothing was changed\.\n$/);
+    writeFileSync(join(folder.path, 'wrangler.toml'), settings);
     cloudflare.account = new FakeAccount();
   });
 
@@ -96,14 +126,37 @@ describe('npm run deploy, from an empty account to updates', { timeout: 600_000 
     expect(elsewhere.stderr).toContain('Deploy to another account from another copy of the folder.');
   });
 
-  it('applies a contraction only after the version that contains it has run', async () => {
-    writeFileSync(
-      join(folder.path, 'migrations/0900_old.sql'),
-      '-- contract: the inbox lists by another index\nDROP INDEX `permissions_waiting`;',
+  it('shows an invitation whose answer was lost, also after a run for another address', async () => {
+    const words = ['--email', 'lost@example.com'];
+    cloudflare.fail = ({ kind }) => (kind === 'POST service /v1/admin/users' ? 'lost' : null);
+    expect((await folder.deploy(words)).stderr).toMatch(
+      /^The service did not answer\.\n\nThe steps above are complete\. .*it continues here\.\n$/,
     );
+    cloudflare.fail = () => null;
+    expect((await folder.deploy(['--email', 'other@example.com'])).stdout).toContain('Invitation for other@');
+    expect((await folder.deploy(words)).stdout).toMatch(/Invitation for lost@.*\n\n +https:.*\/console\/join\/secret-/);
+    expect(cloudflare.service.accounts.map(({ email }) => email)).toEqual([
+      OWNER,
+      'lost@example.com',
+      'other@example.com',
+    ]);
+  });
+
+  it('applies a contraction only after the version that contains it has run', async () => {
+    // An earlier run left the contraction for wrangler, beside a migration that is pending.
+    for (const directory of ['migrations', 'dist/migrations']) {
+      writeFileSync(
+        join(folder.path, directory, '0899_new.sql'),
+        'CREATE INDEX `accounts_by_plan` ON `accounts` (`plan`);',
+      );
+      writeFileSync(
+        join(folder.path, directory, '0900_old.sql'),
+        '-- contract: the inbox lists by another index\nDROP INDEX `permissions_waiting`;',
+      );
+    }
     const first = await folder.deploy();
     expect(first).toMatchObject({ code: 0, stderr: '' });
-    expect(first.writes).not.toContain('POST /d1/database/:id/query migration');
+    expect(first.writes.filter((kind) => kind.endsWith('migration'))).toHaveLength(2);
     expect(marked(first, '·')).toEqual([expect.stringContaining('0900_old.sql: applied by a deployment after')]);
     // Cloudflare says that the version was deployed an hour ago.
     for (const deployment of cloudflare.account.workers.get('countersign')?.deployments ?? [])

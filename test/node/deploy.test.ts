@@ -1,13 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { chooseAddress } from '../../src/dev/deploy/choose-address';
 import { chooseDatabases } from '../../src/dev/deploy/choose-databases';
+import { Cloudflare } from '../../src/dev/deploy/cloudflare';
 import { makeConfiguration, queueNames, readConfiguration } from '../../src/dev/deploy/configuration';
 import type { Found, FoundQueue, FoundWorker } from '../../src/dev/deploy/found';
+import { readCredentials } from '../../src/dev/deploy/login';
 import { readOptions } from '../../src/dev/deploy/options';
+import { choose, printStep } from '../../src/dev/deploy/report';
 import { consumesAll, requireOwnQueues } from '../../src/dev/deploy/steps/queues';
 import { ROOT } from '../../src/dev/project';
+import { runProgram, UserError } from '../../src/dev/user-error';
+
+vi.mock('node:readline/promises', () => ({ createInterface: () => ({ question: async () => '1', close: () => {} }) }));
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
 
 const CONFIGURATION = { name: 'countersign', d1_databases: [{ binding: 'DB', database_name: 'countersign' }] };
 const PLACEHOLDER = '00000000-0000-0000-0000-000000000000';
@@ -18,12 +28,14 @@ function worker(bindings: FoundWorker['bindings'], domains: string[] = []): Foun
 }
 
 function found(parts: Partial<Found>): Found {
-  return { worker: null, queues: new Map(), buckets: new Map(), subdomain: 'acme', domainOwner: null, ...parts };
+  return { worker: null, queues: new Map(), buckets: new Map(), subdomain: 'acme', ...parts };
 }
 
 describe('options', () => {
   it('are all optional', () => {
-    expect(readOptions([])).toMatchObject({ isDryRun: false, domain: null, shards: null, plan: 'pro', patience: 180 });
+    expect(readOptions([])).toMatchObject({
+      ...{ isDryRun: false, domain: null, shards: null, plan: 'pro', healthTimeoutSeconds: 180 },
+    });
     expect(readOptions(['--help'])).toBeNull();
   });
 
@@ -83,12 +95,6 @@ describe('the address', () => {
   it.each([
     ['it would change', { worker: url(DEV) }, { domain: 'a.example.com' }, /no passkey works/],
     ['it would replace a secret', { worker: secret }, { domain: 'a.example.com' }, /--change-address/],
-    [
-      'another Worker has the domain',
-      { domainOwner: 'shop' },
-      { domain: 'a.example.com' },
-      /served by the Worker shop/,
-    ],
     ['there is no name under workers.dev', { subdomain: null }, {}, /--subdomain acme/],
   ])('is refused if %s', (_, parts, options, message) => {
     expect(() => choose(parts, options)).toThrow(message);
@@ -148,6 +154,57 @@ describe('the queues', () => {
     expect(consumesAll(configuration, { queues: new Map(whole.slice(1)) })).toBe(false);
     const wrong = [...whole.slice(1), queue('jobs', 'countersign', 'elsewhere')];
     expect(consumesAll(configuration, { queues: new Map(wrong) })).toBe(false);
+  });
+});
+
+describe('the login', () => {
+  it('is read after what wrangler prints for people', () => {
+    const credentials = { type: 'oauth', token: 'secret' };
+    expect(readCredentials(`Refreshed.\n${JSON.stringify(credentials, null, 2)}\n`)).toEqual(credentials);
+  });
+
+  it.each(['', 'Token: 7', '{"type": "oauth", "token": "s3cret'])('is not read from %j', (printed) => {
+    expect(() => readCredentials(printed)).toThrow(UserError);
+    expect(() => readCredentials(printed)).toThrow(/^Cannot read the Cloudflare login\. (?!.*s3cret)/);
+  });
+});
+
+describe("an answer of Cloudflare's API", () => {
+  const find = (body: BodyInit, signal = new AbortController().signal) => {
+    vi.stubGlobal('fetch', async () => new Response(body));
+    return new Cloudflare({}, signal).find('/accounts');
+  };
+  const broken = () => new ReadableStream({ start: (stream) => stream.error(new TypeError('terminated')) });
+
+  it('that breaks off is no answer', async () => {
+    await expect(find(broken())).rejects.toThrow("Cloudflare's API did not answer: terminated");
+    await expect(find('<html>')).rejects.toThrow('Cloudflare answered GET /accounts with 200: no reason');
+  });
+
+  it('that the operator stops is not an error of Cloudflare', async () => {
+    await expect(find(broken(), AbortSignal.abort())).rejects.toThrow(/aborted/);
+  });
+});
+
+describe('a text that somebody else wrote', () => {
+  const CLEAR = '\u001b[2J\u202e';
+  const SHOWN = '\\u{1b}[2J\\u{202e}';
+
+  it('is escaped in the lines of steps and in questions', async () => {
+    const log = vi.spyOn(console, 'log').mockReturnValue();
+    printStep('made', 'account', `Acme${CLEAR}`);
+    await choose('Which?', [`Acme${CLEAR}`], new AbortController().signal);
+    const [step, , answer] = log.mock.calls.map(([line]) => String(line));
+    expect(step).toMatch(/account +Acme/);
+    for (const line of [step, answer]) expect(line?.endsWith(`Acme${SHOWN}`), line).toBe(true);
+  });
+
+  it('is escaped in errors, whose lines stay', async () => {
+    const { exitCode } = process;
+    const error = vi.spyOn(console, 'error').mockReturnValue();
+    await runProgram(() => Promise.reject(new UserError(`failed: ${CLEAR}\n\nNothing was changed.`)));
+    process.exitCode = exitCode;
+    expect(error).toHaveBeenCalledWith(`failed: ${SHOWN}\n\nNothing was changed.`);
   });
 });
 

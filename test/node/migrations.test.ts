@@ -10,6 +10,7 @@ const BASE: Migration = {
   sql: `CREATE TABLE agents (id blob PRIMARY KEY NOT NULL, account integer NOT NULL, name text, kind integer NOT NULL) WITHOUT ROWID;
     CREATE INDEX agents_by_account ON agents (account);
     CREATE TABLE keys (hash blob PRIMARY KEY NOT NULL) WITHOUT ROWID;
+    CREATE TABLE owners (id blob PRIMARY KEY NOT NULL, email text UNIQUE, agent blob REFERENCES agents (id)) WITHOUT ROWID;
     CREATE TRIGGER agents_delete AFTER DELETE ON agents BEGIN DELETE FROM keys; END;`,
 };
 
@@ -26,7 +27,11 @@ function breaksOf(sql: string): string[] {
 describe('what a migration takes from the version before it', () => {
   it.each([
     ['drops a table', 'DROP TABLE keys', 'drops the table keys'],
-    ['renames a table', 'ALTER TABLE keys RENAME TO api_keys', 'drops the table keys'],
+    [
+      'renames a table that a trigger names',
+      'ALTER TABLE keys RENAME TO api_keys',
+      ['changes the trigger agents_delete', 'drops the table keys'],
+    ],
     ['drops a column', 'ALTER TABLE agents DROP COLUMN name', 'drops the column agents.name'],
     ['renames a column', 'ALTER TABLE agents RENAME COLUMN name TO title', 'drops the column agents.name'],
     ['drops an index', 'DROP INDEX agents_by_account', 'drops the index agents_by_account'],
@@ -34,6 +39,26 @@ describe('what a migration takes from the version before it', () => {
       'changes an index',
       'DROP INDEX agents_by_account; CREATE INDEX agents_by_account ON agents (account) WHERE kind = 1',
       'changes the index agents_by_account',
+    ],
+    [
+      'drops a UNIQUE constraint',
+      `DROP TABLE owners;
+       CREATE TABLE owners (id blob PRIMARY KEY NOT NULL, email text, agent blob REFERENCES agents (id)) WITHOUT ROWID`,
+      'drops UNIQUE (email) from owners',
+    ],
+    [
+      'deletes what it did not delete',
+      `DROP TABLE owners;
+       CREATE TABLE owners (
+         id blob PRIMARY KEY NOT NULL, email text UNIQUE, agent blob REFERENCES agents (id) ON DELETE CASCADE
+       ) WITHOUT ROWID`,
+      'adds FOREIGN KEY (agent) REFERENCES agents (id) ON UPDATE NO ACTION ON DELETE CASCADE to owners',
+    ],
+    [
+      'changes a trigger',
+      `DROP TRIGGER agents_delete; CREATE TRIGGER agents_delete AFTER DELETE ON agents
+       BEGIN DELETE FROM keys WHERE hash = OLD.id; END`,
+      'changes the trigger agents_delete',
     ],
     ['drops a trigger', 'DROP TRIGGER agents_delete', 'drops the trigger agents_delete'],
     [
@@ -89,7 +114,7 @@ describe('what a migration takes from the version before it', () => {
     ['adds a trigger', 'CREATE TRIGGER t AFTER INSERT ON agents BEGIN DELETE FROM keys; END'],
     ['changes rows', 'UPDATE agents SET kind = 2'],
     [
-      'builds a table anew without a requirement',
+      'rebuilds a table without a requirement',
       REBUILT('id blob PRIMARY KEY NOT NULL, account integer NOT NULL, kind integer NOT NULL DEFAULT 1, name text'),
     ],
   ])('nothing, by one that %s', (_, sql) => {

@@ -19,19 +19,17 @@ const WORKERS_DEV = '.workers.dev';
 /**
  * Decides on which address the service is served: the domain that is asked for, the one in wrangler.toml, the address that
  * is deployed, or else the one below workers.dev.
- * @throws UserError if the deployed address would change without being asked to, another Worker has the domain, or the
- *   account has no name under workers.dev
+ * @throws UserError if the deployed address would change without being asked to, or the account has no name under
+ *   workers.dev
  */
 export function chooseAddress(
   configuration: Configuration,
-  { worker, subdomain, domainOwner }: Found,
+  { worker, subdomain }: Pick<Found, 'worker' | 'subdomain'>,
   options: Pick<Options, 'domain' | 'subdomain' | 'changesAddress'>,
 ): Address {
   const settings = worker?.bindings.filter(({ name }) => name === 'PUBLIC_URL') ?? [];
   const deployed = settings.find(({ type }) => type === 'plain_text')?.text ?? null;
   const isSecret = settings.some(({ type }) => type === 'secret_text');
-  if (domainOwner && domainOwner !== configuration.name)
-    throw new UserError(`${options.domain} is served by the Worker ${domainOwner}. Detach it there first.`);
   const kept = deployed === null ? (worker?.domains[0] ?? null) : hostOf(deployed);
   const domain = options.domain ?? givenDomain(configuration) ?? hostOf(configuration.vars?.PUBLIC_URL) ?? kept;
   const needsSubdomain = domain === null && subdomain === null;

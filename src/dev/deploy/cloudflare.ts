@@ -76,7 +76,7 @@ export class Cloudflare {
   }
 
   private async send<T>(method: string, path: string, body?: unknown, headers = {}): Promise<Envelope<T>> {
-    const response = await fetch(apiOrigin() + path, {
+    const [response, text] = await fetchText(apiOrigin() + path, {
       method,
       headers: { ...this.headers, ...headers, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -86,9 +86,24 @@ export class Cloudflare {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
       throw new UserError(`Cloudflare's API did not answer: ${cause instanceof Error ? cause.message : cause}`);
     });
-    const answer = (await response.json().catch(() => null)) as Envelope<T> | null;
+    const answer = parseEnvelope<T>(text);
     if (response.ok && answer?.success) return answer;
     throw new CloudflareError(`${method} ${path.split('?')[0]}`, response.status, answer?.errors ?? []);
+  }
+}
+
+/** Sends a request and reads the whole answer. */
+async function fetchText(url: string, request: RequestInit): Promise<[Response, string]> {
+  const response = await fetch(url, request);
+  return [response, await response.text()];
+}
+
+/** Reads an answer; null if it is not JSON, such as the page of a proxy. */
+function parseEnvelope<T>(text: string): Envelope<T> | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
   }
 }
 

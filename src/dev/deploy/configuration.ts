@@ -35,8 +35,8 @@ export function readConfiguration(): Configuration {
   return parse(readFileSync(join(ROOT, 'wrangler.toml'), 'utf8')) as unknown as Configuration;
 }
 
-/** The Cloudflare account that this folder was last deployed to; null before the first time. */
-export function readDeployedAccount(): string | null {
+/** The Cloudflare account of the last deployment from this folder, or else the one in wrangler.toml; null without either. */
+export function readTargetAccount(): string | null {
   const file = join(ROOT, REMOTE_CONFIG);
   if (!existsSync(file)) return readConfiguration().account_id ?? null;
   return (parse(readFileSync(file, 'utf8')) as unknown as Configuration).account_id ?? null;

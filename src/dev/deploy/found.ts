@@ -19,8 +19,6 @@ export interface Found {
   buckets: Map<string, LifecycleRule[] | null>;
   /** The account's name under workers.dev; null if it has none. */
   subdomain: string | null;
-  /** The Worker that is served on the domain that is asked for; null if none is. */
-  domainOwner: string | null;
 }
 
 /** A deployed Worker. */
@@ -58,17 +56,16 @@ export async function findDeployment(
   cloudflare: Cloudflare,
   account: string,
   configuration: Configuration,
-  options: Pick<Options, 'domain' | 'jurisdiction'>,
+  options: Pick<Options, 'jurisdiction'>,
 ): Promise<Found> {
   const root = `/accounts/${account}`;
   const names = queueNames(configuration);
   const worker = await findWorker(cloudflare, `${root}/workers`, configuration.name);
-  const [queues, subdomain, owners] = await Promise.all([
+  const [queues, subdomain] = await Promise.all([
     cloudflare.list<FoundQueue>(
       `${root}/queues?${new URLSearchParams(names.map((name): [string, string] => ['name', name]))}`,
     ),
     cloudflare.find<{ subdomain: string }>(`${root}/workers/subdomain`),
-    options.domain ? cloudflare.list<{ service: string }>(`${root}/workers/domains?hostname=${options.domain}`) : [],
   ]);
   const buckets = new Map<string, LifecycleRule[] | null>();
   for (const { bucket_name: name } of configuration.r2_buckets ?? []) {
@@ -81,7 +78,6 @@ export async function findDeployment(
     ),
     buckets,
     subdomain: subdomain?.subdomain ?? null,
-    domainOwner: owners[0]?.service ?? null,
   };
 }
 

@@ -19,25 +19,30 @@ interface Account {
   name: string;
 }
 
+const NO_LOGIN = 'Cannot read the Cloudflare login.';
+
+const SIGN_IN = 'Sign in with: npx wrangler login\nOr set CLOUDFLARE_API_TOKEN.';
+
 /**
- * Finds the login that wrangler uses, and the account to deploy to: `CLOUDFLARE_ACCOUNT_ID`, the one that this folder was
- * deployed to, or the only one of the login.
+ * Finds the login that wrangler uses, and the account to deploy to: `CLOUDFLARE_ACCOUNT_ID`, the one of this folder, or the
+ * only one of the login.
+ * @param target the id of the account that this folder deploys to; null if it is not known yet
  * @param choose asks which of several accounts is meant; null if nobody can be asked
  * @throws UserError if there is no login, or several accounts and nobody to ask
  */
 export async function login(
-  deployedTo: string | null,
+  target: string | null,
   choose: ((question: string, answers: string[]) => Promise<number>) | null,
   signal: AbortSignal,
 ): Promise<Login> {
   const cloudflare = new Cloudflare(headersOf(await findCredentials(signal)), signal);
   const named = process.env.CLOUDFLARE_ACCOUNT_ID || null;
-  if (named && deployedTo && named !== deployedTo)
+  if (named && target && named !== target)
     throw new UserError(
-      `This folder is deployed to the account ${deployedTo}, and CLOUDFLARE_ACCOUNT_ID is ${named}.\n` +
+      `This folder deploys to the account ${target}, and CLOUDFLARE_ACCOUNT_ID is ${named}.\n` +
         'Deploy to another account from another copy of the folder.',
     );
-  const account = named ?? deployedTo;
+  const account = named ?? target;
   if (account) return { cloudflare, account, accountName: account };
   const accounts = await cloudflare.list<Account>('/accounts?per_page=50');
   const chosen = await chooseAccount(accounts, choose);
@@ -47,11 +52,22 @@ export async function login(
 async function findCredentials(signal: AbortSignal): Promise<Credentials> {
   const { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_API_KEY: key } = process.env;
   if (token && !key) return { type: 'api_token', token };
-  const printed = await callWrangler(['auth', 'token', '--json'], signal, { WRANGLER_LOG: 'log' }).catch(() => {
-    signal.throwIfAborted();
-    throw new UserError('There is no Cloudflare login. Sign in with: npx wrangler login\nOr set CLOUDFLARE_API_TOKEN.');
+  const printed = await callWrangler(['auth', 'token', '--json'], signal, { WRANGLER_LOG: 'log' }).catch((error) => {
+    throw error instanceof UserError ? new UserError(`${NO_LOGIN} ${error.message}\n${SIGN_IN}`) : error;
   });
-  return JSON.parse(printed.slice(printed.indexOf('{')));
+  return readCredentials(printed);
+}
+
+/**
+ * Reads what `wrangler auth token --json` printed, which can begin with a message for people.
+ * @throws UserError if it has no credentials; the message does not repeat the text, which may be secret
+ */
+export function readCredentials(printed: string): Credentials {
+  try {
+    return JSON.parse(/\{.*\}/s.exec(printed)?.[0] ?? '');
+  } catch {
+    throw new UserError(`${NO_LOGIN} npx wrangler auth token --json printed no JSON.\n${SIGN_IN}`);
+  }
 }
 
 async function chooseAccount(

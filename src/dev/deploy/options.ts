@@ -18,8 +18,8 @@ export interface Options {
   changesAddress: boolean;
   replacesDns: boolean;
   hasNewRootSecret: boolean;
-  /** For how many seconds the service may take until it answers. */
-  patience: number;
+  /** How long the service may take until it answers. */
+  healthTimeoutSeconds: number;
 }
 
 export const HELP = `Usage: npm run deploy -- [options]
@@ -69,7 +69,7 @@ export function readOptions(words: string[]): Options | null {
     changesAddress: values['change-address'],
     replacesDns: values['replace-dns'],
     hasNewRootSecret: values['new-root-secret'],
-    patience: readNumber('wait', values.wait) ?? 180,
+    healthTimeoutSeconds: readNumber('wait', values.wait) ?? 180,
   };
 }
 

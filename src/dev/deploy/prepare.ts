@@ -7,6 +7,7 @@ import type { Deployment } from './deployment.ts';
 import { findDeployment, findJurisdiction } from './found.ts';
 import type { Login } from './login.ts';
 import type { Options } from './options.ts';
+import { requireOwnDomain } from './steps/address.ts';
 import { findDatabaseId } from './steps/databases.ts';
 import { findApplied } from './steps/migrations.ts';
 import { requireOwnQueues } from './steps/queues.ts';
@@ -21,6 +22,7 @@ export async function prepareDeployment(login: Login, options: Options, signal: 
   const found = await findDeployment(cloudflare, account, configuration, options);
   requireOwnQueues(configuration, found);
   const address = chooseAddress(configuration, found, options);
+  if (address.domain) await requireOwnDomain(cloudflare, account, configuration, address.domain);
   const chosen = chooseDatabases(configuration, found.worker, options.shards);
   const databases = await Promise.all(
     chosen.map(async (database) => ({

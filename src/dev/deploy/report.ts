@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
+import { escapeText } from '../../client/cli/terminal/escape.ts';
 
 /** How a step ended. */
 export type Outcome = 'exists' | 'made' | 'planned' | 'waits' | 'failed';
@@ -13,7 +14,7 @@ const WIDTH = 15;
 /** Prints one line about a step. Colours only on a terminal that shows them. */
 export function printStep(outcome: Outcome, kind: string, text: string): void {
   const mark = styleText(COLOURS[outcome], MARKS[outcome], { stream: process.stdout });
-  console.log(`${mark} ${kind.padEnd(WIDTH)} ${text}`.trimEnd());
+  console.log(`${mark} ${kind.padEnd(WIDTH)} ${escapeText(text)}`.trimEnd());
 }
 
 /** Whether somebody can be asked. */
@@ -35,7 +36,7 @@ export async function ask(question: string, signal: AbortSignal): Promise<string
 export async function choose(question: string, answers: string[], signal: AbortSignal): Promise<number> {
   console.log(question);
   answers.forEach((answer, place) => {
-    console.log(`  ${place + 1}  ${answer}`);
+    console.log(`  ${place + 1}  ${escapeText(answer)}`);
   });
   for (;;) {
     const place = Number(await ask(`1 to ${answers.length}: `, signal)) - 1;

@@ -14,7 +14,7 @@ import { secretSteps } from './steps/secrets.ts';
 
 /**
  * Runs the steps of a deployment in their order, and prints a line for each. Steps that are done are not run.
- * @throws UserError that names the step which failed, what stands, and what to do
+ * @throws UserError that names the step that failed, and says what to do
  */
 export async function runSteps(deployment: Deployment, show: (invitation: Invitation) => void): Promise<void> {
   const { options, migrations } = deployment;
@@ -50,8 +50,8 @@ async function runStep(step: Step, isDryRun: boolean): Promise<void> {
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     printStep('failed', step.kind, step.name);
-    throw new UserError([error.message, step.hint, STANDS].filter(Boolean).join('\n\n'));
+    throw new UserError([error.message, step.hint, CONTINUE].filter(Boolean).join('\n\n'));
   }
 }
 
-const STANDS = 'What is above stands. Run the same command again: it continues here.';
+const CONTINUE = 'The steps above are complete. Run the same command again: it continues here.';

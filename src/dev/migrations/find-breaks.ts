@@ -5,8 +5,8 @@ import type { Column, Schema, Table } from './schema.ts';
  * `drops the column sessions.member`. Such a program may name every table, column and index of before in its statements,
  * and stores only what it knows of.
  *
- * Compares the two schemas rather than the statements between them: a table that is built anew and renamed breaks nothing
- * if it has all that it had. What happens to the rows is not looked at.
+ * Compares the two schemas rather than the statements between them: a table that is rebuilt and renamed breaks nothing if it
+ * has all that it had. What happens to the rows is not looked at.
  */
 export function findBreaks(before: Schema, after: Schema): string[] {
   const breaks: string[] = [];
@@ -28,11 +28,13 @@ export function findBreaks(before: Schema, after: Schema): string[] {
       breaks.push(`adds the unique index ${index.name} to ${index.table}`);
   }
   for (const trigger of [...before.triggers.values()].filter(isKept)) {
-    if (!after.triggers.has(trigger.name)) breaks.push(`drops the trigger ${trigger.name}`);
+    const changed = after.triggers.get(trigger.name);
+    if (!changed) breaks.push(`drops the trigger ${trigger.name}`);
+    else if (changed.sql !== trigger.sql) breaks.push(`changes the trigger ${trigger.name}`);
   }
   for (const trigger of [...after.triggers.values()].filter(isOld)) {
-    const refused = before.triggers.get(trigger.name)?.sql.includes('RAISE') ?? false;
-    if (!refused && trigger.sql.includes('RAISE'))
+    const isNew = !before.triggers.has(trigger.name);
+    if (isNew && trigger.sql.includes('RAISE'))
       breaks.push(`adds the trigger ${trigger.name}, which refuses writes, to ${trigger.table}`);
   }
   return breaks;
@@ -55,6 +57,11 @@ function compareTables(before: Table, after: Table): string[] {
   if (keyOf(before) !== keyOf(after)) breaks.push(`changes the primary key of ${before.name}`);
   for (const constraint of after.constraints) {
     if (!before.constraints.has(constraint)) breaks.push(`adds ${constraint} to ${before.name}`);
+  }
+  for (const constraint of before.constraints) {
+    // A statement can name the columns of a UNIQUE constraint in ON CONFLICT.
+    if (constraint.startsWith('UNIQUE') && !after.constraints.has(constraint))
+      breaks.push(`drops ${constraint} from ${before.name}`);
   }
   return breaks;
 }

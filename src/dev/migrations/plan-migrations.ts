@@ -33,7 +33,7 @@ export interface MigrationPlan {
 /**
  * Decides which migrations a deployment applies: all but the contractions that are not known to every running version for
  * at least 15 minutes.
- * @param applied the names of the migrations that the database with the most of them has
+ * @param applied the names of the migrations that at least one database has
  * @param running the versions that share the traffic; none if the service is not deployed
  * @throws UserError if a migration would break a running version, or a database is ahead of this folder
  */

@@ -83,8 +83,13 @@ function readUniques(database: DatabaseSync, table: string): string[] {
 }
 
 function readForeignKeys(database: DatabaseSync, table: string): string[] {
-  const rows = database.prepare('select "from", "table", "to" from pragma_foreign_key_list(?)').all(table);
-  return rows.map(({ from, table, to }) => `FOREIGN KEY (${from}) REFERENCES ${table} (${to})`);
+  const rows = database
+    .prepare('select "from", "table", "to", on_update, on_delete from pragma_foreign_key_list(?)')
+    .all(table);
+  return rows.map(({ from, table, to, on_update: onUpdate, on_delete: onDelete }) => {
+    const actions = `ON UPDATE ${onUpdate} ON DELETE ${onDelete}`;
+    return `FOREIGN KEY (${from}) REFERENCES ${table} (${to}) ${actions}`;
+  });
 }
 
 /** The CHECK constraints in the definition of a table, up to the parenthesis that closes each. */

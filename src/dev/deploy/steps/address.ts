@@ -1,5 +1,7 @@
 import { UserError } from '../../user-error.ts';
 import { callWrangler } from '../call-wrangler.ts';
+import type { Cloudflare } from '../cloudflare.ts';
+import type { Configuration } from '../configuration.ts';
 import type { Deployment, Step } from '../deployment.ts';
 import { writeConfiguration } from './configuration.ts';
 
@@ -24,6 +26,22 @@ export function subdomainSteps({ address: { newSubdomain }, cloudflare, account 
       hint: 'If the name is taken, choose another one with --subdomain.',
     },
   ];
+}
+
+/** @throws UserError if another Worker has the domain: wrangler would take it from there without asking */
+export async function requireOwnDomain(
+  cloudflare: Cloudflare,
+  account: string,
+  { name }: Pick<Configuration, 'name'>,
+  domain: string,
+): Promise<void> {
+  const query = new URLSearchParams({ hostname: domain });
+  const owners = await cloudflare.list<{ service: string }>(`/accounts/${account}/workers/domains?${query}`);
+  const other = owners.find(({ service }) => service !== name);
+  if (other)
+    throw new UserError(
+      `${domain} is served by the Worker ${other.service}. Detach it there first, or choose another one with --domain.`,
+    );
 }
 
 /**

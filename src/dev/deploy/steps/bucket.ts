@@ -9,14 +9,14 @@ const RULE = { name: 'leftovers', prefix: 'files/', days: 7 };
 export function bucketSteps({ found, options, jurisdiction, account, signal }: Deployment): Step[] {
   const variables = { CLOUDFLARE_ACCOUNT_ID: account };
   const where = jurisdiction ? ['--jurisdiction', jurisdiction] : [];
-  const hint = options.location ? ['--location', options.location] : [];
+  const location = options.location ? ['--location', options.location] : [];
   return [...found.buckets].flatMap(([bucket, rules]) => [
     {
       kind: 'bucket',
       name: bucket,
       isDone: rules !== null,
       run: async () => {
-        await callWrangler(['r2', 'bucket', 'create', bucket, ...where, ...hint], signal, variables);
+        await callWrangler(['r2', 'bucket', 'create', bucket, ...where, ...location], signal, variables);
         return undefined;
       },
     },

@@ -1,5 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { readMigrations } from '../../migrations/migration.ts';
 import { REMOTE_CONFIG, ROOT } from '../../project.ts';
 import { CHOSEN_MIGRATIONS, makeConfiguration } from '../configuration.ts';
 import type { Deployment, Step } from '../deployment.ts';
@@ -45,11 +47,10 @@ function describe(deployment: Deployment, domain: string | null): string {
   });
 }
 
+/** Whether the folder for wrangler has exactly the wanted migrations: wrangler applies all that it finds there. */
 function hasMigrations({ migrations }: Deployment): boolean {
-  return migrations.wanted.every(({ name, sql }) => {
-    const file = join(ROOT, CHOSEN_MIGRATIONS, name);
-    return existsSync(file) && readFileSync(file, 'utf8') === sql;
-  });
+  const folder = join(ROOT, CHOSEN_MIGRATIONS);
+  return existsSync(folder) && isDeepStrictEqual(readMigrations(folder), migrations.wanted);
 }
 
 function writeMigrations({ migrations }: Deployment): void {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Api, type ApiAnswer, type ProblemDocument } from '../../api.ts';
@@ -25,9 +25,7 @@ interface CreatedAccount {
   owner: { invitation: { url: string; expires_at: string } };
 }
 
-/** Remembers a request whose answer was not shown yet: only its idempotency key brings that answer again. */
-const PENDING = join(ROOT, '.wrangler/first-account.json');
-
+/** A request whose answer was not shown yet: only its idempotency key brings that answer again. */
 interface PendingRequest {
   email: string;
   plan: string;
@@ -73,21 +71,26 @@ export function firstAccountStep(
     },
     finish: () => {
       if (invitation) show(invitation);
-      rmSync(PENDING, { force: true });
+      if (email !== null) rmSync(pendingFile(email), { force: true });
     },
   };
 }
 
 /** The request for an account of this address whose answer was not shown; null if there is none. */
 function readPending(email: string): PendingRequest | null {
-  if (!existsSync(PENDING)) return null;
-  const request = JSON.parse(readFileSync(PENDING, 'utf8')) as PendingRequest;
-  return request.email === email ? request : null;
+  const file = pendingFile(email);
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
 }
 
 function keepPending(request: PendingRequest): void {
-  mkdirSync(dirname(PENDING), { recursive: true });
-  writeFileSync(PENDING, JSON.stringify(request));
+  const file = pendingFile(request.email);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, JSON.stringify(request));
+}
+
+/** Each address has its own file, so that a run for one does not lose the invitation of another. */
+function pendingFile(email: string): string {
+  return join(ROOT, '.wrangler/first-accounts', `${createHash('sha256').update(email).digest('hex')}.json`);
 }
 
 /** @throws UserError if the service refuses a request or does not answer it */

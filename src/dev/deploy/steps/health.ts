@@ -14,7 +14,8 @@ export function healthStep({ address: { origin }, configuration, options, signal
     name: path,
     isDone: false,
     run: async () => {
-      for (const deadline = Date.now() + options.patience * 1_000; ; ) {
+      const deadline = Date.now() + options.healthTimeoutSeconds * 1_000;
+      for (;;) {
         const fault = await findFault(path, signal);
         if (fault === null) return { isUnchanged: true };
         if (Date.now() + PAUSE > deadline) throw new UserError(`GET ${path} ${fault}.`);

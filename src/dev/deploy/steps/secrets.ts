@@ -25,8 +25,8 @@ export function missingSecrets(worker: FoundWorker | null): SecretName[] {
 }
 
 /**
- * Makes the secrets that the Worker lacks, in a file that only the operator can read. The code takes them along: before that
- * they are on the disk, so that nothing is lost if that fails.
+ * Makes the secrets that the Worker lacks, in a file that only the operator can read. They are uploaded with the code; the
+ * file keeps them if the upload fails.
  */
 export function secretSteps({ found, options, cloudflare, account, databases }: Deployment): Step[] {
   const missing = missingSecrets(found.worker);
