@@ -77,7 +77,7 @@ function WebhookRow({ webhook, recent }: { webhook: Webhook; recent: RecentDeliv
 
 /** Whether the webhook sends: people may switch it off, and the service disables one that always fails. */
 export function WebhookState({ webhook: { is_active, disabled_reason } }: { webhook: Webhook }) {
-  if (is_active) return <Badge state="active" />;
+  if (is_active) return <Badge state="on" />;
   return disabled_reason === null ? <Badge state="off" /> : <Badge state="failed" label="disabled" />;
 }
 
