@@ -76,14 +76,13 @@ async function prepare({ origin, operator }: LocalConsole) {
 }
 
 async function runLighthouse(address: string, cookie: string, device: string, file: string): Promise<Result> {
-  await promisify(execFile)(
-    'npx',
-    [
-      ...['--yes', LIGHTHOUSE, address, '--quiet', '--output=json', `--output-path=${file}`],
-      ...['--chrome-flags=--headless=new --no-sandbox', `--extra-headers=${JSON.stringify({ Cookie: cookie })}`],
-      ...(device === 'desktop' ? ['--preset=desktop'] : []),
-    ],
-    { env: { ...process.env, CHROME_PATH: CHROMIUM } },
-  );
+  const args = [
+    ...['--yes', LIGHTHOUSE, address, '--quiet', '--output=json', `--output-path=${file}`],
+    ...['--chrome-flags=--headless=new --no-sandbox', `--extra-headers=${JSON.stringify({ Cookie: cookie })}`],
+    ...(device === 'desktop' ? ['--preset=desktop'] : []),
+  ];
+  const run = () => promisify(execFile)('npx', args, { env: { ...process.env, CHROME_PATH: CHROMIUM } });
+  // Now and then Lighthouse misses the beginning of a page's load, and asks to be run again.
+  await run().catch(run);
   return JSON.parse(readFileSync(file, 'utf8')) as Result;
 }
