@@ -242,15 +242,27 @@ describe('commands', () => {
     expect(sent[1]?.body).toEqual({ scope: { max_recipients: 3, domains: ['a.example'] } });
   });
 
-  it('a refusal is one line, the refused fields and the request id, on stderr', async () => {
+  it('a refusal is one line, the refused options and the request id, on stderr', async () => {
     const refusal = problem(400, 'invalid_request', { errors: [{ path: 'body.reason', message: 'must be shorter' }] });
     const { code, stdout, stderr } = await runInProcess(['approve', ID], {
       [`POST /v1/permissions/${ID}/approve`]: refusal,
     });
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toBe(
-      'countersign: What to do. (400 invalid_request)\n  body.reason: must be shorter\n  request req_1\n',
+      'countersign: What to do. (400 invalid_request)\n  --reason: must be shorter\n  request req_1\n',
     );
+  });
+
+  it('a refused field is named by the option that sets it', async () => {
+    const errors = ['start_date', 'event_types', 'agent_id', 'other'].map((name) => ({
+      path: `body.${name}`,
+      message: 'no',
+    }));
+    const dates = ['--from', '2026-13-01', '--to', '2026-01-31', '--output', '-'];
+    const { stderr } = await runInProcess(['audit', 'export', ...dates], {
+      'POST /v1/audit/export': problem(400, 'invalid_request', { errors }),
+    });
+    expect(stderr).toContain('\n  --from: no\n  --event: no\n  --agent: no\n  body.other: no\n');
   });
 
   it('a service that does not answer is told with its address, and never with the credential', async () => {

@@ -4,7 +4,7 @@ import manifest from '../package.json' with { type: 'json' };
 import type { Command } from './command.ts';
 import { COMMANDS, GROUPS } from './commands.ts';
 import { EXIT } from './exit-codes.ts';
-import { explain, UsageError } from './failures.ts';
+import { explain, type OptionNames, UsageError } from './failures.ts';
 import { commandHelp, groupHelp, programHelp } from './help.ts';
 import { type Io, write } from './io.ts';
 import { styleFor } from './terminal/style.ts';
@@ -22,7 +22,7 @@ export async function runCli(argv: string[], io: Io): Promise<number> {
       throw new UsageError(first === undefined ? 'Name a command.' : `${first} is not a command.`);
     }
     const name = Object.hasOwn(COMMANDS, first) ? first : `${first} ${second}`;
-    if (Object.hasOwn(COMMANDS, name)) return await runNamed(name, argv.slice(name.split(' ').length), asksHelp, io);
+    if (Object.hasOwn(COMMANDS, name)) return await runNamed(name, argv, asksHelp, io);
     const group = Object.hasOwn(GROUPS, first) ? GROUPS[first] : undefined;
     if (group && asksHelp) return await print(io, groupHelp(first, group));
     throw new UsageError(group ? `Name a command of ${first}.` : `${first} is not a command.`);
@@ -31,11 +31,16 @@ export async function runCli(argv: string[], io: Io): Promise<number> {
   }
 }
 
-async function runNamed(name: string, rawArgs: string[], asksHelp: boolean, io: Io): Promise<number> {
+async function runNamed(name: string, argv: string[], asksHelp: boolean, io: Io): Promise<number> {
+  const rawArgs = argv.slice(name.split(' ').length);
   const command = (await COMMANDS[name]?.[1]()) as Command;
   if (asksHelp) return await print(io, await commandHelp(command, styleFor(io.stdout, io).bold('') !== ''));
-  const { result } = await runCommand(command, { rawArgs, data: io });
-  return typeof result === 'number' ? result : EXIT.done;
+  try {
+    const { result } = await runCommand(command, { rawArgs, data: io });
+    return typeof result === 'number' ? result : EXIT.done;
+  } catch (error) {
+    return await report(error, helpCommand(argv), io, command.optionNames);
+  }
 }
 
 async function print({ stdout }: Io, text: string): Promise<number> {
@@ -43,10 +48,10 @@ async function print({ stdout }: Io, text: string): Promise<number> {
   return EXIT.done;
 }
 
-async function report(error: unknown, help: string, io: Io): Promise<number> {
+async function report(error: unknown, help: string, io: Io, options?: OptionNames): Promise<number> {
   const isUsage = error instanceof UsageError || (error instanceof Error && error.name === 'CLIError');
   const wrong = isUsage ? new UsageError(stripVTControlCharacters((error as Error).message)) : error;
-  const { lines, exitCode } = explain(wrong);
+  const { lines, exitCode } = explain(wrong, options);
   const [first = '', ...more] = lines;
   const style = styleFor(io.stderr, io);
   const hint = isUsage ? [`See: ${help}`] : [];

@@ -12,7 +12,7 @@ import {
 import { present, readDuration, readJsonObject } from './arguments.ts';
 import { command } from './command.ts';
 import { EXIT, SIGNAL_BASE } from './exit-codes.ts';
-import { explain, Failure, UsageError } from './failures.ts';
+import { explain, Failure, type OptionNames, UsageError } from './failures.ts';
 import { note } from './print.ts';
 import { Interruption } from './run/interruption.ts';
 import { type CommandInput, checkExecutable, runAct } from './run/run-act.ts';
@@ -50,7 +50,7 @@ export const run = command({
     'countersign run --action site.deploy --resource site:www --reason "Release 4.2" -- ./deploy.sh www',
     'countersign run --action db.migrate --resource db:main --wait 30m --external-id "$CI_JOB_ID" -- npm run migrate',
   ],
-  async run({ args, session, rest }) {
+  async run({ args, session, rest, optionNames }) {
     const [program, ...programArgs] = rest;
     if (program === undefined) throw new UsageError('Name the command after --.');
     const scope = args.scope === undefined ? {} : readJsonObject(args.scope, '--scope');
@@ -100,7 +100,7 @@ export const run = command({
         interruption.end();
       }
     } catch (error) {
-      report.exit_code = await explainRefusal(error, session, report);
+      report.exit_code = await explainRefusal(error, session, report, optionNames);
     }
     if (args.report !== undefined) {
       try {
@@ -127,13 +127,18 @@ function writeReport(file: string, report: Report): void {
 }
 
 /** Tells why the command did not run, and returns the exit code. */
-async function explainRefusal(error: unknown, session: Session, report: Report): Promise<number> {
+async function explainRefusal(
+  error: unknown,
+  session: Session,
+  report: Report,
+  optionNames: OptionNames,
+): Promise<number> {
   if (error instanceof UsageError) throw error;
   if (error instanceof GuardError) {
     report.external_id = error.externalId;
     report.permission_id = error.permissionId;
   }
-  const { lines, exitCode } = explain(error);
+  const { lines, exitCode } = explain(error, optionNames);
   const [code, outcome] = codeOf(error, exitCode);
   report.outcome = report.outcome === 'ran' ? 'ran' : outcome;
   await note(

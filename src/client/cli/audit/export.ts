@@ -43,6 +43,10 @@ export const exportEntries = command({
     },
   },
   repeated: ['event'],
+  fields: {
+    ...{ 'body.start_date': '--from', 'body.end_date': '--to' },
+    ...{ 'body.agent_id': '--agent', 'body.event_types': '--event' },
+  },
   notes: ['The checksum of the downloaded file is compared with that of the service.'],
   examples: [
     'countersign audit export --from 2026-01-01 --to 2026-01-31 --format csv -o january.csv',

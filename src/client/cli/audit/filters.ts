@@ -14,6 +14,15 @@ export const FILTERS = defineArgs({
   action: { type: 'string', description: 'Only entries of this action', valueHint: 'email.send' },
 });
 
+/** The options of the filters, and of the time, by the fields that they set. */
+export const FILTER_FIELDS = {
+  'query.agent_id': '--agent',
+  'query.permission_id': '--permission',
+  'query.event_type': '--event',
+  'query.start_date': '--from',
+  'query.end_date': '--to',
+};
+
 /** The values of the filters. */
 export interface FilterValues {
   agent?: string | undefined;

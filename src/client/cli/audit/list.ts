@@ -2,7 +2,7 @@ import { present, readNumber } from '../arguments.ts';
 import { command } from '../command.ts';
 import { printList, takeFirst } from '../print.ts';
 import { ENTRY_COLUMNS } from './columns.ts';
-import { FILTERS, readFilters } from './filters.ts';
+import { FILTER_FIELDS, FILTERS, readFilters } from './filters.ts';
 
 export const listEntries = command({
   name: 'audit list',
@@ -14,6 +14,7 @@ export const listEntries = command({
     order: { type: 'enum', options: ['desc', 'asc'], default: 'desc', description: 'Newest or oldest first' },
     limit: { type: 'string', default: '50', description: 'The greatest number of entries', valueHint: 'number' },
   },
+  fields: FILTER_FIELDS,
   examples: [
     'countersign audit list --event deny --from 2026-01-01',
     'countersign audit list --permission perm_01m7x1m1tre75vaz5yvpbmvt6m --order asc',

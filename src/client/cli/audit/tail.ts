@@ -10,7 +10,7 @@ import type { Session } from '../session.ts';
 import { escapeText, printableJson } from '../terminal/escape.ts';
 import { colourStatus } from '../terminal/style.ts';
 import { formatTime } from '../terminal/time.ts';
-import { FILTERS, readFilters } from './filters.ts';
+import { FILTER_FIELDS, FILTERS, readFilters } from './filters.ts';
 
 /** The largest page of the audit log. */
 const PAGE = 1000;
@@ -25,6 +25,7 @@ export const tailEntries = command({
     interval: { type: 'string', default: '2s', description: 'How often to look for new entries', valueHint: '2s' },
   },
   notes: ['Keep the `sequence` of the last entry and give it to --after to go on without a gap.'],
+  fields: FILTER_FIELDS,
   examples: ['countersign audit tail', 'countersign audit tail --after 4711 --json | tee -a audit.ndjson'],
   async run({ args, session }) {
     const { client, io } = session;
