@@ -86,7 +86,7 @@ export async function authenticate(
     c,
     form.shard,
     hashes,
-    (reader) => (form.kind === 'user' ? findUserToken(reader, hashes) : findAgentKey(reader, hashes)),
+    () => (form.kind === 'user' ? findUserToken(hashes) : findAgentKey(hashes)),
     (database) => queries(database, callerByHashes(form.kind, hashes)),
   );
   if (!found) return failAuthentication(c);
@@ -159,7 +159,7 @@ export async function authenticateSession(
     c,
     form.shard,
     hashes,
-    (reader) => findSession(reader, hashes),
+    () => findSession(hashes),
     (database) => queries(database, callerBySession(hashes)),
   );
   const now = c.var.runtime.now();
@@ -232,7 +232,7 @@ export async function findCaller<Q extends Query>(
     const queries = await preload(database);
     const [rows, [moved], ...loaded] = await loadNonNull(database, [
       find(database),
-      findMovedCredential(database, hashes),
+      findMovedCredential(hashes),
       ...queries,
     ]);
     const [row] = rows as RowOf<Q>[];

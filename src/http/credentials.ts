@@ -1,6 +1,6 @@
-import { and, type Column, eq, inArray, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
+import { and, type Column, eq, inArray, isNull, lt, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { aliased } from '../db/columns';
-import type { Database, Query, Reader } from '../db/database';
+import { type Database, prepareQuery, type Query, type Reader } from '../db/database';
 import {
   accounts,
   agentKeys,
@@ -63,81 +63,95 @@ export const memberColumns = {
   memberLastSeenAt: sql<number | null>`${members.lastSeenAt}`.as('member_last_seen_at'),
 };
 
+/** Prepares a query by the hashes of a credential: once for each number of hashes, which is that of root secrets. */
+function prepareByHashes<Q extends Query>(build: (select: Reader['select'], hashes: Placeholder[]) => Q) {
+  const prepared = new Map<number, (values: Record<string, unknown>) => Q>();
+  return (hashes: Uint8Array[]): Q => {
+    const names = hashes.map((_, i) => `hash${i}`);
+    const query =
+      prepared.get(hashes.length) ??
+      prepareQuery((select) =>
+        build(
+          select,
+          names.map((name) => sql.placeholder(name)),
+        ),
+      );
+    prepared.set(hashes.length, query);
+    return query(Object.fromEntries(names.map((name, i) => [name, hashes[i]])));
+  };
+}
+
 /** Finds the user token with one of the hashes, its account and its member. */
-export function findUserToken(reader: Reader, hashes: Uint8Array[]) {
-  return reader
-    .select({
-      ...accountColumns,
-      ...memberColumns,
-      owner: aliased(userTokens.member, 'token_member'),
-      hash: userTokens.hash,
-      token: userTokens.id,
-      scopes: userTokens.scopes,
-      expiresAt: userTokens.expiresAt,
-      lastUsedAt: userTokens.lastUsedAt,
-    })
+export const findUserToken = prepareByHashes((select, hashes) =>
+  select({
+    ...accountColumns,
+    ...memberColumns,
+    owner: aliased(userTokens.member, 'token_member'),
+    hash: userTokens.hash,
+    token: userTokens.id,
+    scopes: userTokens.scopes,
+    expiresAt: userTokens.expiresAt,
+    lastUsedAt: userTokens.lastUsedAt,
+  })
     .from(userTokens)
     .innerJoin(accounts, eq(accounts.number, userTokens.account))
     .leftJoin(members, and(eq(members.account, userTokens.account), eq(members.id, userTokens.member)))
-    .where(inArray(userTokens.hash, hashes));
-}
+    .where(inArray(userTokens.hash, hashes)),
+);
 
 /** Finds the agent key with one of the hashes, its agent and their account. */
-export function findAgentKey(reader: Reader, hashes: Uint8Array[]) {
-  return reader
-    .select({
-      ...accountColumns,
-      hash: agentKeys.hash,
-      agentNumber: aliased(agents.number, 'agent_number'),
-      agentId: aliased(agents.id, 'agent_id'),
-      agentIsActive: aliased(agents.isActive, 'agent_is_active'),
-      expiresAt: agentKeys.expiresAt,
-      lastActivityAt: agents.lastActivityAt,
-    })
+export const findAgentKey = prepareByHashes((select, hashes) =>
+  select({
+    ...accountColumns,
+    hash: agentKeys.hash,
+    agentNumber: aliased(agents.number, 'agent_number'),
+    agentId: aliased(agents.id, 'agent_id'),
+    agentIsActive: aliased(agents.isActive, 'agent_is_active'),
+    expiresAt: agentKeys.expiresAt,
+    lastActivityAt: agents.lastActivityAt,
+  })
     .from(agentKeys)
     .innerJoin(agents, eq(agents.number, agentKeys.agent))
     .innerJoin(accounts, eq(accounts.number, agents.account))
-    .where(inArray(agentKeys.hash, hashes));
-}
-
-/** Finds the session with one of the hashes, its account, its user token if it has one, and its member. */
-export function findSession(reader: Reader, hashes: Uint8Array[]) {
-  return reader
-    .select({
-      ...accountColumns,
-      ...memberColumns,
-      hash: sessions.hash,
-      session: aliased(sessions.id, 'session_id'),
-      createdAt: sessions.createdAt,
-      lastSeenAt: sessions.lastSeenAt,
-      owner: sql<Id<'member'> | null>`${sessionOwner}`.mapWith(members.id).as('session_owner'),
-      token: sessions.token,
-      tokenId: sql<Id<'utok'> | null>`${userTokens.id}`.mapWith(userTokens.id).as('token_id'),
-      tokenName: sql<string | null>`coalesce(${userTokens.name}, ${userTokens.prefix} || '…')`.as('token_name'),
-      scopes: sql<string[] | null>`${userTokens.scopes}`.mapWith(userTokens.scopes).as('token_scopes'),
-      expiresAt: sql<number | null>`${userTokens.expiresAt}`.as('token_expires_at'),
-      lastUsedAt: sql<number | null>`${userTokens.lastUsedAt}`.as('token_last_used_at'),
-      memberName: sql<string | null>`coalesce(${members.name}, ${members.email})`.as('member_name'),
-      accountName: sql<string | null>`coalesce(${accounts.name}, ${accounts.email})`.as('account_name'),
-    })
-    .from(sessions)
-    .innerJoin(accounts, eq(accounts.number, sessions.account))
-    .leftJoin(userTokens, and(eq(userTokens.account, sessions.account), eq(userTokens.id, sessions.token)))
-    .leftJoin(members, and(eq(members.account, sessions.account), eq(members.id, sessionOwner)))
-    .where(inArray(sessions.hash, hashes));
-}
+    .where(inArray(agentKeys.hash, hashes)),
+);
 
 /** The member whom a session belongs to, as SQL on the row and its user token; NULL if it belongs to the account. */
 const sessionOwner = sql`coalesce(${sessions.member}, ${userTokens.member})`;
 
+/** Finds the session with one of the hashes, its account, its user token if it has one, and its member. */
+export const findSession = prepareByHashes((select, hashes) =>
+  select({
+    ...accountColumns,
+    ...memberColumns,
+    hash: sessions.hash,
+    session: aliased(sessions.id, 'session_id'),
+    createdAt: sessions.createdAt,
+    lastSeenAt: sessions.lastSeenAt,
+    owner: sql<Id<'member'> | null>`${sessionOwner}`.mapWith(members.id).as('session_owner'),
+    token: sessions.token,
+    tokenId: sql<Id<'utok'> | null>`${userTokens.id}`.mapWith(userTokens.id).as('token_id'),
+    tokenName: sql<string | null>`coalesce(${userTokens.name}, ${userTokens.prefix} || '…')`.as('token_name'),
+    scopes: sql<string[] | null>`${userTokens.scopes}`.mapWith(userTokens.scopes).as('token_scopes'),
+    expiresAt: sql<number | null>`${userTokens.expiresAt}`.as('token_expires_at'),
+    lastUsedAt: sql<number | null>`${userTokens.lastUsedAt}`.as('token_last_used_at'),
+    memberName: sql<string | null>`coalesce(${members.name}, ${members.email})`.as('member_name'),
+    accountName: sql<string | null>`coalesce(${accounts.name}, ${accounts.email})`.as('account_name'),
+  })
+    .from(sessions)
+    .innerJoin(accounts, eq(accounts.number, sessions.account))
+    .leftJoin(userTokens, and(eq(userTokens.account, sessions.account), eq(userTokens.id, sessions.token)))
+    .leftJoin(members, and(eq(members.account, sessions.account), eq(members.id, sessionOwner)))
+    .where(inArray(sessions.hash, hashes)),
+);
+
 /** Finds the shard to which the account of a credential was moved from this one. */
-export function findMovedCredential(reader: Reader, hashes: Uint8Array[]) {
-  return reader
-    .select({ shard: movedAccounts.shard })
+export const findMovedCredential = prepareByHashes((select, hashes) =>
+  select({ shard: movedAccounts.shard })
     .from(movedCredentials)
     .innerJoin(movedAccounts, eq(movedAccounts.id, movedCredentials.account))
-    .where(inArray(movedCredentials.hash, hashes));
-}
+    .where(inArray(movedCredentials.hash, hashes)),
+);
 
 /** The caller of a request as SQL, for statements that run before the caller is known. */
 export interface CallerSql {
