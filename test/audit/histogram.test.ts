@@ -84,7 +84,7 @@ describe('a histogram of random logs', () => {
         })
         .beforeEach(() => emptyTables(env.DB)),
       // A smaller example would take minutes to find.
-      { numRuns: depth.runs(6, 60), endOnFailure: true },
+      { numRuns: depth.runs(3, 60), endOnFailure: true },
     );
   });
 

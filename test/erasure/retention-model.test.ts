@@ -205,6 +205,6 @@ it('retention and the erasure of agents agree with a model after any sequence of
       for (const step of walk) await model.take(step);
       await model.compareLog();
     }),
-    { numRuns: depth.runs(4, 20) },
+    { numRuns: depth.runs(2, 20) },
   );
 });

@@ -17,6 +17,9 @@ export const DAY = 24 * HOUR;
 /** Number of failures per job in a deep run. A shallow run tests a single failure, a different one for each job. */
 const SAMPLES = 4;
 
+/** A shallow run tests one of this many jobs. */
+const SHALLOW_JOBS = 3;
+
 /** Small parts and slices, so that a job has many boundaries. */
 export const SMALL: JobSizes = { part: 16 * KIB, sliceRows: 20, sliceBytes: 12 * KIB, slices: 2, batchRows: 20 };
 
@@ -56,7 +59,8 @@ export function testJob<P>({ name, prepare, work, expectEnd }: Job<P>): void {
   describe(name, () => {
     beforeEach(silenceLog);
 
-    it('leaves consistent data and completes after any of its calls fails', FAULTS_TIMEOUT, async ({ annotate }) => {
+    const test = it.runIf(depth.isDeep || turn % SHALLOW_JOBS === 0);
+    test('leaves consistent data and completes after any of its calls fails', FAULTS_TIMEOUT, async ({ annotate }) => {
       await emptyTables(env.DB);
       const life = await makeLife();
       const { world, outage, bucket } = life;

@@ -150,6 +150,6 @@ it('every entry arrives at least once and has one delivery when queue messages a
       for (const step of steps) await run.take(step);
       await run.end();
     }),
-    { numRuns: depth.runs(4, 25) },
+    { numRuns: depth.runs(2, 25) },
   );
 });

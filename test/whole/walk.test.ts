@@ -15,7 +15,7 @@ it('the service behaves like its model for any sequence of steps', async () => {
       await walk.compare();
       expect((await checkIntegrity(env.DB)).filter((fault) => !isErasure(fault))).toEqual([]);
     }),
-    { numRuns: depth.runs(5, 40) },
+    { numRuns: depth.runs(3, 40) },
   );
 });
 
@@ -68,7 +68,7 @@ it('the pages of the log equal those of a filter in memory, for random filters, 
         expect(shown).toEqual(order === 'asc' ? sequences : sequences.toReversed());
       }
     }),
-    { numRuns: depth.runs(3, 20) },
+    { numRuns: depth.runs(2, 20) },
   );
 });
 

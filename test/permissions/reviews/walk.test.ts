@@ -22,6 +22,6 @@ it('members, reviews and votes behave like their model for any sequence of steps
       expect(await checkIntegrity(env.DB)).toEqual([]);
     }),
     // A walk takes long to shrink. Its steps are printed.
-    { numRuns: depth.runs(5, 50), endOnFailure: true },
+    { numRuns: depth.runs(3, 50), endOnFailure: true },
   );
 });
