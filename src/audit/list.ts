@@ -29,6 +29,7 @@ import {
 } from './entry';
 import { type EntryFilter, selectPositions } from './select-positions';
 
+/** The query parameters of a list of audit entries. */
 export const AuditList = lazy(() =>
   z.strictObject({
     ...pageParameters(50, 1_000),
