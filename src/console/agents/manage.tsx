@@ -7,7 +7,7 @@ import { Action, Form, SelectField, TextField } from '../parts/form';
 import { visibleText, Written } from '../parts/text';
 import { AgentFields, type Owner } from './fields';
 
-/** For how many seconds a replaced key may still work. */
+/** Seconds for which a replaced key may still work. */
 const GRACE_PERIODS: readonly [seconds: string, label: string][] = [
   [0, 'not at all: it ends now, with all older ones'],
   [HOUR, 'for 1 hour'],

@@ -5,7 +5,7 @@ import { buildDatabase, contractionReason, type Migration, numberOf } from './mi
 import { readSchema } from './schema.ts';
 
 /**
- * For how many milliseconds the version that was replaced may still be at work: a queue consumer has 15 minutes.
+ * Milliseconds for which the replaced version may still be at work: a queue consumer has 15 minutes.
  */
 const LONGEST_RUN = 15 * 60_000;
 

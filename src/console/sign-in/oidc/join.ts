@@ -89,7 +89,7 @@ async function leaveOwnAccount(
     eq(members.identity, key),
     eq(members.status, 'active'),
   );
-  // NULL, which the column refuses, if the member may not leave.
+  // NULL if the member may not leave: the NOT NULL column aborts the transaction.
   const number = sql<number>`(
     select ${members.account} from ${members} join ${accounts} on ${accounts.number} = ${members.account}
     where ${found} and ${accounts.isActive}
