@@ -16,7 +16,7 @@ import { isOwnSession, presentSession, Session } from './session';
 const SessionListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /**
- * Lists the console sessions of the member who calls, or those of the account's own tokens for one of them, newest first.
+ * Lists the console sessions of the caller, newest first: see {@link isOwnSession}.
  */
 export async function listSessions(
   context: UserContext,
