@@ -73,7 +73,7 @@ export class Lease {
     this.renewedAt = now;
   }
 
-  /** Renews the lease, if the last renewal is some seconds old. */
+  /** Renews the lease if the last renewal is older than {@link RENEWAL_INTERVAL}. */
   async renew(): Promise<void> {
     const now = this.context.runtime.now();
     if (now < this.renewedAt + RENEWAL_INTERVAL) return;
@@ -86,7 +86,7 @@ export class Lease {
     await this.update({ lease: null, attempts: 0, dueAt: this.context.runtime.now() });
   }
 
-  /** Keeps every job off the file for so many milliseconds. */
+  /** Lets no job take the file for `duration` milliseconds. */
   async backOff(duration: number): Promise<void> {
     await this.update({ dueAt: this.context.runtime.now() + duration });
   }
