@@ -15,8 +15,8 @@ import { isOwnToken, presentUserToken, UserToken } from './user-token';
 const UserTokenListQuery = lazy(() => z.strictObject(pageParameters(20, 100)));
 
 /**
- * Lists the user tokens of the member who calls, or those of the account for one of its own tokens. Newest first, without
- * the tokens themselves.
+ * Lists the user tokens of the caller, newest first, without the tokens themselves. A member has the member's own tokens; a
+ * token of the account has all of the account's own tokens.
  */
 export async function listUserTokens(
   context: UserContext,

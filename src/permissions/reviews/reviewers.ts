@@ -75,8 +75,9 @@ function ofPermission(account: number, id: Id<'perm'>): SQL {
 }
 
 /**
- * The id of a member who may vote now on a pending permission, as SQL: NULL, which the column refuses, if the permission
- * is no longer pending or the member no longer a reviewer. The agent's owner may deny without being one.
+ * The id of a member who may vote now on a pending permission, as SQL: NULL if the permission is no longer pending or the
+ * member no longer a reviewer, so that the NOT NULL column aborts the transaction. The agent's owner may deny without being
+ * a reviewer.
  */
 export function eligibleVoterSql(
   { account, id }: { account: number; id: Id<'perm'> },
