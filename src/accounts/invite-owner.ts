@@ -38,9 +38,8 @@ const INVITED_OWNER = {
 } as const;
 
 /**
- * Invites a person as owner of an account: the first one of an older account, a new one after all owners are lost, or a
- * further one. An owner with
- * this address whose invitation has expired gets a new one.
+ * Invites a person as owner of an account: its first owner, one more, or a new one after all owners are lost. An invited
+ * owner with this address whose invitation has expired gets a new one.
  * @throws Problem `conflict` if another member has the address, or the account has the maximum number of members
  */
 export async function inviteOwner(

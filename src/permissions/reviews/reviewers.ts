@@ -119,7 +119,7 @@ export function isApprovedSql({ account, id }: { account: number; id: Id<'perm'>
   )`;
 }
 
-/** How many people may approve the permission at a time, as SQL: counts no further than a review can demand. */
+/** How many people may approve the permission at a time, as SQL, counted up to the maximum that a review can demand. */
 export function countReviewersSql(now: number): SQL<number> {
   return sql<number>`(
     select count(*) from (

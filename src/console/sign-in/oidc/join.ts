@@ -119,7 +119,7 @@ async function leaveOwnAccount(
 }
 
 /**
- * Makes the directory lead to another account.
+ * Changes the account that the directory names for a person.
  * @throws Problem `conflict` if the entry was changed since it was read
  */
 async function redirectIdentity({ key, directory, entry }: Identity, next: DirectoryEntry): Promise<void> {
